@@ -8,6 +8,7 @@
     ├── TraceError          a trace that is missing, damaged or incomplete          exit status 2
     ├── ModelError          measured times from which nothing can be fitted         exit status 2
     ├── StoreError          a store of measured routines that cannot be read        exit status 2
+    ├── SkeletonError       a program of which no skeleton can be made              exit status 2
     ├── CacheError          a cache that others could change, or that is not usable exit status 1
     ├── RecordError         a program that could not be recorded                    exit status 1
     ├── LiveError           a program that failed while it ran in virtual time      exit status 1
@@ -85,6 +86,12 @@ class StoreError(ClueError):
 
 class ForecastError(ClueError):
     """Report what stands against a forecast: a routine that fails, a host that does not answer, too little memory."""
+
+
+class SkeletonError(ClueError):
+    """Report all that keeps a program from having a skeleton, or a length that none can have."""
+
+    exit_status = 2
 
 
 class CacheError(ClueError):

@@ -100,6 +100,12 @@ STRETCH = np.dtype(
 )  # fmt: skip
 
 
+#: One message that an op sends, not one within a collective call: the ops that send it and that post its receive (rows
+#: of the trace, those of one instance after the other; -1: nothing receives it), when its data start to leave, and when
+#: it has arrived (seconds; not a number: never).
+MESSAGE = np.dtype([("send", "<i8"), ("receive", "<i8"), ("leaves", "<f8"), ("arrival", "<f8")])
+
+
 @dataclass(frozen=True, slots=True)
 class RankResult:
     """One rank's figures, in seconds of virtual time."""
@@ -138,6 +144,21 @@ class Traffic:
 
     messages: npt.NDArray[np.int64]
     nbytes: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Calls:
+    """When every call was made; entries by rows of the trace, those of one instance after the other.
+
+    Attributes:
+        begin: Virtual time at which the call of an op begins, the burst before it being done, seconds, shape (ops,).
+        end: Virtual time at which it ends, the same.
+        messages: Array of :data:`MESSAGE`.
+    """
+
+    begin: npt.NDArray[np.float64]
+    end: npt.NDArray[np.float64]
+    messages: npt.NDArray[np.void]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -213,6 +234,7 @@ class Result:
         ops: How many ops were replayed.
         timeline: If asked for.
         traffic: If asked for.
+        calls: If asked for.
     """
 
     makespan: float
@@ -225,3 +247,4 @@ class Result:
     ops: int = 0
     timeline: Timeline | None = None
     traffic: Traffic | None = None
+    calls: Calls | None = None

@@ -32,10 +32,11 @@ _DECIMAL_COMMA = re.compile(r"\s*\+?(\d{1,3}(?:\.\d{3})+|\d+),(\d+(?![\d,]).*)")
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
 #: A year of 365 days; a month is a twelfth of it.
 YEAR = 365 * _DAY
+MONTH = YEAR / 12
 _TIME = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9, "ps": 1e-12,
          "min": _MINUTE, "h": _HOUR, "d": _DAY}  # fmt: skip
 _WORDS_FOR_TIME = {"second": 1.0, "minute": _MINUTE, "hour": _HOUR, "day": _DAY, "week": 7 * _DAY,
-                   "month": YEAR / 12, "year": YEAR}  # fmt: skip
+                   "month": MONTH, "year": YEAR}  # fmt: skip
 _LONG_TIME = {word + plural: seconds for word, seconds in _WORDS_FOR_TIME.items() for plural in ("", "s")}
 _DECIMAL = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
 _BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50, "Ei": 2.0**60}
@@ -47,8 +48,15 @@ _BANDWIDTH = (
     | {unit + "/s": factor for unit, factor in _BITS.items()}
     | {prefix + "bps": factor / 8 for prefix, factor in _DECIMAL.items()}
 )
-_SPEED = {prefix + flop + "/s": factor for prefix, factor in _DECIMAL.items() for flop in ("flop", "Flop", "FLOP")}
+_WORK = {prefix + flop: factor for prefix, factor in _DECIMAL.items() for flop in ("flop", "Flop", "FLOP")}
+_SPEED = {unit + "/s": factor for unit, factor in _WORK.items()}
 _PER_BYTE = {f"{time}/{size}": seconds / number for time, seconds in _TIME.items() for size, number in _SIZE.items()}
+_POWER = {prefix + "W": factor for prefix, factor in _DECIMAL.items() if prefix in {"", "k", "M", "G"}}
+_ENERGY = {power + "h": _HOUR * watts for power, watts in _POWER.items()} | {"J": 1.0, "kJ": 1e3, "MJ": 1e6, "GJ": 1e9}
+_MASS = {"g": 1e-3, "kg": 1.0, "t": 1e3}
+_PER_ENERGY = {f"{mass}/{energy}": kg / joules for mass, kg in _MASS.items() for energy, joules in _ENERGY.items()}
+_KEPT = {f"{size}/{time}": number * _LONG_TIME[time] for size, number in _SIZE.items()
+         for time in ("hour", "day", "month", "year")}  # fmt: skip
 
 _Units: TypeAlias = dict[str, float]
 _Names: TypeAlias = tuple[str, ...]
@@ -91,9 +99,31 @@ class Quantity(Enum):
         *("a speed", _SPEED, "500 Mflop/s", ("flop/s", "Mflop/s", "Gflop/s")),
         ((1e6, ("Mflop/s", "Gflop/s")), (_ANY, ("flop/s",))),
     )
+    WORK = (
+        *("a number of operations", _WORK, "2 Mflop", ("flop", "Mflop", "Gflop")),
+        ((1e6, ("Mflop", "Gflop")), (_ANY, ("flop",))),
+    )
     TIME_PER_BYTE = (
         *("a time per byte", _PER_BYTE, "0.8 ns/B", ("s/B", "us/B", "ns/B", "us/KB", "ms/MB")),
         ((1e-3, ("s/B",)), (_ANY, ("ns/B",))),
+    )
+
+    POWER = (
+        *("a power", _POWER, "450 W", ("W", "kW", "MW")),
+        ((_ANY, ("W", "kW")),),
+    )
+    ENERGY = (
+        *("an energy", _ENERGY, "12 kWh", ("kWh", "MWh", "J", "MJ")),
+        ((_ANY, ("kWh",)),),
+    )
+    MASS_PER_ENERGY = (
+        *("a mass per energy", _PER_ENERGY, "350 g/kWh", ("g/kWh", "kg/kWh", "kg/MWh", "t/MWh")),
+        ((1.0, ("kg/kWh",)), (_ANY, ("g/kWh",))),
+    )
+    #: Data that are kept for a time: only prices are per such a unit.
+    SIZE_TIMES_TIME = (
+        *("a size kept for a time", _KEPT, "1 GB/month", ("GB/month", "TB/month", "GB/hour")),
+        ((_ANY, ("GB/month",)),),
     )
 
     def __init__(self, title: str, units: _Units, example: str, usual: _Names, bare: _Bare) -> None:
@@ -125,10 +155,7 @@ class Money:
     currency: str
 
     def __str__(self) -> str:
-        size = abs(self.amount)
-        if 0 < size < 0.005:
-            return f"{self.amount:.3g} {self.currency}"
-        return f"{self.amount:.2f} {self.currency}" if size < 100 else f"{format_number(self.amount)} {self.currency}"
+        return f"{format_amount(self.amount)} {self.currency}"
 
 
 def parse_quantity(text: object, quantity: Quantity) -> float:
@@ -202,6 +229,29 @@ def parse_money(text: object) -> Money:
     return Money(_bounded(amount, f"must be 0, or from {SMALLEST:g} to {LARGEST:g}", text), known)
 
 
+def parse_price_per(text: object, unit: Quantity, example: str) -> Money:
+    """Parse a price for a unit of something: ``"5.06 USD/h"``, ``"0.24 EUR/kWh"``, ``"80,000 EUR/year"``.
+
+    Args:
+        text: What is written.
+        unit: What it is a price of.
+        example: A value, for messages.
+
+    Returns:
+        The price of one SI unit: of a second, a joule, a byte, a byte kept for a second.
+
+    Raises:
+        ValueError: With the rule and the value.
+    """
+    money, _, written = text.partition("/") if isinstance(text, str) else ("", "", "")
+    name = re.sub(r"\s*/\s*", "/", written.strip())
+    if name not in unit.units:
+        known = ", ".join(f"/{each.rstrip('s') or each}" for each in unit.usual)
+        raise ValueError(f'must be a price for a unit ({known}, …) such as "{example}", got {text!r}')
+    price = parse_money(money.strip())
+    return Money(price.amount / unit.units[name], price.currency)
+
+
 def _bounded(value: float, rule: str, text: object) -> float:
     if value and not SMALLEST <= value <= LARGEST:
         raise ValueError(f"{rule}, got {text!r}")
@@ -248,6 +298,14 @@ def format_time(seconds: float) -> str:
     return f"{seconds / YEAR:.4g} years"
 
 
+def format_power(watts: float) -> str:
+    """Format a power: ``"450 W"``, ``"66.5 kW"``."""
+    for unit in ("W", "kW", "MW"):
+        if abs(watts) < 1000 * _POWER[unit]:
+            return f"{watts / _POWER[unit]:.4g} {unit}"
+    return f"{watts / 1e9:.4g} GW"
+
+
 def format_size(size: float) -> str:
     """Format a size in bytes with a decimal prefix: ``"64 KB"``, ``"1.5 GB"``."""
     for prefix in ("", "K", "M", "G", "T", "P"):
@@ -263,6 +321,14 @@ _MOST_DIGITS = 1e12
 def format_number(number: float) -> str:
     """Format a whole number or an amount: ``"12,345"``; from 10^12 on with an exponent, ``"1.234e+30"``."""
     return f"{number:,.0f}" if abs(number) < _MOST_DIGITS else f"{number:.4g}"
+
+
+def format_amount(amount: float) -> str:
+    """Format an amount of money: ``"12,345"``, ``"32.34"``, ``"0.00123"``."""
+    size = abs(amount)
+    if 0 < size < 0.005:
+        return f"{amount:.3g}"
+    return f"{amount:.2f}" if size < 100 else format_number(amount)
 
 
 def count_of(number: int, what: str = "rank") -> str:

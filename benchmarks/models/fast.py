@@ -210,6 +210,7 @@ def replayed(processors: int, n: int = 2048, block: int = 64) -> tuple[Errors, f
     """
     machine = _plain(clue.load_machine("i-cluster"))
     rate = machine.nodes[0].speeds["dgemm"]
+    assert isinstance(rate, float), "it is stated as a number"
     routine, take = Pdgemm(n, n, n, block), on_rate(rate)
     pairs: list[tuple[float, float, Grid]] = []
     for grid in grids(processors):

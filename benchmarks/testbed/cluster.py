@@ -51,7 +51,8 @@ _VECTORS = {
 }
 #: How long a core is watched, to find how fast it is at its best, seconds.
 _WATCHED = 3.0
-#: Frames in bytes, large where links are fast: each costs this computer some 30 us, whatever its size.
+#: Frames in bytes, large where all hosts' links are fast: each costs this computer some 30 us, whatever its size. A
+#: link that is idle lets one pass at once, which on a slow link would be many a whole message.
 _FRAME, _LARGE_FRAME, _FAST = 1500, 9000, 5e6
 
 
@@ -124,14 +125,14 @@ def build(name: str, hosts: Sequence[Host]) -> None:
         "shared_memory": any(host.shared_memory for host in hosts),
     }
     state_file(name).write_text(json.dumps(state))
-    for host in hosts:
-        _load(name, host)
     if streams is not None:
         _start(name, SWITCH, [str(compiled.streamer()), str(streams)])
     _delay(
         name, {_port(host.name): host.latency for host in hosts} | {_port(rack.name): rack.latency for rack in racks}
     )
-    _keep(name, sorted({core for host in hosts if not host.background for core in cpus[host.index]}))
+    _keep(name, sorted({core for host in hosts if not host.loaded for core in cpus[host.index]}))
+    for host in hosts:
+        _load(name, host)
 
 
 def _check_room(name: str, hosts: Sequence[Host]) -> None:
@@ -158,7 +159,7 @@ def shares_memory(name: str) -> bool:
 
 
 def _frame(hosts: Sequence[Host]) -> int:
-    return _LARGE_FRAME if any(host.bandwidth is None or host.bandwidth > _FAST for host in hosts) else _FRAME
+    return _LARGE_FRAME if all(host.bandwidth is None or host.bandwidth > _FAST for host in hosts) else _FRAME
 
 
 def _build_switch(name: str, frame: int) -> None:
@@ -262,9 +263,11 @@ def _shape(where: str, device: str, bandwidth: float, frame: int, queue: int) ->
 
 
 def _load(name: str, host: Host) -> None:
-    """Start the background load of a host: busy processes, which share its core with its rank."""
+    """Start the background load of a host: busy processes, which share its processors with its ranks."""
+    paced = [str(compiled.competitor()), repr(host.factor), str(host.processors), str(_contenders(name, host))]
+    busy = [sys.executable, "-S", "-c", "while True: pass"] if host.loaded else [*paced, str(_speeds(name))]
     for _ in range(host.background):
-        _start(name, host.name, [sys.executable, "-S", "-c", "while True: pass"])
+        _start(name, host.name, busy)
 
 
 def _keep(name: str, cores: Sequence[int]) -> None:
@@ -294,6 +297,11 @@ def _best() -> str:
     return known.read_text()
 
 
+def _contenders(name: str, host: Host) -> Path:
+    """Return the file by which those that compute on a host know of each other: see competitor.c."""
+    return state_file(name).with_suffix(f".{host.name}-contenders")
+
+
 def _speeds(name: str) -> Path:
     return state_file(name).with_suffix(".speeds")
 
@@ -313,16 +321,18 @@ def deal_cores(hosts: Sequence[Host], cores: Sequence[int]) -> dict[int | None, 
     other, and stay there: what changes its core finds its caches cold, and takes up to twice as long.
     """
     free = list(cores)
-    cpus: dict[int | None, list[int]] = {host.index: [free.pop(0)] for host in hosts if host.background}
+    cpus: dict[int | None, list[int]] = {host.index: [free.pop(0)] for host in hosts if host.loaded}
     cpus[None] = free or list(cores)
     busy = dict.fromkeys(cpus[None], 0.0)
-    paced = [host for host in hosts if not host.background]
+    first = dict.fromkeys(cpus[None], 0)  # Hosts of several processors whose first one it is: that of their only rank.
+    paced = [host for host in hosts if not host.loaded]
     for host in sorted(paced, key=lambda host: -1 / host.factor):
         cpus[host.index] = []
         for _ in range(host.processors):
-            core = min(busy, key=lambda core: busy[core])
+            core = min(busy, key=lambda core: (busy[core], first[core] if host.processors > 1 else 0))
             busy[core] += 1 / host.factor
             cpus[host.index].append(core)
+        first[cpus[host.index][0]] += host.processors > 1
     return cpus
 
 
@@ -346,6 +356,10 @@ def _variables(name: str, host: Host) -> dict[str, str]:
     told = dict(_VECTORS[host.kind.vectors]) if host.kind.vectors else {}
     if host.kind.interpreter > 1:
         told["CLUE_TESTBED_INTERPRETER"] = repr(host.kind.interpreter)
+    if host.background and not host.loaded:
+        told["CLUE_TESTBED_CONTENDERS"] = str(_contenders(name, host))
+        told["CLUE_TESTBED_PROCESSORS"] = str(host.processors)
+        _contenders(name, host).write_bytes(bytes(4 * (1 + _MOST_RANKS)))
     if host.shared_memory:
         bells = state_file(name).with_suffix(f".{host.name}-bells")
         bells.write_bytes(bytes(4 * _MOST_RANKS))

@@ -22,6 +22,15 @@ def pace() -> Path:
     return _compiled("pace.c", ".so", "-shared", "-fPIC", "-ldl")
 
 
+def competitor() -> Path:
+    """Return the program that competes with ranks for the processors of a slow host.
+
+    Raises:
+        UsageError: If it cannot be compiled.
+    """
+    return _compiled("competitor.c", "")
+
+
 def keeper() -> Path:
     """Return the program that keeps a core awake; its name tells its contents.
 

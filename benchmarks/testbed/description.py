@@ -52,8 +52,8 @@ class Host:
         index: Its node in the machine.
         factor: How many times slower than a core of this computer its processors are.
         processors: Their number.
-        background: Busy processes on it beside its rank; if there are any, it is a core of this computer by itself,
-            which the kernel's own scheduler shares out.
+        background: Busy processes on it beside its ranks. A host as fast as this computer then is a core of it by
+            itself, which the kernel's own scheduler shares out; on a slower one they are as slow, and get fair shares.
         bandwidth: Of its link to the switch, each way, B/s, headers included; ``None``: not shaped.
         latency: Of its link, seconds each way, beside this computer's own: from host to host it counts twice.
         rack: Where it stands; ``None``: on the switch that joins all.
@@ -80,6 +80,11 @@ class Host:
     def address(self) -> str:
         """Its IP address."""
         return f"{SUBNET}{self.index + 1}"
+
+    @property
+    def loaded(self) -> bool:
+        """Whether it is a core of this computer by itself, at work all the time."""
+        return bool(self.background) and self.factor == 1
 
     @property
     def cores(self) -> float:
@@ -111,10 +116,10 @@ def _host(machine: Machine, index: int, node: NodeType, bandwidth: float | None)
         )
     if node.background_load != int(node.background_load):
         raise UsageError(f"{machine.name}: background_load of {node.name} must be whole, got {node.background_load:g}")
-    if node.background_load and (factor, node.processors) != (1, 1):
+    if node.background_load and factor == 1 and node.processors > 1:
         raise UsageError(
-            f"{machine.name}: {node.name} has background load, so it must be one whole core: performance_factor 1, got "
-            f"{factor:g}, and 1 processor, got {node.processors}"
+            f"{machine.name}: {node.name} has background load and performance_factor 1, so it must be one whole core: "
+            f"1 processor, got {node.processors}"
         )
     return Host(index, factor, node.processors, int(node.background_load), bandwidth)
 

@@ -143,7 +143,7 @@ def mpiexec_of(name: str, *, rehearsed: bool = True) -> Path:
     launcher = (
         f"-launcher ssh -launcher-exec {shlex.quote(str(_agent(name)))} -iface bridge -disable-hostname-propagation"
     )
-    settings = {**_SETTINGS, **(_KEPT_MEMORY if rehearsed else {}), "LD_PRELOAD": str(compiled.pace())}
+    settings = {**_SETTINGS, **(KEPT_MEMORY if rehearsed else {}), "LD_PRELOAD": str(compiled.pace())}
     settings["MPIR_CVAR_NOLOCAL"] = str(int(not cluster.shares_memory(name)))
     variables = " ".join(f"-genv {key} {shlex.quote(value)}" for key, value in settings.items())
     entry = shlex.join([*cluster.entry_command(name), cluster.SWITCH, "--exec", find_mpiexec()])
@@ -163,7 +163,7 @@ _SETTINGS = {
 }
 #: Memory that was freed stays with the process: whether a burst gets it back from the kernel, page by page, would
 #: depend on what else lies on the heap, which is not the same when recording.
-_KEPT_MEMORY = {
+KEPT_MEMORY = {
     "MALLOC_MMAP_THRESHOLD_": "33554432",
     "MALLOC_TRIM_THRESHOLD_": "1073741824",
 }

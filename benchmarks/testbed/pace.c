@@ -17,6 +17,9 @@
    CLUE_TESTBED_INTERPRETER how many times slower Python's interpreter is beside that (default 1): what a burst spends in it is
                         sampled, and its CPU time counts so much more, also where the program reads that clock itself
    CLUE_TESTBED_BELLS   file with a number for each rank of the host, which it shares memory with the others of (default: none)
+   CLUE_TESTBED_CONTENDERS file with a number for the competitors that run on the host (competitor.c), and one for each of its
+                        ranks: a burst takes longer as there are more of them that compute than the host has processors
+   CLUE_TESTBED_PROCESSORS how many these are (default 1)
    CLUE_TESTBED_WHOLE   1: figures are those from MPI's start to its end, barriers or not
    CLUE_TESTBED_FIGURES folder into which each rank writes what it measured, as JSON, when it ends: of what lies between
                         its first two barriers, or of everything if there are no two */
@@ -167,8 +170,33 @@ static void woke(int other) {
   while (recv(bell, &said, 1, MSG_DONTWAIT) == 1) { empty = 0; if (said - 1 > echoes) echoes = said - 1; }
 }
 
+/* Competitors of this host's ranks: each process that computes gets a fair share of the processors, as of a scheduler whose
+   slices are short. What counts is who computes when a burst ends. */
+static volatile int *contenders;       /* competitors, then each rank; NULL: there are none */
+static double processors = 1;
+
+static void meet(const char *path) {
+  const char *rank = getenv("MPI_LOCALRANKID");
+  int file = open(path, O_RDWR);
+  void *all = file < 0 ? MAP_FAILED : mmap(0, (1 + HOST_RANKS) * sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (all == MAP_FAILED) { perror("testbed: contenders must be there"); abort(); }
+  close(file);
+  if (!rank || atoi(rank) >= HOST_RANKS) return;
+  place = atoi(rank);
+  contenders = all;
+}
+static void computes(int whether) { if (contenders) contenders[1 + place] = whether; }
+static double crowded(void) {
+  if (!contenders) return 1;
+  int computing = 0;
+  for (int each = 0; each <= HOST_RANKS; each++) computing += contenders[each];
+  return computing > processors ? computing / processors : 1;
+}
+
 __attribute__((constructor)) static void start(void) {
   const char *said;
+  if ((said = getenv("CLUE_TESTBED_CONTENDERS"))) meet(said);
+  if ((said = getenv("CLUE_TESTBED_PROCESSORS"))) processors = atof(said);
   if ((said = getenv("CLUE_TESTBED_BELLS"))) hang_bell(said);
   if ((said = getenv("CLUE_TESTBED_WHOLE"))) whole = atoi(said);
   if ((said = getenv("CLUE_TESTBED_FACTOR"))) factor = atof(said);
@@ -279,7 +307,7 @@ static void enter(void) {
   cpu *= slowed();
   bursts++; burst_cpu += cpu;
   if (factor > 1) {
-    double end = wall0 + factor * cpu + debt;
+    double end = wall0 + factor * crowded() * cpu + debt;
     if (end - wall > 30e-6) {
       struct timespec t = {(time_t)end, (long)((end - (time_t)end) * 1e9)};
       while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, 0) == EINTR) ;
@@ -288,6 +316,7 @@ static void enter(void) {
     debt = end - wall;
     if (debt < -100e-6) { late -= debt; lates++; debt = 0; }
   }
+  computes(0);
   burst_wall += wall - wall0;
   delayed0 = without_core();
   entered_wall = wall; entered_cpu = cpu_now();
@@ -299,7 +328,7 @@ static void leave(int initialises) {
   if (entered_wall) delayed += without_core() - delayed0;
   wall0 = now(CLOCK_MONOTONIC);  /* Before anything that may give the core to another: the burst begins now. */
   if (initialises) { began = 1; section_began = wall0; }
-  if (began) { watch_length(1); watch_interpreter(1); }
+  if (began) { computes(1); watch_length(1); watch_interpreter(1); }
   cpu0 = cpu_now();
   if (entered_wall) { mpi_wall += wall0 - entered_wall; mpi_cpu += cpu0 - entered_cpu; }
 }
@@ -329,7 +358,7 @@ static void *find(const char *name) {
 static void write_figures(void);
 long MPI_Finalize(void) {
   long (*real)(void) = (long (*)(void))find("MPI_Finalize");
-  enter(); hurry(OTHER); factor = interpreter = 1;
+  enter(); hurry(OTHER); factor = interpreter = 1; contenders = NULL;
   if (whole || barriers < 2) write_figures();
   long result = real(); leave(0); return result;
 }

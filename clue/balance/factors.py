@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from clue.kernel.model.costs import Costs
+from clue.kernel.model.program import HostSpeed
 from clue.machine import Machine, Placement
 
 
@@ -25,7 +26,9 @@ def factors_on(
         nodes: Indices of its nodes, one per rank.
         region: Whose performance factors count.
         time: When, on a machine that changes.
-        host_speeds: flop/s of the recording host by region, where known; then ``speed`` of a node type counts.
+        host_speeds: flop/s of the recording host by region, where known; then ``speed`` of a node type counts,
+            if it is one number.
     """
-    costs = Costs(machine, Placement(tuple(nodes)), (region,), host_speeds)
+    host = {name: HostSpeed(rate) for name, rate in host_speeds.items()}
+    costs = Costs(machine, Placement(tuple(nodes)), (region,), host)
     return tuple(1 / costs.rates(costs.node_type(node, time), ranks=1)[0] for node in nodes)

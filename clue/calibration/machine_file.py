@@ -19,6 +19,7 @@ from clue.machine import (
     NodeNoise,
     NodeType,
     Progress,
+    SpeedCurve,
     Waiting,
 )
 from clue.units import SMALLEST
@@ -131,6 +132,13 @@ def rewritten(machine: Machine, contention: Sequence[str], **changes: object) ->
     return replace(file, **changes)  # type: ignore[arg-type]
 
 
+def _speed_text(speed: float | SpeedCurve) -> str:
+    if not isinstance(speed, SpeedCurve):
+        return f"{speed:.6g} flop/s"
+    points = ", ".join(f"[{flops:.6g} flop, {rate:.6g} flop/s]" for flops, rate in speed.points)
+    return f"{{points: [{points}]}}"
+
+
 def node_lines(node: NodeType) -> list[str]:
     """Return the lines of a node type, without its processors."""
     lines = [f"domains: {node.domains}"] if node.domains > 1 else []
@@ -138,7 +146,7 @@ def node_lines(node: NodeType) -> list[str]:
     factors = {"default": node.performance_factor, **node.performance_factors}
     lines.append(f"performance_factor: {by_region(factors)}")
     if node.speeds:
-        speeds = ", ".join(f"{quoted(region)}: {speed:.6g} flop/s" for region, speed in node.speeds.items())
+        speeds = ", ".join(f"{quoted(region)}: {_speed_text(speed)}" for region, speed in node.speeds.items())
         lines.append(f"speed: {{{speeds}}}")
     if node.memory_contention:
         shares = {busy: {r or "default": v for r, v in each.items()} for busy, each in node.memory_contention.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import shlex
 import sys
 from collections.abc import Sequence
 
@@ -34,6 +35,7 @@ from clue.cli.options import (
 from clue.cli.programs import options_first
 from clue.cli.run_arguments import add_run
 from clue.cli.signals import ending_at_once
+from clue.cli.skeleton_arguments import add_make, add_skeleton_predict, skeletons_first
 from clue.cli.validate_arguments import add_validate
 from clue.formats import FORMATS, Kind
 
@@ -45,9 +47,11 @@ _VALUED = {"run": run_arguments.VALUED, "extrapolate": extrapolate_arguments.VAL
 
 
 def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    """Parse the command line; ``run`` of what it returns is the command."""
+    """Parse the command line; of what it returns ``run`` is the command, and ``typed`` what was typed."""
     words = sys.argv[1:] if argv is None else list(argv)
-    return command_line().parse_args(options_first(words, _VALUED))
+    parsed = command_line().parse_args(options_first(skeletons_first(words), _VALUED))
+    parsed.typed = shlex.join(["clue", *words])
+    return parsed
 
 
 def command_line() -> argparse.ArgumentParser:
@@ -63,6 +67,7 @@ def command_line() -> argparse.ArgumentParser:
     add_forecast(commands, _command("forecast"))
     add_validate(commands, _command("validate"))
     _add_model(commands)
+    _add_skeleton(commands)
     return parser
 
 
@@ -81,6 +86,13 @@ def _add_model(commands: Commands) -> None:
     for add in (add_fit, add_show, add_predict, add_best):
         add(kinds, _command("model"))
     add_graph(kinds, _command("model_graph"))
+
+
+def _add_skeleton(commands: Commands) -> None:
+    command = commands.add_parser("skeleton", help="make a short program that stands for a long one, wherever it runs")
+    kinds = command.add_subparsers(metavar="TRACE | WHAT", required=True)
+    add_make(kinds, _command("skeleton"))
+    add_skeleton_predict(kinds, _command("skeleton_predict"))
 
 
 def _add_record(commands: Commands) -> None:
@@ -140,6 +152,20 @@ def _add_simulate(commands: Commands) -> None:
         choices=("region", "site"),
         help="with --plots: what the colours of the timeline tell apart: regions and activities, or the call sites of "
         "the program (default: region)",
+    )
+    command.add_argument(
+        "--trace-out",
+        metavar="FILE",
+        help="write what every rank did when for other tools: .json is the Trace Event Format (Perfetto, "
+        "chrome://tracing), .prv is Paraver's, with .pcf and .row beside it; of runs of up to 500,000 ops",
+    )
+    command.add_argument(
+        "--csv", metavar="FILE", help="write the ranking, or the figures of each rank, as CSV with units in its columns"
+    )
+    command.add_argument("--latex", metavar="FILE", help="write the same table as is shown for LaTeX, with booktabs")
+    command.add_argument("--markdown", metavar="FILE", help="write it as Markdown, with warnings")
+    command.add_argument(
+        "--html", metavar="FILE", help="write the ranking as a page to decide from: one file, which needs no network"
     )
     add_workers(command, "processes that simulate options at the same time, or threads that simulate samples")
     command.add_argument(

@@ -22,7 +22,7 @@ from clue.forecasting.parallel import Estimate, Pdgemm, Pdtrsm, Sequential, on_r
 from clue.forecasting.routes import Route
 from clue.forecasting.routines import specification
 from clue.forecasting.server import Server, check_token
-from clue.machine import Machine
+from clue.machine import Machine, SpeedCurve
 from clue.report.forecast import (
     available_document,
     benchmark_document,
@@ -204,7 +204,8 @@ def _on_node(machine: Machine, name: str, forecaster: Forecaster, warnings: dict
     (node,) = machine.node_types().values()
     rate = node.speeds.get("dgemm") or node.speeds.get(name)
     if rate is not None:
-        warnings[f"{machine.name}: sequential parts compute at one speed, whatever their size"] = None
+        if not isinstance(rate, SpeedCurve):
+            warnings[f"{machine.name}: sequential parts compute at one speed, whatever their size"] = None
         return on_rate(rate)
 
     def take(routine: str, /, **sizes: int) -> float:

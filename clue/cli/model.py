@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import datetime
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,22 +16,25 @@ from clue.cli.terminal import check_plots, output_file, plots_folder, progress, 
 from clue.config import load_machine
 from clue.config.models import load_any_model, load_model
 from clue.errors import ModelError, UsageError
+from clue.extrapolation.pattern import RANKS, SIZE
 from clue.files import exists, write_texts
-from clue.kernel import Program, compile_program, simulate
+from clue.kernel import Program, compile_program
 from clue.machine import Machine
-from clue.models import Composition, Configuration, Footprint, Found, Method, Term, Use, best, fit_cluster, ranks_of
+from clue.models import Composition, Configuration, Footprint, Found, Method, Term, Use, best, fit_cluster
 from clue.models.cluster_fit import COMMUNICATE, COMPUTE, FEWEST_RANKS, WHOLE
 from clue.models.model import ANY, Model
 from clue.models.parts import ProgramModel, doubts
-from clue.predict.modelling import placed
-from clue.report.graph import estimated, predicted_document, program_model_document
+from clue.predict.configurations import Beside, Replays, beside
+from clue.report.graph import predicted_document, program_model_document
 from clue.report.model import forecast_document, found_document, model_document, model_yaml
 from clue.report.text.graph import estimated_text, program_model_text
 from clue.report.text.model import forecast_text, found_text, model_text
 from clue.trace import Trace
-from clue.units import Quantity, parse_quantity
+from clue.units import Quantity, count_of, parse_quantity
 
 _Value = TypeVar("_Value")
+#: So many configurations are shown where nothing else is asked for.
+_SHOWN = 20
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -146,7 +149,7 @@ def _predict_program(arguments: argparse.Namespace, model: ProgramModel) -> int:
     if arguments.json:
         show_json(document)
     else:
-        show(estimated_text(estimated(model.time, arguments.size, arguments.ranks)))
+        show(estimated_text(model.predict(arguments.size, arguments.ranks)))
     return 0
 
 
@@ -162,37 +165,60 @@ def _best(arguments: argparse.Namespace) -> int:
                 f"--processes must be of node types of {machine.name} ({', '.join(available)}), got {kind}"
             )
     try:
-        found = best(model.cluster, arguments.size, available, processes=processes, keep=arguments.top or 20)
+        found = best(model.cluster, arguments.size, available, processes=processes, keep=arguments.top or _SHOWN)
     except ModelError as error:
         raise ModelError([f"{arguments.model} on {machine.name}: {fault}" for fault in error.faults]) from None
-    replayed = {} if arguments.replay is None else _replayed(arguments, machine, found)
+    replays = None if arguments.replay is None else _beside(arguments, model, machine, available, found)
     unknown = [kind for kind in available if kind not in model.cluster.kinds]
     outside = model.cluster.outside(arguments.size, found.best.uses)
-    say([f"{machine.name}: no models of {', '.join(unknown)}: left out"] if unknown else [], prefix="clue: warning: ")
+    warnings = [f"{machine.name}: no models of {', '.join(unknown)}: left out"] if unknown else []
+    if replays is not None and replays.sharing:
+        warnings.append(
+            f"{machine.name}: replays let processes share all processors of a node, not one each "
+            f"({', '.join(replays.sharing)}): describe nodes of one processor to bind them"
+        )
+    say(warnings, prefix="clue: warning: ")
     if arguments.json:
-        show_json(found_document(found, arguments.size, outside, replayed))
+        show_json(found_document(found, arguments.size, outside, replays))
     else:
-        show(found_text(found, arguments.size, f"{model.name} on {machine.name}", outside, replayed))
+        show(found_text(found, arguments.size, f"{model.name} on {machine.name}", outside, replays))
     return 0
 
 
-def _replayed(arguments: argparse.Namespace, machine: Machine, found: Found) -> dict[int, float]:
-    """Return what replays of candidates take, by their place, where there is a trace of as many ranks."""
-    seconds: dict[int, float] = {}
-    programs: dict[int, Program | None] = {}
+def _beside(
+    arguments: argparse.Namespace, model: Model, machine: Machine, available: Mapping[str, int], found: Found
+) -> Beside:
+    """Return what replays say of the configurations that the model finds best, and which are best by them."""
+    asked = _pairs("--processes", arguments.processes, _numbers)
+    processes = {kind: asked.get(kind) or model.cluster.processes(kind) for kind in model.cluster.kinds}
+    most = sum(count * max(processes[kind]) for kind, count in available.items() if kind in processes)
     with progress() as tell:
-        for i, each in enumerate(found.candidates):
-            ranks = ranks_of(each.uses)
-            if ranks not in programs:
-                path = Path(arguments.replay.replace("{size}", f"{arguments.size:g}").replace("{ranks}", str(ranks)))
-                programs[ranks] = compile_program(Trace.open(path)) if exists(path) else None
-            program = programs[ranks]
-            if program is not None:
-                tell("replaying candidates", i, len(found.candidates))
-                seconds[i] = simulate(program, machine, placed(machine, each.uses)).makespan
-    if not seconds:
-        raise UsageError(f"--replay must name a trace of a candidate that is shown, got none by {arguments.replay}")
-    return seconds
+        replays = Replays(_programs(arguments, most), machine, tell)
+        return beside(
+            model.cluster,
+            arguments.size,
+            found,
+            replays,
+            available=available,
+            processes=processes,
+            keep=arguments.top or _SHOWN,
+        )
+
+
+def _programs(arguments: argparse.Namespace, most: int) -> dict[int, Program]:
+    """Return the programs that a pattern names, by ranks."""
+    pattern = arguments.replay.replace(SIZE, f"{arguments.size:g}")
+    numbers = range(1, most + 1) if RANKS in pattern else (0,)
+    paths = {ranks: Path(pattern.replace(RANKS, str(ranks))) for ranks in numbers}
+    traces = {ranks: Trace.open(path) for ranks, path in paths.items() if exists(path)}
+    if not traces:
+        rule = "must name a trace of ranks that processors can have"
+        raise UsageError(f"--replay {rule}, got none by {arguments.replay}")
+    for ranks, trace in traces.items():
+        if ranks not in (0, trace.ranks):
+            rule = f"trace must have {count_of(ranks)}, as its name says, got {trace.ranks}"
+            raise UsageError(f"{paths[ranks]}: {rule}")
+    return {trace.ranks: compile_program(trace) for trace in traces.values()}
 
 
 # --- what stands behind options ---

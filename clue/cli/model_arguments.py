@@ -8,7 +8,8 @@ from clue.cli.options import Command, Commands, Parser, above_zero, add_json, ad
 
 _FIT = """\
 TABLE.csv has a line for each run: size and measured (seconds); and where known ranks, processor (its kind), processes
-(on each processor), processors, compute and communicate (seconds of measured). A run on several kinds joins them by +:
+(on each processor), processors, compute and communicate (seconds of measured), and region:NAME (seconds of compute, or
+of measured where that is not known; a part of the model each). A run on several kinds joins them by +:
 processor athlon+pentium-ii, processors 1+8, processes 3+1.
 
 examples:
@@ -128,8 +129,8 @@ def add_best(commands: Commands, run: Command) -> None:
     command.add_argument(
         "--replay",
         metavar="PATTERN",
-        help="beside each that is shown, what a replay there takes: of the trace that a name such as "
-        '"hpl-{size}-{ranks}.clue" means, where there is one',
+        help="beside the model's answer that of replays: what those that are shown take, and which are best of all "
+        'configurations with a trace that a name such as "hpl-{size}-{ranks}.clue" means',
     )
     _finish(command, run)
 

@@ -16,6 +16,7 @@ from clue.extrapolation.family import has_sites
 from clue.extrapolation.pattern import RANKS, SIZE
 from clue.files import write_texts
 from clue.models.parts import FITS, ProgramModel
+from clue.predict.modelling import description_of
 from clue.report.graph import GraphProfile, program_model_yaml
 from clue.report.text.graph import graph_text
 from clue.structure import Example, Graph, examples_of
@@ -50,9 +51,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _keep(profile: GraphProfile, target: Path, arguments: argparse.Namespace) -> None:
     """Write the model of a program."""
     assert profile.composition is not None, "it was asked for with a pattern"
-    today, machine = datetime.date.today().isoformat(), load_machine(arguments.machine).name
-    how = arguments.fit or "plausible"
-    model = ProgramModel(target.stem, how, machine, profile.name, today, profile.composition.runs)
+    today, machine = datetime.date.today().isoformat(), load_machine(arguments.machine)
+    how, runs = arguments.fit or "plausible", profile.composition.runs
+    model = ProgramModel(target.stem, how, machine.name, profile.name, today, runs, description_of(machine))
     write_texts({target: program_model_yaml(model)})
     say([f"wrote {target}"])
 

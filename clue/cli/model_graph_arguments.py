@@ -45,7 +45,7 @@ def add_graph(commands: Commands, run: Command) -> None:
         "-o",
         dest="output",
         metavar="MODEL.yaml",
-        help="with a pattern: write the model, for clue model show and predict",
+        help="with a pattern: write the model, for clue model show and predict, and for comparisons",
     )
     command.add_argument("--dot", metavar="FILE", help="write the graph for Graphviz")
     add_json(command)

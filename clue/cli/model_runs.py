@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+
+import numpy as np
 
 from clue.cli.terminal import progress
 from clue.config import load_machine
@@ -12,7 +15,7 @@ from clue.extrapolation.pattern import RANKS, SIZE, Pattern
 from clue.kernel import Candidate, compile_program, simulate
 from clue.machine import Machine, Placement
 from clue.models import Run, Use
-from clue.models.cluster_fit import COMMUNICATE, COMPUTE
+from clue.models.cluster_fit import COMMUNICATE, COMPUTE, REGION
 from clue.models.model import ANY
 from clue.predict.modelling import uses_of
 from clue.trace import Trace
@@ -65,13 +68,20 @@ def _opened(path: Path, ranks: int) -> Trace:
 def _recorded(size: int, trace: Trace) -> Run:
     """Return what a recording took: the longest of its ranks, and of that what they computed in the mean."""
     seconds = max(rank.wall for rank in trace.head.rank_heads)
-    compute = min(float(trace.bursts.sum()) * 1e-9 / trace.ranks, seconds)
-    return Run(size, {ANY: Use(trace.ranks)}, seconds, {COMPUTE: compute, COMMUNICATE: seconds - compute})
+    spent = np.bincount(trace.ops.region, weights=trace.bursts, minlength=len(trace.head.regions)) * 1e-9
+    parts = _parts(seconds, dict(zip(trace.head.regions, spent.tolist(), strict=True)), trace.ranks)
+    return Run(size, {ANY: Use(trace.ranks)}, seconds, parts)
 
 
 def _replayed(size: int, trace: Trace, machine: Machine) -> Run:
     placement = Placement.block(machine, trace.ranks)
     result = simulate(compile_program(trace), machine, placement)
-    compute = min(sum(rank.compute for rank in result.ranks) / trace.ranks, result.makespan)
-    parts = {COMPUTE: compute, COMMUNICATE: result.makespan - compute}
+    parts = _parts(result.makespan, result.compute_by_region, trace.ranks)
     return Run(size, uses_of(Candidate(machine, placement)), result.makespan, parts)
+
+
+def _parts(seconds: float, by_region: Mapping[str, float], ranks: int) -> dict[str, float]:
+    """Return what ranks computed in the mean, in all and in regions that have names, and what is left of the time."""
+    compute = min(sum(by_region.values()) / ranks, seconds)
+    regions = {f"{REGION}{name}": each / ranks for name, each in by_region.items() if name and each}
+    return {COMPUTE: compute, COMMUNICATE: seconds - compute, **regions}

@@ -179,7 +179,9 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
     """Run the programs of a comparison live on every option, and rank these."""
     single = ["-n", "--machine", "--placement", "--record", "--window"]
     refuse(arguments, single, "with one program on one machine", "a comparison", scenario.name)
+    from clue.predict.dispatching import DispatchingPredictor  # noqa: PLC0415 - only for comparisons
     from clue.predict.executing import LivePredictor  # noqa: PLC0415 - only for comparisons
+    from clue.predict.measuring import SkeletonPredictor  # noqa: PLC0415 - only for comparisons
     from clue.purchase import rank_options  # noqa: PLC0415 - only for comparisons
 
     bursts = _bursts(arguments.bursts)
@@ -190,7 +192,8 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
         return _live(run, where.placement, bursts, arguments).result
 
     with progress() as tell:
-        ranking = rank_options(scenario, LivePredictor(live), tell, thorough=arguments.plots is not None)
+        predictor = DispatchingPredictor([SkeletonPredictor()], LivePredictor(live))
+        ranking = rank_options(scenario, predictor, tell, thorough=arguments.plots is not None)
     show_ranking(ranking, arguments)
     say([f"wrote {path}" for path in plot_ranking(ranking, arguments)])
     return status_of(ranking)

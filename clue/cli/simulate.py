@@ -9,22 +9,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clue.cli.effects import is_given, refuse
+from clue.cli.exports import check_files, write_ranking, write_result
 from clue.cli.results import plot_ranking, plot_result, show_ranking, show_result, status_of
 from clue.cli.signals import INTERRUPTED
 from clue.cli.terminal import Report, Volume, check_plots, detail, plots_folder, progress, say
 from clue.cli.traces import Traces
 from clue.config import SimulationConfig, load_config
 from clue.config.model_errors import known_model_error
-from clue.config.models import load_model
+from clue.config.models import load_any_model
 from clue.errors import UsageError
 from clue.explain import RankingExplanation, explain, explain_ranking
 from clue.kernel import Candidate, Program, compile_program, engine_for, reason_for, simulate, simulate_loops
 from clue.machine import Placement
+from clue.predict.dispatching import DispatchingPredictor
 from clue.predict.executors import PROCESSES
+from clue.predict.measuring import SkeletonPredictor
 from clue.predict.modelling import ModelPredictor
 from clue.predict.predictor import Predictor
 from clue.predict.replaying import ReplayPredictor, recording
 from clue.purchase import Ranking, Scenario, rank_options
+from clue.report.timelines import check_length, form_of, write_timeline
 from clue.steady import simulate_sampled
 from clue.trace import Trace
 from clue.uncertainty import BurstNoise, Sampled, Sampling, sample_errors
@@ -34,12 +38,16 @@ if TYPE_CHECKING:
 
 #: Samples of what replays of a part may be off by: they cost next to nothing.
 _DRAWS = 400
+#: Options that need all of a program replayed op by op.
+_NEED_ALL = ("--samples", "--explain", "--plots", "--trace-out")
 _NOTHING_TO_EXPLAIN = "explanation: at least two options must have a position, got fewer: it is left out"
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate what the configuration describes, and show it."""
     check_plots(arguments.plots)
+    if arguments.trace_out is not None:
+        form_of(Path(arguments.trace_out))
     if arguments.plots is None:
         refuse(arguments, ["--window", "--colour-by"], "with --plots", "no folder for plots")
     config = load_config(arguments.config, full=arguments.full)
@@ -47,13 +55,14 @@ def run(arguments: argparse.Namespace) -> int:
         refuse(arguments, ["--seed"], "with --samples", "none", config.name)
     if isinstance(config, Scenario):
         return _compare(config, arguments)
-    refuse(arguments, ["--executor", "--top"], "with a comparison", "one program on one machine", config.name)
+    refuse(arguments, ["--executor", "--top", "--html"], "with a comparison", "one program on one machine", config.name)
     if not arguments.samples:
         refuse(arguments, ["--workers"], "with a comparison or --samples", "one simulation", config.name)
     if arguments.sampled:
-        given = [option for option in ("--samples", "--explain", "--plots") if is_given(arguments, option)]
+        given = [option for option in _NEED_ALL if is_given(arguments, option)]
         if given:
             refuse(arguments, ["--sampled"], "without what needs a whole replay", " and ".join(given), config.name)
+    check_files(arguments)
     if config.program.extrapolated is None:
         _simulate(config, arguments)
     else:
@@ -62,12 +71,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
-    refuse(arguments, ["--window", "--colour-by"], "with one program on one machine", "a comparison", scenario.name)
+    single = ["--window", "--colour-by", "--trace-out"]
+    refuse(arguments, single, "with one program on one machine", "a comparison", scenario.name)
     if arguments.sampled and arguments.explain:
         refuse(arguments, ["--sampled"], "without what needs a whole replay", "--explain", scenario.name)
     executor = arguments.executor or PROCESSES
     if executor != PROCESSES:
         refuse(arguments, ["--workers"], f"with --executor {PROCESSES}", executor, scenario.name)
+    check_files(arguments)
     with progress() as tell:
         traces = Traces(tell, arguments.repeats)
         replays = ReplayPredictor(
@@ -78,7 +89,7 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
             workers=_workers(arguments),
             sampled=arguments.sampled,
         )
-        predictor = ModelPredictor(load_model, replays)
+        predictor = DispatchingPredictor([SkeletonPredictor(), ModelPredictor(load_any_model)], replays)
         thorough, sampling = arguments.plots is not None, _sampling(arguments)
         error = None if sampling is None else known_model_error()
         if sampling is None and arguments.sampled:
@@ -91,6 +102,7 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
     if arguments.explain and explanation is None and not interrupted:
         ranking = replace(ranking, warnings=(*ranking.warnings, _NOTHING_TO_EXPLAIN))
     show_ranking(ranking, arguments, explanation)
+    write_ranking(ranking, scenario, arguments)
     say([f"wrote {path}" for path in plots])
     return INTERRUPTED if interrupted else status_of(ranking)
 
@@ -127,7 +139,9 @@ def _simulate_part(config: SimulationConfig, arguments: argparse.Namespace) -> N
             trace, config.machine, placement, arguments.engine, instances=config.instances, name=name
         )
     detail(f"the {steady.result.engine} engine replayed {steady.result.ops:,} ops of {steady.of:,}")
-    show_result(steady.result, _title(config, trace), arguments, steady=steady)
+    title = _title(config, trace)
+    show_result(steady.result, title, arguments, steady=steady)
+    write_result(steady.result, title, arguments)
 
 
 def _simulate_extrapolated(config: SimulationConfig, arguments: argparse.Namespace) -> None:
@@ -140,7 +154,7 @@ def _simulate_extrapolated(config: SimulationConfig, arguments: argparse.Namespa
         if not error.can_be_replayed:
             raise
         got = f"about {error.loops.ops:,} ops, whose loops are replayed"
-        needing = ["--explain", "--plots", "--samples", "--sampled"]
+        needing = [*_NEED_ALL, "--sampled"]
         refuse(arguments, needing, "with a trace that is written out", got, config.name)
         if arguments.engine == "reference":
             raise UsageError(
@@ -167,7 +181,9 @@ def _simulate_loops(config: SimulationConfig, arguments: argparse.Namespace, loo
             tell=lambda done: tell(what, done, program.ops * config.instances),
         )
     detail(f"the {result.engine} engine replayed {result.ops:,} ops: as loops, for so many are not written out")
-    show_result(result, f"{name} on {config.machine.name}", arguments)
+    title = f"{name} on {config.machine.name}"
+    show_result(result, title, arguments)
+    write_result(result, title, arguments)
 
 
 def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
@@ -181,19 +197,23 @@ def _simulate_whole(config: SimulationConfig, arguments: argparse.Namespace) -> 
             refuse(arguments, ["--colour-by"], "with a trace that has call sites", "none: record it again", config.name)
         program = replace(compile_program(trace), name=_name(config, trace))
         tell(f"simulating {program.name} on {config.machine.name}")
-        pictures = arguments.plots is not None
+        pictures, traced = arguments.plots is not None, arguments.trace_out is not None
+        if traced:
+            check_length(program.ops * config.instances, config.name)
+        whole = pictures or traced
         work = program.ops * config.instances * (1 + (arguments.samples or 0))
         engine = engine_for(work, arguments.engine)
         result = simulate(
             program,
             config.machine,
             placement,
-            arguments.engine if pictures else engine,
+            arguments.engine if whole else engine,
             instances=config.instances,
-            timeline=pictures,
+            timeline=whole,
             traffic=pictures,
+            calls=traced,
         )
-        why = "only the reference keeps a timeline" if pictures else reason_for(arguments.engine, engine, work)
+        why = "only the reference keeps a timeline" if whole else reason_for(arguments.engine, engine, work)
         detail(f"the {result.engine} engine replayed {result.ops:,} ops: {why}")
         where = Candidate(config.machine, placement, config.instances)
         sampled = _sample(program, noise, where, result.makespan, engine=engine, arguments=arguments, tell=tell)
@@ -209,7 +229,11 @@ def _simulate_whole(config: SimulationConfig, arguments: argparse.Namespace) -> 
         plots = plot_result(result, config.machine, title, arguments, explanation)
         if sampled is not None and pictures:
             plots.append(_plot_samples(sampled, title, arguments))
+        if traced:
+            tell("writing the timeline")
+            plots += write_timeline(Path(arguments.trace_out), trace, program, config.machine, result)
     show_result(result, title, arguments, sampled=sampled, explanation=explanation)
+    write_result(result, title, arguments)
     say([f"wrote {path}" for path in plots])
 
 

@@ -20,6 +20,7 @@ from clue.predict.application import Key
 from clue.predict.replaying import recording
 from clue.report.text.validation import validation_text
 from clue.report.validation import caveats_of, validation_document
+from clue.skeleton.prediction import Measured
 from clue.trace import Trace
 from clue.uncertainty import BurstNoise, Sampling
 from clue.validation import Case, Validation, validate
@@ -59,7 +60,10 @@ def _learn(validation: Validation, name: str) -> Path:
     cases = [
         Known(each.case.program, math.log(each.case.measured / each.predicted), each.character)
         for each in validation.compared
+        if each.character is not None
     ]
+    if not cases:
+        raise UsageError(f"{name}: --learn must have cases that are simulated, got none")
     today = datetime.date.today().isoformat()
     learned = learn(cases, source=f"{name}, validated here", date=today, prior=shipped_model_error())
     write_texts({site_file(): as_yaml(learned)})
@@ -69,8 +73,11 @@ def _learn(validation: Validation, name: str) -> Path:
 def _cases(config: ValidationConfig, traces: Traces, tell: Report) -> list[Case]:
     """Get the traces of all cases, each once, and place their ranks."""
     keys = [(case.program, _ranks(case)) for case in config.cases]
-    wanted = {key: case.program_name for key, case in zip(keys, config.cases, strict=True)}
-    programs: dict[Key, tuple[Program, BurstNoise | None]] = {}
+    names = dict(zip(keys, (case.program_name for case in config.cases), strict=True))
+    wanted = {key: name for key, name in names.items() if key[0].measured is None}
+    programs: dict[Key, tuple[Program | Measured, BurstNoise | None]] = {
+        key: (key[0].measured, None) for key in keys if key[0].measured is not None
+    }
     for (key, name), application in zip(wanted.items(), traces.record(list(wanted)), strict=True):
         tell(f"reading {name}")
         trace, noise = recording(application, key[1], traces)
@@ -78,13 +85,13 @@ def _cases(config: ValidationConfig, traces: Traces, tell: Report) -> list[Case]
     return [_case(case, *programs[key]) for key, case in zip(keys, config.cases, strict=True)]
 
 
-def _case(case: MeasuredCase, compiled: Program, noise: BurstNoise | None) -> Case:
+def _case(case: MeasuredCase, source: Program | Measured, noise: BurstNoise | None) -> Case:
     try:
-        placement = case.placement.place(case.machine, compiled.ranks * case.instances)
+        placement = case.placement.place(case.machine, source.ranks * case.instances)
     except UsageError as error:
         raise UsageError(f"{case.program_name} on {case.machine_name}: {error}") from None
     where = Candidate(case.machine, placement, case.instances)
-    return Case(case.program_name, case.machine_name, case.size, compiled, where, case.runs, case.spread, noise)
+    return Case(case.program_name, case.machine_name, case.size, source, where, case.runs, case.spread, noise)
 
 
 def _ranks(case: MeasuredCase) -> int:

@@ -178,6 +178,12 @@ _SYNONYMS = {
     "criterion": ("metric", "objective"),
     "budget": ("money",),
     "service_life": ("lifetime", "life", "depreciation"),
+    "discount_rate": ("interest", "interest_rate"),
+    "limits": ("constraints", "restrictions"),
+    "currencies": ("rates", "exchange_rates"),
+    "utilisation": ("utilization", "usage"),
+    "electricity": ("energy",),
+    "quantum": ("billing_quantum", "billing"),
 }
 
 
@@ -188,8 +194,9 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     """
     names = list(map(str, known))
     word = str(name).lower().removesuffix("s")
+    same = [each for each in names if word == each.removesuffix("s")]
     alike = [each for each in names if word in {other.removesuffix("s") for other in _SYNONYMS.get(each, ())}]
-    near = alike or difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    near = same or alike or difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
     return f': did you mean "{near[0]}"?' if near else ""
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 FORMS = frozenset(
     f"<{name}>"
     for name in (
-        *("one", "table", "list", "line", "points", "between", "within", "fill", "model"),
+        *("one", "table", "list", "line", "points", "routine", "between", "within", "fill", "model"),
         *("switch", "switches", "fat_tree", "torus", "dragonfly"),
     )
 )

@@ -32,6 +32,7 @@ from clue.config.schema import (
     WithinForm,
 )
 from clue.config.sources import Source, read_source
+from clue.config.speeds import build_speeds
 from clue.machine import (
     AlgorithmChoice,
     ColdStart,
@@ -43,6 +44,7 @@ from clue.machine import (
     NodeNoise,
     NodeType,
     Progress,
+    SpeedCurve,
     Waiting,
 )
 from clue.units import Money
@@ -102,7 +104,8 @@ def build_machine(document: Document, faults: Faults, name: str = "machine") -> 
     if faults:
         return None
     changes = _changes(document, form, faults, name)
-    return None if faults else _machine(form, name, changes)
+    machine = None if faults else _machine(document, form, name, faults, changes)
+    return None if faults else machine
 
 
 def build_machine_apart(document: Document, name: str, faults: Faults) -> Machine | None:
@@ -113,8 +116,13 @@ def build_machine_apart(document: Document, name: str, faults: Faults) -> Machin
     return machine
 
 
-def _machine(form: MachineForm, name: str, changes: tuple[tuple[float, Machine], ...] = ()) -> Machine:
-    types = {key: _node_type(key, node_type) for key, node_type in form.node_types.items()}
+def _machine(
+    document: Document, form: MachineForm, name: str, faults: Faults, changes: tuple[tuple[float, Machine], ...] = ()
+) -> Machine:
+    types = {
+        key: _node_type(key, each, build_speeds(each.speed, document, ("node_types", key, "speed"), faults))
+        for key, each in form.node_types.items()
+    }
     nodes = tuple(types[group.type] for group in form.nodes for _ in range(group.count))
     notes = (form.notes,) if isinstance(form.notes, str) else tuple(form.notes)
     if form.network.within_node is None and any(node.processors > 1 for node in nodes):
@@ -141,7 +149,7 @@ def _sum_of_prices(nodes: tuple[NodeType, ...]) -> Money | None:
 # --- node types ---
 
 
-def _node_type(name: str, form: NodeTypeForm) -> NodeType:
+def _node_type(name: str, form: NodeTypeForm, speeds: Mapping[str, float | SpeedCurve]) -> NodeType:
     given = form.performance_factor
     factors = given if isinstance(given, dict) else {DEFAULT: given}
     return NodeType(
@@ -151,7 +159,7 @@ def _node_type(name: str, form: NodeTypeForm) -> NodeType:
         memory=form.memory,
         performance_factor=factors.get(DEFAULT, 1.0),
         performance_factors={region: factor for region, factor in factors.items() if region != DEFAULT},
-        speeds=dict(form.speed),
+        speeds=speeds,
         memory_contention={busy: _shares(share) for busy, share in sorted(form.memory_contention_factor.items())},
         background_load=form.background_load,
         time_slice=form.time_slice,
@@ -378,7 +386,7 @@ def _changes(document: Document, form: MachineForm, faults: Faults, name: str) -
         if changed is not None and not faults:
             check_contention(now, changed.network.contention, 0, faults)
         if changed is not None and not faults:
-            machine = _machine(changed, name)
+            machine = _machine(now, changed, name, faults)
             check_kept(document, ("changes", i), contention, machine.network.contention, faults)
             if changed.network.progress != form.network.progress:
                 rule = f"must stay {form.network.progress} during a run, got {changed.network.progress}"

@@ -128,7 +128,10 @@ def load_model(source: Source, *, relative_to: FilePath | None = None) -> Model:
     document, _ = read_source(source, ("models",), relative_to)
     if is_composed(document):
         faults = Faults()
-        rule = "must be nt or pt for what is asked, got composed: such a model answers clue model show and predict"
+        rule = (
+            "must be nt or pt for what is asked, got composed: such a model answers clue model show and predict, and "
+            "stands in comparisons"
+        )
         faults.add(document, ("form",), rule)
         faults.check()
     return _loaded(document)

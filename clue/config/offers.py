@@ -10,10 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
+from clue.config.costs import CostReader, with_costs
+from clue.config.currencies import Exchange
 from clue.config.document import Document, Origin, Path, format_value
 from clue.config.faults import did_you_mean
 from clue.config.machines import build_machine_apart
-from clue.config.references import Reading, refer_to_machine
+from clue.config.references import refer_to_machine
 from clue.config.run_schema import Counts, CountsForm, GenerateForm, OfferedNetworkForm, ScenarioForm
 from clue.machine import Machine, Network, NodeType
 from clue.purchase.scenario import Option
@@ -40,19 +42,20 @@ class Generated:
     notes: list[str] = field(default_factory=list)
 
 
-def generate_options(reading: Reading, form: ScenarioForm) -> Generated:
+def generate_options(costs: CostReader, form: ScenarioForm) -> Generated:
     """Generate the options that a comparison asks for; what is wrong with it is among the faults."""
+    reading, budget = costs.reading, None if form.budget is None else costs.exchange(form.budget)
     found = Generated()
     names = set(form.options or {})
     cheapest: Option | None = None
     for path, family_form in _families(form):
-        family = _Family(reading, path, family_form, priced=form.budget is not None)
+        family = _Family(costs, path, family_form, priced=budget is not None)
         for option in family.options():
             if option.name in names:
                 reading.fault(path, f'must generate options of different names, got "{option.name}" twice')
                 break
             names.add(option.name)
-            if _too_dear(option, form.budget):
+            if _too_dear(option, budget):
                 found.left_out += 1
                 cheapest = min((o for o in (cheapest, option) if o is not None), key=_amount)
             else:
@@ -78,23 +81,6 @@ def _amount(option: Option) -> float:
     return option.price.amount if option.price is not None else 0.0
 
 
-def part_prices(form: ScenarioForm) -> dict[Path, Money]:
-    """Return the prices of all parts by their paths."""
-    prices = {path: price for family, form in _families(form) for path, price in _prices(family, form)}
-    return {path: price for path, price in prices.items() if price is not None}
-
-
-def _prices(family: Path, form: GenerateForm) -> Iterator[tuple[Path, Money | None]]:
-    yield (*family, "price"), form.price
-    for name, node in form.node_types.items():
-        yield (*family, "node_types", name, "price"), node.price
-    for name, network in form.networks.items():
-        path = (*family, "networks", name)
-        yield (*path, "price"), network.price
-        yield (*path, "price_per_node"), network.price_per_node
-        yield (*path, "switch", "price"), network.switch.price if network.switch is not None else None
-
-
 @dataclass(frozen=True, slots=True)
 class _Offer:
     """A network with its price."""
@@ -102,6 +88,7 @@ class _Offer:
     name: str
     network: Network
     form: OfferedNetworkForm
+    exchange: Exchange
 
     def takes(self, nodes: int) -> bool:
         """Tell whether it has room for so many nodes."""
@@ -111,26 +98,28 @@ class _Offer:
 
     def price(self, nodes: int) -> float:
         """Return what it costs for so many nodes."""
-        form = self.form
-        fixed = form.price.amount if form.price is not None else 0.0
-        per_node = form.price_per_node.amount if form.price_per_node is not None else 0.0
-        switches = -(-nodes // form.switch.ports) * form.switch.price.amount if form.switch is not None else 0.0
-        return fixed + per_node * nodes + switches
+        form, amount = self.form, self.exchange.amount
+        switches = -(-nodes // form.switch.ports) * amount(form.switch.price) if form.switch is not None else 0.0
+        return amount(form.price) + amount(form.price_per_node) * nodes + switches
 
 
 class _Family:
     """All clusters of some parts."""
 
-    def __init__(self, reading: Reading, path: Path, form: GenerateForm, *, priced: bool) -> None:
+    def __init__(self, costs: CostReader, path: Path, form: GenerateForm, *, priced: bool) -> None:
         self.notes: list[str] = []
-        self._reading = reading
+        self._reading = costs.reading
+        self._exchange = costs.exchange
+        self._costs = costs.read((*path, "cost")) if form.cost is not None else None
         self._path = path
         self._form = form
         self._counts = _numbers(form.nodes)
         documents = {name: self._node_type(name) for name in form.node_types}
         built = {name: self._built(name, documents) for name in form.networks}
         self._offers = [
-            _Offer(name, machine.network, form.networks[name]) for name, machine in built.items() if machine is not None
+            _Offer(name, machine.network, form.networks[name], costs.exchange)
+            for name, machine in built.items()
+            if machine is not None
         ]
         first = next((machine for machine in built.values() if machine is not None), None)
         self._types = {} if first is None else first.node_types()
@@ -150,16 +139,17 @@ class _Family:
         name = f"{' + '.join(f'{n} × {kind}' for kind, n in counts.items())}, {offer.name}"
         price = self._price(counts, offer)
         machine = Machine(name, nodes, offer.network, price=price, reference_processor=self._form.reference_processor)
-        return Option(name, machine, price)
+        return with_costs(Option(name, machine, price), self._costs, self._exchange.currency)
 
     def _price(self, counts: Mapping[str, int], offer: _Offer) -> Money | None:
         of_nodes = [(n, self._types[kind].price) for kind, n in counts.items()]
-        amount = (self._form.price.amount if self._form.price is not None else 0.0) + offer.price(sum(counts.values()))
+        amount = self._exchange.amount(self._form.price) + offer.price(sum(counts.values()))
         currency = ""
         for n, price in of_nodes:
             if price is None:
                 return None
-            amount, currency = amount + n * price.amount, price.currency
+            exchanged = self._exchange(price)
+            amount, currency = amount + n * exchanged.amount, exchanged.currency
         return Money(amount, currency)
 
     # --- how many of what ---

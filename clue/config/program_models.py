@@ -41,6 +41,7 @@ class ProgramModelForm(Form):
     machine: str = Field("", description="Where parts took so long.")
     source: str = Field("", description="Which recordings they are of.")
     made: str = Field("", description="When they were measured.")
+    described: str = Field("", description="Tells the description of the machine at that time from others.")
     sizes: Annotated[list[_NotNegative], Field(min_length=1)] = Field(description="Size of each run.")
     ranks: Annotated[list[_Positive], Field(min_length=1)] = Field(description="Ranks of each run.")
     parts: Annotated[list[PartForm], Field(min_length=1)]
@@ -65,7 +66,7 @@ def program_model(document: Document) -> ProgramModel:
     faults.check()
     assert form is not None
     runs = Runs(tuple(form.sizes), tuple(form.ranks), tuple(map(_part, form.parts)))
-    return ProgramModel(form.name, form.fit, form.machine, form.source, form.made, runs)
+    return ProgramModel(form.name, form.fit, form.machine, form.source, form.made, runs, form.described)
 
 
 def _faults(form: ProgramModelForm) -> Iterator[tuple[Path, str]]:

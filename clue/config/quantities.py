@@ -5,12 +5,14 @@ Every one goes through :mod:`clue.units`; nothing is parsed here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from datetime import date
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from clue.units import AMOUNT, AMOUNT_OF_MONEY, SYMBOLS, Money, Quantity, parse_money, parse_quantity
+from clue.units import AMOUNT, AMOUNT_OF_MONEY, SYMBOLS, Money, Quantity, parse_money, parse_price_per, parse_quantity
 
 
 def _quantity(quantity: Quantity) -> Callable[[object], float]:
@@ -64,6 +66,20 @@ def _sensible(number: float) -> float:
     return number
 
 
+def run_time(value: object) -> float:
+    """Return seconds: what programs print of themselves is a bare number, so that one is taken here."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError(f'must be a run time in seconds, or with a unit such as "2 min", got {_shown(value)}')
+    seconds = parse_quantity(value, Quantity.TIME) if isinstance(value, str) else float(value)
+    if not 0 < seconds < float("inf"):
+        raise ValueError(f"must be a run time above 0, got {value!r}")
+    return seconds
+
+
+def _shown(value: object) -> str:
+    return {type(None): "nothing", dict: "a mapping", list: "a list"}.get(type(value), repr(value).lower())
+
+
 #: Largest number without a unit, and the reciprocal of the smallest above 0.
 _MOST = 1e12
 PositiveInt = Annotated[int, Field(ge=1, le=10**12)]
@@ -93,12 +109,28 @@ Speed = Annotated[
     BeforeValidator(_positive(Quantity.SPEED)),
     _text(Quantity.SPEED, "A speed with its unit, in flop per second.", "500 Mflop/s"),
 ]
+Work = Annotated[
+    float,
+    BeforeValidator(_positive(Quantity.WORK)),
+    _text(Quantity.WORK, "A number of operations with its unit.", "2 Mflop"),
+]
 TimePerByte = Annotated[
     float,
     BeforeValidator(_quantity(Quantity.TIME_PER_BYTE)),
     _text(Quantity.TIME_PER_BYTE, "A time per amount of data, with its units.", "0.8 ns/B", "1 us/KB"),
 ]
+Power = Annotated[
+    float,
+    BeforeValidator(_quantity(Quantity.POWER)),
+    _text(Quantity.POWER, "A power with its unit: W, kW, MW.", "450 W", "60 kW"),
+]
+Carbon = Annotated[
+    float,
+    BeforeValidator(_quantity(Quantity.MASS_PER_ENERGY)),
+    _text(Quantity.MASS_PER_ENERGY, "A mass of carbon dioxide per energy, with its units.", "350 g/kWh"),
+]
 _SYMBOL = f"[{''.join(SYMBOLS)}]"
+_MONEY = rf"({_SYMBOL}\s*\+?{AMOUNT_OF_MONEY}|\+?{AMOUNT_OF_MONEY}\s*([A-Za-z]{{3}}|{_SYMBOL}))"
 Price = Annotated[
     Money,
     BeforeValidator(parse_money),
@@ -106,12 +138,66 @@ Price = Annotated[
         {
             "type": "string",
             "description": "An amount with the three letters of its currency, or €, £, $ (USD) or ¥ (JPY).",
-            "pattern": rf"^\s*({_SYMBOL}\s*\+?{AMOUNT_OF_MONEY}|\+?{AMOUNT_OF_MONEY}\s*([A-Za-z]{{3}}|{_SYMBOL}))\s*$",
+            "pattern": rf"^\s*{_MONEY}\s*$",
             "examples": ["300000 ATS", "1,900.50 EUR", "€1900"],
         }
     ),
+]
+
+
+def _price_per(unit: Quantity, example: str) -> Callable[[object], Money]:
+    return lambda value: parse_price_per(value, unit, example)
+
+
+def _price_text(unit: Quantity, *examples: str) -> WithJsonSchema:
+    units = "|".join(_escaped(each) for each in unit.units if each.isascii())
+    return WithJsonSchema(
+        {
+            "type": "string",
+            "description": "An amount with its currency, and what it is the price of.",
+            "pattern": rf"^\s*{_MONEY}\s*/\s*({units})\s*$",
+            "examples": list(examples),
+        }
+    )
+
+
+def _date(value: object) -> str:
+    try:
+        if isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", value):
+            return date.fromisoformat(value).isoformat()
+    except ValueError:
+        pass
+    raise ValueError(f'must be a date such as "2026-11-02", got {value!r}')
+
+
+#: Prices of one SI unit.
+PricePerTime = Annotated[
+    Money,
+    BeforeValidator(_price_per(Quantity.DURATION, "5.06 USD/h")),
+    _price_text(Quantity.DURATION, "5.06 USD/h", "80,000 EUR/year"),
+]
+PricePerEnergy = Annotated[
+    Money, BeforeValidator(_price_per(Quantity.ENERGY, "0.24 EUR/kWh")), _price_text(Quantity.ENERGY, "0.24 EUR/kWh")
+]
+PricePerSize = Annotated[
+    Money, BeforeValidator(_price_per(Quantity.SIZE, "0.09 USD/GB")), _price_text(Quantity.SIZE, "0.09 USD/GB")
+]
+PricePerSizeAndTime = Annotated[
+    Money,
+    BeforeValidator(_price_per(Quantity.SIZE_TIMES_TIME, "0.023 USD/GB/month")),
+    _price_text(Quantity.SIZE_TIMES_TIME, "0.023 USD/GB/month"),
+]
+Date = Annotated[
+    str,
+    BeforeValidator(_date),
+    WithJsonSchema({"type": "string", "format": "date", "description": "A day.", "examples": ["2026-11-02"]}),
 ]
 EagerLimit = Annotated[Size | None, BeforeValidator(_unless_none, json_schema_input_type=Size | Literal["none"] | None)]
 #: One that stands in for another link's, which holds where it is left out: null could mean either.
 OtherEagerLimit = Annotated[Size | None, BeforeValidator(_stated, json_schema_input_type=Size | Literal["none"])]
 Budget = Annotated[Price | None, BeforeValidator(_unless_none, json_schema_input_type=Price | Literal["none"] | None)]
+RunTime = Annotated[
+    float,
+    BeforeValidator(run_time),
+    WithJsonSchema({"type": ["number", "string"], "description": "A run time: seconds, or text with a unit."}),
+]

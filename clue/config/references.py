@@ -13,7 +13,7 @@ from clue.config.sources import locate, read_file
 from clue.errors import ConfigError
 from clue.files import exists, is_file
 from clue.machine import Machine
-from clue.predict.application import PLACEHOLDER, Application, Extrapolated, Modelled
+from clue.predict.application import MACHINE, PLACEHOLDER, Application, Extrapolated, Modelled
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def build_application(reading: Reading, path: Path, form: ProgramForm) -> Applic
 
 def _modelled(reading: Reading, path: Path, form: ProgramForm) -> Modelled | None:
     """Build what refers to a model, and check that this is one."""
-    from clue.config.models import load_model  # noqa: PLC0415 - numpy is for those who have models
+    from clue.config.models import load_any_model  # noqa: PLC0415 - numpy is for those who have models
 
     if form.model is None:
         reading.fault((*path, "size"), "must stand beside a model, got none", of_key=True)
@@ -146,13 +146,14 @@ def _modelled(reading: Reading, path: Path, form: ProgramForm) -> Modelled | Non
     if form.size is None:
         reading.fault((*path, "size"), "must be given beside a model, got nothing")
     file = reading.base / form.model
-    if not is_file(file):
-        reading.fault((*path, "model"), f"must be a file that exists, got {format_value(form.model)}")
-        return None
-    try:
-        load_model(file)
-    except ConfigError as error:
-        reading.faults.take(error)
+    if MACHINE not in form.model:
+        if not is_file(file):
+            reading.fault((*path, "model"), f"must be a file that exists, got {format_value(form.model)}")
+            return None
+        try:
+            load_any_model(file)
+        except ConfigError as error:
+            reading.faults.take(error)
     return None if form.size is None else Modelled(str(file), form.size)
 
 

@@ -6,12 +6,14 @@ together is checked where the values are built.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
+from clue.config.cost_schema import CostForm, LimitsForm, RateForm, UpToOne
 from clue.config.forms import Form, Name, OneOrList, OneOrTable, shape
-from clue.config.quantities import Budget, Duration, Number, PositiveInt, Price, Size
+from clue.config.quantities import Budget, Duration, Number, PositiveInt, Price, RunTime, Size
 from clue.config.schema import NetworkForm, NodeTypeForm, Notes, Ranks
 from clue.purchase.scenario import SERVICE_LIFE
 
@@ -79,8 +81,9 @@ class ProgramForm(Form):
     )
     model: Name | None = Field(
         None,
-        description="In a comparison: a model that was fitted to run times (clue model fit), relative to the file that "
-        "names it; instead of a script or a trace.",
+        description="In a comparison: a model that was fitted to run times (clue model fit) or composed of a program's "
+        "parts (clue model graph), relative to the file that names it; instead of a script or a trace. {machine} in it "
+        "stands for the name of the machine, as composed models hold for one each.",
     )
     size: PositiveInt | None = Field(None, description="With a model: the size of the problem.")
 
@@ -132,6 +135,16 @@ class SimulationForm(Form):
 
 # --- a comparison ---
 
+Cost = Annotated[
+    Annotated[Name, Tag("<one>")]
+    | Annotated[CostForm, Tag("<table>")]
+    | Annotated[list[OneOrTable[Name, CostForm]], Field(min_length=1), Tag("<list>")],
+    Discriminator(shape),
+]
+CriterionName = Literal[
+    "points", "makespan", "throughput", "cost_per_run", "total_cost", "energy_per_run", "carbon_per_run"
+]
+
 Weight = Number
 
 
@@ -171,6 +184,27 @@ class WorkloadForm(Form):
         None, description="Memory of one rank, or by number of ranks; left out: the peak that the traces measured."
     )
     placement: WorkloadPlacement = Field("block", description="block, cyclic, or one with ranks_per_processor.")
+    deadline: Duration | None = Field(None, description="Time within which a run has to end; left out: any.")
+    runs_a_month: Annotated[Number, Field(gt=0)] | None = Field(
+        None, description="Runs that have to be done, on average; of all workloads or of none."
+    )
+
+
+class MeasuredSkeletonForm(Form):
+    """Runs of a program's skeleton (clue skeleton), which tell what the program takes."""
+
+    here: Name = Field(description="What the skeleton printed with --json on this machine, as a file.")
+    dedicated: Name | None = Field(
+        None,
+        description="What it printed where the application was recorded, and nothing else ran; left out: the skeleton "
+        "is taken to be as short as it was built for.",
+    )
+    application: RunTime | None = Field(
+        None, description="What the application takes there; left out: what it took when it was recorded."
+    )
+
+
+MeasuredSkeleton = OneOrTable[Name, MeasuredSkeletonForm]
 
 
 class OptionForm(Form):
@@ -181,10 +215,22 @@ class OptionForm(Form):
         None, description="Number of nodes instead of the machine's; by node type if it has several groups."
     )
     price: Price | None = Field(
-        None, description="What it costs; left out: the machine's price, or the sum over its nodes."
+        None,
+        description="What has to be paid; left out: the machine's price, or the sum over its nodes. Prices of the "
+        "parts of its cost come on top: 0 EUR where they have all.",
+    )
+    cost: Cost | None = Field(
+        None,
+        description="What else it costs: a block, the name of one of the costs, or a list of both, each laid "
+        "over those before.",
     )
     changed: dict[str, Any] = Field(
         default={}, alias="with", description="Keys of the machine that differ in this option."
+    )
+    measured_skeleton: dict[Name, MeasuredSkeleton] = Field(
+        default={},
+        description="By workload: what its skeleton printed with --json on this very machine, as a file; or that with "
+        "further runs. It is taken instead of a prediction.",
     )
 
 
@@ -260,9 +306,27 @@ class GenerateForm(Form):
         "the numbers given, both together in no more nodes than the largest of them.",
     )
     price: Price | None = Field(None, description="What every cluster needs besides: rack, console, installation.")
+    cost: Cost | None = Field(
+        None, description="What else each costs: a block, the name of one of the costs, or a list of both."
+    )
     reference_processor: str = Field(
         "", description="Processor that the performance factors are relative to, as a trace names it."
     )
+
+
+def _each_once(criteria: list[str]) -> list[str]:
+    if len(set(criteria)) < len(criteria):
+        raise ValueError(f"must have each criterion once, got {' and '.join(criteria)}")
+    return criteria
+
+
+def _currency(name: str) -> str:
+    if not re.fullmatch("[A-Z]{3}", name):
+        raise ValueError(f'must be three capital letters of a currency, got "{name}"')
+    return name
+
+
+CurrencyName = Annotated[str, AfterValidator(_currency)]
 
 
 class ScenarioForm(Form):
@@ -281,12 +345,19 @@ class ScenarioForm(Form):
         ]
         | None
     ) = Field(None, description="What could be bought besides: all clusters of some parts, or a list of such.")
-    criterion: Literal["points", "makespan", "throughput", "cost_per_run"] = Field(
-        "points", description="What the ranking is by."
+    costs: dict[Name, CostForm] = Field(default={}, description="Blocks of costs that options name.")
+    currencies: dict[CurrencyName, RateForm] = Field(
+        default={}, description="What other currencies are worth in the one of the comparison."
+    )
+    limits: LimitsForm | None = Field(None, description="What an option has to keep beside the budget.")
+    criterion: CriterionName = Field("points", description="What the ranking is by.")
+    pareto: Annotated[list[CriterionName], Field(min_length=2, max_length=3), AfterValidator(_each_once)] | None = (
+        Field(None, description="Two or three criteria: which options are beaten by none in all of them at once.")
     )
     service_life: Duration = Field(
-        SERVICE_LIFE, description="How long a purchase is used, for the cost of a run; left out: 3 years."
+        SERVICE_LIFE, description="How long a purchase is used; costs are counted over it; left out: 3 years."
     )
+    discount_rate: UpToOne = Field(0.0, description="What money costs a year, as a share: 0.03 for 3 %.")
     notes: Notes = Field(default=[], description="What a reader of the ranking should know.")
     full: dict[str, Any] | None = Field(
         None, description="Keys that differ in the full-size variant of this comparison."

@@ -11,15 +11,15 @@ from pydantic import BeforeValidator, Field
 from clue.config.document import Path, format_value
 from clue.config.faults import Faults, validated
 from clue.config.forms import Form, Name
-from clue.config.quantities import PositiveInt
+from clue.config.quantities import PositiveInt, RunTime, run_time
 from clue.config.references import Reading
 from clue.config.tables import read_table
-from clue.config.validation_schema import RunTime, row_of, run_time
+from clue.config.validation_schema import row_of
 from clue.models import Run, Use
-from clue.models.cluster_fit import COMMUNICATE, COMPUTE
+from clue.models.cluster_fit import COMMUNICATE, COMPUTE, REGION, ROUNDED
 from clue.models.model import ANY
 
-#: The columns that count. ``per_processor`` is another word for ``processes``.
+#: The columns that count, beside ``region:NAME``. ``per_processor`` is another word for ``processes``.
 COLUMNS = (
     *("size", "measured", "runs", "ranks", "processor", "processors", "processes", "per_processor"),
     *("compute", "communicate", "program", "machine"),
@@ -47,6 +47,7 @@ class RowForm(Form):
     processes: Name | None = None
     compute: _Part | None = None
     communicate: _Part | None = None
+    regions: dict[Name, _Part] = Field(default={}, description="Seconds by region.")
     program: Name | None = None
     machine: Name | None = None
 
@@ -78,7 +79,10 @@ def load_runs(file: FilePath) -> tuple[Run, ...]:
 
 def _row(cells: dict[str, str]) -> dict[str, Any]:
     """Return a row as its form takes it: sizes and parts as numbers, what may be a list of kinds as text."""
-    row = row_of(cells, COLUMNS, numbers=("measured", "ranks", "size", "compute", "communicate"))
+    regions = [column for column in cells if column.startswith(REGION)]
+    numbers = ("measured", "ranks", "size", "compute", "communicate", *regions)
+    row = row_of(cells, (*COLUMNS, *regions), numbers)
+    row["regions"] = {column.removeprefix(REGION): row.pop(column) for column in regions if column in row}
     if "per_processor" in row:
         row.setdefault("processes", row.pop("per_processor"))
     if isinstance(row.get("size"), int):
@@ -91,14 +95,20 @@ def _runs(reading: Reading, path: Path, row: RowForm) -> Iterator[Run]:
     measured = row.runs or ([row.measured] if row.measured is not None else [])
     if not measured:
         reading.fault((*path, "measured"), "must be given, got nothing")
-    parts = {
-        part: seconds
-        for part, seconds in ((COMPUTE, row.compute), (COMMUNICATE, row.communicate))
-        if seconds is not None and len(measured) == 1
-    }
+    parts = _parts(reading, path, row, measured[0]) if len(measured) == 1 else {}
     uses = _uses(reading, path, row)
     if uses is not None:
         yield from (Run(row.size, uses, seconds, parts) for seconds in measured)
+
+
+def _parts(reading: Reading, path: Path, row: RowForm, measured: float) -> dict[str, float]:
+    """Return the seconds of the parts that a row has, or add its faults."""
+    of, whole = ("measured", measured) if row.compute is None else ("compute", row.compute)
+    if (taken := sum(row.regions.values())) > whole * (1 + ROUNDED):
+        reading.fault((*path, "regions"), f"must take at most {of} together, {whole:g} s, got {taken:g} s")
+    stated = {COMPUTE: row.compute, COMMUNICATE: row.communicate}
+    regions = {f"{REGION}{name}": seconds for name, seconds in row.regions.items()}
+    return {part: seconds for part, seconds in stated.items() if seconds is not None} | regions
 
 
 def _uses(reading: Reading, path: Path, row: RowForm) -> dict[str, Use] | None:

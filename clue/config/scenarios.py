@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from clue.config.cost_schema import LimitsForm
+from clue.config.costs import CostReader, with_costs
+from clue.config.currencies import Exchange, check_prices, exchange_of, notes_of, prices_in
 from clue.config.document import Path, children
-from clue.config.faults import validated
-from clue.config.machines import check_currencies
-from clue.config.offers import generate_options, part_prices
+from clue.config.faults import did_you_mean, validated
+from clue.config.offers import generate_options
 from clue.config.references import Reading, build_application, number_of_ranks, option_machine
-from clue.config.run_schema import KernelForm, OrderForm, ProgramForm, ScenarioForm, WorkloadForm
+from clue.config.run_schema import KernelForm, OptionForm, OrderForm, ProgramForm, ScenarioForm, WorkloadForm
+from clue.config.skeleton_runs import measured_by
 from clue.machine import Machine
-from clue.purchase.scenario import Component, Criterion, Option, Scenario, Workload
-from clue.units import Money
+from clue.purchase.scenario import Component, Criterion, Limits, Option, Scenario, Workload
+from clue.skeleton.prediction import Measured
+from clue.units import MONTH, Money
 
 
 def build_scenario(reading: Reading, name: str) -> Scenario | None:
@@ -22,28 +28,45 @@ def build_scenario(reading: Reading, name: str) -> Scenario | None:
     if form is None:
         return None
     workloads = tuple(_workload(reading, key, workload) for key, workload in form.workloads.items())
+    _check_demands(reading, form)
     if sum(workload.weight for workload in workloads) == 0:
         reading.fault(("workloads",), "must have weights that sum to more than 0, got 0")
     if form.options is None and form.generate is None:
         reading.fault(("options",), "must be given where none are generated, got nothing")
+    prices = _prices(form, machines)
+    exchange = exchange_of(reading, form.currencies, prices)
+    check_prices(reading, prices, exchange)
+    costs = CostReader(reading, exchange)
     options = [
-        Option(key, machines[key], option.price or machines[key].price)
+        replace(_option(costs, key, option, machines[key]), measured=_measured(reading, key, option, workloads))
         for key, option in (form.options or {}).items()
         if key in machines
     ]
-    _check_prices(reading, form, options)
-    generated = generate_options(reading, form)
+    generated = generate_options(costs, form)
+    costs.check_types(each.machine for each in (*options, *generated.options))
     notes = (form.notes,) if isinstance(form.notes, str) else tuple(form.notes)
     return Scenario(
         name=form.name or name,
         workloads=workloads,
         options=(*options, *generated.options),
-        budget=form.budget,
+        budget=None if form.budget is None else exchange(form.budget),
         criterion=Criterion(form.criterion),
-        notes=tuple(dict.fromkeys((*notes, *generated.notes))),
+        notes=tuple(dict.fromkeys((*notes, *notes_of(form.currencies), *generated.notes))),
         service_life=form.service_life,
+        discount_rate=form.discount_rate,
+        limits=_limits(form.limits, exchange),
+        pareto=tuple(map(Criterion, form.pareto or ())),
         left_out=generated.left_out,
     )
+
+
+def _check_demands(reading: Reading, form: ScenarioForm) -> None:
+    """Check that runs a month are stated of all workloads or of none: they share the machine's time."""
+    stated = {key: workload.runs_a_month is not None for key, workload in form.workloads.items()}
+    for key, is_stated in stated.items():
+        if any(stated.values()) and not is_stated:
+            path: Path = ("workloads", key, "runs_a_month")
+            reading.fault(path, "must be given where another workload has it, got nothing")
 
 
 def _machines(reading: Reading) -> Mapping[str, Machine]:
@@ -58,13 +81,65 @@ def _machines(reading: Reading) -> Mapping[str, Machine]:
     return found
 
 
-def _check_prices(reading: Reading, form: ScenarioForm, options: Sequence[Option]) -> None:
-    prices: dict[Path, Money] = {("budget",): form.budget} if form.budget is not None else {}
-    prices |= part_prices(form)
-    for option in options:
-        if option.price is not None:
-            prices["options", option.name, "price"] = option.price
-    check_currencies(reading.document, prices, reading.faults)
+def _prices(form: ScenarioForm, machines: Mapping[str, Machine]) -> dict[Path, Money]:
+    """Return all prices by their paths, those of options' machines too; those of the rates are no prices."""
+    prices = {path: price for path, price in prices_in(form) if path[0] != "currencies"}
+    for key, option in (form.options or {}).items():
+        price = machines[key].price if option.price is None and key in machines else None
+        if price is not None:
+            prices["options", key, "price"] = price
+    return prices
+
+
+def _option(costs: CostReader, key: str, form: OptionForm, machine: Machine) -> Option:
+    price = form.price or machine.price
+    option = Option(key, machine, None if price is None else costs.exchange(price))
+    found = costs.read(("options", key, "cost")) if form.cost is not None else None
+    if found is not None and found.cloud is not None and price is not None:
+        costs.reading.fault(("options", key, "price"), f"must be left out beside nodes of a cloud, got {price}")
+    return with_costs(option, found, costs.exchange.currency)
+
+
+def _limits(form: LimitsForm | None, exchange: Exchange) -> Limits:
+    if form is None:
+        return Limits()
+    return Limits(
+        power=form.power,
+        cooling=form.cooling,
+        rack_units=form.rack_units,
+        nodes=form.nodes,
+        memory_per_core=form.memory_per_core,
+        total_cost=None if form.total_cost is None else exchange(form.total_cost),
+    )
+
+
+# --- skeletons ---
+
+
+def _measured(reading: Reading, option: str, form: OptionForm, workloads: Sequence[Workload]) -> Mapping[str, Measured]:
+    """Return what runs of skeletons on an option say of workloads, leaving out those that have faults."""
+    known = {workload.name: workload for workload in workloads}
+    found = {}
+    for name, runs in form.measured_skeleton.items():
+        path: Path = ("options", option, "measured_skeleton", name)
+        if name not in known:
+            rule = f'must be a workload ({", ".join(known)}), got "{name}"{did_you_mean(name, known)}'
+            reading.fault(path, rule, of_key=True)
+        elif (measured := measured_by(reading, path, runs)) is not None:
+            _check_measured(reading, path, known[name], measured)
+            found[name] = measured
+    return found
+
+
+def _check_measured(reading: Reading, path: Path, workload: Workload, measured: Measured) -> None:
+    if len(workload.components) != 1:
+        reading.fault(path, f"must be a workload of one program, got {len(workload.components)} kernels", of_key=True)
+    if workload.instances != 1:
+        got = workload.instances or "fill"
+        reading.fault(path, f"must be a workload of 1 instance, as a skeleton is run, got {got}", of_key=True)
+    if measured.ranks not in workload.ranks:
+        ranks = ", ".join(map(str, workload.ranks))
+        reading.fault(path, f"must be of a number of ranks that the workload has ({ranks}), got {measured.ranks}")
 
 
 # --- workloads ---
@@ -85,6 +160,8 @@ def _workload(reading: Reading, name: str, form: WorkloadForm) -> Workload:
         memory=_memory(form, ranks),
         order=order.order,
         ranks_per_processor=order.ranks_per_processor,
+        deadline=math.inf if form.deadline is None else form.deadline,
+        demand=None if form.runs_a_month is None else form.runs_a_month / MONTH,
     )
 
 

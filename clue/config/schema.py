@@ -23,10 +23,10 @@ from clue.config.quantities import (
     PositiveInt,
     Price,
     Size,
-    Speed,
     Time,
     TimePerByte,
 )
+from clue.config.speeds import SpeedForm
 from clue.machine import MOST_RANKS
 
 # --- links ---
@@ -186,10 +186,11 @@ class NodeTypeForm(Form):
         description="Multiplies recorded computation time, so smaller is faster; 0 leaves it unscaled. "
         "One number, or numbers by region, where 'default' stands for any other region.",
     )
-    speed: dict[str, Speed] = Field(
+    speed: dict[str, SpeedForm] = Field(
         default={},
         description="Speed of one processor by region; it takes precedence over performance_factor where "
-        "the program declares its flops in that region.",
+        "the program declares its flops in that region. One speed, or what it is by the operations of a burst: points, "
+        "or a routine that clue forecast has measured.",
     )
     memory_contention_factor: dict[PositiveInt, OneOrTable[Share, dict[str, Share]]] = Field(
         default={},

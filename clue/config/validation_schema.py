@@ -5,34 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import Field
 
 from clue.config.forms import Form, Name, OneOrList, OneOrTable
-from clue.config.quantities import PositiveInt
-from clue.config.run_schema import Argument, MachineSource, ProgramForm, RunPlacement
+from clue.config.quantities import PositiveInt, RunTime
+from clue.config.run_schema import Argument, MachineSource, MeasuredSkeleton, ProgramForm, RunPlacement
 from clue.config.schema import Ranks
-from clue.units import Quantity, parse_quantity
 
-
-def run_time(value: object) -> float:
-    """Return seconds: what programs print of themselves is a bare number, so that one is taken here."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise ValueError(f'must be a run time in seconds, or with a unit such as "2 min", got {_shown(value)}')
-    seconds = parse_quantity(value, Quantity.TIME) if isinstance(value, str) else float(value)
-    if not 0 < seconds < float("inf"):
-        raise ValueError(f"must be a run time above 0, got {value!r}")
-    return seconds
-
-
-def _shown(value: object) -> str:
-    return {type(None): "nothing", dict: "a mapping", list: "a list"}.get(type(value), repr(value).lower())
-
-
-RunTime = Annotated[
-    float,
-    BeforeValidator(run_time),
-    WithJsonSchema({"type": ["number", "string"], "description": "A run time: seconds, or text with a unit."}),
-]
 Measured = OneOrList[RunTime, RunTime]
 ProgramSource = OneOrTable[Name, ProgramForm]
 
@@ -56,6 +35,11 @@ class CaseForm(Form):
     spread: RunTime | None = Field(
         None, description="Half of what lies between fastest and slowest run, where measured is their median."
     )
+    measured_skeleton: MeasuredSkeleton | None = Field(
+        None,
+        description="What the program's skeleton printed with --json there, as a file; or that with further runs. It "
+        "is held against measured instead of a simulation.",
+    )
 
 
 class ValidationForm(CaseForm):
@@ -72,7 +56,7 @@ class ValidationForm(CaseForm):
     table: Name | None = Field(
         None,
         description="A CSV file of what was run, relative to this one: columns program, machine, ranks, size, measured "
-        "(or runs: several times with blanks between them), spread; others do not matter.",
+        "(or runs: several times with blanks between them), spread, measured_skeleton; others do not matter.",
     )
 
 
@@ -89,7 +73,7 @@ class TableForm(Form):
 
 
 #: The columns of a CSV file that count.
-COLUMNS = ("program", "machine", "ranks", "size", "measured", "runs", "spread")
+COLUMNS = ("program", "machine", "ranks", "size", "measured", "runs", "spread", "measured_skeleton")
 
 
 def row_of(

@@ -13,6 +13,7 @@ from clue.config.machines import build_machine_apart
 from clue.config.references import Reading, build_application, number_of_ranks, refer_to_machine
 from clue.config.run_schema import OrderForm, ProgramForm
 from clue.config.simulation import PlacementChoice
+from clue.config.skeleton_runs import measured_by
 from clue.config.sources import Source, read_source
 from clue.config.tables import read_table
 from clue.config.validation_schema import COLUMNS, CaseForm, RowForm, TableForm, ValidationForm, row_of
@@ -207,7 +208,11 @@ class _Builder:
         if not runs:
             reading.fault((*path, "measured"), "must be given, got nothing")
         size, ranks = form.size or self.form.size or "", form.ranks or self.form.ranks
-        program = self._program(reading, path, form, size, ranks)
+        if form.measured_skeleton is None:
+            program = self._program(reading, path, form, size, ranks)
+        else:
+            program = self._by_skeleton(reading, (*path, "measured_skeleton"), form, ranks)
+            ranks = None if program is None or program[1].measured is None else program[1].measured.ranks
         machine = self._machine(reading, path, form)
         if program is None or machine is None or not runs:
             return None
@@ -255,6 +260,22 @@ class _Builder:
             reading.fault((*path, "size"), f"must be given where program {name} has {{size}}, got nothing")
             return None
         return name, build_application(within, place, filled)
+
+    def _by_skeleton(
+        self, reading: Reading, path: Path, form: CaseForm, ranks: int | None
+    ) -> tuple[str, Application] | None:
+        """Return the name of a case's program, and the program as its skeleton knows it."""
+        source = form.program or self.form.program
+        assert form.measured_skeleton is not None
+        measured = measured_by(reading, path, form.measured_skeleton)
+        if measured is None:
+            return None
+        if ranks not in {None, measured.ranks}:
+            reading.fault(path, f"must be of {ranks} ranks like the case, got {measured.ranks}")
+        if (form.instances or self.form.instances or 1) > 1:
+            reading.fault(path, "must be a case of 1 instance, as a skeleton is run, got several", of_key=True)
+        name = "program" if source is None else source if isinstance(source, str) else _name(source)
+        return name, Application(measured=measured)
 
     def _machine(self, reading: Reading, path: Path, form: CaseForm) -> tuple[str, Machine] | None:
         """Return the name of a case's machine, and the machine."""

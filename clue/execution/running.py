@@ -11,6 +11,7 @@ from clue.execution.processes import Processes, one_core
 from clue.execution.ranks import Ranks, program_name
 from clue.execution.room import available_memory
 from clue.execution.watchdog import Tell
+from clue.kernel import HostSpeed
 from clue.kernel.live import execute
 from clue.machine import Machine, Placement
 from clue.result import Result
@@ -78,7 +79,7 @@ def run(
                 name=program_name(command),
                 spawn=begun.spawn,
                 burst=None if bursts is MEASURED else bursts.burst,
-                rate=bursts.rate,
+                rate=None if bursts.rate is None else HostSpeed(bursts.rate),
                 timeline=timeline,
                 traffic=traffic,
                 record=record,

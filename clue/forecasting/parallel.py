@@ -6,7 +6,6 @@ element: its size over the bandwidth.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +14,8 @@ from typing import Protocol
 from clue.errors import ForecastError, UsageError
 from clue.forecasting.routes import Route
 from clue.forecasting.routines import check_size
+from clue.forecasting.shipped import OPERATIONS
+from clue.machine import SpeedCurve
 from clue.units import count_of, format_size
 
 #: Bytes of an element, a number in double precision.
@@ -263,11 +264,12 @@ def ordered(
     return found, len(every) - len(fitting)
 
 
-def on_rate(rate: float) -> Sequential:
-    """Return sequential routines that compute at one rate (flop/s), whatever the size: the paper's are better asked."""
+def on_rate(rate: float | SpeedCurve) -> Sequential:
+    """Return sequential routines that compute at one rate (flop/s), or at one by what they have to do."""
 
     def take(routine: str, /, **sizes: int) -> float:
-        return math.prod(sizes.values()) * (sizes["m"] if routine == "dtrsm" else 2 if routine == "dgemm" else 1) / rate
+        flops = OPERATIONS[routine](**sizes)
+        return rate.time(flops) if isinstance(rate, SpeedCurve) else flops / rate
 
     return take
 

@@ -6,7 +6,7 @@ the routine can, so that what it needs is its operands alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module, metadata
 from typing import Any
 
@@ -21,6 +21,17 @@ TERMS = {
     "dgetrf": ("1", "n", "n^2", "n^3"),
     "dpotrf": ("1", "n", "n^2", "n^3"),
     "dgesv": ("1", "n k", "n^2", "n^2 k", "n^3"),
+}
+
+#: By name: how many floating-point operations it does, by its sizes; terms of lower order are left out.
+OPERATIONS: Mapping[str, Callable[..., float]] = {
+    "dgeadd": lambda m, n: float(m * n),
+    "dgemm": lambda m, n, k: 2.0 * m * n * k,
+    "dtrsm": lambda m, n: float(m * m * n),
+    "dsyrk": lambda n, k: float(n * n * k),
+    "dgetrf": lambda n: 2.0 / 3.0 * n**3,
+    "dpotrf": lambda n: n**3 / 3.0,
+    "dgesv": lambda n, k: 2.0 / 3.0 * n**3 + 2.0 * n * n * k,
 }
 
 

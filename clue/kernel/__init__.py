@@ -6,13 +6,14 @@ from clue.kernel.model.bounds import computation_bound
 from clue.kernel.model.bursts import with_bursts
 from clue.kernel.model.candidate import Candidate
 from clue.kernel.model.loops import LoopBursts, LoopedProgram, Pool
-from clue.kernel.model.program import Description, Program, compile_program, describe, partners
+from clue.kernel.model.program import Description, HostSpeed, Program, compile_program, describe, partners
 from clue.kernel.simulate import place, simulate, simulate_loops
 
 __all__ = [
     "ENGINES",
     "Candidate",
     "Description",
+    "HostSpeed",
     "LoopBursts",
     "LoopedProgram",
     "Pool",

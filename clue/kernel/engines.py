@@ -104,4 +104,4 @@ def run(  # noqa: PLR0917 - the arguments of every engine, and which
 
 
 def _not_covered(seen: Observation) -> str:
-    return "it keeps no timeline" if seen.segments is not None else ""
+    return "it keeps no timeline" if seen.segments is not None or seen.keeps_calls else ""

@@ -15,7 +15,7 @@ from clue.kernel.model.observation import Observation
 from clue.kernel.model.program import Description, Program, compile_program
 from clue.kernel.model.replay import Replay
 from clue.kernel.model.turns import joined_nodes, without_turns
-from clue.machine import FactorTable, Machine, NoContention, Placement, memory_fault
+from clue.machine import FactorTable, Machine, NoContention, Placement, SpeedCurve, memory_fault
 from clue.result import SEGMENT, RankResult, Result, Timeline, Traffic
 from clue.trace import Trace
 
@@ -33,6 +33,7 @@ def simulate(
     instances: int = 1,
     timeline: bool = False,
     traffic: bool = False,
+    calls: bool = False,
 ) -> Result:
     """Replay a trace on a machine.
 
@@ -46,6 +47,7 @@ def simulate(
         instances: Copies of the program to run side by side.
         timeline: Whether to keep what every rank did when.
         traffic: Whether to keep who sent how much to whom.
+        calls: Whether to keep when each call was made, and what became of its messages.
 
     Raises:
         UsageError: If the placement or engine makes no sense.
@@ -63,6 +65,7 @@ def simulate(
         segments=[] if timeline else None,
         messages=np.zeros((ranks, ranks), np.int64) if traffic else None,
         nbytes=np.zeros((ranks, ranks), np.int64) if traffic else None,
+        keeps_calls=calls,
     )
     replay, notes = run(engine, program, machine, placed, instances, seen)
     warnings = (*notes, *warnings_of(replay, program, machine, placed))
@@ -141,6 +144,7 @@ def result_of(
         ops=ops,
         timeline=_timeline(seen, program),
         traffic=None if seen.messages is None or seen.nbytes is None else Traffic(seen.messages, seen.nbytes),
+        calls=seen.calls,
     )
 
 
@@ -246,6 +250,7 @@ def _speed_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
             "flops=); the performance factor is used instead",
             {"regions": ", ".join(missing)},
         )
+    yield from _curve_caveats(machine, program)
     reference = machine.reference_processor
     scaled = set(program.regions) - (used & program.host_speeds.keys())
     if reference and program.processor and reference != program.processor and scaled:
@@ -256,6 +261,33 @@ def _speed_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
             "there, or compare both processors (clue calibrate processor)",
             {"reference": reference, "processor": program.processor},
         )
+
+
+def _curve_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
+    """Say where a speed that depends on the operations of a burst is asked for bursts that it is not stated for."""
+    curves = {each for node in machine.node_types().values() for each in node.speeds.items()}
+    for region, curve in sorted(curves, key=str):
+        host = program.host_speeds.get(region)
+        if host is None or not isinstance(curve, SpeedCurve):
+            continue
+        if not host.burst:
+            yield Caveat(
+                About.MACHINE,
+                machine.name,
+                "speed of region {region} depends on the operations of a burst, which a live run does not know; the "
+                "performance factor is used instead: replay a recording (clue simulate)",
+                {"region": region},
+            )
+        elif not curve.domain[0] <= host.burst <= curve.domain[1]:
+            low, high = (f"{end:.3g}" for end in curve.domain)
+            yield Caveat(
+                About.MACHINE,
+                machine.name,
+                "bursts of region {region} have {burst} flop, where its speed is stated for {low} to {high}: it stays "
+                "as it is at the end; state more points, or measure other sizes (clue forecast benchmark)",
+                {"region": region, "low": low, "high": high},
+                {"burst": f"{host.burst:.3g}"},
+            )
 
 
 def _neighbour_caveats(program: Description, machine: Machine, placed: Placement) -> Iterator[Caveat]:

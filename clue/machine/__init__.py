@@ -18,6 +18,7 @@ from clue.machine.machine import (
     Waiting,
 )
 from clue.machine.memory import memory_fault
+from clue.machine.speed import SpeedCurve
 
 __all__ = [
     "MOST_RANKS",
@@ -39,6 +40,7 @@ __all__ = [
     "Placement",
     "Ports",
     "Progress",
+    "SpeedCurve",
     "Waiting",
     "memory_fault",
 ]

@@ -16,6 +16,7 @@ from clue.errors import UsageError
 from clue.machine.cold_start import ColdStart
 from clue.machine.contention import Contention, NoContention
 from clue.machine.link import Link
+from clue.machine.speed import SpeedCurve
 from clue.units import Money, count_of
 
 #: Ranks that may be placed: more are a slip, and would take all memory.
@@ -62,8 +63,8 @@ class NodeType:
         memory: Bytes per node; ``None`` if not stated (then no memory check is possible).
         performance_factor: Multiplies recorded computation time; 0 leaves it unscaled (the paper's "real").
         performance_factors: The same by region, where it differs.
-        speeds: flop/s by region; where the program declares its flops in a region, the factor is the recording
-            host's speed there divided by this, and takes precedence.
+        speeds: flop/s by region, or how it depends on the operations of a burst; where the program declares its flops
+            in a region, the factor is the recording host's speed there divided by this, and takes precedence.
         memory_contention: Share of its speed that a processor keeps when so many processors of the node are busy
             (the paper's mcf, section 4.5), as ``{busy: {region: share}}``; region ``""`` stands for any other. The
             entry of the largest ``busy`` not above the actual number counts; below the smallest the share is 1.
@@ -88,7 +89,7 @@ class NodeType:
     memory: float | None = None
     performance_factor: float = 1.0
     performance_factors: Mapping[str, float] = field(default_factory=dict)
-    speeds: Mapping[str, float] = field(default_factory=dict)
+    speeds: Mapping[str, float | SpeedCurve] = field(default_factory=dict)
     memory_contention: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
     background_load: float = 0.0
     time_slice: float = 0.0
@@ -107,6 +108,13 @@ class NodeType:
     def factor(self, region: str) -> float:
         """Return the multiplier of recorded computation time in a region (1 for the paper's 0)."""
         return self.performance_factors.get(region, self.performance_factor) or 1.0
+
+    def speed(self, region: str, flops: float) -> float | None:
+        """Return the speed in a region in bursts of so many operations (0: unknown), flop/s; ``None``: unknown, too."""
+        stated = self.speeds.get(region)
+        if not isinstance(stated, SpeedCurve):
+            return stated
+        return stated.at(flops) if flops else None
 
     def share_kept(self, busy: int, region: str) -> float:
         """Return the share of its speed that a processor keeps with so many busy ones, in a region."""

@@ -21,7 +21,11 @@ from clue.models.terms import RANKS, SIZE, Term
 WHOLE = "time"
 #: The parts of a time that was.
 COMPUTE, COMMUNICATE = "compute", "communicate"
-#: The terms of N-T models: Ta is of the third order, Tc of the second.
+#: Begins the names of those parts of computation, or of the whole, that a region of the program takes.
+REGION = "region:"
+#: By what share of the whole parts may exceed it, because they were rounded.
+ROUNDED = 0.01
+#: The terms of N-T models: Ta is of the third order, Tc of the second; regions may have both, as a whole time.
 NT = {
     COMPUTE: ("n^3", "n^2", "n", "1"),
     COMMUNICATE: ("n^2", "n", "1"),
@@ -93,7 +97,8 @@ def fit_cluster(
     are three of them or more. Runs on several kinds are what these models are adjusted by.
 
     Args:
-        runs: What was measured. If all have the same parts, these are fitted apart.
+        runs: What was measured. If all have the same parts, these are fitted apart: computation and communication, and
+            regions, which are left out of computation then, or of the whole time.
         method: How they are fitted.
         footprint: What memory a process needs, if models go by memory.
         memory: By kind, the bytes of a processor: what needs more has a model of its own.
@@ -131,7 +136,8 @@ def _parts(runs: Sequence[Run]) -> tuple[str, ...]:
     """Return the parts that all runs on one kind were measured in: what models are fitted to."""
     measured = [set(run.parts) for run in runs if len(run.uses) == 1]
     common = set[str]().union(*measured).intersection(*measured)
-    return (COMPUTE, COMMUNICATE) if {COMPUTE, COMMUNICATE} <= common else (WHOLE,)
+    regions = sorted(part for part in common if part.startswith(REGION))
+    return (*((COMPUTE, COMMUNICATE) if {COMPUTE, COMMUNICATE} <= common else (WHOLE,)), *regions)
 
 
 def _grouped(
@@ -147,11 +153,25 @@ def _grouped(
             found.setdefault(key, {}).setdefault((run.ranks, run.size), []).append(run)
     return {
         key: {
-            at: {part: median(run.parts.get(part, run.seconds) for run in repeats) for part in parts}
+            at: {part: median(_spent(run, part, parts) for run in repeats) for part in parts}
             for at, repeats in sorted(of.items())
         }
         for key, of in found.items()
     }
+
+
+def _spent(run: Run, part: str, parts: tuple[str, ...]) -> float:
+    """Return what a part took: of computation, or of the whole, what is not in regions."""
+    seconds = run.parts.get(part, run.seconds)
+    if part not in (COMPUTE, WHOLE):
+        return seconds
+    rest = seconds - sum(run.parts[each] for each in parts if each.startswith(REGION))
+    return 0.0 if -ROUNDED * seconds <= rest < 0 else rest
+
+
+def _like(part: str) -> str:
+    """Return the part whose terms one has."""
+    return WHOLE if part.startswith(REGION) else part
 
 
 def _bins(processes: int, times: _Times, parts: tuple[str, ...], method: Method) -> list[Bin]:
@@ -180,7 +200,7 @@ def _apart(of_ranks: Mapping[int, _Times], parts: tuple[str, ...], method: Metho
     for sizes, group in alike.items():
         for part in parts:
             targets = [[each[part] for each in of_ranks[ranks].values()] for ranks in group]
-            for ranks, fitted in zip(group, method.fit(sizes, targets, NT[part]), strict=True):
+            for ranks, fitted in zip(group, method.fit(sizes, targets, NT[_like(part)]), strict=True):
                 found[ranks][part] = fitted
     return found
 
@@ -190,14 +210,14 @@ def _over_ranks(part: str, times: _Times, apart: Mapping[int, Mapping[str, Fitte
     ranks, sizes = np.array(list(times), np.float64).T
     measured = np.array([each[part] for each in times.values()])
     if not method.plain or not measured.any():
-        return fit_terms({SIZE: sizes, RANKS: ranks}, measured, PT[part])
+        return fit_terms({SIZE: sizes, RANKS: ranks}, measured, PT[_like(part)])
     # The paper scales "the N-T model": its shape in n is the mean over P here, of Ta after multiplying by P.
-    powers = tuple(map(Term.parse, NT[part]))
+    powers = tuple(map(Term.parse, NT[_like(part)]))
     used = sorted(set(ranks.tolist()))
     weights = [1.0 if part == COMMUNICATE else each for each in used]
     shape = np.mean([w * apart[int(each)][part].coefficients for w, each in zip(weights, used, strict=True)], axis=0)
     w = np.maximum(shape @ np.stack([term.of({SIZE: sizes}, len(sizes)) for term in powers]), 0.0)
-    fitted = fit_terms({"w": w, RANKS: ranks}, measured, _OVER_P[part], relative=False, signed=True)
+    fitted = fit_terms({"w": w, RANKS: ranks}, measured, _OVER_P[_like(part)], relative=False, signed=True)
     size_of = dict(zip(w.tolist(), sizes.tolist(), strict=True))
     outliers = tuple({SIZE: size_of[each["w"]], RANKS: each[RANKS]} for each in fitted.outliers)
     domain = {SIZE: (float(sizes.min()), float(sizes.max())), RANKS: fitted.domain[RANKS]}
@@ -237,8 +257,9 @@ def _composed(own: Sequence[Bin], of: Sequence[Bin], composition: Composition) -
 
 def _factor(part: str, own: Sequence[Bin], of: Sequence[Bin], composition: Composition) -> float:
     """Return what a part of another kind's models is multiplied by."""
-    if part in composition.factors:
-        return composition.factors[part]
+    stated = composition.factors.get(part, composition.factors.get(COMPUTE) if part.startswith(REGION) else None)
+    if stated is not None:
+        return stated
     alone = {each.processes: each.parts[part] for each in of if each.ranks == each.processes}
     ratios = []
     for each in own:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.errors import ModelError
+from clue.models.cluster import Forecast
 from clue.models.composed import Among, Loop, Series, Time, spent
 from clue.models.ensemble import fit
 from clue.models.staged import fit_in_turn
@@ -150,6 +151,13 @@ def doubts(time: Time, size: float, ranks: float) -> list[str]:
     ]
 
 
+def forecast_of(time: Time, size: float, ranks: float) -> Forecast:
+    """Return what a time says of a size on so many ranks."""
+    at = {SIZE: [float(size)], RANKS: [float(ranks)]}
+    middle, low, high = (float(each[0]) for each in time.predict(at))
+    return Forecast(middle, low, high, bool(time.inside(at)[0]), "")
+
+
 @dataclass(frozen=True, eq=False)
 class ProgramModel:
     """The model of a program on a machine, as it is kept: what its parts took, which is fitted when it is asked.
@@ -161,6 +169,7 @@ class ProgramModel:
         source: Which recordings they are of.
         made: When they were, as a date.
         runs: What they took.
+        described: Tells the machine's description at that time from others; ``""``: unknown.
     """
 
     name: str
@@ -169,6 +178,7 @@ class ProgramModel:
     source: str
     made: str
     runs: Runs
+    described: str = ""
 
     @cached_property
     def time(self) -> Series:
@@ -184,3 +194,22 @@ class ProgramModel:
         """What it is off by at each run, as shares."""
         pairs = zip(self.runs.sizes, self.runs.ranks, self.runs.seconds, strict=True)
         return tuple(self.time(size, ranks) / seconds - 1 for size, ranks, seconds in pairs)
+
+    def predict(self, size: float, ranks: int) -> Forecast:
+        """Return what the program takes on so many ranks.
+
+        Raises:
+            ModelError: A part cannot be fitted, or cannot tell.
+        """
+        return forecast_of(self.time, size, ranks)
+
+    def outside(self, size: float, ranks: int) -> tuple[str, ...]:
+        """Say how size and ranks lie outside of what was fitted, a line each; none: they are inside."""
+        at = {SIZE: float(size), RANKS: float(ranks)}
+        if self.time.inside({name: [value] for name, value in at.items()})[0]:
+            return ()
+        beyond = [(name, ends) for name, ends in self.time.domain.items() if not ends[0] <= at[name] <= ends[1]]
+        return tuple(
+            f"{name} must be {low:g} to {high:g} to be inside what was fitted, got {at[name]:g}"
+            for name, (low, high) in beyond
+        ) or (f"n = {size:g} on {ranks} ranks lies between points that were measured, where nothing tells",)

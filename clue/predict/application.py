@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from clue.skeleton.prediction import Measured
+
 #: Stands for the number of ranks in the names of traces and inputs, and in arguments.
 PLACEHOLDER = "{ranks}"
+#: Stands for the name of the machine in the names of models that hold for one machine alone.
+MACHINE = "{machine}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,7 @@ class Modelled:
     """A program that is known by a model that was fitted to its run times.
 
     Attributes:
-        path: Path of the model.
+        path: Path of the model; ``{machine}`` in it stands for the name of the machine.
         size: The size that is wanted.
     """
 
@@ -50,6 +54,7 @@ class Application:
         environment: Names of environment variables that the script reads: the same.
         extrapolated: What its traces are made of, if they are made. Preferred to recording, as well.
         modelled: Its model, where it has no traces.
+        measured: What it takes by a run of its skeleton on the machine in question. Preferred to all else.
     """
 
     script: Path | None = None
@@ -60,6 +65,7 @@ class Application:
     environment: tuple[str, ...] = ()
     extrapolated: Extrapolated | None = None
     modelled: Modelled | None = None
+    measured: Measured | None = None
 
     @property
     def name(self) -> str:

@@ -1,143 +1,254 @@
-"""Predictions by fitted models: what measured run times tell of processors like those of a machine."""
+"""Predictions by fitted models: what measured run times tell of processors like those of a machine.
+
+A model of kinds of processors (:class:`clue.models.model.Model`) knows all machines that have these. One that is
+composed of a program's parts (:class:`clue.models.parts.ProgramModel`) knows the machine where they were measured, and
+no other: of several machines each has a file of its own, named by :data:`clue.predict.application.MACHINE`.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import math
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from clue.caveats import About, Caveat
+from clue.caveats import About, Caveat, note
 from clue.errors import ModelError, UsageError
 from clue.kernel import Candidate
-from clue.machine import Machine, Placement
+from clue.machine import Machine, NodeType, Placement
 from clue.models import Configuration, Forecast, Use
 from clue.models.ensemble import TAIL
 from clue.models.model import ANY, Model
-from clue.predict.application import Application, Key, Modelled
+from clue.models.parts import ProgramModel, doubts
+from clue.predict.application import MACHINE, Application, Key, Modelled
+from clue.predict.dispatching import Specialist, drawn
 from clue.predict.prediction import Prediction, Task
-from clue.predict.predictor import Doubles, Predictor
+from clue.predict.predictor import Doubles
 from clue.progress import Progress
-from clue.uncertainty import Character, Sampling
+from clue.uncertainty import Sampling
 
 #: What predictions by models name as their engine.
 ENGINE = "model"
 
 
-class ModelPredictor(Predictor):
-    """Predicts what applications take that have a fitted model; all others another predictor does.
+class ModelPredictor(Specialist):
+    """Predicts what applications take that have a fitted model.
 
     Args:
-        load: Gives the model of a path.
-        others: Who predicts applications without models.
+        load: Gives the model of a path, of either kind.
     """
 
-    def __init__(self, load: Callable[[str], Model], others: Predictor) -> None:
+    def __init__(self, load: Callable[[str], Model | ProgramModel]) -> None:
         self._load = load
-        self._others = others
-        self._models: dict[str, Model] = {}
+        self._models: dict[str, Model | ProgramModel] = {}
 
-    @property
-    def why(self) -> str:
-        """Why the others predict by what they do."""
-        return self._others.why
+    def knows(self, application: Application) -> bool:
+        """Tell whether it has a model."""
+        return application.modelled is not None
 
     def check(self, application: Application, name: str, instances: int | None) -> str:
         """Refuse several instances of what has a model: it was fitted to runs that had all processors to themselves."""
-        if application.modelled is None:
-            return self._others.check(application, name, instances)
         return "" if instances == 1 else f"instances of {name} must be 1 with a model, got {instances or 'fill'}"
 
     def prepare(self, wanted: Mapping[Key, str], progress: Progress) -> None:
-        """Load the models, and let the others prepare for what has none."""
+        """Load models that hold for all machines."""
         for application, _ in wanted:
-            if application.modelled is not None:
-                self._models.setdefault(application.modelled.path, self._load(application.modelled.path))
-        self._others.prepare({key: name for key, name in wanted.items() if key[0].modelled is None}, progress)
+            if application.modelled is not None and MACHINE not in application.modelled.path:
+                self._loaded(application.modelled.path)
 
     def memory(self, key: Key) -> Sequence[float]:
         """Return what models need by their footprint, where they have one."""
-        if key[0].modelled is None:
-            return self._others.memory(key)
-        footprint = self._model(key[0].modelled).cluster.footprint
+        assert key[0].modelled is not None
+        model = self._models.get(key[0].modelled.path)
+        footprint = model.cluster.footprint if isinstance(model, Model) else None
         if footprint is None:
             return ()
         return [float(footprint.of(key[0].modelled.size, np.array([float(key[1])]))[0])] * key[1]
-
-    def regions(self, key: Key) -> Mapping[str, bool]:
-        """Return the regions of what has no model."""
-        return {} if key[0].modelled is not None else self._others.regions(key)
 
     def bounds(
         self, tasks: Sequence[Task], progress: Progress, samples: int = 0
     ) -> tuple[Doubles, npt.NDArray[np.bool_]]:
         """Return what models say, which is not taken to be known, so that what must be said beside it is asked for."""
-        own, rest = _split(tasks)
-        seconds, exact = np.empty(len(tasks)), np.zeros(len(tasks), np.bool_)
-        seconds[own] = [self._forecast(tasks[i])[0].seconds for i in own]
-        if rest:
-            seconds[rest], exact[rest] = self._others.bounds([tasks[i] for i in rest], progress, samples)
-        return seconds, exact
-
-    def at_work(self) -> AbstractContextManager[object]:
-        """Return the others' block."""
-        return self._others.at_work()
+        seconds = [self._question(task).forecast.seconds for task in tasks]
+        return np.array(seconds), np.zeros(len(tasks), np.bool_)
 
     def predict(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Prediction]]:
-        """Ask models first, then the others."""
-        own, rest = _split(tasks)
-        for i in own:
-            forecast, outside = self._forecast(tasks[i])
-            yield i, Prediction(forecast.seconds, ENGINE, warnings=tuple(_caveats(tasks[i], forecast, outside)))
-        if rest:
-            yield from ((rest[i], prediction) for i, prediction in self._others.predict([tasks[i] for i in rest]))
-
-    def character(self, task: Task, makespan: float) -> Character | None:
-        """Return what tells a replay from others; nothing tells of a model."""
-        return None if task.key[0].modelled is not None else self._others.character(task, makespan)
+        """Ask models."""
+        for i, task in enumerate(tasks):
+            asked = self._question(task)
+            caveats = tuple(asked.caveats())
+            yield i, Prediction(asked.forecast.seconds, ENGINE, warnings=caveats, simulated=False)
 
     def deviation(self, task: Task) -> float | None:
-        """Return how far a model's interval reaches; of a replay, what others state."""
-        if task.key[0].modelled is None:
-            return self._others.deviation(task)
-        return _deviation(self._forecast(task)[0])
+        """Return how far a model's interval reaches."""
+        return _deviation(self._question(task).forecast)
 
     def samples(self, tasks: Sequence[Task], sampling: Sampling, progress: Progress) -> Doubles:
-        """Draw from the intervals of models, for each configuration by itself; and let the others draw theirs."""
-        own, rest = _split(tasks)
+        """Draw from the intervals of models, for each configuration by itself."""
         found = np.empty((len(tasks), sampling.samples))
-        for i in own:
-            forecast = self._forecast(tasks[i])[0]
-            what = repr((tasks[i].key[0].modelled, sorted(self._uses(tasks[i]).items())))
-            drawn = [float(each.generator("fitted model", what).standard_normal()) for each in sampling.each()]
-            found[i] = forecast.seconds * np.exp(_deviation(forecast) * np.array(drawn))
-        if rest:
-            found[rest] = self._others.samples([tasks[i] for i in rest], sampling, progress)
+        for i, asked in enumerate(map(self._question, tasks)):
+            what = repr((asked.modelled, sorted(asked.uses.items())))
+            found[i] = drawn(sampling, asked.forecast.seconds, _deviation(asked.forecast), "fitted model", what)
         return found
 
     # --- what a model is asked ---
 
-    def _model(self, modelled: Modelled) -> Model:
-        return self._models[modelled.path]
+    def _loaded(self, path: str) -> Model | ProgramModel:
+        if path not in self._models:
+            self._models[path] = self._load(path)
+        return self._models[path]
 
-    def _uses(self, task: Task) -> Configuration:
+    def _question(self, task: Task) -> _OfKinds | _OfProgram:
         modelled = task.key[0].modelled
         assert modelled is not None
-        kinds = self._model(modelled).cluster.kinds
-        return uses_of(task.where, ANY if list(kinds) == [ANY] else "")
+        modelled = replace(modelled, path=modelled.path.replace(MACHINE, task.where.machine.name))
+        model = self._loaded(modelled.path)
+        if isinstance(model, ProgramModel):
+            return _OfProgram(task, modelled, model)
+        if modelled != task.key[0].modelled:
+            rule = (
+                f"must be composed of a program's parts where {MACHINE} is in its name, got one of kinds of processors"
+            )
+            raise ModelError(f"{modelled.path}: model {rule}")
+        return _OfKinds(task, modelled, model)
 
-    def _forecast(self, task: Task) -> tuple[Forecast, tuple[str, ...]]:
-        modelled = task.key[0].modelled
-        assert modelled is not None
-        cluster, uses = self._model(modelled).cluster, self._uses(task)
+
+class _Question(ABC):
+    """What a model is asked for a task, and what it answers.
+
+    Args:
+        task: The task.
+        modelled: The file of its model, and the size.
+    """
+
+    def __init__(self, task: Task, modelled: Modelled) -> None:
+        self.task = task
+        self.modelled = modelled
+
+    @property
+    @abstractmethod
+    def uses(self) -> Configuration:
+        """Which processors there are."""
+
+    @abstractmethod
+    def _predict(self) -> Forecast: ...
+
+    @abstractmethod
+    def _outside(self) -> tuple[str, ...]: ...
+
+    def _further(self) -> Iterator[Caveat]:
+        """Yield what a reader must know of this kind of model."""
+        yield from ()
+
+    @cached_property
+    def forecast(self) -> Forecast:
+        """What it takes.
+
+        Raises:
+            ModelError: The model cannot tell.
+        """
         try:
-            return cluster.predict(modelled.size, uses), cluster.outside(modelled.size, uses)
+            return self._predict()
         except ModelError as error:
-            where = f"{modelled.path} on {task.where.machine.name}"
+            where = f"{self.modelled.path} on {self.task.where.machine.name}"
             raise ModelError([f"{where}: {fault}" for fault in error.faults]) from None
+
+    def caveats(self) -> Iterator[Caveat]:
+        """Yield what a reader must know beside it."""
+        name = self.task.key[0].name
+        if not math.isfinite(self.forecast.high):
+            text = "the model has as many terms as points, so nothing tells how wrong it is: measure more sizes"
+            yield Caveat(About.PROGRAM, name, text)
+        if outside := self._outside():
+            yield Caveat(
+                About.PROGRAM,
+                name,
+                "this lies outside of what its model was fitted to, so positions may be wrong ({why}): measure there, "
+                "or replay a trace",
+                {"why": "; ".join(outside)},
+            )
+        yield from self._further()
+
+
+class _OfKinds(_Question):
+    """A question to a model of kinds of processors."""
+
+    def __init__(self, task: Task, modelled: Modelled, model: Model) -> None:
+        super().__init__(task, modelled)
+        self._model = model.cluster
+
+    @cached_property
+    def uses(self) -> Configuration:
+        return uses_of(self.task.where, ANY if list(self._model.kinds) == [ANY] else "")
+
+    def _predict(self) -> Forecast:
+        return self._model.predict(self.modelled.size, self.uses)
+
+    def _outside(self) -> tuple[str, ...]:
+        return self._model.outside(self.modelled.size, self.uses)
+
+
+class _OfProgram(_Question):
+    """A question to a model that is composed of a program's parts."""
+
+    def __init__(self, task: Task, modelled: Modelled, model: ProgramModel) -> None:
+        super().__init__(task, modelled)
+        self._model = model
+
+    @cached_property
+    def uses(self) -> Configuration:
+        return uses_of(self.task.where)
+
+    @property
+    def _ranks(self) -> int:
+        return self.task.key[1]
+
+    def _predict(self) -> Forecast:
+        where, ranks, known = self.task.where, self._ranks, self._model.machine
+        if where.machine.name != known:
+            advice = f"compose one there (clue model graph --machine), and name models by {MACHINE}"
+            raise ModelError(f"machine must be {known}, where the program's parts were measured, got another: {advice}")
+        if ranks > where.machine.processors or where.placement != Placement.block(where.machine, ranks):
+            rule = "must be block, each rank on a processor of its own, as where the program's parts were measured"
+            raise ModelError(f"placement {rule}, got another")
+        return self._model.predict(self.modelled.size, ranks)
+
+    def _outside(self) -> tuple[str, ...]:
+        return self._model.outside(self.modelled.size, self._ranks)
+
+    def _further(self) -> Iterator[Caveat]:
+        where, name = self.task.where, self.task.key[0].name
+        if self._model.described not in ("", description_of(where.machine)):
+            text = (
+                "the machine's description is not the one by which the parts of {model} were measured: compose the "
+                "model again (clue model graph)"
+            )
+            yield Caveat(About.MACHINE, where.machine.name, text, {"model": name})
+        for doubt in doubts(self._model.time, self.modelled.size, self._ranks):
+            yield note(About.PROGRAM, name, doubt)
+
+
+def description_of(machine: Machine) -> str:
+    """Return what tells how a machine is described from other descriptions: by its figures, not by names and prices.
+
+    Numbers of nodes are left out, as far as no topology depends on them.
+    """
+
+    def figures(node: NodeType) -> NodeType:
+        return replace(node, price=None, source="")
+
+    times = (0.0, *(at for at, _ in machine.changes))
+    states = [
+        (at, sorted((name, figures(node)) for name, node in state.node_types().items()), state.network)
+        for at, state in zip(times, machine.epochs, strict=True)
+    ]
+    return hashlib.blake2b(repr(states).encode(), digest_size=8).hexdigest()
 
 
 def uses_of(where: Candidate, kind: str = "") -> dict[str, Use]:
@@ -155,32 +266,11 @@ def uses_of(where: Candidate, kind: str = "") -> dict[str, Use]:
     return {each: Use(count, most[each]) for each, count in processors.items()}
 
 
-def _split(tasks: Sequence[Task]) -> tuple[list[int], list[int]]:
-    """Return the places of tasks that have a model, and those of the others."""
-    own = [i for i, task in enumerate(tasks) if task.key[0].modelled is not None]
-    return own, sorted(set(range(len(tasks))) - set(own))
-
-
 def _deviation(forecast: Forecast) -> float:
     """Return the standard deviation of the logarithm; where nothing is known of it, that of a factor of 10."""
     if not math.isfinite(forecast.high) or forecast.seconds <= 0:
         return math.log(10) / TAIL
     return math.log(forecast.high / forecast.seconds) / TAIL
-
-
-def _caveats(task: Task, forecast: Forecast, outside: tuple[str, ...]) -> Iterator[Caveat]:
-    name = task.key[0].name
-    if not math.isfinite(forecast.high):
-        text = "the model has as many terms as points, so nothing tells how wrong it is: measure more sizes"
-        yield Caveat(About.PROGRAM, name, text)
-    if outside:
-        yield Caveat(
-            About.PROGRAM,
-            name,
-            "this lies outside of what its model was fitted to, so positions may be wrong ({why}): measure there, or "
-            "replay a trace",
-            {"why": "; ".join(outside)},
-        )
 
 
 def placed(machine: Machine, uses: Configuration) -> Placement:

@@ -44,6 +44,7 @@ class Prediction:
         warnings: What a reader must know beside the figures.
         reach: How far the logarithm of the makespan is off in four of five cases, because a part of the ops stands for
             all; 0 where all were replayed.
+        simulated: Whether it comes from a simulation: of a replay or a live run; not of a model, nor of a measurement.
     """
 
     makespan: float
@@ -54,6 +55,7 @@ class Prediction:
     compute_by_region: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     reach: float = 0.0
+    simulated: bool = True
 
     @classmethod
     def of(cls, result: Result) -> Prediction:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from clue.purchase.scenario import Component, Criterion, Option, Scenario, Workload
+from clue.purchase.scenario import Component, Criterion, Limits, Option, Scenario, Workload
 
 if TYPE_CHECKING:
     from clue.purchase.outcome import ComponentOutcome, Entry, Ranking, WorkloadOutcome
@@ -17,6 +17,7 @@ __all__ = [
     "ComponentOutcome",
     "Criterion",
     "Entry",
+    "Limits",
     "Option",
     "Ranking",
     "Scenario",

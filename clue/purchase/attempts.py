@@ -73,6 +73,11 @@ class Choice:
     instances: int
 
     @property
+    def seconds(self) -> float:
+        """Seconds that a run takes from its own start, or a lower bound."""
+        return sum(self.run.seconds)
+
+    @property
     def makespan(self) -> float:
         """Seconds until all instances of all components are done, or a lower bound."""
         return sum(seconds * self.split.turns for seconds in self.run.seconds)
@@ -95,20 +100,25 @@ class Choice:
 class Cell:
     """A workload on an option: the splits it might run in, of which the one with the highest throughput counts.
 
-    Of splits with equal throughput the first in the order of ``workload.ranks`` counts.
+    Of splits with equal throughput the first in the order of ``workload.ranks`` counts. One in which a run ends after
+    the deadline counts only where all do: then that in which it ends first.
 
     Attributes:
         choices: All splits, in the order of ``workload.ranks``.
+        deadline: Seconds within which a run has to end.
         possible: Those that may still turn out to be the one that counts.
         settled: Whether it is known which split counts, and what it gives.
+        late: Whether no split can keep the deadline.
         makespan: Of the split that counts; a lower bound until settled.
         throughput: Of the split that counts; an upper bound until settled.
-        rates: Instances of each component finished per second in it; upper bounds until settled.
+        rates: Instances of each component finished per second in it; upper bounds until settled; none where it is late.
     """
 
     choices: tuple[Choice, ...]
+    deadline: float = math.inf
     possible: Sequence[Choice] = ()
     settled: bool = False
+    late: bool = False
     makespan: float = 0.0
     throughput: float = math.inf
     rates: tuple[float, ...] = ()
@@ -118,24 +128,31 @@ class Cell:
 
     def narrow(self) -> None:
         """Rule out splits that cannot beat one that is known."""
+        in_time = [choice for choice in self.possible if choice.seconds <= self.deadline]
+        self.late = not in_time
+        self.possible = in_time or self.choices
         known = [choice for choice in self.possible if choice.run.known]
         if known:
-            best = max(known, key=lambda choice: choice.throughput)
+            best = max(known, key=self._merit)
             self.possible = self._not_ruled_out_by(best)
         self.settled = len(self.possible) == 1 and self.possible[0].run.known
         self.makespan = min(choice.makespan for choice in self.possible)
         self.throughput = max(choice.throughput for choice in self.possible)
-        self.rates = tuple(map(max, zip(*(choice.rates for choice in self.possible), strict=True)))
+        rates = [(0.0,) * len(choice.rates) if self.late else choice.rates for choice in self.possible]
+        self.rates = tuple(map(max, zip(*rates, strict=True)))
+
+    def _merit(self, choice: Choice) -> float:
+        return -choice.seconds if self.late else choice.throughput
 
     def _not_ruled_out_by(self, best: Choice) -> list[Choice]:
-        at, limit = self.possible.index(best), best.throughput
-        before = [choice for choice in self.possible[:at] if not choice.run.known and choice.throughput >= limit]
-        after = [choice for choice in self.possible[at + 1 :] if not choice.run.known and choice.throughput > limit]
+        at, limit, merit = self.possible.index(best), self._merit(best), self._merit
+        before = [choice for choice in self.possible[:at] if not choice.run.known and merit(choice) >= limit]
+        after = [choice for choice in self.possible[at + 1 :] if not choice.run.known and merit(choice) > limit]
         return [*before, best, *after]
 
     def next_run(self) -> Run:
         """Return the most promising run that is not known; there is one unless the cell is settled."""
-        return max((c for c in self.possible if not c.run.known), key=lambda choice: choice.throughput).run
+        return max((c for c in self.possible if not c.run.known), key=self._merit).run
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,11 +191,15 @@ def predicted(runs: Sequence[Run], predictor: Predictor, *, may_deadlock: bool =
 
 
 def wanted_on(options: Sequence[Option], scenario: Scenario) -> Mapping[Key, str]:
-    """Return the applications, each at a number of ranks, that any option has processors for, and their names."""
+    """Return the applications, each at a number of ranks, that any option has processors for, and their names.
+
+    What was measured on all options nobody has to predict.
+    """
     processors = max((option.machine.processors for option in options), default=0)
     return {
         (component.application, ranks): f"{workload.title(component)} on {count_of(ranks)}"
         for workload in scenario.workloads
+        if any(workload.name not in option.measured for option in options)
         for component in workload.components
         for ranks in workload.ranks
         if ranks <= processors * workload.ranks_per_processor
@@ -228,38 +249,43 @@ class _Plan:
 
     def attempt(self, option: Option, order: int) -> Attempt:
         """Find what to run on an option, or why it cannot run the workloads."""
-        found = [self._possible(w, option.machine) for w in range(len(self._workloads))]
+        found = [self._possible(w, option) for w in range(len(self._workloads))]
         for workload, possible in zip(self._workloads, found, strict=True):
             if not any(isinstance(split, Split) for split in possible):
                 reasons = dict.fromkeys(misfit.reason for misfit in possible if isinstance(misfit, Misfit))
                 return Attempt(option, order, reason=f"{workload.name}: {'; '.join(reasons)}")
         cells = [
-            self._cell(w, option.machine, [split for split in possible if isinstance(split, Split)])
+            self._cell(w, option, [split for split in possible if isinstance(split, Split)])
             for w, possible in enumerate(found)
         ]
         return Attempt(option, order, tuple(cells))
 
-    def _possible(self, w: int, machine: Machine) -> list[Split | Misfit]:
+    def _possible(self, w: int, option: Option) -> list[Split | Misfit]:
         # Networks and speeds play no part in what fits.
-        key = (w, tuple((node.processors, node.memory, node.name) for node in machine.nodes))
+        key = (w, tuple((node.processors, node.memory, node.name) for node in option.machine.nodes))
         if key not in self._splits:
-            self._splits[key] = list(allowed_splits(self._workloads[w], machine, self._needs[w]))
-        return self._splits[key]
+            self._splits[key] = list(allowed_splits(self._workloads[w], option.machine, self._needs[w]))
+        measured = option.measured.get(self._workloads[w].name)
+        return [each for each in self._splits[key] if measured is None or each.ranks == measured.ranks]
 
-    def _cell(self, w: int, machine: Machine, splits: Sequence[Split]) -> Cell:
-        instances = self._workloads[w].instances
-        cell = Cell(tuple(Choice(s, self._run(w, machine, s), instances or s.side_by_side) for s in splits))
+    def _cell(self, w: int, option: Option, splits: Sequence[Split]) -> Cell:
+        workload = self._workloads[w]
+        choices = (Choice(s, self._run(w, option, s), workload.instances or s.side_by_side) for s in splits)
+        cell = Cell(tuple(choices), workload.deadline)
         for choice in cell.choices:
             choice.run.cells.append(cell)
         return cell
 
-    def _run(self, w: int, machine: Machine, split: Split) -> Run:
-        key = (w, split.ranks, split.side_by_side, *_signature(machine, split.placement))
+    def _run(self, w: int, option: Option, split: Split) -> Run:
+        workload = self._workloads[w]
+        measured = option.measured.get(workload.name)
+        key = (w, split.ranks, split.side_by_side, measured, *_signature(option.machine, split.placement))
         if key not in self.runs:
-            workload = self._workloads[w]
-            where = Candidate(machine, split.placement, split.side_by_side)
-            tasks = (Task((component.application, split.ranks), where) for component in workload.components)
-            self.runs[key] = Run(tuple(tasks), workload)
+            where = Candidate(option.machine, split.placement, split.side_by_side)
+            applications = [component.application for component in workload.components]
+            if measured is not None:
+                applications = [replace(each, measured=measured) for each in applications]
+            self.runs[key] = Run(tuple(Task((each, split.ranks), where) for each in applications), workload)
         return self.runs[key]
 
 

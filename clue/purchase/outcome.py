@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from clue.predict.prediction import Prediction
+from clue.purchase.costs import Sheet, Source
 from clue.purchase.scenario import Criterion
 from clue.uncertainty import ModelError, Sampling, Spread
 from clue.units import Money
@@ -56,6 +58,46 @@ class WorkloadOutcome:
     spread: Spread | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class RunCost:
+    """What a run costs.
+
+    Attributes:
+        cost: Its share of the total.
+        energy: Joules; ``None``: no power is stated.
+        carbon: Kilograms of carbon dioxide; ``None``: not stated.
+    """
+
+    cost: float
+    energy: float | None
+    carbon: float | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OptionCost:
+    """What an option costs over the service life, as it is used.
+
+    Attributes:
+        sheet: The figures; values today.
+        currency: Of amounts.
+        per_run: By workload, what a run costs.
+        parts: How many of each part are in use.
+        racks: How many it takes; 0 where none are described.
+        rack_units: That it takes.
+        power: Watts at most, those of the site included; ``None``: not stated.
+        sources: Where the figures come from.
+    """
+
+    sheet: Sheet
+    currency: str
+    per_run: Mapping[str, RunCost]
+    parts: Mapping[str, int]
+    racks: int
+    rack_units: float
+    power: float | None
+    sources: tuple[Source, ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:
     """One option in a ranking.
@@ -74,6 +116,8 @@ class Entry:
         bound: Of an option that is not among the first: what its score cannot be better than.
         spread: How the score is spread over samples, if there are any.
         best: The share of the samples in which it is the best option.
+        cost: What it costs over its life, where costs are stated and it has a position.
+        figures: By the criteria of the Pareto front, if one is wanted, what it has.
     """
 
     option: str
@@ -88,6 +132,8 @@ class Entry:
     bound: float | None = None
     spread: Spread | None = None
     best: float | None = None
+    cost: OptionCost | None = None
+    figures: Mapping[Criterion, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,6 +159,9 @@ class Ranking:
         engine: Which engine simulated: ``"fast"``, ``"reference"``, ``"fast and reference"``, or ``"live"``; ``""`` if
             nothing was simulated.
         engine_reason: Why that one.
+        life: Seconds over which costs are counted.
+        discount_rate: What money costs a year.
+        pareto: The options of the Pareto front in the order of the ranking; ``None``: none was asked for.
     """
 
     scenario: str
@@ -131,3 +180,6 @@ class Ranking:
     error: ModelError | None = None
     engine: str = ""
     engine_reason: str = ""
+    life: float = 0.0
+    discount_rate: float = 0.0
+    pareto: tuple[str, ...] | None = None

@@ -5,8 +5,8 @@ How scores are read stands in :mod:`clue.purchase.scores`; what is simulated for
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from clue.caveats import named
@@ -16,10 +16,12 @@ from clue.predict.predictor import Predictor
 from clue.progress import Progress, silent
 from clue.purchase.attempts import Attempt, Choice, attempts_on
 from clue.purchase.caveats import caveats_of
+from clue.purchase.limits import Miss, misses_of, nobody_keeps
 from clue.purchase.outcome import ComponentOutcome, Entry, Ranking, WorkloadOutcome
+from clue.purchase.pareto import front
 from clue.purchase.sampling import RankingSampler, SampledOption
 from clue.purchase.scenario import Criterion, Option, Scenario
-from clue.purchase.scores import Scores
+from clue.purchase.scores import Scores, twelve_digits
 from clue.purchase.search import Search
 from clue.uncertainty import NO_NOISE, ModelError, Sampling
 
@@ -60,8 +62,13 @@ def rank_options(
             application cannot be predicted.
         ClueError: If a prediction cannot be made.
     """
-    candidates = _candidates(scenario)
-    scores = Scores(scenario, [option for option in scenario.options if _is_affordable(option, scenario) is not False])
+    affordable = _candidates(scenario)
+    barred = {option.name: misses for option in affordable if (misses := list(misses_of(option, scenario.limits)))}
+    candidates = [option for option in affordable if option.name not in barred]
+    scored = [o for o in scenario.options if _is_affordable(o, scenario) is not False and o.name not in barred]
+    scores, *further = (
+        Scores(replace(scenario, criterion=criterion), scored) for criterion in (scenario.criterion, *scenario.pareto)
+    )
     _check(scenario, predictor)
     attempts = attempts_on(candidates, scenario, predictor, progress, 0 if sampling is None else sampling.samples)
     able = [attempt for attempt in attempts if attempt.cells]
@@ -81,7 +88,9 @@ def rank_options(
         except KeyboardInterrupt:
             search.interrupt()
     why = predictor.why
-    report = _Report(scenario, scores, search, attempts, why, sampled, sampling if sampled else None, error, notes)
+    report = _Report(
+        scenario, scores, search, attempts, why, sampled, sampling if sampled else None, error, notes, barred, further
+    )
     return report.ranking()
 
 
@@ -157,18 +166,21 @@ class _Report:
     sampling: Sampling | None = None
     error: ModelError | None = None
     notes: Sequence[str] = ()
+    barred: Mapping[str, Sequence[Miss]] = field(default_factory=dict)
+    further: Sequence[Scores] = ()
 
     def ranking(self) -> Ranking:
         listed = [each.attempt for each in self.sampled] or self.search.listed()
-        placed = self._sampled() if self.sampled else self._placed(listed)
-        entries = [*placed, *self._others({attempt.option.name for attempt in listed})]
+        figures = self._figures(listed) if listed else {}
+        ranked = self._sampled() if self.sampled else self._placed(listed)
+        placed = [replace(entry, figures=figures[entry.option]) for entry in ranked]
         return Ranking(
             scenario=self.scenario.name,
             criterion=self.scenario.criterion,
             unit=self.scores.unit,
             higher_is_better=self.scores.higher_is_better,
             budget=self.scenario.budget,
-            entries=tuple(entries),
+            entries=(*placed, *self._others(set(figures))),
             warnings=self._warnings(listed),
             first=self.search.first if self.search.first < len(self.search.attempts) else None,
             left_out=self.scenario.left_out,
@@ -179,6 +191,9 @@ class _Report:
             error=self.error,
             engine=" and ".join(sorted({each.engine for each in self._predictions()})),
             engine_reason=self.engine_reason,
+            life=self.scenario.service_life,
+            discount_rate=self.scenario.discount_rate,
+            pareto=self._front(placed) if self.further else None,
         )
 
     def _predictions(self) -> Iterator[Prediction]:
@@ -186,6 +201,26 @@ class _Report:
             for cell in attempt.cells:
                 for choice in cell.choices:
                     yield from choice.run.predictions
+
+    def _figures(self, listed: Sequence[Attempt]) -> Mapping[str, Mapping[Criterion, float]]:
+        """Return by option its figures by the criteria of the Pareto front."""
+        settled = [attempt for attempt in self.search.attempts if attempt.settled]
+        found: dict[str, dict[Criterion, float]] = {attempt.option.name: {} for attempt in listed}
+        for criterion, further in zip(self.scenario.pareto, self.further, strict=True):
+            scores = further
+            if further.need_best_rates:
+                scores = self.scores if self.scores.need_best_rates else further.relative_to(settled)
+            for attempt in listed:
+                found[attempt.option.name][criterion] = scores.score(attempt)
+        return found
+
+    def _front(self, placed: Sequence[Entry]) -> tuple[str, ...]:
+        signs = [-1 if each.higher_is_better else 1 for each in self.further]
+        rows = [
+            [sign * twelve_digits(figure) for sign, figure in zip(signs, each.figures.values(), strict=True)]
+            for each in placed
+        ]
+        return tuple(placed[i].option for i in front(rows))
 
     def _placed(self, listed: Sequence[Attempt]) -> Iterator[Entry]:
         position, before = 0, None
@@ -213,16 +248,23 @@ class _Report:
             position=position,
             score=self.scores.score(attempt),
             workloads=tuple(self._counted(attempt)),
+            cost=self.scores.accounts.told(attempt),
             tried=tuple(self._tried(attempt)),
         )
 
     def _others(self, listed: set[str]) -> Iterator[Entry]:
-        """Yield the options without a position: later, unable to run the workloads, without a price, too dear."""
+        """Yield the options without a position: later, missing a limit, unable to run, without a price, too dear."""
         tried = {attempt.option.name: attempt for attempt in self.attempts if attempt.option.name not in listed}
         able = sorted((self.scores.key(attempt), attempt) for attempt in tried.values() if attempt.cells)
         why = "not simulated" if self.search.interrupted else f"not among the first {self.search.first}"
         for _, attempt in able:
-            yield replace(_entry(attempt.option, why), bound=self.scores.score(attempt))
+            if misses := self.scores.misses(attempt):
+                yield _entry(attempt.option, "; ".join(map(str, misses)))
+            else:
+                yield replace(_entry(attempt.option, why), bound=self.scores.score(attempt))
+        for option in self.scenario.options:
+            if option.name in self.barred:
+                yield _entry(option, "; ".join(map(str, self.barred[option.name])))
         for attempt in tried.values():
             if not attempt.cells:
                 yield _entry(attempt.option, attempt.reason)
@@ -270,7 +312,22 @@ class _Report:
     # --- what a reader must know ---
 
     def _warnings(self, listed: Sequence[Attempt]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys([*self.scenario.notes, *self.notes, *caveats_of(self.scenario, listed)]))
+        missed = {} if listed else self._missed()
+        said = [*nobody_keeps(missed), *self.scenario.notes, *self.notes, *self._about_front()]
+        return tuple(dict.fromkeys([*said, *caveats_of(self.scenario, listed)]))
+
+    def _missed(self) -> Mapping[str, Sequence[Miss]]:
+        """Return what options miss where all are judged by the same limits: those in use, if any got so far."""
+        in_use = {each.option.name: self.scores.misses(each) for each in self.attempts if each.cells}
+        return in_use if self.attempts else self.barred
+
+    def _about_front(self) -> Iterator[str]:
+        later = len(self.search.attempts) - self.search.first
+        if self.further and later > 0:
+            yield (
+                f"Pareto front: it is of the first {self.search.first} options alone; {later:,} more are not compared "
+                "with them: --top asks for more"
+            )
 
 
 def _entry(option: Option, reason: str) -> Entry:

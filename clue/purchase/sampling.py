@@ -111,7 +111,8 @@ class RankingSampler:
 
     def _rivals(self, listed: Sequence[Attempt]) -> list[Attempt]:
         """Return the options that may come among the first in some samples, simulated without noise."""
-        others = [attempt for attempt in self._search.attempts if attempt not in listed]
+        able = [attempt for attempt in self._search.attempts if not self._scores.misses(attempt)]
+        others = [attempt for attempt in able if attempt not in listed]
         if not others or not listed:
             return []
         last = Spread.of(self._scores_of(listed)[-1])

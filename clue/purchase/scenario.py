@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
 from clue.machine import Machine
 from clue.predict.application import Application
+from clue.purchase.costs import Costs, Life
+from clue.skeleton.prediction import Measured
 from clue.units import Money
 
 #: Three years of use, all day: what the cost of a run is reckoned by where a scenario says nothing else.
@@ -21,6 +25,9 @@ class Criterion(Enum):
     MAKESPAN = "makespan"
     THROUGHPUT = "throughput"
     COST_PER_RUN = "cost_per_run"
+    TOTAL_COST = "total_cost"
+    ENERGY_PER_RUN = "energy_per_run"
+    CARBON_PER_RUN = "carbon_per_run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +59,8 @@ class Workload:
         memory: Bytes per rank, by ranks per instance, where stated; else the traces' measured peak counts.
         order: ``"block"`` or ``"cyclic"`` placement.
         ranks_per_processor: How many ranks may share a processor.
+        deadline: Seconds within which a run has to end, from its own start.
+        demand: Runs a second, on average, that have to be done; ``None``: as many as there is time for.
     """
 
     name: str
@@ -62,6 +71,8 @@ class Workload:
     memory: Mapping[int, float] = field(default_factory=dict)
     order: str = "block"
     ranks_per_processor: int = 1
+    deadline: float = math.inf
+    demand: float | None = None
 
     def title(self, component: Component) -> str:
         """Return what a reader calls a component: its workload, and its own name where there are several."""
@@ -75,12 +86,42 @@ class Option:
     Attributes:
         name: Its name.
         machine: What it is.
-        price: What it costs, or ``None`` if unknown.
+        price: What has to be paid for it at first, all parts included, or ``None`` if unknown.
+        costs: What else it costs, and when; ``None``: nothing is stated.
+        measured: By workload, what runs of skeletons on that machine say.
     """
 
     name: str
     machine: Machine
     price: Money | None = None
+    costs: Costs | None = None
+    measured: Mapping[str, Measured] = field(default_factory=dict)
+
+    @property
+    def nodes(self) -> Mapping[str, int]:
+        """How many nodes of each type it has."""
+        return Counter(node.name for node in self.machine.nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an option has to keep beside the budget; ``None``: no limit.
+
+    Attributes:
+        power: Watts at most, those of the site included.
+        cooling: Watts of heat at most: the power of the parts.
+        rack_units: At most.
+        nodes: At most, as can be delivered.
+        memory_per_core: Bytes at least, of every node.
+        total_cost: At most, over the life.
+    """
+
+    power: float | None = None
+    cooling: float | None = None
+    rack_units: float | None = None
+    nodes: int | None = None
+    memory_per_core: float | None = None
+    total_cost: Money | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +135,10 @@ class Scenario:
         options: What could be bought.
         criterion: What counts.
         notes: What a reader of the ranking should know.
-        service_life: Seconds over which a purchase is used, for the cost of a run.
+        service_life: Seconds over which a purchase is used.
+        discount_rate: What money costs a year: 0.03 for 3 %.
+        limits: What an option has to keep beside the budget.
+        pareto: Criteria by which the Pareto front is wanted; empty: none is.
         left_out: How many generated options are not among these because the budget does not cover them.
     """
 
@@ -105,4 +149,12 @@ class Scenario:
     criterion: Criterion = Criterion.POINTS
     notes: tuple[str, ...] = ()
     service_life: float = SERVICE_LIFE
+    discount_rate: float = 0.0
+    limits: Limits = Limits()
+    pareto: tuple[Criterion, ...] = ()
     left_out: int = 0
+
+    @property
+    def life(self) -> Life:
+        """How long a purchase is used, and what money costs meanwhile."""
+        return Life(self.service_life, self.discount_rate)

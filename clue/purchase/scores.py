@@ -8,11 +8,16 @@ criterion        score                                                          
 points           sum over workloads of 100 · performance / best performance (CLUE paper, Table 3)  higher
 makespan         weighted mean over workloads of the time until all instances are done, s          lower
 throughput       weighted mean over workloads of instances finished per hour                       higher
-cost_per_run     weighted mean over workloads of price · time per instance / service life          lower
+cost_per_run     weighted mean over workloads of what a run costs                                  lower
+total_cost       net present cost over the service life                                            lower
+energy_per_run   weighted mean over workloads of the energy of a run, kWh                          lower
+carbon_per_run   weighted mean over workloads of the carbon dioxide of a run, kg                   lower
 ===============  ================================================================================  ===========
 
 Performance is instances finished per second; a workload's points are shared out to its components. Weights are
 normalised to a mean of 1, so that two equally weighted workloads give at most 100 points each, as in the paper.
+Costs, energy and carbon are those of :mod:`clue.purchase.accounts`; where runs a month are stated, of a run means of
+those, whatever the weights.
 
 Every score gets better, or stays, where a makespan gets shorter, to the last bit: so bounds on makespans give bounds
 on scores. Points depend on the best performance of all options, which has to be known first.
@@ -25,18 +30,25 @@ from collections.abc import Sequence
 from copy import copy
 
 from clue.errors import UsageError
+from clue.purchase.accounts import Accounts
 from clue.purchase.attempts import Attempt
+from clue.purchase.limits import Miss, misses_in_use
 from clue.purchase.points import FULL_POINTS, points_for
 from clue.purchase.scenario import Criterion, Option, Scenario
 
 _SECONDS_PER_HOUR = 3600.0
+_JOULES_PER_KWH = 3.6e6
 _UNITS = {
     Criterion.POINTS: "points",
     Criterion.MAKESPAN: "s",
     Criterion.THROUGHPUT: "runs/h",
     Criterion.COST_PER_RUN: "per run",
+    Criterion.TOTAL_COST: "",
+    Criterion.ENERGY_PER_RUN: "kWh per run",
+    Criterion.CARBON_PER_RUN: "kg per run",
 }
 _HIGHER_IS_BETTER = {Criterion.POINTS, Criterion.THROUGHPUT}
+_IN_MONEY = {Criterion.COST_PER_RUN, Criterion.TOTAL_COST}
 
 
 class Scores:
@@ -45,6 +57,7 @@ class Scores:
     Attributes:
         higher_is_better: How scores are read.
         best: By workload and component the highest rate of all options; points are relative to it.
+        accounts: What options cost.
     """
 
     def __init__(self, scenario: Scenario, options: Sequence[Option]) -> None:
@@ -53,14 +66,22 @@ class Scores:
         total = sum(workload.weight for workload in scenario.workloads)
         self._weights = [w.weight * len(scenario.workloads) / total for w in scenario.workloads]
         self.best = [[0.0] * len(workload.components) for workload in scenario.workloads]
-        if scenario.criterion is Criterion.COST_PER_RUN:
-            _check_prices(scenario, options)
+        self.accounts = Accounts(scenario)
+        self._is_limited = (
+            bool(self.accounts.demands)
+            or scenario.limits.total_cost is not None
+            or any(workload.deadline < math.inf for workload in scenario.workloads)
+        )
+        for option in options:
+            if lacking := self.accounts.lacks(option, scenario.criterion):
+                what = f"must be stated for the criterion {scenario.criterion.value}"
+                raise UsageError(f"{scenario.name}: {lacking} of {option.name} {what}")
 
     @property
     def unit(self) -> str:
         """Unit of the scores in words."""
         unit = _UNITS[self._scenario.criterion]
-        if self._scenario.criterion is not Criterion.COST_PER_RUN:
+        if self._scenario.criterion not in _IN_MONEY:
             return unit
         prices = [self._scenario.budget, *(option.price for option in self._scenario.options)]
         return f"{next((price.currency for price in prices if price is not None), '')} {unit}".strip()
@@ -100,22 +121,27 @@ class Scores:
             return cell.makespan
         if self._scenario.criterion is Criterion.THROUGHPUT:
             return cell.throughput * _SECONDS_PER_HOUR
-        assert attempt.option.price is not None
-        runs = cell.throughput * self._scenario.service_life
-        return attempt.option.price.amount / runs if runs else math.inf
+        figure = self.accounts.figure(attempt, w, self._scenario.criterion)
+        return figure / _JOULES_PER_KWH if self._scenario.criterion is Criterion.ENERGY_PER_RUN else figure
 
-    def key(self, attempt: Attempt) -> tuple[float, float, int]:
-        """Return what options are ordered by: score, then price, then the scenario's order; the least is first."""
+    def misses(self, attempt: Attempt) -> list[Miss]:
+        """Return the limits that an option does not keep; until it is settled, those that it cannot keep."""
+        return list(misses_in_use(attempt, self._scenario, self.accounts)) if self._is_limited else []
+
+    def key(self, attempt: Attempt) -> tuple[bool, float, float, int]:
+        """Return what options are ordered by; the least is first.
+
+        Those that miss a limit come last; then score, then price, then the scenario's order.
+        """
         score, price = twelve_digits(self.score(attempt)), attempt.option.price
-        return (-score if self.higher_is_better else score, math.inf if price is None else price.amount, attempt.order)
+        return (
+            bool(self.misses(attempt)),
+            -score if self.higher_is_better else score,
+            math.inf if price is None else price.amount,
+            attempt.order,
+        )
 
 
 def twelve_digits(score: float) -> float:
     """Return a score without what rounding left of it: scores that are equal but for that are ties."""
     return float(f"{score:.12g}")
-
-
-def _check_prices(scenario: Scenario, options: Sequence[Option]) -> None:
-    for option in options:
-        if option.price is None:
-            raise UsageError(f"{scenario.name}: price of {option.name} must be stated for the criterion cost_per_run")

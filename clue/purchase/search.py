@@ -101,9 +101,10 @@ class Search:
     # --- what is certain ---
 
     def listed(self) -> list[Attempt]:
-        """Return the first options whose scores are known, in order."""
+        """Return the first options whose scores are known, in order; those that miss a limit are not among them."""
         settled = [(self._scores.key(attempt), attempt) for attempt in self.attempts if attempt.settled]
-        return [attempt for _, attempt in heapq.nsmallest(self.first, settled)]
+        within = [(key, attempt) for key, attempt in settled if not key[0]]
+        return [attempt for _, attempt in heapq.nsmallest(self.first, within)]
 
     def certain(self) -> int:
         """Return how many of the listed options are certain to be where they are."""
@@ -115,10 +116,10 @@ class Search:
     def _rivals(self) -> list[Attempt]:
         """Return the options that may still be among the first but are not known, the most promising first."""
         rivals = [(self._scores.key(attempt), attempt) for attempt in self.attempts if not attempt.settled]
-        listed = self.listed()
-        if not self._all_wanted and len(listed) == self.first:
-            last = self._scores.key(listed[-1])
-            rivals = [(key, attempt) for key, attempt in rivals if key < last]
+        if not self._all_wanted:
+            listed = self.listed()
+            last = self._scores.key(listed[-1]) if len(listed) == self.first else None
+            rivals = [(key, each) for key, each in rivals if not key[0] and (last is None or key < last)]
         return [attempt for _, attempt in sorted(rivals)]
 
     # --- the best rates, which points are relative to ---

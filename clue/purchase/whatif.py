@@ -18,7 +18,7 @@ from clue.purchase.points import FULL_POINTS
 from clue.purchase.scenario import Option, Scenario
 from clue.purchase.scores import Scores
 
-#: Options with their scores, the best first; one that deadlocks is not among them.
+#: Options with their scores, the best first; one that deadlocks or misses a limit is not among them.
 Order = Sequence[tuple[str, float]]
 #: Rates that differ by less, relative to the larger, are one rate.
 _ROUNDING = 1e-9
@@ -60,11 +60,12 @@ def what_if(  # noqa: PLR0917 - what came out, and what would have
 
 
 def _order(attempts: Sequence[Attempt], scores: Scores, others: Sequence[Sequence[float]]) -> Order:
-    """Put options in order; of those of one name the last counts."""
+    """Put options in order, but those that miss a limit; of those of one name the last counts."""
     now = {attempt.option.name: attempt for attempt in attempts}
     able = [attempt for attempt in now.values() if attempt.cells and not _deadlocks(attempt)]
     relative = scores.relative_to(able, [others])
-    return [(attempt.option.name, relative.score(attempt)) for attempt in sorted(able, key=relative.key)]
+    within = [attempt for attempt in able if not relative.misses(attempt)]
+    return [(attempt.option.name, relative.score(attempt)) for attempt in sorted(within, key=relative.key)]
 
 
 def _settle(attempts: Sequence[Attempt], predictor: Predictor, progress: Progress) -> None:

@@ -12,11 +12,13 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from clue.machine import ColdStart, Curve
+from clue.machine import ColdStart, Curve, SpeedCurve
+from clue.units import MONTH
 
 if TYPE_CHECKING:
     from clue.machine import Link, Machine, NodeType
     from clue.purchase import Component, ComponentOutcome, Entry, Ranking, Scenario, WorkloadOutcome
+    from clue.purchase.outcome import OptionCost
     from clue.recording import Repeated
     from clue.result import Result
     from clue.steady import Steady
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 Document = dict[str, object]
 #: Up to here every whole number is one that a float can hold.
 _WHOLE = 2.0**53
+_JOULES_PER_KWH = 3.6e6
 
 
 def result_document(result: Result, sampled: Sampled | None = None) -> Document:
@@ -104,8 +107,9 @@ def ranking_document(ranking: Ranking) -> Document:
             "criterion": ranking.criterion.value,
             **fields(ranking, "unit", "higher_is_better"),
             "budget": _money(ranking.budget),
-            "ranking": [_entry(each) for each in sorted(ranking.entries, key=_place)],
+            "ranking": [_entry(each) for each in sorted(ranking.entries, key=place)],
             # Where only so many positions were asked for; the others come without one, with what bounds their score.
+            **({} if ranking.pareto is None else {"pareto": list(ranking.pareto)}),
             **fields(ranking, "first", "left_out", "interrupted", "certain", "engine", "engine_reason"),
             **(
                 {} if ranking.sampling is None else {"uncertainty": _sampling(ranking.sampling) | _error(ranking.error)}
@@ -115,7 +119,7 @@ def ranking_document(ranking: Ranking) -> Document:
     )
 
 
-def _place(entry: Entry) -> tuple[bool, int, int]:
+def place(entry: Entry) -> tuple[bool, int, int]:
     """Order by position; after the last, those that cannot run, those without a price, then those over the budget."""
     return entry.position is None, (True, None, False).index(entry.affordable), entry.position or 0
 
@@ -128,6 +132,10 @@ def _entry(entry: Entry) -> Document:
         **fields(entry, "affordable", "score"),
         "workloads": {each.workload: _workload(each) for each in entry.workloads},
     }
+    if entry.cost is not None:
+        document["cost"] = _cost(entry.cost)
+    if entry.figures:
+        document["criteria"] = {criterion.value: figure for criterion, figure in entry.figures.items()}
     if entry.reason:
         document["reason"] = entry.reason
     if entry.bound is not None:
@@ -135,6 +143,30 @@ def _entry(entry: Entry) -> Document:
     if entry.spread is not None:
         document["uncertainty"] = {"score": interval(entry.spread), "best": entry.best}
     return document
+
+
+def _cost(cost: OptionCost) -> Document:
+    """Describe what an option costs over the service life: amounts today, by item."""
+    sheet = cost.sheet
+    return {
+        "total": sheet.total,
+        "currency": cost.currency,
+        **sheet.items,
+        "per_run": {
+            workload: {"cost": run.cost, "kwh": _kwh(run.energy), "carbon": run.carbon}
+            for workload, run in cost.per_run.items()
+        },
+        "busy": sheet.busy,
+        "parts": dict(cost.parts),
+        **fields(cost, "power", "racks", "rack_units"),
+        "kwh": _kwh(sheet.energy),
+        "carbon": sheet.carbon,
+        "sources": [fields(each, "of", "source", "date") for each in cost.sources],
+    }
+
+
+def _kwh(joules: float | None) -> float | None:
+    return None if joules is None else joules / _JOULES_PER_KWH
 
 
 def _workload(outcome: WorkloadOutcome) -> Document:
@@ -154,6 +186,7 @@ def _component(outcome: ComponentOutcome) -> Document:
         "makespan": outcome.makespan,
         "points": outcome.points,
         "turn": None if prediction is None else prediction.makespan,
+        "by": None if prediction is None else prediction.engine,
         "ops": None if prediction is None else prediction.ops,
         "compute_by_region": {} if prediction is None else dict(prediction.compute_by_region),
     }
@@ -173,16 +206,23 @@ def scenario_document(scenario: Scenario) -> Document:
                     "ranks": list(each.ranks),
                     "weight": each.weight,
                     "memory": {str(ranks): nbytes for ranks, nbytes in each.memory.items()},
-                    **fields(each, "order", "ranks_per_processor"),
+                    **fields(each, "order", "ranks_per_processor", "deadline"),
+                    "runs_a_month": None if each.demand is None else each.demand * MONTH,
                 }
                 for each in scenario.workloads
             },
+            **fields(scenario, "service_life", "discount_rate"),
+            "limits": asdict(scenario.limits) | {"total_cost": _money(scenario.limits.total_cost)},
             "options": {
                 each.name: {
                     "machine": each.machine.name,
                     "nodes": len(each.machine.nodes),
                     "processors": each.machine.processors,
                     "price": _money(each.price),
+                    "measured": {
+                        workload: fields(measured, "skeleton", "place", "ranks", "seconds")
+                        for workload, measured in each.measured.items()
+                    },
                 }
                 for each in scenario.options
             },
@@ -346,7 +386,7 @@ def _node_type(node: NodeType) -> Document:
         "price": _money(node.price),
         "performance_factor": node.performance_factor,
         "performance_factors": dict(node.performance_factors),
-        "speeds": dict(node.speeds),
+        "speeds": {region: _speed(speed) for region, speed in node.speeds.items()},
         "memory_contention": {str(busy): dict(shares) for busy, shares in node.memory_contention.items()},
         **fields(node, "background_load", "time_slice"),
         "cold_start": cold_start_document(node.cold_start),
@@ -355,6 +395,11 @@ def _node_type(node: NodeType) -> Document:
         "source": node.source,
         "noise": asdict(node.noise),
     }
+
+
+def _speed(speed: float | SpeedCurve) -> object:
+    """Describe a speed: flop/s, or points [flop of a burst, flop/s]."""
+    return list(map(list, speed.points)) if isinstance(speed, SpeedCurve) else speed
 
 
 def cold_start_document(start: ColdStart) -> Document | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 
 from clue.composition import ComposedModel, SiteTimes
-from clue.models import Among, Ensemble, Features, Spent, Time, spent
-from clue.models.parts import Part, ProgramModel, Repeated, doubts
+from clue.models import Among, Ensemble, Features, Forecast, Spent, Time, spent
+from clue.models.parts import Part, ProgramModel, Repeated, doubts, forecast_of
 from clue.models.terms import RANKS, SIZE
 from clue.report.document import fields
 from clue.report.loops import ranks_text
@@ -20,16 +20,6 @@ from clue.units import format_number, format_time
 #: Graphviz shapes, as DP*Graph++ draws: rectangles, triangles.
 _SHAPES = {Kind.COMPUTATION: "box, style=filled, fillcolor=lightgrey", Kind.COMMUNICATION: "invtriangle"}
 _LEAVES = frozenset(_SHAPES)
-
-
-@dataclass(frozen=True, slots=True)
-class Estimated:
-    """What a model says, seconds; and whether that lies within what it was fitted to."""
-
-    seconds: float
-    low: float
-    high: float
-    inside: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,11 +111,11 @@ class GraphProfile:
         return {node: parts[id(time)] for node, time in self.composition.nodes.items() if id(time) in parts}
 
     @cached_property
-    def estimated(self) -> Estimated | None:
+    def estimated(self) -> Forecast | None:
         """What the model says of the target, if there is one."""
         if self.composition is None or self.target is None:
             return None
-        return estimated(self.composition.time, *self.target)
+        return forecast_of(self.composition.time, *self.target)
 
     @property
     def _at(self) -> Features:
@@ -159,7 +149,7 @@ class GraphProfile:
                 "recordings": len(off),
                 "error": {"mean": sum(off) / len(off), "largest": max(off)},
                 "domain": {name: list(ends) for name, ends in self.composition.time.domain.items()},
-                **({} if self.estimated is None else _finite(self.estimated)),
+                **({} if self.estimated is None else _forecast(self.estimated)),
             }
         return document
 
@@ -214,7 +204,12 @@ class GraphProfile:
 
 def program_model_yaml(model: ProgramModel) -> str:
     """Return the file of a model of a program, which the configuration reads: YAML, with a line for each part."""
-    head = {"model": 1, "form": "composed", "fit": model.how, **fields(model, "name", "machine", "source", "made")}
+    head = {
+        "model": 1,
+        "form": "composed",
+        "fit": model.how,
+        **fields(model, "name", "machine", "described", "source", "made"),
+    }
     runs = fields(model.runs, "sizes", "ranks")
     lines = [f"{key}: {json.dumps(value)}" for key, value in (head | runs).items()]
     parts = [f"  - {json.dumps(_part(part), allow_nan=False)}" for part in model.runs.parts]
@@ -246,18 +241,12 @@ def program_model_document(model: ProgramModel) -> dict[str, object]:
 
 def predicted_document(model: ProgramModel, size: float, ranks: float) -> dict[str, object]:
     """Describe what a model of a program says of a size on so many ranks."""
-    return {**_finite(estimated(model.time, size, ranks)), "warnings": doubts(model.time, size, ranks)}
+    return {**_forecast(forecast_of(model.time, size, ranks)), "warnings": doubts(model.time, size, ranks)}
 
 
-def estimated(time: Time, size: float, ranks: float) -> Estimated:
-    """Return what a time is there."""
-    at = {SIZE: [float(size)], RANKS: [float(ranks)]}
-    middle, low, high = (float(each[0]) for each in time.predict(at))
-    return Estimated(middle, low, high, bool(time.inside(at)[0]))
-
-
-def _finite(said: Estimated) -> dict[str, object]:
-    return {**asdict(said), "high": said.high if math.isfinite(said.high) else None}
+def _forecast(said: Forecast) -> dict[str, object]:
+    found = fields(said, "seconds", "low", "high", "inside")
+    return {**found, "high": said.high if math.isfinite(said.high) else None}
 
 
 def model_text(time: Time) -> str:

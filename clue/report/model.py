@@ -12,6 +12,7 @@ from clue.report.document import Document, fields
 if TYPE_CHECKING:
     from clue.models import Bin, Candidate, Configuration, FittedTime, Forecast, Found, Run
     from clue.models.model import Model
+    from clue.predict.configurations import Beside
 
 #: Keys of a file whose entries have a line each.
 _LISTS = ("models", "runs")
@@ -47,19 +48,17 @@ def forecast_document(forecast: Forecast, outside: tuple[str, ...]) -> Document:
     return {**_forecast(forecast), "outside": list(outside)}
 
 
-def found_document(
-    found: Found, size: float, outside: tuple[str, ...], replayed: Mapping[int, float] | None = None
-) -> Document:
+def found_document(found: Found, size: float, outside: tuple[str, ...], replays: Beside | None = None) -> Document:
     """Describe what a search found: the best configuration, and those after it with their losses.
 
     Args:
         found: What it found.
         size: N, of the problem.
         outside: How the best lies outside of what was fitted.
-        replayed: What replays of candidates take, by their place from 0; seconds.
+        replays: What replays say beside.
     """
     candidates = [
-        {**_candidate(each), **({"replayed": replayed.get(i)} if replayed else {})}
+        {**_candidate(each), **({"replayed": replays.replayed.get(i)} if replays else {})}
         for i, each in enumerate(found.candidates)
     ]
     return {
@@ -68,6 +67,21 @@ def found_document(
         "candidates": candidates,
         **fields(found, "total", "exhaustive"),
         "outside": list(outside),
+        **({"replay": _beside(replays)} if replays else {}),
+    }
+
+
+def _beside(replays: Beside) -> Document:
+    """Describe what is best by replays, with what the model says of it, and what the model's choice loses."""
+    candidates = [
+        {**_configuration(each.uses), **fields(each, "seconds", "loss"), "model": said}
+        for each, said in zip(replays.found.candidates, replays.modelled, strict=True)
+    ]
+    return {
+        "best": candidates[0],
+        "candidates": candidates,
+        **fields(replays.found, "total", "replayed"),
+        "loss": replays.loss,
     }
 
 

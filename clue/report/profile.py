@@ -98,7 +98,7 @@ def profile_calls(trace: Trace) -> tuple[CallProfile, ...]:
     call = ops.call[trace.first_rows()]
     made, kinds = ops.op != Op.COMPUTE, len(trace.head.calls)
     count = np.bincount(call[first & made], minlength=kinds)
-    nbytes = np.bincount(call[made], weights=_payload(trace)[made], minlength=kinds)
+    nbytes = np.bincount(call[made], weights=payload(trace)[made], minlength=kinds)
     seconds = np.bincount(call[made], weights=ops.took[made], minlength=kinds) * 1e-9
     left_out = {name: Unmodelled(name, *extent) for name, extent in trace.left_out().items()}
     profiles = [
@@ -118,7 +118,7 @@ def profile_sites(trace: Trace) -> tuple[SiteProfile, ...]:
     for key in np.unique(ops.site[calls].astype(np.int64) * kinds + ops.call[calls]).tolist():
         names.setdefault(key // kinds, []).append(trace.head.calls[key % kinds])
     count = np.bincount(ops.site[calls], minlength=len(sites))
-    nbytes = np.bincount(ops.site[made], weights=_payload(trace)[made], minlength=len(sites))
+    nbytes = np.bincount(ops.site[made], weights=payload(trace)[made], minlength=len(sites))
     compute, seconds = (
         np.bincount(ops.site, weights=each, minlength=len(sites)) * 1e-9 for each in (ops.cpu, ops.took)
     )
@@ -131,7 +131,7 @@ def profile_sites(trace: Trace) -> tuple[SiteProfile, ...]:
     return tuple(sorted(profiles, key=lambda each: (-each.compute - each.seconds, each.number)))
 
 
-def _payload(trace: Trace) -> npt.NDArray[np.int64]:
+def payload(trace: Trace) -> npt.NDArray[np.int64]:
     """Return the bytes of each op, those listed in the extra column included."""
     ops, sums = trace.ops, np.concatenate(([0], np.cumsum(trace.ops.extras)))
     rows = np.diff(trace.head.offsets)

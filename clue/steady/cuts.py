@@ -68,18 +68,20 @@ def scrambled(*columns: npt.ArrayLike) -> Sums:
     return number
 
 
-def _ranks(trace: Trace) -> Integers:
+def ranks_of(trace: Trace) -> Integers:
+    """Return the rank of each row, shape (ops,)."""
     return np.repeat(np.arange(trace.ranks), np.diff(trace.head.offsets))
 
 
-def _contexts(trace: Trace) -> Integers:
+def contexts_of(trace: Trace) -> Integers:
+    """Return the context of each communicator."""
     return np.array([each.context for each in trace.head.communicators], np.int64)
 
 
 def _messages(trace: Trace) -> Sums:
     """Return what each row adds to the messages under way."""
     ops, sums = trace.ops, np.zeros(len(trace.ops), np.uint64)
-    peers, own, contexts = partners(trace), _ranks(trace), _contexts(trace)[ops.comm]
+    peers, own, contexts = partners(trace), ranks_of(trace), contexts_of(trace)[ops.comm]
     some = (peers != PROC_NULL) & ((ops.flags & Flag.CANCELLED) == 0)
     sent = np.flatnonzero(some & ops.are(Op.SEND, Op.ISEND))
     received = np.flatnonzero(some & ops.are(Op.RECV, Op.IRECV, Op.MPROBE))
@@ -99,7 +101,7 @@ def _calls(trace: Trace) -> Sums:
             weight[-1:] -= weight.sum(dtype=np.uint64)
             weights[number] = dict(zip(each.group, weight, strict=True))
     rows = np.flatnonzero(ops.are(*COLLECTIVES))
-    comms, ranks = ops.comm[rows].astype(np.int64), _ranks(trace)[rows]
+    comms, ranks = ops.comm[rows].astype(np.int64), ranks_of(trace)[rows]
     found, which = np.unique(comms * trace.ranks + ranks, return_inverse=True)
     table = [
         weights.get(comm, {}).get(rank, np.uint64(1))
@@ -114,11 +116,11 @@ def _requests(trace: Trace) -> Integers:
     ops, offsets = trace.ops, trace.head.offsets
     change = np.zeros(len(ops) + 1, np.int64)
     for rank in range(trace.ranks):
-        mentions, rows = _mentions(trace.rank(rank))
+        named, rows = mentions(trace.rank(rank))
         if len(rows):
-            which = mentions - mentions.min()
+            which = named - named.min()
             if which.max() > 8 * len(which):  # numbers are mostly dense, and need no sorting
-                which = np.unique(mentions, return_inverse=True)[1]
+                which = np.unique(named, return_inverse=True)[1]
             first, last = np.full((2, which.max() + 1), -1)
             first[which[::-1]], last[which] = rows[::-1], rows
             twice = first < last
@@ -127,7 +129,7 @@ def _requests(trace: Trace) -> Integers:
     return change[:-1]
 
 
-def _mentions(ops: Ops) -> tuple[Integers, Integers]:
+def mentions(ops: Ops) -> tuple[Integers, Integers]:
     """Return the requests that the ops of a rank name, in order, and the row of each."""
     alone = np.flatnonzero(ops.request != NO_REQUEST)
     lists = np.flatnonzero(ops.are(Op.WAIT) & (ops.count > 0))

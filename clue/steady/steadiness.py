@@ -33,21 +33,25 @@ def per_iteration(column: npt.NDArray[Any], stretch: Stretch) -> Iterator[npt.ND
         yield np.diff(sums[bounds - bounds[0]])
 
 
-def _shapes(trace: Trace, stretch: Stretch) -> npt.NDArray[np.uint64]:
-    """Return a number for each iteration, equal where all ranks make the same calls to the same partners."""
+def called(trace: Trace) -> npt.NDArray[np.uint64]:
+    """Return a number for each row, equal for the same calls to the same partners from the same place."""
     ops = trace.ops
-    rows = scrambled(ops.op, ops.peer, ops.comm, ops.site)
+    return scrambled(ops.op, ops.peer, ops.comm, ops.site)
+
+
+def shapes(calls: npt.NDArray[np.uint64], stretch: Stretch) -> npt.NDArray[np.uint64]:
+    """Return a number for each iteration, equal where all ranks make the same calls, as :func:`called` has them."""
     return sum(
-        (scrambled(of_rank, np.full(1, rank)) for rank, of_rank in enumerate(per_iteration(rows, stretch))),
+        (scrambled(of_rank, np.full(1, rank)) for rank, of_rank in enumerate(per_iteration(calls, stretch))),
         np.zeros(stretch.iterations, np.uint64),
     )
 
 
 def period_of(trace: Trace, stretch: Stretch) -> int:
     """Return after how many iterations calls and partners recur; 1 if they do not."""
-    shapes = _shapes(trace, stretch)
-    for lag in range(1, min(_LONGEST, len(shapes) // 2) + 1):
-        if (shapes[lag:] == shapes[:-lag]).mean() >= _KEPT:
+    found = shapes(called(trace), stretch)
+    for lag in range(1, min(_LONGEST, len(found) // 2) + 1):
+        if (found[lag:] == found[:-lag]).mean() >= _KEPT:
             return lag
     return 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from operator import itemgetter
 
 from clue.machine import Contention, Link, LinkNoise, Machine, Network, NodeNoise, NodeType
 from clue.uncertainty.noise import Sample, log_deviation
@@ -51,7 +52,11 @@ def draw_machine(machine: Machine, sample: Sample) -> Machine:
 
 
 def _factor(deviation: float, node: NodeType, sample: Sample) -> float:
-    speeds = (node.performance_factor, sorted(node.performance_factors.items()), sorted(node.speeds.items()))
+    speeds = (
+        node.performance_factor,
+        sorted(node.performance_factors.items()),
+        sorted(node.speeds.items(), key=itemgetter(0)),
+    )
     return sample.multiplier(deviation, "factor", node.name, *speeds)
 
 

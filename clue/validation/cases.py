@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from clue.kernel import Candidate, Program, makespans, simulate
 from clue.machine import Machine
 from clue.progress import Progress, silent
+from clue.skeleton.prediction import Measured
 from clue.uncertainty import BurstNoise, Character, ModelError, Sampling, Spread, sample_errors
 from clue.units import count_of
 
@@ -24,7 +25,7 @@ class Case:
         program: Name of the program.
         machine: Name of the machine.
         size: What was solved, in the user's words; ``""`` if there is only one size.
-        compiled: The program's trace, ready to replay.
+        source: What predicts it: the program's trace, ready to replay, or a run of its skeleton.
         where: The machine, with the ranks on it.
         runs: What the runs took, seconds; at least one.
         stated_spread: Half of what lies between fastest and slowest run, where that is stated beside a median.
@@ -34,7 +35,7 @@ class Case:
     program: str
     machine: str
     size: str
-    compiled: Program
+    source: Program | Measured
     where: Candidate
     runs: tuple[float, ...]
     stated_spread: float | None = None
@@ -43,7 +44,7 @@ class Case:
     @property
     def ranks(self) -> int:
         """Number of ranks of an instance."""
-        return self.compiled.ranks
+        return self.source.ranks
 
     @property
     def name(self) -> str:
@@ -70,15 +71,15 @@ class Compared:
 
     Attributes:
         case: The case.
-        predicted: The makespan of the simulation, seconds.
-        character: What it is told apart by, when errors are learned from.
+        predicted: The makespan of the simulation, or what the skeleton says, seconds.
+        character: What it is told apart by, when errors are learned from; ``None``: it was not simulated.
         interval: Where four of five runs are expected, if samples are drawn.
         warnings: What the simulation left out.
     """
 
     case: Case
     predicted: float
-    character: Character
+    character: Character | None
     interval: Spread | None = None
     warnings: tuple[str, ...] = ()
 
@@ -117,12 +118,14 @@ def compare(
     Raises:
         DeadlockError: If the program deadlocks in virtual time.
     """
-    where = case.where
-    result = simulate(case.compiled, where.machine, where.placement, engine, instances=where.instances)
+    where, source = case.where, case.source
+    if isinstance(source, Measured):
+        return Compared(case, source.seconds, None, source.interval, tuple(source.caveats(case.program)))
+    result = simulate(source, where.machine, where.placement, engine, instances=where.instances)
     interval = None
     if sampling is not None and error is not None:
         interval = sample_errors(
-            case.compiled,
+            source,
             where,
             result.makespan,
             sampling,
@@ -132,7 +135,7 @@ def compare(
             workers=workers,
             tell=lambda done: progress(f"samples of {case.name}", done, sampling.samples),
         ).spread
-    character = Character.of(case.compiled, where, result.makespan)
+    character = Character.of(source, where, result.makespan)
     return Compared(case, result.makespan, character, interval, result.warnings)
 
 
@@ -148,7 +151,7 @@ def changed_makespans(
     """Return the makespans of cases on machines other than their own, those of one program simulated at once.
 
     Args:
-        cases: All cases.
+        cases: All cases that are simulated.
         predicted: Their makespans as things are, seconds.
         wanted: Which cases, by index, and each one's machine.
         engine: As for :func:`clue.kernel.simulate`.
@@ -161,7 +164,9 @@ def changed_makespans(
         if machine == cases[case].where.machine:
             found[i] = predicted[case]
         else:
-            by_program.setdefault(cases[case].compiled, []).append(i)
+            program = cases[case].source
+            assert isinstance(program, Program), "only what was simulated is simulated again"
+            by_program.setdefault(program, []).append(i)
     for program, group in by_program.items():
         candidates = [replace(cases[case].where, machine=machine) for case, machine in (wanted[i] for i in group)]
         seconds = makespans(program, candidates, engine=engine, workers=workers)

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import itemgetter
 
 from clue.machine import Contention, Link, Machine, Network, NoContention, NodeType, Parameter, Place
 from clue.validation.cases import Case
@@ -59,7 +60,11 @@ def multiplier(parameter: Parameter, cost: float) -> float:
 
 def _speed(node: NodeType) -> tuple[object, ...]:
     """Return what tells two node types of one name apart, in different machines."""
-    return (node.performance_factor, sorted(node.performance_factors.items()), sorted(node.speeds.items()))
+    return (
+        node.performance_factor,
+        sorted(node.performance_factors.items()),
+        sorted(node.speeds.items(), key=itemgetter(0)),
+    )
 
 
 def _computation(cases: Sequence[Case]) -> Iterator[Parameter]:

@@ -16,7 +16,7 @@ from itertools import combinations
 import numpy as np
 
 from clue.errors import UsageError
-from clue.kernel import engine_for
+from clue.kernel import Program, engine_for
 from clue.machine import Parameter
 from clue.progress import Progress, silent
 from clue.uncertainty import ModelError, Sampling
@@ -41,7 +41,7 @@ class Refit:
         parameter: Which.
         multiplier: Of the figure that a machine's file states: below 1, a bandwidth is lower than stated.
         range: The smallest and largest multiplier with any one case left out; ``None`` below three cases.
-        predicted: What is predicted with it, seconds, by case.
+        predicted: What is predicted with it, seconds, by case that is simulated.
         error_left: Mean absolute error with it.
         effect: Largest relative change of any case's prediction where the parameter costs a tenth more or less.
         reach: The same, wherever in the range of the search.
@@ -139,9 +139,11 @@ def validate(
         UsageError: If a program takes no time.
         DeadlockError: If one deadlocks in virtual time.
     """
-    parameters, unchangeable = parameters_of(cases)
+    replayed = [case for case in cases if isinstance(case.source, Program)]
+    parameters, unchangeable = parameters_of(replayed)
     replays = 1 + len(parameters) + (0 if sampling is None else sampling.samples)
-    engine = engine_for(replays * sum(case.compiled.ops * case.where.instances for case in cases), engine)
+    ops = sum(case.source.ops * case.where.instances for case in cases if isinstance(case.source, Program))
+    engine = engine_for(replays * ops, engine)
     compared = []
     for i, case in enumerate(cases):
         progress(f"simulating {case.name}", i, len(cases))
@@ -149,17 +151,18 @@ def validate(
         if not compared[-1].predicted > 0:
             raise UsageError(f"{case.name}: program must take time, got a makespan of 0 s")
     noise = _noise(cases)
-    mean = mean_absolute_error(compared)
-    predicted = [each.predicted for each in compared]
-    simulated = partial(changed_makespans, cases, predicted, engine=engine, workers=workers, progress=progress)
-    responses = respond(cases, predicted, parameters, simulated)
+    simulated = [each for each in compared if each.case in replayed]
+    predicted = [each.predicted for each in simulated]
+    again = partial(changed_makespans, replayed, predicted, engine=engine, workers=workers, progress=progress)
+    responses = respond(replayed, predicted, parameters, again)
+    mean = mean_absolute_error(simulated) if simulated else 0.0
     return Validation(
         compared=tuple(compared),
-        error=mean,
+        error=mean_absolute_error(compared),
         percentile=percentile([abs(each.error) for each in compared], 0.9),
         noise=noise,
         orders=orders(compared),
-        refits=_refits(responses, cases, mean, noise),
+        refits=_refits(responses, replayed, mean, noise),
         alike=_alike(responses, max(mean, _ERROR_TO_TELL), noise),
         unchangeable=tuple(unchangeable),
     )

@@ -84,6 +84,14 @@ def test_cores_have_as_much_to_do_as_each_other() -> None:
     assert cluster.deal_cores(one_fast, [0, 1]) == {None: [0, 1], 0: [0], 1: [1], 2: [1], 3: [1]}
     loaded = [Host(0, 4.0, 1, 0, None), Host(1, 1.0, 1, 4, None)]
     assert cluster.deal_cores(loaded, [0, 1]) == {None: [1], 0: [1], 1: [0]}
+    pairs = [Host(index, 20.0, 2, 2, None) for index in (0, 1)]
+    assert cluster.deal_cores(pairs, [0, 1]) == {None: [0, 1], 0: [0, 1], 1: [1, 0]}
+
+
+def test_frames_are_small_where_any_link_is_slow() -> None:
+    """What an idle link lets pass at once is a frame: 9000 B of a message would pass a slow link as if it were fast."""
+    fast, slow = Host(0, 20.0, 2, 0, 125e6), Host(1, 20.0, 2, 0, 1.25e6)
+    assert [cluster._frame(hosts) for hosts in ([fast], [fast, slow], [slow])] == [9000, 1500, 1500]
 
 
 def test_a_port_has_half_of_its_switchs_memory() -> None:
@@ -99,7 +107,10 @@ def test_a_port_has_half_of_its_switchs_memory() -> None:
     [
         ({"performance_factor": 0.5}, r"performance_factor of fast must be at least 1 .*, got 0\.5"),
         ({"performance_factor": 5, "background_load": 0.5}, r"background_load of fast must be whole, got 0\.5"),
-        ({"performance_factor": 5, "background_load": 1}, r"fast has background load, so it must be one whole core"),
+        (
+            {"performance_factor": 1, "processors": 2, "background_load": 1},
+            r"fast has background load and performance_factor 1, so it must be one whole core: 1 processor, got 2",
+        ),
     ],
 )
 def test_what_cannot_be_emulated_is_said(node: dict[str, object], rule: str) -> None:
@@ -119,7 +130,7 @@ def test_root_runs_only_what_it_compiled_itself(tmp_path: Path, monkeypatch: pyt
     """Helpers lie in a folder of our own; one that others may write is refused, and a planted helper is replaced."""
     monkeypatch.setenv("CLUE_CACHE", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "shared"))
-    helpers = [compiled.keeper(), compiled.pace(), compiled.relay(), compiled.streamer()]
+    helpers = [compiled.competitor(), compiled.keeper(), compiled.pace(), compiled.relay(), compiled.streamer()]
     assert {helper.parent for helper in helpers} == {tmp_path / "testbed"}
     assert all(helper.stat().st_mode & 0o077 == 0 for helper in [*helpers, tmp_path / "testbed"])
     helpers[0].write_text("#!/bin/sh\nexit 0\n")
@@ -227,6 +238,20 @@ def test_hosts_links_and_processors_are_real(tmp_path: Path) -> None:
     # Its clock is that of a core at its best; the real one, which others may slow down, takes as long or longer.
     assert all(0.009 < own < 0.05 for *_, own in found)
     assert name not in cluster.existing()
+
+
+@needs_testbed
+def test_a_slow_host_shares_its_processors_with_competitors(tmp_path: Path) -> None:
+    """Two competitors and a rank on two processors leave each two thirds of one: 10 ms of CPU time take 150 ms."""
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    hosts = [Host(index, 10.0, 2, 2 * index, None) for index in range(2)]
+    with launch.standing("contended", hosts) as name:
+        outcome = launch.run(name, hosts, [sys.executable, str(program)], timeout=60)
+    alone, shared = outcome.ranks
+    assert alone.burst_wall - alone.late == pytest.approx(10 * alone.burst_cpu, rel=0.05)
+    assert shared.burst_wall - shared.late == pytest.approx(15 * shared.burst_cpu, rel=0.05)
+    assert not cluster.existing() & {name}
 
 
 #: Round trips of an empty message from rank 0 to the last one, the seconds of the quickest, and what a rank is told.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -203,6 +204,72 @@ def test_bad_input(line: str, said: str, capsys: pytest.CaptureFixture[str]) -> 
     assert not Path("m.yaml").exists()
 
 
+def regions(speed: float, kind: str, most: int, *, compute: bool = True) -> list[str]:
+    """Return lines of runs that multiply n^3/P ns in a region and set up n^2/P us in another, 0.1 s elsewhere."""
+    lines = []
+    for p in range(1, most + 1):
+        for n in SIZES:
+            product, setup, rest = (each / speed for each in (1e-9 * n**3 / p, 1e-6 * n**2 / p, 0.1))
+            whole = product + setup + rest + 0.01 * p
+            spent = f"{product + setup + rest!r},{0.01 * p!r}" if compute else ","
+            lines.append(f"{kind},{p},{n},{whole!r},{spent},{product!r},{setup!r}")
+    return lines
+
+
+REGIONS = "processor,processors,size,measured,compute,communicate,region:product,region:setup"
+
+
+@pytest.mark.parametrize("compute", [True, False])
+def test_regions_have_parts_of_their_own(compute: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each has its formula; what computation, or the whole, takes elsewhere is what they leave."""
+    lines = regions(1.0, "slow", 5, compute=compute)
+    Path("t.csv").write_text("\n".join([REGIONS, *lines]) + "\n")
+    shown = document(capsys, "model fit t.csv -o t.yaml")
+    terms = {(each["part"], each["term"]): each["coefficient"] for each in shown["terms"] if each["ranks"] is None}
+    assert {part for part, _ in terms} == {"region:product", "region:setup"} | (
+        {"compute", "communicate"} if compute else {"time"}
+    )
+    assert terms["region:product", "n^3/P"] == pytest.approx(1e-9)
+    assert terms["region:setup", "n^2/P"] == pytest.approx(1e-6)
+    assert terms["compute" if compute else "time", "1"] == pytest.approx(0.1)
+    said = document(capsys, "model predict t.yaml --size 2000 --use slow=4")["seconds"]
+    assert said == pytest.approx(8 / 4 + 4 / 4 + 0.1 + 0.04, rel=1e-3)
+    assert "region:product" in run(capsys, "model show t.yaml")[1]
+
+
+def test_regions_of_a_composed_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    """What scales computation scales its regions, too."""
+    lines = [*regions(1.0, "slow", 5), *regions(4.0, "fast", 1)]
+    Path("t.csv").write_text("\n".join([REGIONS, *lines]) + "\n")
+    assert run(capsys, "model fit t.csv -o t.yaml --compose fast=slow:0.25:1")[0] == 0
+    said = document(capsys, "model predict t.yaml --size 2000 --use fast=4")["seconds"]
+    assert said == pytest.approx((8 / 4 + 4 / 4 + 0.1) / 4 + 0.04, rel=1e-3)
+
+
+def test_a_region_that_not_all_runs_have_is_no_part(capsys: pytest.CaptureFixture[str]) -> None:
+    """It counts where it did without regions."""
+    lines = regions(1.0, "slow", 5)
+    lines[0] = lines[0].rpartition(",")[0] + ","
+    Path("t.csv").write_text("\n".join([REGIONS, *lines]) + "\n")
+    shown = document(capsys, "model fit t.csv -o t.yaml")
+    assert {each["part"] for each in shown["terms"]} == {"compute", "communicate", "region:product"}
+    said = document(capsys, "model predict t.yaml --size 2000 --use slow=4")["seconds"]
+    assert said == pytest.approx(8 / 4 + 4 / 4 + 0.1 + 0.04, rel=1e-3)
+
+
+def test_faults_of_regions(capsys: pytest.CaptureFixture[str]) -> None:
+    """Regions that take more than there is, times below 0, a region without a name."""
+    for line, said in (
+        ("slow,1,100,9,5,4,4,2", "t.csv:2:1: regions must take at most compute together, 5 s, got 6 s"),
+        ("slow,1,100,9,,,9,2", "t.csv:2:1: regions must take at most measured together, 9 s, got 11 s"),
+        ("slow,1,100,9,5,4,-4,2", "regions.product must be a run time above 0, got -4"),
+    ):
+        Path("t.csv").write_text(f"{REGIONS}\n{line}\n")
+        status, _, err = run(capsys, "model fit t.csv -o m.yaml")
+        assert status == 2
+        assert said in err
+
+
 def test_recordings_are_runs(capsys: pytest.CaptureFixture[str]) -> None:
     """Four sizes on one to four ranks that compute n^3/P ns: replayed on slow nodes, or as they were made."""
     for n in (100, 200, 300, 400):
@@ -244,7 +311,36 @@ def test_replays_beside_a_model(capsys: pytest.CaptureFixture[str]) -> None:
     assert "replayed" in run(capsys, line)[1]
     status, _, err = run(capsys, line.replace("lu-", "none-"))
     assert status == 2
-    assert "--replay must name a trace of a candidate that is shown, got none by none-{size}-{ranks}.clue" in err
+    assert "--replay must name a trace of ranks that processors can have, got none by none-{size}-{ranks}.clue" in err
+
+
+def test_the_best_by_replays_beside_the_best_by_a_model(capsys: pytest.CaptureFixture[str]) -> None:
+    """8 s of work on one to five ranks: 2 s on the fast processor alone, a fifth each with four slow ones beside it."""
+    run(capsys, FIT)
+    for ranks in range(1, 6):
+        built = TraceBuilder(ranks)
+        for rank in range(ranks):
+            built[rank].compute(8.0 / ranks)
+        built.build().save(f"lu-800-{ranks}.clue")
+    line = "model best hpl.yaml --machine box.yaml --size 800 --top 3 --replay lu-{size}-{ranks}.clue"
+    found = document(capsys, line)
+    replay = found["replay"]
+    assert replay["best"]["seconds"] == pytest.approx(8 / 5)
+    assert replay["candidates"][0] == replay["best"]
+    assert [each["loss"] for each in replay["candidates"]] == sorted(each["loss"] for each in replay["candidates"])
+    assert len(replay["candidates"]) == 3
+    assert 3 <= replay["replayed"] < replay["total"]
+    for each in replay["candidates"]:
+        uses = " ".join(f"--use {k}={p}x{each['processes'][k]}" for k, p in each["processors"].items())
+        assert each["model"] == document(capsys, f"model predict hpl.yaml --size 800 {uses}")["seconds"]
+    chosen = found["candidates"][0]["replayed"]
+    assert replay["loss"] == (None if chosen is None else pytest.approx(chosen / (8 / 5) - 1))
+    status, out, _ = run(capsys, line)
+    assert status == 0
+    assert "By replays" in out
+    shutil.rmtree("lu-800-2.clue")
+    built.build().save("lu-800-2.clue")
+    assert "lu-800-2.clue: trace must have 2 ranks, as its name says, got 5" in run(capsys, line)[2]
 
 
 COMPARISON = """\

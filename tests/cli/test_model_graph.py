@@ -133,3 +133,39 @@ def test_a_model_is_kept_and_asked(folder: Path, tmp_path: Path, capsys: pytest.
     ):
         assert main(["model", *more]) == 2
         assert message in capsys.readouterr().err
+
+
+COMPARISON = """\
+name: which
+workloads: {ring: {program: {model: "ring-{machine}.yaml", size: SIZE}, ranks: [3]}}
+options: {here: {machine: pempis-het}, there: {machine: kishimoto}}
+criterion: makespan
+"""
+
+
+def test_composed_models_in_a_comparison(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each machine is asked its own model; beyond what was recorded the result says so, as it does without a model."""
+    monkeypatch.chdir(tmp_path)
+    said = {}
+    for machine in ("pempis-het", "kishimoto"):
+        kept = f"ring-{machine}.yaml"
+        argv = ["model", "graph", str(folder / "ring-{size}-{ranks}.clue"), "--machine", machine, "-o", kept]
+        assert main([*argv, "-q"]) == 0
+        capsys.readouterr()
+        assert main(["model", "predict", kept, "--size", "250", "--ranks", "3", "--json"]) == 0
+        said[machine] = json.loads(capsys.readouterr().out)["seconds"]
+    Path("which.yaml").write_text(COMPARISON.replace("SIZE", "250"))
+    assert main(["simulate", "which.yaml", "--json"]) == 0
+    ranking = json.loads(capsys.readouterr().out)
+    found = {each["machine"]: each["workloads"]["ring"]["makespan"] for each in ranking["ranking"]}
+    assert found == pytest.approx(said)
+    assert not any("outside" in each for each in ranking["warnings"])
+    Path("which.yaml").write_text(COMPARISON.replace("SIZE", "2500"))
+    assert main(["simulate", "which.yaml", "--json"]) == 0
+    warnings = json.loads(capsys.readouterr().out)["warnings"]
+    assert any("n must be 100 to 300 to be inside what was fitted, got 2500" in each for each in warnings)
+    Path("ring-kishimoto.yaml").unlink()
+    assert main(["simulate", "which.yaml"]) == 2
+    assert "ring-kishimoto.yaml: model must be a file that exists" in capsys.readouterr().err

@@ -44,6 +44,18 @@ WITHOUT_EFFECT = {
             ("run.yaml --sampled --samples 9 --explain",
              "run: --sampled must go without what needs a whole replay, got --samples and --explain"),
         ),
+        "--trace-out": (
+            ("run.yaml --trace-out t.txt", "t.txt: timeline must end in .json (Trace Event Format: Perfetto, chrome://"),
+            ("run.yaml --trace-out trace", "trace: timeline must end in .json"),
+            ("which.yaml --trace-out t.json",
+             "which: --trace-out must go with one program on one machine, got a comparison"),
+            ("run.yaml --sampled --trace-out t.prv",
+             "run: --sampled must go without what needs a whole replay, got --trace-out"),
+        ),
+        "--csv": (("run.yaml --csv a.csv --latex ./a.csv", "a.csv: files must differ, got one for --csv and --latex"),),
+        "--latex": (("run.yaml --trace-out t.json --latex t.json", "t.json: files must differ, got one for --latex"),),
+        "--markdown": (("which.yaml --markdown x --csv x", "x: files must differ, got one for --csv and --markdown"),),
+        "--html": (("run.yaml --html r.html", "run: --html must go with a comparison, got one program on"),),
         "--colour-by": (
             ("run.yaml --colour-by site", "--colour-by must go with --plots, got no folder for plots"),
             ("which.yaml --plots plots --colour-by site",
@@ -165,6 +177,14 @@ WITHOUT_EFFECT = {
         **dict.fromkeys(("--size", "--use", "--json"), ALWAYS),
     },
     "model best": dict.fromkeys(("--machine", "--size", "--processes", "--top", "--replay", "--json"), ALWAYS),
+    "skeleton make": {
+        **dict.fromkeys(("--seconds", "--scale", "--shortest", "-o", "--language", "--trace"), ALWAYS),
+        **dict.fromkeys(("--memory", "--work", "--machine", "--json"), ALWAYS),
+    },
+    "skeleton predict": {
+        "--application": (("--here none.json --application 3", "--application must go with --dedicated, got none"),),
+        **dict.fromkeys(("--here", "--dedicated", "--json"), ALWAYS),
+    },
     "schema": {},
     "cache": {"--clear": ALWAYS, "--json": ALWAYS},
     "calibrate network": {

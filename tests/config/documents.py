@@ -32,6 +32,49 @@ options:
   A: {machine: pair.yaml, price: 900 EUR}
 """
 
+#: Every key of costs, in two currencies.
+COSTED = """\
+budget: 900000 EUR
+service_life: 5 years
+discount_rate: 0.03
+criterion: total_cost
+pareto: [total_cost, makespan]
+limits: {power: 60 kW, cooling: 50 kW, rack_units: 84, nodes: 100, memory_per_core: 500 MB, total_cost: 2000000 EUR}
+currencies:
+  USD: {rate: 0.5 EUR, date: 2026-11-02, source: a bank}
+costs:
+  power:
+    parts:
+      node: {per_node: 1, price: 100 EUR, power: {idle: 210 W, busy: 560 W}, rack_units: 1, spares: 0.02}
+      switch: {ports: 40, type: host, price: 300 USD, power: 250 W, rack_units: 1, source: offer 7, date: 2026-10-01}
+      cable: {per_node: 2, price: 9 EUR}
+      pdu: {per_rack: 2, price: 80 EUR}
+      console: {count: 1}
+    racks: {rack_units: 42, power: 20 kW, price: 2500 EUR}
+    electricity: {price: 0.24 EUR/kWh, carbon: 350 g/kWh, pue: 1.2, source: contract}
+  people:
+    staff: 80000 EUR/year
+    hosting: {price: 1000 EUR/month, source: landlord}
+    support: 9000 USD/year
+    licences: {solver: {of: nodes, steps: [[8, 10 EUR], [32, 20 USD]], paid: once}}
+    residual: 0.1
+    utilisation: 0.8
+    availability: 0.9
+  rented:
+    cloud:
+      price: 5.06 USD/h
+      tariff: spot
+      quantum: 1 min
+      repeated: 0.1
+      storage: {size: 20 TB, price: 0.02 EUR/GB/month}
+      egress: {monthly: 2 TB, price: 0.1 USD/GB}
+workloads:
+  large: {program: {script: prog.py}, ranks: [2], deadline: 8 h, runs_a_month: 40}
+options:
+  A: {machine: pair.yaml, price: 900 EUR, cost: [power, people, {residual: 0.2}]}
+  B: {machine: pair.yaml, cost: rented}
+"""
+
 SIMULATION = """\
 program: {script: prog.py, args: ["5"], ranks: 2}
 machine: pair.yaml

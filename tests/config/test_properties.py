@@ -13,7 +13,7 @@ from clue.config.machines import machine_from
 from clue.config.yaml12 import parse_yaml
 from clue.errors import ClueError
 from clue.machine import Machine
-from tests.config.documents import MACHINE, SCENARIO, SIMULATION
+from tests.config.documents import COSTED, MACHINE, SCENARIO, SIMULATION
 from tests.config.strategies import machines
 
 
@@ -59,11 +59,15 @@ network:
 """
 
 
+#: On a machine that is there wherever the file is.
+SHIPPED = COSTED.replace("pair.yaml", "kishimoto")
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.data(), JUNK)
 def test_junk_in_any_place_is_refused_or_read_but_never_a_traceback(data: st.DataObject, junk: object) -> None:
     """Whatever value stands wherever in a file, what comes out is a value of clue or an error with one line a fault."""
-    text = data.draw(st.sampled_from([MACHINE, SCENARIO, SIMULATION, CONTENDED, LOGGOPS]))
+    text = data.draw(st.sampled_from([MACHINE, SCENARIO, SIMULATION, CONTENDED, LOGGOPS, SHIPPED]))
     document = parse_yaml(text, "f.yaml")
     path = data.draw(st.sampled_from(sorted(document.origins, key=repr)))
     spoilt = document.replaced(path, from_python(junk)).value

@@ -155,7 +155,11 @@ def test_a_full_size_that_is_not_there_is_a_wrong_usage(tmp_path: Path) -> None:
         ("pair.yaml", "pair.yaml, nodes: {hots: 2}", "7:35: options.A.nodes.hots must be the type of one group"),
         ("pair.yaml", "kishimoto, nodes: 2", "7:34: options.A.nodes must be counts by node type (athlon, pentium-ii)"),
         ("pair.yaml", "pair.yaml, with: {nodes: []}", "7:41: options.A.with.nodes must have at least 1 entries"),
-        ("price: 900", "prise: 900", "7:27: options.A.prise must be a key of options.A (machine, nodes, price, with)"),
+        (
+            "price: 900",
+            "prise: 900",
+            "7:27: options.A.prise must be a key of options.A (cost, machine, measured_skeleton, nodes, price, with)",
+        ),
         ("  A: {machine: pair.yaml, price: 900 EUR}\n", "  {}\n", "7:3: options must have at least 1 entries"),
         ("prog.py}", "prag.py}", '4:23: workloads.large.program.script must be a file that exists, got "prag.py"'),
         ("script: prog.py", "trace: a.clue", "4:22: workloads.large.program.trace must be a trace that exists"),
@@ -193,15 +197,19 @@ def test_a_full_size_that_is_not_there_is_a_wrong_usage(tmp_path: Path) -> None:
         (
             "ranks: [2]",
             "np: [2]",
-            "5:5: workloads.large.np must be a key of workloads.large (instances, kernels, memory,",
+            '5:5: workloads.large.np must be a known key, got "np": did you mean "ranks"?',
         ),
         (
             "900 EUR",
             "1,900 EUR",
-            "7:36: options.A.900 EUR must be a key of options.A (machine, nodes, price, with), got"
-            ' "900 EUR": between braces a comma ends a value, so put a number with commas in quotes',
+            "7:36: options.A.900 EUR must be a key of options.A (cost, machine, measured_skeleton, nodes, price, "
+            'with), got "900 EUR": between braces a comma ends a value, so put a number with commas in quotes',
         ),
-        ("budget: 1000 EUR", "criterion: price", "1:12: criterion must be 'points', 'makespan', 'throughput' or"),
+        (
+            "budget: 1000 EUR",
+            "criterion: price",
+            "1:12: criterion must be 'points', 'makespan', 'throughput', 'cost_per_run'",
+        ),
     ],
 )
 def test_a_fault_has_place_path_rule_and_value(tmp_path: Path, old: str, new: str, fault: str) -> None:

@@ -13,7 +13,7 @@ from clue.errors import DeadlockError
 from clue.explain import Explanation, Sensitivity, explain
 from clue.explain.shares import part_shares, rank_shares
 from clue.kernel import compile_program, simulate
-from clue.machine import Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Placement, Ports
+from clue.machine import Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Placement, Ports, SpeedCurve
 from clue.machine.contention import NUMBERS
 from clue.machine.contention.topology import FatTree, Switch
 from clue.result import Part
@@ -131,13 +131,14 @@ def test_a_limit_that_lets_a_program_deadlock() -> None:
     assert limit.has_effect
 
 
-def test_speed_by_region_is_a_parameter_of_its_own() -> None:
+@pytest.mark.parametrize("speed", [0.5e9, SpeedCurve.through([(1e9, 0.4e9), (2e9, 0.5e9)])])
+def test_speed_by_region_is_a_parameter_of_its_own(speed: float | SpeedCurve) -> None:
     """2 s in a region whose speed is stated (at half the host's speed: 4 s) and 1 s in another."""
     trace = TraceBuilder(1)
     trace[0].compute(2.0, "solve")
     trace.declare(0, region="solve", flops=2 * 10**9)
     trace[0].compute(1.0, "setup")
-    found = by_name(explanation_of(trace, machine(1, speeds={"solve": 0.5e9})))
+    found = by_name(explanation_of(trace, machine(1, speeds={"solve": speed})))
     assert set(found) == {
         f"node_types.host.{x}" for x in ("performance_factor", "speed.solve", "performance_factor.setup")
     }

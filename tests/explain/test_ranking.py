@@ -19,6 +19,7 @@ from clue.predict.replaying import ReplayPredictor, TraceSource
 from clue.progress import silent
 from clue.purchase import Component, Criterion, Option, Scenario, Workload, rank_options
 from clue.purchase.attempts import wanted_on
+from clue.purchase.costs import Costs, Electricity, Number, Part, Per
 from clue.report.explanation import ranking_explanation_document
 from clue.report.text.ranking_explanation import ranking_explanation_text
 from clue.trace import Op, Trace, TraceBuilder
@@ -27,6 +28,7 @@ from tests.kernel.cases import LINK, machine
 
 FACTOR = "node_types.host.performance_factor"
 LIMIT = "network.between_nodes.eager_limit"
+POWERED = Costs((Part("node", Number(Per.NODE), idle=1.0, busy=9.0),), electricity=Electricity(1e-6, 1e-7))
 
 
 def computing(_: Application, ranks: int) -> Trace:
@@ -67,7 +69,8 @@ def workload(name: str, argument: str, ranks: tuple[int, ...], weight: float = 1
 
 def scenario(machines: dict[str, Machine], criterion: Criterion, *workloads: Workload) -> Scenario:
     """Return a comparison of machines, by default on one job of 4 ranks."""
-    options = tuple(Option(name, on, Money(1000.0 + i, "EUR")) for i, (name, on) in enumerate(machines.items()))
+    named = enumerate(machines.items())
+    options = tuple(Option(name, on, Money(1000.0 + i, "EUR"), costs=POWERED) for i, (name, on) in named)
     return Scenario("by hand", workloads or (workload("job", "0", (4,)),), options, criterion=criterion)
 
 
@@ -122,6 +125,15 @@ def test_an_option_that_deadlocks_loses() -> None:
     limit = of(explanation, LIMIT, "limited")
     assert (limit.lower.winner, limit.lower.lead) == ("eager", -math.inf)
     assert limit.higher == explanation.base
+
+
+def test_an_option_that_misses_its_deadline_loses() -> None:
+    """3 s beside 3.15 s, within 3.2 s: a tenth more of the first's factor is 3.3 s, whatever the other takes."""
+    job = replace(workload("job", "0", (4,)), deadline=3.2)
+    explanation = explained(scenario(TWO, Criterion.MAKESPAN, job), computing)
+    first, second = of(explanation, FACTOR, "one"), of(explanation, FACTOR, "two")
+    assert (first.higher.winner, first.higher.lead) == ("two", -math.inf)
+    assert (second.higher.winner, second.higher.lead) == ("one", math.inf)
 
 
 def test_all_options_that_deadlock() -> None:

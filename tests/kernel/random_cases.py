@@ -22,6 +22,7 @@ from clue.machine import (
     NodeType,
     Ports,
     Progress,
+    SpeedCurve,
     Waiting,
 )
 from clue.machine.contention.topology import Dragonfly, FatTree, Switch, Switches, Topology, Torus
@@ -334,6 +335,10 @@ def _link(random: Random, ties: bool) -> Link:
     )
 
 
+#: Small blocks are computed half as fast.
+_BY_SIZE = SpeedCurve.through([(2.0**18, 2.0**29), (2.0**24, 2.0**30)])
+
+
 def _node_type(random: Random, name: str, ties: bool, plain: bool) -> NodeType:
     domains = random.choice((1, 1, 2))
     factor = random.choice((0, 0.5, 1, 2)) if ties else random.choice((0, 1, 0.3 + random.random()))
@@ -355,7 +360,7 @@ def _node_type(random: Random, name: str, ties: bool, plain: bool) -> NodeType:
         performance_factors=random.choice(({}, {"solve": 0.25})),
         packing_delay=random.choice((0.0, 2.0**-24)),
         reduction_delay=random.choice((0.0, 2.0**-24, 1e-9)),
-        speeds=random.choice(({}, {}, {"assemble": 2.0**30})),
+        speeds=random.choice(({}, {}, {"assemble": 2.0**30}, {"assemble": _BY_SIZE})),
         cold_start=ColdStart() if plain else _cold_start(random, ties),
         copy_bandwidth=None if plain else random.choice((None, None, 2.0**18, 2.0**22)),
         spawn_delay=_delay(random, ties),

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from clue.kernel import simulate
-from clue.machine import Curve, Link, Machine, NodeType, Waiting
+from clue.kernel import compile_program, simulate
+from clue.machine import Curve, Link, Machine, NodeType, SpeedCurve, Waiting
 from clue.trace import Op, TraceBuilder
 from tests.kernel.cases import ANSWER, RECEIVE, machine, sending
 
@@ -55,6 +57,67 @@ def test_speed_without_declared_operations_falls_back_and_says_so() -> None:
     result = simulate(bursts(2.0, region="solve").build(), machine(1, performance_factor=3.0, speeds={"solve": 1e9}))
     assert result.makespan == 6.0
     assert any("speed of region solve" in warning for warning in result.warnings)
+
+
+def of_blocks(*seconds: float, flops: float) -> TraceBuilder:
+    """Return a program of one rank with bursts that do so many operations together, each before a call."""
+    trace = TraceBuilder(1)
+    for duration in seconds:
+        trace[0].compute(duration, "product")
+        trace[0].add(Op.LOCAL)
+    trace.declare(0, region="product", flops=flops)
+    return trace
+
+
+#: 100 Mflop/s in bursts of 1 Mflop, 1 Gflop/s in those of 1 Gflop.
+BY_SIZE = {"product": SpeedCurve.through([(1e6, 1e8), (1e9, 1e9)])}
+
+
+@pytest.mark.parametrize("engine", ["reference", "fast"])
+def test_small_blocks_are_computed_less_efficiently(engine: str) -> None:
+    """4 Gflop in four bursts take 4 s at 1 Gflop/s; in 4000 bursts of 1 Mflop 40 s at 100 Mflop/s, however recorded."""
+    on = machine(1, performance_factor=99.0, speeds=BY_SIZE)
+    large, small = of_blocks(*[0.5] * 4, flops=4e9), of_blocks(*[0.0005] * 4000, flops=4e9)
+    made = [simulate(each.build(), on, engine=engine) for each in (large, small)]
+    assert [each.compute_by_region["product"] for each in made] == pytest.approx([4.0, 40.0])
+    assert not any("speed" in warning for each in made for warning in each.warnings)
+
+
+def test_a_burst_is_one_in_which_operations_are_done() -> None:
+    """Of bursts of 1 s and 3 s with 4 Gflop together an operation is done in one of 1 or 3 Gflop: 2.5 in the mean.
+
+    Ten thousand bursts that hardly last change next to nothing.
+    """
+    speeds = {"product": SpeedCurve.through([(1e9, 1e9), (4e9, 4e9)])}
+    (host,) = compile_program(of_blocks(1.0, 3.0, flops=4e9).build()).host_speeds.values()
+    assert host == (pytest.approx(1e9), pytest.approx(2.5e9))
+    # All bursts of 1 to 4 Gflop take 1 s.
+    result = simulate(of_blocks(1.0, 3.0, flops=4e9).build(), machine(1, speeds=speeds))
+    assert result.compute_by_region["product"] == pytest.approx(4.0 / 2.5)
+    (host,) = compile_program(of_blocks(1.0, 3.0, *[1e-6] * 10_000, flops=4e9).build()).host_speeds.values()
+    assert host.burst == pytest.approx(2.5e9, rel=0.01)
+
+
+@given(
+    st.lists(st.floats(0.001, 1.0), min_size=1, max_size=6), st.floats(1e6, 1e10), st.floats(1e6, 1e10),
+    st.lists(st.floats(1.0, 1e12), min_size=1, max_size=3, unique=True),
+)  # fmt: skip
+@settings(max_examples=30)
+def test_a_curve_of_one_speed_is_that_speed(seconds: list[float], flops: float, rate: float, at: list[float]) -> None:
+    """Whatever its points and the program's bursts; and all bursts of a region scale alike."""
+    trace = of_blocks(*seconds, flops=flops).build()
+    curve = SpeedCurve.through([(each, rate) for each in sorted(at)])
+    one, other = (simulate(trace, machine(1, speeds={"product": each})) for each in (rate, curve))
+    assert other.makespan == pytest.approx(one.makespan, rel=1e-9)
+    assert one.makespan == pytest.approx(flops / rate, rel=1e-9)
+
+
+def test_blocks_beyond_what_a_speed_is_stated_for_are_said() -> None:
+    """Bursts of 0.1 Mflop take the speed of 1 Mflop, and the result says where it is stated."""
+    result = simulate(of_blocks(0.5, 0.5, flops=2e5).build(), machine(1, speeds=BY_SIZE))
+    assert result.compute_by_region["product"] == pytest.approx(2e5 / 1e8)
+    assert any("bursts of region product have 1e+05 flop, where its speed is stated for 1e+06 to 1e+09" in warning
+               for warning in result.warnings)  # fmt: skip
 
 
 def test_two_ranks_share_one_processor_equally() -> None:

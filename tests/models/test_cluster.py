@@ -153,6 +153,10 @@ def test_repeats_count_by_their_median() -> None:
             [Run(size, SLOW, -1.0) for size in SIZES],
             "slow, 1 per processor: seconds: values must be finite and at least",
         ),
+        (
+            [Run(size, SLOW, 1.0, {"region:solve": 1.1}) for size in SIZES],
+            "slow, 1 per processor: seconds: values must be finite and at least",
+        ),
     ],
 )
 def test_bad_runs(measured: list[Run], fault: str) -> None:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
+from clue.config import load_machine
 from clue.errors import ModelError, UsageError
 from clue.kernel import Candidate
 from clue.machine import Machine, Placement
 from clue.models import Run, Use, fit_cluster
 from clue.models.model import Model
+from clue.models.parts import Part, ProgramModel, Repeated, Runs
 from clue.predict.application import Application, Modelled
-from clue.predict.modelling import ModelPredictor, placed, uses_of
+from clue.predict.dispatching import DispatchingPredictor
+from clue.predict.modelling import ModelPredictor, description_of, placed, uses_of
+from clue.predict.predictor import Predictor
 from clue.purchase import Component, Criterion, Option, Scenario, Workload, rank_options
 from clue.uncertainty import Sampling
+from clue.units import Money
 from tests.kernel.cases import machine
 from tests.predict.test_predictor import Formula
 
@@ -38,6 +44,11 @@ def cluster(*kinds: str) -> Machine:
     return replace(machine(1), name="+".join(kinds), nodes=tuple(replace(node, name=kind) for kind in kinds))
 
 
+def modelling(load: Callable[[str], Model | ProgramModel], others: Predictor) -> Predictor:
+    """Return a predictor that asks models first."""
+    return DispatchingPredictor([ModelPredictor(load)], others)
+
+
 def scenario(size: float, machines: list[Machine], *others: Component, ranks: int = 2) -> Scenario:
     """Return a comparison of machines, by makespan, for what a model knows."""
     known = Component("hpl", Application(modelled=Modelled("hpl.yaml", size)), 1.0)
@@ -52,7 +63,7 @@ TWO = model({"slow": 8.0, "fast": 2.0})
 def test_a_comparison_by_a_model() -> None:
     """Half of 8 s at size 800 on each of two slow nodes is 2.048 s, of 2 s on fast ones 0.512: fast ones come first."""
     machines = [cluster("slow", "slow"), cluster("fast", "fast"), cluster("fast", "slow")]
-    predictor = ModelPredictor(lambda path: {"hpl.yaml": TWO}[path], Formula())
+    predictor = modelling(lambda path: {"hpl.yaml": TWO}[path], Formula())
     ranking = rank_options(scenario(800, machines), predictor)
     found = [(each.option, pytest.approx(each.score, rel=1e-4)) for each in ranking.entries]
     assert found == [("fast+fast", 0.512), ("slow+slow", 2.048), ("fast+slow", 2.048)]
@@ -61,7 +72,7 @@ def test_a_comparison_by_a_model() -> None:
 
 def test_beyond_what_was_fitted_the_ranking_says_so() -> None:
     """At 1600 a model of 100 to 800 still says something, and that it lies outside."""
-    ranking = rank_options(scenario(1600, [cluster("fast", "fast")]), ModelPredictor(lambda _: TWO, Formula()))
+    ranking = rank_options(scenario(1600, [cluster("fast", "fast")]), modelling(lambda _: TWO, Formula()))
     (warning,) = ranking.warnings
     assert "lies outside of what its model was fitted to, so positions may be wrong" in warning
     assert "n must be 100 to 800 to be inside what was fitted, got 1600" in warning
@@ -71,7 +82,7 @@ def test_models_beside_others() -> None:
     """A workload of two components: one is known by a model, the other by a formula of 12 s over the ranks."""
     other = Component("other", Application(trace="other"), 1.0)
     formula = Formula()
-    ranking = rank_options(scenario(800, [cluster("slow", "slow")], other), ModelPredictor(lambda _: TWO, formula))
+    ranking = rank_options(scenario(800, [cluster("slow", "slow")], other), modelling(lambda _: TWO, formula))
     assert ranking.entries[0].score == pytest.approx(2.048 + 6, rel=1e-4)
     assert formula.wanted == ["w, other on 2 ranks"]
 
@@ -81,9 +92,7 @@ def test_samples_are_drawn_from_a_models_interval() -> None:
     noisy = tuple(replace(run, seconds=run.seconds * (1.1 if i % 2 else 0.9)) for i, run in enumerate(TWO.runs))
     fitted = Model("hpl", "pt", False, "", "", noisy, fit_cluster(noisy))
     machines = [cluster("slow", "slow"), cluster("fast", "fast")]
-    ranking = rank_options(
-        scenario(800, machines), ModelPredictor(lambda _: fitted, Formula()), sampling=Sampling(200, 1)
-    )
+    ranking = rank_options(scenario(800, machines), modelling(lambda _: fitted, Formula()), sampling=Sampling(200, 1))
     first = ranking.entries[0]
     assert first.option == "fast+fast"
     assert first.best == 1.0
@@ -95,7 +104,7 @@ def test_samples_are_drawn_from_a_models_interval() -> None:
 def test_processors_that_were_not_fitted() -> None:
     """A model says nothing of other processors."""
     with pytest.raises(ModelError, match=r"hpl.yaml on gpu\+gpu: processors must be of a kind that was fitted"):
-        rank_options(scenario(800, [cluster("gpu", "gpu")]), ModelPredictor(lambda _: TWO, Formula()))
+        rank_options(scenario(800, [cluster("gpu", "gpu")]), modelling(lambda _: TWO, Formula()))
 
 
 def test_several_instances_are_refused() -> None:
@@ -103,7 +112,7 @@ def test_several_instances_are_refused() -> None:
     known = scenario(800, [cluster("fast", "fast")])
     several = replace(known, workloads=(replace(known.workloads[0], instances=2, ranks=(1,)),))
     with pytest.raises(UsageError, match="instances of hpl must be 1 with a model, got 2"):
-        rank_options(several, ModelPredictor(lambda _: TWO, Formula()))
+        rank_options(several, modelling(lambda _: TWO, Formula()))
 
 
 def test_uses_of_a_placement() -> None:
@@ -116,3 +125,88 @@ def test_uses_of_a_placement() -> None:
     assert placed(where, {"fast": Use(1, 3), "slow": Use(3, 1)}).nodes == (0, 0, 0, 1, 1, 2)
     with pytest.raises(UsageError, match="mixed: processors of slow must suffice, got too few"):
         placed(where, {"slow": Use(5)})
+
+
+# --- models that are composed of a program's parts ---
+
+
+def composed(on: Machine, seconds: float = 6e-4) -> ProgramModel:
+    """Return the model of a program that computes so many s × n / P in ten iterations, and 0.5 s on each rank."""
+    at = [(n, p) for p in (1.0, 2.0, 4.0) for n in SIZES]
+    body = Part("before Send", tuple(seconds * n / p / 10 for n, p in at))
+    parts = (Repeated("loop", (10.0,) * len(at), (body,)), Part("Barrier", (0.5,) * len(at)))
+    runs = Runs(tuple(n for n, _ in at), tuple(p for _, p in at), parts)
+    return ProgramModel("heat", "in-turn", on.name, "heat-{size}-{ranks}.clue", "", runs, description_of(on))
+
+
+def by_parts(size: float, machines: list[Machine], ranks: int = 2) -> Scenario:
+    """Return a comparison of machines by models of them."""
+    known = Component("heat", Application(modelled=Modelled("heat-{machine}.yaml", size)), 1.0)
+    options = tuple(Option(f"option {each.name}", each) for each in machines)
+    workload = Workload("w", (known,), ranks=(ranks,))
+    return Scenario("by parts", (workload,), options, criterion=Criterion.MAKESPAN)
+
+
+def test_a_comparison_by_models_of_a_programs_parts() -> None:
+    """Half of 0.6 ms × 800 and 0.5 s are 0.74 s; where all takes half as long to compute, 0.62 s."""
+    one, other = cluster("slow", "slow"), cluster("fast", "fast")
+    files = {f"heat-{one.name}.yaml": composed(one), f"heat-{other.name}.yaml": composed(other, 3e-4)}
+    ranking = rank_options(by_parts(800, [one, other]), modelling(files.__getitem__, Formula()))
+    found = [(each.option, pytest.approx(each.score)) for each in ranking.entries]
+    assert found == [("option fast+fast", 0.62), ("option slow+slow", 0.74)]
+    assert ranking.engine == "model"
+    assert not ranking.warnings
+
+
+def test_beyond_what_parts_were_measured_at_the_ranking_says_so() -> None:
+    """At 1600 the sum of parts is still known, 0.98 s, and that sizes end at 800."""
+    one = cluster("slow", "slow")
+    ranking = rank_options(by_parts(1600, [one]), modelling(lambda _: composed(one), Formula()))
+    assert ranking.entries[0].score == pytest.approx(0.98)
+    (warning,) = ranking.warnings
+    assert "lies outside of what its model was fitted to, so positions may be wrong" in warning
+    assert "n must be 100 to 800 to be inside what was fitted, got 1600" in warning
+
+
+def test_samples_of_a_composed_model() -> None:
+    """What is met exactly has no width; what parts were off by is drawn."""
+    one = cluster("slow", "slow")
+    exact = composed(one)
+    jagged = Part("Barrier", tuple(0.55 if i % 2 else 0.45 for i in range(len(exact.runs.sizes))))
+    noisy = replace(exact, runs=replace(exact.runs, parts=(exact.runs.parts[0], jagged)))
+    ranking = rank_options(by_parts(800, [one]), modelling(lambda _: noisy, Formula()), sampling=Sampling(200, 1))
+    spread = ranking.entries[0].spread
+    assert spread is not None
+    said = noisy.predict(800, 2)
+    assert 1.01 < spread.high / said.seconds == pytest.approx(said.high / said.seconds, rel=0.15)
+    assert exact.predict(800, 2).high == pytest.approx(0.74)
+
+
+def test_a_composed_model_holds_for_its_machine_alone() -> None:
+    """Another machine, another placement, a model of kinds of processors by that name: each is refused by name."""
+    one, other = cluster("slow", "slow"), cluster("fast", "fast")
+    with pytest.raises(
+        ModelError, match=r"heat-fast\+fast.yaml on fast\+fast: machine must be slow\+slow, where the pro"
+    ):
+        rank_options(by_parts(800, [other]), modelling(lambda _: composed(one), Formula()))
+    shared = by_parts(800, [one])
+    both = replace(shared, workloads=(replace(shared.workloads[0], ranks_per_processor=2),))
+    with pytest.raises(ModelError, match="placement must be block, each rank on a processor of its own"):
+        rank_options(both, modelling(lambda _: composed(one), Formula()))
+    with pytest.raises(
+        ModelError, match=r"model must be composed of a program's parts where \{machine\} is in its name"
+    ):
+        rank_options(by_parts(800, [one]), modelling(lambda _: TWO, Formula()))
+
+
+def test_a_machine_that_was_described_otherwise() -> None:
+    """Its price, and how many nodes there are, do not matter; a figure of its network or nodes does, and is said."""
+    one = cluster("slow", "slow")
+    more = replace(one, nodes=one.nodes * 2, price=Money(1.0, "EUR"), source="elsewhere")
+    assert not rank_options(by_parts(800, [more]), modelling(lambda _: composed(one), Formula())).warnings
+    slower = one.map(lambda node: node.slower(1.5))
+    ranking = rank_options(by_parts(800, [slower]), modelling(lambda _: composed(one), Formula()))
+    assert any(
+        "description is not the one by which the parts of heat-{machine}.yaml were" in w for w in ranking.warnings
+    )
+    assert description_of(load_machine("kishimoto")) == description_of(load_machine("kishimoto"))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 from clue.kernel import simulate
 from clue.machine import Machine
 from clue.predict.replaying import TraceSource
 from clue.purchase import Criterion, Option, Scenario, Workload
+from clue.purchase.costs import Cloud, Costs, Electricity, Part
 from clue.purchase.splits import Split, allowed_splits
 
 
@@ -18,16 +20,23 @@ class Outcome:
     Attributes:
         throughput: Instances finished per second.
         makespan: Seconds until all instances of all kernels are done.
+        seconds: That a run takes from its own start.
+        instances: How many are done in the makespan.
         rates: Instances of each kernel finished per second.
     """
 
     throughput: float
     makespan: float
+    seconds: float
+    instances: int
     rates: tuple[float, ...]
 
 
 def whole_ranking(scenario: Scenario, traces: TraceSource) -> list[tuple[str, float]]:
-    """Return the options that can run all workloads with their scores: by score, price, and place in the scenario."""
+    """Return the options that can run all workloads with their scores: by score, price, and place in the scenario.
+
+    Those that miss a deadline, or cannot do the runs a month, are left out; they count for what is best.
+    """
     found: dict[str, list[Outcome]] = {}
     for option in scenario.options:
         outcomes = [_best_outcome(workload, option.machine, traces) for workload in scenario.workloads]
@@ -35,21 +44,38 @@ def whole_ranking(scenario: Scenario, traces: TraceSource) -> list[tuple[str, fl
         if len(known) == len(outcomes):
             found[option.name] = known
     sign = -1 if scenario.criterion in (Criterion.POINTS, Criterion.THROUGHPUT) else 1
-    options = [option for option in scenario.options if option.name in found]
+    options = [option for option in scenario.options if option.name in found and _keeps(scenario, option, found)]
     scores = {option.name: _score(scenario, option, found) for option in options}
     # What is equal but for rounding is a tie, which the price decides.
     order = sorted(options, key=lambda option: (sign * float(f"{scores[option.name]:.12g}"), _price(option)))
     return [(option.name, scores[option.name]) for option in order]
 
 
+def _keeps(scenario: Scenario, option: Option, found: dict[str, list[Outcome]]) -> bool:
+    outcomes = found[option.name]
+    late = any(outcome.seconds > each.deadline for outcome, each in zip(outcomes, scenario.workloads, strict=True))
+    costs = option.costs or Costs()
+    return not late and _busy(scenario, costs, outcomes) <= costs.capacity * (1 + 1e-9)
+
+
+def _busy(scenario: Scenario, costs: Costs, outcomes: list[Outcome]) -> float:
+    """Return the share of the time for which runs keep an option busy."""
+    if scenario.workloads[0].demand is None:
+        return costs.capacity
+    return sum((w.demand or 0.0) / outcome.throughput for w, outcome in zip(scenario.workloads, outcomes, strict=True))
+
+
 def _best_outcome(workload: Workload, machine: Machine, traces: TraceSource) -> Outcome | None:
-    best: Outcome | None = None
-    for split in allowed_splits(workload, machine, [[0.0] * ranks for ranks in workload.ranks]):
-        if isinstance(split, Split):
-            outcome = _outcome(workload, machine, split, traces)
-            if best is None or outcome.throughput > best.throughput:
-                best = outcome
-    return best
+    outcomes = [
+        _outcome(workload, machine, split, traces)
+        for split in allowed_splits(workload, machine, [[0.0] * ranks for ranks in workload.ranks])
+        if isinstance(split, Split)
+    ]
+    in_time = [outcome for outcome in outcomes if outcome.seconds <= workload.deadline]
+    if in_time:
+        return max(in_time, key=lambda outcome: outcome.throughput)
+    nearest = min(outcomes, key=lambda outcome: outcome.seconds, default=None)
+    return None if nearest is None else replace(nearest, rates=(0.0,) * len(nearest.rates))
 
 
 def _outcome(workload: Workload, machine: Machine, split: Split, traces: TraceSource) -> Outcome:
@@ -61,12 +87,47 @@ def _outcome(workload: Workload, machine: Machine, split: Split, traces: TraceSo
         for each in workload.components
     ]
     instances = workload.instances or split.side_by_side
-    return Outcome(instances / sum(times), sum(times), tuple(instances / time for time in times))
+    seconds = sum(times) / split.turns
+    return Outcome(instances / sum(times), sum(times), seconds, instances, tuple(instances / time for time in times))
 
 
 def _price(option: Option) -> float:
     assert option.price is not None
     return option.price.amount
+
+
+def _costs(scenario: Scenario, option: Option, outcomes: list[Outcome], w: int) -> dict[Criterion, float]:
+    """Return what an option costs, and what a run of a workload does, by the definitions of the items."""
+    costs, nodes, life = option.costs or Costs(), len(option.machine.nodes), scenario.service_life
+    grid, cloud = costs.electricity or Electricity(), costs.cloud or Cloud(0.0)
+    (node,) = costs.parts or (Part("node"),)
+    demands, outcome = [each.demand for each in scenario.workloads], outcomes[w]
+    busy = _busy(scenario, costs, outcomes)
+    watts = nodes * (node.idle + busy * (node.busy - node.idle))
+    fixed = _price(option) + watts * life * (grid.price or 0.0)
+    billed = [_billed(cloud.quantum, each) for each in outcomes]
+    if None in demands:
+        runs = outcome.throughput * busy * life
+        return {
+            Criterion.TOTAL_COST: fixed + nodes * cloud.price * busy * life,
+            Criterion.COST_PER_RUN: fixed / runs + nodes * cloud.price * billed[w],
+            Criterion.ENERGY_PER_RUN: watts * life / runs / 3.6e6,
+            Criterion.CARBON_PER_RUN: watts * life / runs * (grid.carbon or 0.0),
+        }
+    wanted = [demand * life for demand in demands if demand is not None]
+    total = fixed + sum(n * each * nodes * cloud.price for n, each in zip(wanted, billed, strict=True))
+    return {
+        Criterion.TOTAL_COST: total,
+        Criterion.COST_PER_RUN: total / sum(wanted),
+        Criterion.ENERGY_PER_RUN: watts * life / sum(wanted) / 3.6e6,
+        Criterion.CARBON_PER_RUN: watts * life / sum(wanted) * (grid.carbon or 0.0),
+    }
+
+
+def _billed(quantum: float, outcome: Outcome) -> float:
+    """Return the seconds that are billed for a run."""
+    whole = math.ceil(outcome.makespan / quantum * (1 - 1e-9)) * quantum if quantum else outcome.makespan
+    return whole / outcome.instances
 
 
 def _score(scenario: Scenario, option: Option, found: dict[str, list[Outcome]]) -> float:
@@ -75,15 +136,16 @@ def _score(scenario: Scenario, option: Option, found: dict[str, list[Outcome]]) 
     figures = []
     for w, workload in enumerate(scenario.workloads):
         outcome = found[option.name][w]
+        rates = [max(outcomes[w].rates[k] for outcomes in found.values()) for k in range(len(workload.components))]
         points = sum(
-            100 * component.share * outcome.rates[k] / max(outcomes[w].rates[k] for outcomes in found.values())
+            100 * component.share * outcome.rates[k] / rates[k] if rates[k] else 0.0
             for k, component in enumerate(workload.components)
         )
         figure = {
             Criterion.POINTS: points * len(scenario.workloads),
             Criterion.MAKESPAN: outcome.makespan,
             Criterion.THROUGHPUT: 3600 * outcome.throughput,
-            Criterion.COST_PER_RUN: _price(option) / (outcome.throughput * scenario.service_life),
+            **_costs(scenario, option, found[option.name], w),
         }
         figures.append(workload.weight / mean * figure[scenario.criterion])
     return sum(figures) / len(figures)

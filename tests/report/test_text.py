@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,11 +15,14 @@ from rich.console import Console, RenderableType
 from clue.machine import Contention, Curve, Flows, LinkNoise, Machine, NoContention, NodeNoise, Ports
 from clue.machine.contention.topology import Dragonfly, FatTree, Switch, Switches, Torus
 from clue.predict.application import Application
-from clue.purchase import Component, Option, Scenario, Workload
+from clue.purchase import Component, Criterion, Option, Scenario, Workload
+from clue.purchase.costs import Sheet
+from clue.purchase.outcome import OptionCost
 from clue.report.text import machine_text, ranking_text, result_text, scenario_text, trace_text, warnings_text
 from clue.result import Result
 from clue.trace import Flag, Op, TraceBuilder
 from clue.uncertainty import Sampled, Sampling, Spread
+from clue.units import YEAR
 from tests.report.cases import BUDGET, by_makespan, machine, many_ranks, ranking, result, trace
 
 
@@ -275,3 +279,23 @@ def test_a_sampled_result_and_ranking_show_their_intervals() -> None:
     assert "90.0 to 100.0" in shown
     assert "25%" in shown
     assert "11 samples of the stated noise (seed 7)" in shown
+
+
+def test_a_ranking_shows_what_options_cost_over_their_life() -> None:
+    """Item by item, with energy and carbon; a dash where nothing is stated; and the front."""
+    sheet = Sheet({"purchase": 1e6, "energy": 123_456.0, "residual": -50_000.0}, 0.125, 3.6e12, 350_000.0)
+    powered = OptionCost(sheet, "ATS", {}, {}, 2, 40.0, 9e3, ())
+    rented = OptionCost(Sheet({"purchase": 0.0, "cloud": 99.5}, 0.5, None, None), "ATS", {}, {}, 0, 0.0, None, ())
+    figures = {Criterion.TOTAL_COST: 1.0, Criterion.MAKESPAN: 2.0}
+    costs = {"Fine": powered, "Cheap": rented}
+    entries = tuple(
+        replace(each, cost=costs[each.option], figures=figures) if each.position else each for each in ranking().entries
+    )
+    asked = replace(ranking(), entries=entries, life=5 * YEAR, discount_rate=0.03, pareto=("Cheap", "Fine"))
+    shown = rendered(ranking_text(asked))
+    assert "Costs over 5 years, discounted at 3.0% a year, ATS" in shown
+    assert re.search(r"option +total +purchase +energy +cloud +residual +busy +MWh +t CO2", shown)
+    assert re.search(r"Cheap +99.50 +0.00 +– +99.50 +– +50.0% +– +–", shown)
+    assert re.search(r"Fine +1,073,456 +1,000,000 +123,456 +– +-50,000 +12.5% +1,000 +350", shown)
+    assert "Pareto front by total cost, makespan: Cheap; Fine" in shown
+    assert "Costs over" not in rendered(ranking_text(ranking()))

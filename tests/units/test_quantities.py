@@ -15,10 +15,12 @@ from clue.units import (
     Quantity,
     count_of,
     format_number,
+    format_power,
     format_share,
     format_size,
     format_time,
     parse_money,
+    parse_price_per,
     parse_quantity,
 )
 
@@ -318,3 +320,48 @@ def test_one_is_singular() -> None:
     """Whatever is counted."""
     assert [count_of(number) for number in (0, 1, 2, 2048)] == ["0 ranks", "1 rank", "2 ranks", "2,048 ranks"]
     assert (count_of(1, "file"), count_of(3, "file")) == ("1 file", "3 files")
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "price"),
+    [
+        ("5.06 USD/h", Quantity.DURATION, Money(5.06 / 3600, "USD")),
+        ("80,000 EUR / year", Quantity.DURATION, Money(80_000 / YEAR, "EUR")),
+        ("€12/month", Quantity.DURATION, Money(12 / (YEAR / 12), "EUR")),
+        ("0.24 EUR/kWh", Quantity.ENERGY, Money(0.24 / 3.6e6, "EUR")),
+        ("90 EUR/MWh", Quantity.ENERGY, Money(90 / 3.6e9, "EUR")),
+        ("0.09 USD/GB", Quantity.SIZE, Money(0.09 / 1e9, "USD")),
+        ("23 USD/TB/month", Quantity.SIZE_TIMES_TIME, Money(23 / (1e12 * (YEAR / 12)), "USD")),
+    ],
+)
+def test_a_price_is_that_of_one_si_unit(text: str, unit: Quantity, price: Money) -> None:
+    """Of a second, a joule, a byte, a byte kept for a second."""
+    parsed = parse_price_per(text, unit, "example")
+    assert (parsed.amount, parsed.currency) == (pytest.approx(price.amount, rel=1e-15), price.currency)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("5.06 USD", "must be a price for a unit (/kWh, /MWh, /J, /MJ, …) such as \"0.24 EUR/kWh\", got '5.06 USD'"),
+        (
+            "5.06 USD/h",
+            "must be a price for a unit (/kWh, /MWh, /J, /MJ, …) such as \"0.24 EUR/kWh\", got '5.06 USD/h'",
+        ),
+        (5, 'must be a price for a unit (/kWh, /MWh, /J, /MJ, …) such as "0.24 EUR/kWh", got 5'),
+        ("-1 EUR/kWh", "must be an amount not below 0, got '-1 EUR'"),
+        ("0.24/kWh", "must be an amount with a currency such as \"300000 ATS\", got '0.24'"),
+    ],
+)
+def test_what_is_no_price_of_a_unit_is_refused(text: object, fault: str) -> None:
+    """With the rule and the value."""
+    with pytest.raises(ValueError, match=re.escape(fault)):
+        parse_price_per(text, Quantity.ENERGY, "0.24 EUR/kWh")
+
+
+def test_power_and_carbon_have_units() -> None:
+    """Watts, and kilograms for a joule."""
+    assert [parse_quantity(text, Quantity.POWER) for text in ("450 W", "60 kW", "1.2 MW")] == [450, 6e4, 1.2e6]
+    assert parse_quantity("350 g/kWh", Quantity.MASS_PER_ENERGY) == pytest.approx(0.35 / 3.6e6, rel=1e-15)
+    assert parse_quantity("12 kWh", Quantity.ENERGY) == 12 * 3.6e6
+    assert [format_power(watts) for watts in (450, 66_500, 1.2e6, 3e9)] == ["450 W", "66.5 kW", "1.2 MW", "3 GW"]

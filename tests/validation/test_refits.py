@@ -414,14 +414,16 @@ def test_parameters_at_cost_1_change_nothing(random: Random) -> None:
 def test_any_cost_of_any_parameter_is_found_again(random: Random, cost: float) -> None:
     """Random programs without contention, measured where one parameter costs otherwise: no error is left."""
     on = random_machine(random, "none", ties=False, plain=True)
-    cases = []
-    for i in range(2):
-        program = compile_program(random_trace(random, ties=False))
+    cases, programs = [], [compile_program(random_trace(random, ties=False)) for _ in range(2)]
+    for i, program in enumerate(programs):
         where = Candidate(on, Placement(tuple(random_placement(random, on, program.ranks))))
         cases.append(Case("p", "m", str(i), program, where, (1.0,)))
 
     def makespans(changed: Callable[[Case], Machine]) -> list[float]:
-        return [simulate(each.compiled, changed(each), each.where.placement).makespan for each in cases]
+        return [
+            simulate(program, changed(each), each.where.placement).makespan
+            for program, each in zip(programs, cases, strict=True)
+        ]
 
     try:
         predicted = makespans(lambda case: case.where.machine)

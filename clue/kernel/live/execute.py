@@ -18,7 +18,7 @@ from clue.kernel.live.record import FullRecord, Record
 from clue.kernel.live.source import BurstRule, Source, Spawner
 from clue.kernel.model.cold import starts_cold
 from clue.kernel.model.observation import Observation
-from clue.kernel.model.program import Description
+from clue.kernel.model.program import Description, HostSpeed
 from clue.kernel.reference.rank import Rank
 from clue.kernel.reference.simulation import outcome
 from clue.kernel.reference.virtual_machine import VirtualMachine
@@ -55,7 +55,7 @@ def execute(
     name: str = "program",
     spawn: Spawner | None = None,
     burst: BurstRule | None = None,
-    rate: float | Mapping[str, float] | None = None,
+    rate: HostSpeed | Mapping[str, HostSpeed] | None = None,
     timeline: bool = False,
     traffic: bool = False,
     record: bool = False,
@@ -71,7 +71,7 @@ def execute(
         spawn: Starts ranks that are spawned.
         burst: What bursts take, where that is not what was measured; bursts before calls that are no rows of a trace
             then take no time.
-        rate: flop/s of this computer in every region, or by region, for machines that state speeds by region.
+        rate: How fast this computer is in every region, or by region, for machines that state speeds by region.
         timeline: Whether to keep what every rank did when.
         traffic: Whether to keep who sent how much to whom.
         record: Whether to keep what happened, as a trace.

@@ -15,7 +15,7 @@ from clue.kernel.live.meetings import Meeting
 from clue.kernel.live.pending import Settled
 from clue.kernel.live.record import Record
 from clue.kernel.live.source import BurstRule, Reply, Source, Spawner
-from clue.kernel.model.program import Row
+from clue.kernel.model.program import HostSpeed, Row
 from clue.kernel.reference.actor import Instance
 from clue.kernel.reference.rank import Rank
 from clue.kernel.reference.virtual_machine import VirtualMachine
@@ -48,7 +48,7 @@ class Job:
         start: Lets a source tell a rank what to do.
         spawn: Starts ranks that are spawned.
         burst: What bursts take, where that is not what was measured.
-        rate: flop/s of the recording host in every region, or by region, where that is known.
+        rate: How fast the recording host was in every region, or by region, where that is known.
         record: What happened.
 
     Attributes:
@@ -71,7 +71,7 @@ class Job:
         *,
         spawn: Spawner | None,
         burst: BurstRule | None,
-        rate: float | Mapping[str, float] | None,
+        rate: HostSpeed | Mapping[str, HostSpeed] | None,
         record: Record,
     ) -> None:
         self.name, self.machine, self.burst, self.record = name, machine, burst, record

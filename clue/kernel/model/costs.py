@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from clue.collectives import BY_NODES, Collective, default_choice
 from clue.kernel.model.cold import cold_types
+from clue.kernel.model.program import HostSpeed
 from clue.machine import Contention, Curve, Link, Machine, Network, NodeType, Placement
 
 _Doubles = npt.NDArray[np.float64]
@@ -62,7 +63,7 @@ class Costs:
         machine: The machine, with its changes.
         placement: Node of each rank.
         regions: Region names, by index.
-        host_speeds: flop/s of the recording host by region, where known.
+        host_speeds: Of the recording host by region, where known.
 
     Attributes:
         cold_types: Names of the node types on which waits cost the bursts after them something.
@@ -73,7 +74,7 @@ class Costs:
         machine: Machine,
         placement: Placement,
         regions: tuple[str, ...],
-        host_speeds: Mapping[str, float],
+        host_speeds: Mapping[str, HostSpeed],
     ) -> None:
         self.machine = machine
         self.placement = placement
@@ -114,14 +115,15 @@ class Costs:
         """Return the multiplier of recorded computation time by region index.
 
         A speed (flop/s) in a region whose program declares its operations takes precedence: the factor is then the
-        recording host's speed divided by it.
+        recording host's speed divided by it. One that depends on the operations of a burst is that in bursts of the
+        program.
         """
-        return [
-            self.host_speeds[region] / node_type.speeds[region]
-            if region in node_type.speeds and region in self.host_speeds
-            else node_type.factor(region)
-            for region in self.regions
-        ]
+        return [self._factor(node_type, region) for region in self.regions]
+
+    def _factor(self, node_type: NodeType, region: str) -> float:
+        host = self.host_speeds.get(region)
+        speed = None if host is None else node_type.speed(region, host.burst)
+        return node_type.factor(region) if host is None or speed is None else host.rate / speed
 
     def rates(self, node: NodeType, ranks: int) -> list[float]:
         """Return how fast a burst proceeds on a node, by region index: recorded CPU seconds per second of virtual time.

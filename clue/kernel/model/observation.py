@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.kernel.model.history import History, Who
+from clue.result import Calls
 
 #: Rank, activity, region, site, begin, end.
 Segment = tuple[int, int, int, int, float, float]
@@ -25,6 +26,8 @@ class Observation:
         nbytes: Bytes by sender and receiver, or ``None``.
         histories: What every actor did step by step, for the critical path, or ``None``; the reference engine only.
         sent: Bytes of messages by the call site of who sends, or ``None``; the reference engine only.
+        keeps_calls: Whether to keep when each call was made; the reference engine only.
+        calls: That, once the ranks are done.
         most_simultaneous: Most communications under way at once, where contention is modelled.
         left_over: Messages that no receive took, where a program in loops was replayed.
     """
@@ -34,5 +37,7 @@ class Observation:
     nbytes: npt.NDArray[np.int64] | None = None
     histories: dict[Who, History] | None = None
     sent: Counter[int] | None = None
+    keeps_calls: bool = False
+    calls: Calls | None = None
     most_simultaneous: int = 0
     left_over: int = 0

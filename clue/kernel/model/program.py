@@ -59,6 +59,18 @@ MANNERS = _NONBLOCKING | _IN_PLACE | _USER_DEFINED | _NONCOMMUTATIVE | _BLOCK
 _CONSTRUCTOR_BYTES = 8
 
 
+class HostSpeed(NamedTuple):
+    """How fast the recording host was in a region whose program declares its operations.
+
+    Attributes:
+        rate: flop/s.
+        burst: Operations of a burst there, 0 where nobody knows.
+    """
+
+    rate: float
+    burst: float = 0.0
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Description:
     """What must be said of a program beside figures.
@@ -67,7 +79,7 @@ class Description:
         name: For messages.
         worlds: World of each rank: 0, or that of a spawned one.
         regions: Region names.
-        host_speeds: flop/s at which the recording host ran each region whose program declares its operations.
+        host_speeds: Of the recording host in each region whose program declares its operations.
         unmodelled: Calls that are left out.
         unresolved: Number of receives and probes that do not say what they matched; they are left out.
         failed_polls: Number of Test and probe calls that found nothing.
@@ -81,7 +93,7 @@ class Description:
     name: str
     worlds: tuple[int, ...]
     regions: tuple[str, ...]
-    host_speeds: Mapping[str, float]
+    host_speeds: Mapping[str, HostSpeed]
     unmodelled: tuple[Unmodelled, ...] = ()
     unresolved: int = 0
     failed_polls: int = 0
@@ -199,7 +211,7 @@ def describe(trace: Trace) -> Description:
         name=trace.name,
         worlds=tuple(each.world for each in head.rank_heads),
         regions=head.regions,
-        host_speeds={region: flops / cpu for region, (flops, cpu) in trace.flops().items() if cpu > 0},
+        host_speeds=_host_speeds(trace),
         unmodelled=tuple(Unmodelled(call, *extent) for call, extent in trace.left_out().items()),
         unresolved=len(_unresolved(ops)),
         failed_polls=int((ops.flags[polls] & _CANCELLED == 0).sum()),
@@ -209,6 +221,21 @@ def describe(trace: Trace) -> Description:
         largest=int(ops.nbytes.max(where=ops.op != Op.SLEEP, initial=0)),
         sites=head.sites,
     )
+
+
+def _host_speeds(trace: Trace) -> dict[str, HostSpeed]:
+    """Return how fast the host was, and what bursts have to do.
+
+    Of bursts of different length the longer count more: what counts is in what bursts operations are done, not how many
+    bursts there are. So the burst of n equal ones has an n-th of the operations, and those that hardly do anything
+    beside them change nothing.
+    """
+    found = {}
+    for region, (flops, cpu) in trace.flops().items():
+        if cpu > 0:
+            bursts = trace.bursts[trace.ops.region == trace.head.regions.index(region)] * 1e-9
+            found[region] = HostSpeed(flops / cpu, flops * float(np.square(bursts).sum()) / cpu**2)
+    return found
 
 
 def cpu_by_region(ops: Ops, offsets: Sequence[int], regions: int) -> tuple[tuple[float, ...], ...]:

@@ -23,6 +23,7 @@ from clue.kernel.model.replay import Replay
 from clue.kernel.model.turns import joined_nodes
 from clue.kernel.model.wildcards import count_wildcards
 from clue.kernel.reference.actor import Instance
+from clue.kernel.reference.calls import CallTimes, NotingMailboxes
 from clue.kernel.reference.matching import Mailboxes
 from clue.kernel.reference.rank import Rank
 from clue.kernel.reference.virtual_machine import VirtualMachine
@@ -44,7 +45,9 @@ def replay(program: Program, machine: Machine, placement: Placement, instances: 
     """
     running = VirtualMachine(machine, placement, program.regions, program.host_speeds, seen)
     running.occupy(placement.nodes, joined_nodes(placement, program.worlds))
-    copies = [_instance(running, program, i * program.ranks) for i in range(instances)]
+    times = CallTimes(program, program.ranks * instances) if seen.keeps_calls else None
+    mailboxes = Mailboxes if times is None else NotingMailboxes
+    copies = [_instance(running, program, i * program.ranks, mailboxes()) for i in range(instances)]
     wild = frozenset(ranks_with_wildcards(program))
     ranks = [
         Rank(running, copy, rank, world, wild=rank in wild)
@@ -52,19 +55,21 @@ def replay(program: Program, machine: Machine, placement: Placement, instances: 
         for rank, world in enumerate(program.worlds)
     ]
     for each in ranks:
-        running.env.process(each.run(program.rows[each.rank]))
+        running.env.process(each.run(program.rows[each.rank]) if times is None else times.run(each))
     running.env.run()
     blocked = [Blocked(each.number, each.clock, each.waits_for()) for each in ranks if not each.finished]
     if blocked:
         raise DeadlockError(blocked)
+    if times is not None:
+        seen.calls = times.calls([copy.mailboxes for copy in copies])
     counts = [count_wildcards(each.seen()) for each in ranks if each.received]
     wildcards = sum(otherwise for otherwise, _ in counts), sum(wild for _, wild in counts)
     return outcome("reference", ranks, wildcards, sum(len(copy.mailboxes.left_over()) for copy in copies), seen)
 
 
-def _instance(running: VirtualMachine, program: Program, first: int) -> Instance:
+def _instance(running: VirtualMachine, program: Program, first: int, mailboxes: Mailboxes) -> Instance:
     worlds = {world: running.env.event() for world in set(program.worlds) if world}
-    return Instance(Mailboxes(), worlds, program.collectives, first)
+    return Instance(mailboxes, worlds, program.collectives, first)
 
 
 def outcome(

@@ -12,6 +12,7 @@ import simpy
 from clue.kernel.model.costs import Costs, MessageCost
 from clue.kernel.model.crowding import disturbed_nodes
 from clue.kernel.model.observation import Observation
+from clue.kernel.model.program import HostSpeed
 from clue.kernel.model.turns import Turns, shares_in_turns
 from clue.kernel.reference.absence import Absence
 from clue.kernel.reference.matching import Message, Pending, Receive
@@ -28,7 +29,7 @@ class VirtualMachine:
         machine: The machine.
         placement: Node of each rank of all instances, and of those that may be spawned.
         regions: Region names, by index.
-        host_speeds: flop/s of the recording host by region, where known.
+        host_speeds: Of the recording host by region, where known.
         observation: What to collect.
 
     Attributes:
@@ -43,7 +44,7 @@ class VirtualMachine:
         machine: Machine,
         placement: Placement,
         regions: tuple[str, ...],
-        host_speeds: Mapping[str, float],
+        host_speeds: Mapping[str, HostSpeed],
         observation: Observation,
     ) -> None:
         self.env = VirtualTime()

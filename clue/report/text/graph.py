@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from clue.models import Forecast
     from clue.models.parts import ProgramModel
-    from clue.report.graph import Estimated, GraphProfile
+    from clue.report.graph import GraphProfile
     from clue.structure import Node
 
 #: What nodes look like, by their kind.
@@ -83,11 +84,11 @@ def program_model_text(model: ProgramModel, document: Mapping[str, Any]) -> Rend
     return stack(heading(f"{model.name}: composed of a program's parts"), facts(made), shown)
 
 
-def estimated_text(said: Estimated) -> RenderableType:
+def estimated_text(said: Forecast) -> RenderableType:
     """Show what a model says of one run."""
     return facts((("time", _said(said)),))
 
 
-def _said(said: Estimated) -> str:
+def _said(said: Forecast) -> str:
     interval = f"{format_time(said.low)} to {format_time(said.high)}" if said.high < float("inf") else "no interval"
     return f"{format_time(said.seconds)} ({interval})" + ("" if said.inside else ", beyond what was recorded")

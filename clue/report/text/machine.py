@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from clue.machine import Progress
+from clue.machine import Progress, SpeedCurve
 from clue.machine.curve import SHOWN_SIZES
 from clue.report.links import named_links
 from clue.report.text.table import NONE, add_row, bullets, facts, heading, stack, table
@@ -62,11 +62,18 @@ def _factor(node: NodeType) -> str:
     return ", ".join(factors)
 
 
+def _speed(speed: float | SpeedCurve) -> str:
+    if not isinstance(speed, SpeedCurve):
+        return f"{speed / 1e6:,.4g} Mflop/s"
+    ends = (speed.points[0], speed.points[-1])
+    return " to ".join(f"{rate / 1e6:,.4g} Mflop/s in bursts of {flops / 1e6:,.4g} Mflop" for flops, rate in ends)
+
+
 def _special(machine: Machine) -> Iterator[str]:
     """Yield what only some node types have, in words."""
     for name, node in machine.node_types().items():
         for region, speed in node.speeds.items():
-            yield f"{name}: {region or 'no region'} runs at {speed / 1e6:,.4g} Mflop/s"
+            yield f"{name}: {region or 'no region'} runs at {_speed(speed)}"
         for busy, shares in node.memory_contention.items():
             kept = ", ".join(f"{share:g}{f' in {region}' if region else ''}" for region, share in shares.items())
             yield f"{name}: share of its speed that each of {busy} busy processors keeps: {kept}"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from clue.models.cluster import ranks_of
 from clue.report.text.table import NONE, add_row, bullets, facts, heading, stack, table, words
 from clue.units import count_of, format_share, format_size, format_time
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from clue.models import Configuration, FittedTime, Forecast, Found
     from clue.models.model import Model
+    from clue.predict.configurations import Beside
 
 _FORMS = {
     "nt": "N-T: over the size n, for each number of ranks by itself",
@@ -116,22 +118,41 @@ def found_text(
     size: float,
     name: str,
     outside: tuple[str, ...],
-    replayed: Mapping[int, float] | None = None,
+    replays: Beside | None = None,
 ) -> RenderableType:
-    """Show the best configuration, and those after it; with what replays of candidates take, by their place from 0."""
+    """Show the best configuration, and those after it; beside them what replays take, and which are best by these."""
+    replayed = {} if replays is None else replays.replayed
     numbers = ("time", "longer by")
-    replays = ("replayed",) if replayed else ()
-    columns = ("", "processors", "ranks", *numbers, *replays, "80 % interval", "")
-    shown = table(*columns, title=f"{name}, size {size:g}", numbers=(*numbers, *replays))
+    column = () if replays is None else ("replayed",)
+    columns = ("", "processors", "ranks", *numbers, *column, "80 % interval", "")
+    shown = table(*columns, title=f"{name}, size {size:g}", numbers=(*numbers, *column))
     for place, each in enumerate(found.candidates, 1):
         inside = "" if each.forecast.inside else "outside of what was fitted"
         longer = format_share(each.loss, 1) if place > 1 else NONE
-        ranks = sum(use.processors * use.processes for use in each.uses.values())
-        row = (configuration_text(each.uses), ranks, format_time(each.forecast.seconds), longer)
-        beside = [format_time(replayed[place - 1]) if place - 1 in replayed else NONE] if replayed else []
+        row = (configuration_text(each.uses), ranks_of(each.uses), format_time(each.forecast.seconds), longer)
+        beside = [format_time(replayed[place - 1]) if place - 1 in replayed else NONE for _ in column]
         add_row(shown, place, *row, *beside, _interval(each.forecast), inside)
     how = "all looked at" if found.exhaustive else "the others proved to take longer, or as long"
-    return stack(shown, words(f"{count_of(found.total, 'candidate')}, {how}."), _outside(outside))
+    told = words(f"{count_of(found.total, 'candidate')}, {how}.")
+    return stack(shown, told, _outside(outside), None if replays is None else _by_replay(replays))
+
+
+def _by_replay(replays: Beside) -> RenderableType:
+    """Show which configurations are best by replays, and what the model's choice loses by them."""
+    found, numbers = replays.found, ("replayed", "longer by", "model")
+    shown = table("", "processors", "ranks", *numbers, title="By replays", numbers=numbers)
+    for place, (each, said) in enumerate(zip(found.candidates, replays.modelled, strict=True), 1):
+        longer = format_share(each.loss, 1) if place > 1 else NONE
+        modelled = NONE if said is None else format_time(said)
+        row = (configuration_text(each.uses), ranks_of(each.uses), format_time(each.seconds), longer, modelled)
+        add_row(shown, place, *row)
+    lost = (
+        "the model's choice has no trace"
+        if replays.loss is None
+        else f"the model's choice takes {format_share(replays.loss, 1)} longer than the best of these"
+    )
+    counts = f"{count_of(found.total, 'configuration')} with a trace, {found.replayed:,} replayed"
+    return stack(shown, words(f"{counts}; bounds tell that the others take longer. By replays {lost}."))
 
 
 def configuration_text(uses: Configuration) -> str:

@@ -31,7 +31,7 @@ def result_text(
     return stack(
         heading(title) if title else None,
         _summary(result, sampled, steady if steady is not None and steady.loops else None),
-        _all_ranks(result) if len(result.ranks) <= MOST_RANKS else _many_ranks(result),
+        ranks_table(result) if len(result.ranks) <= MOST_RANKS else _many_ranks(result),
         _regions(result),
         warnings_text(result.warnings),
     )
@@ -77,7 +77,8 @@ def _headings(scale: Scale) -> list[str]:
     return [f"{time} ({scale.unit})" for time in _TIMES]
 
 
-def _all_ranks(result: Result) -> Table:
+def ranks_table(result: Result) -> Table:
+    """Return the figures of all ranks."""
     scale = time_scale(result.makespan)
     shown = _empty(scale)
     for rank in result.ranks:

@@ -21,9 +21,10 @@ from clue.structure.loops.merging import (
     chosen,
     compress,
     decompress,
+    fold,
     folded,
 )
-from clue.structure.loops.places import LOOP, Place, iterations
+from clue.structure.loops.places import LOOP, Place, iterations, signature, split
 
 __all__ = [
     "BITS",
@@ -43,6 +44,9 @@ __all__ = [
     "chosen",
     "compress",
     "decompress",
+    "fold",
     "folded",
     "iterations",
+    "signature",
+    "split",
 ]

@@ -149,6 +149,11 @@ def folded(trace: Trace) -> list[Place]:
     return _folded(trace.ops, trace.head.offsets, False)[1]
 
 
+def fold(symbols: npt.NDArray[np.int32]) -> Place:
+    """Return a sequence of symbols, numbers from 0 on, as a program of loops."""
+    return _fastest()[0](symbols)
+
+
 def _folded(ops: Ops, offsets: Sequence[int], reference: bool) -> tuple[Shapes, list[Place]]:
     fold, number = (folding.fold, number_reference) if reference else _fastest()
     shapes, symbols = shapes_of(ops, number)

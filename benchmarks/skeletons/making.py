@@ -1,0 +1,86 @@
+"""Skeletons of recordings, made by the command that a user gives."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks.contest import ROOT
+from benchmarks.processes import FailedRunError, run
+from benchmarks.skeletons.figures import SkeletonFacts
+from benchmarks.workloads import halo
+from clue.errors import RecordError
+
+#: A made trace of some 10^6 ops, and how many times shorter its skeleton is.
+_RANKS, _MESSAGES, _SCALE = 16, 500_000, 100.0
+
+
+def made(trace: Path, application: float, seconds: float, target: Path) -> dict[str, Any]:
+    """Make the skeleton of a recording; returns what is said of it, as :class:`SkeletonFacts` has it.
+
+    The scale is that of what the application takes when it is not recorded: on processors as slow as these, recording
+    takes as many times longer, too.
+
+    Args:
+        trace: The recording.
+        application: What the application takes on the dedicated cluster, seconds.
+        seconds: What its skeleton is to take.
+        target: Where it goes.
+
+    Raises:
+        RecordError: If it cannot be made.
+    """
+    said = _made(trace, target, "--scale", f"{application / seconds:.6g}")
+    return said | {"seconds": seconds, "shortest": said["shortest"] * application / said["application"]}
+
+
+def facts(said: dict[str, Any]) -> SkeletonFacts:
+    """Return the facts that were kept as a document."""
+    return SkeletonFacts(**{name: said[name] for name in SkeletonFacts.__dataclass_fields__})
+
+
+def making_of_a_million(folder: Path) -> dict[str, float]:
+    """Make the skeleton of a trace of some 10^6 ops; returns how many, and what the command took.
+
+    Raises:
+        RecordError: If it cannot be made.
+    """
+    program, trace = halo(_RANKS, _MESSAGES), folder / "million.clue"
+    program.trace.save(trace)
+    said = _made(trace, folder / "million.py", "--scale", f"{_SCALE:g}")
+    return {"ops": program.ops, "seconds": said["making"], "wall": said["wall"]}
+
+
+def _made(trace: Path, target: Path, *length: str) -> dict[str, Any]:
+    words = [sys.executable, "-m", "clue", "skeleton", str(trace.resolve()), *length, "-o", str(target.resolve())]
+    try:
+        used = run([*words, "--json", "-q"], ROOT)
+    except FailedRunError as error:
+        raise RecordError(str(error)) from None
+    said = document(used.output)
+    dominant = said.get("dominant") or {}
+    return {
+        "scale": said["scale"], "application": said["application"],
+        "threshold": said["threshold"], "ratio": said["ratio"], "good": said["good"],
+        "shortest": said["shortest"], "dominant": dominant.get("name", ""), "making": used.seconds, "wall": used.wall,
+        "warnings": said.get("warnings", []),
+    }  # fmt: skip
+
+
+def document(output: str) -> dict[str, Any]:
+    """Return the JSON document that a command printed; warnings may stand before and after it.
+
+    Raises:
+        RecordError: If there is none.
+    """
+    for at, line in enumerate(lines := output.splitlines(keepends=True)):
+        if line.startswith("{"):
+            try:
+                found, _ = json.JSONDecoder().raw_decode("".join(lines[at:]))
+            except ValueError:
+                continue
+            if isinstance(found, dict):
+                return found
+    raise RecordError(f"program must print a JSON document, got {output[-2000:]}")

@@ -1,0 +1,76 @@
+"""Results as files for other programs: tables, and timelines."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+from clue import __version__
+from clue.cli.terminal import Volume, output_file, say
+from clue.errors import UsageError
+from clue.files import write_texts
+from clue.purchase import Ranking, Scenario
+from clue.report import tables
+from clue.report.page import ranking_page
+from clue.report.timelines import form_of
+from clue.result import Result
+
+#: Options that name the file of a table, or of a page.
+_TABLES = ("csv", "latex", "markdown", "html")
+
+
+def check_files(arguments: argparse.Namespace) -> None:
+    """Check that the files asked for can be written, before the long work that they tell of; their folders are made.
+
+    Raises:
+        UsageError: If one of them cannot be made, a name tells no form of a timeline, or two are the same.
+    """
+    asked = [(f"--{option}", path) for option, path in _tables(arguments).items()]
+    if arguments.trace_out is not None:
+        path = Path(arguments.trace_out)
+        asked += [("--trace-out", each) for each in form_of(path).files(path)]
+    options: dict[Path, str] = {}
+    for option, path in asked:
+        other = options.setdefault(path.resolve(), option)
+        if other != option:
+            raise UsageError(f"{path}: files must differ, got one for {other} and {option}")
+    for _, path in asked:
+        output_file(path)
+
+
+def write_result(result: Result, title: str, arguments: argparse.Namespace) -> None:
+    """Write the tables of a simulation that are asked for, and say so."""
+    texts = {
+        "csv": lambda: tables.result_csv(result),
+        "latex": lambda: tables.result_latex(result, title),
+        "markdown": lambda: tables.result_markdown(result, title),
+    }
+    _write(texts, arguments)
+
+
+def write_ranking(ranking: Ranking, scenario: Scenario, arguments: argparse.Namespace) -> None:
+    """Write the tables and the page of a ranking that are asked for, and say so; none of one that was interrupted."""
+    if ranking.interrupted:
+        missing = [str(path) for path in _tables(arguments).values()]
+        say([f"interrupted: {path} is not written" for path in missing], "clue: ", at=Volume.ERRORS)
+        return
+    texts = {
+        "csv": lambda: tables.ranking_csv(ranking),
+        "latex": lambda: tables.ranking_latex(ranking),
+        "markdown": lambda: tables.ranking_markdown(ranking),
+        "html": lambda: ranking_page(ranking, scenario, arguments.typed, f"clue {__version__}"),
+    }
+    _write(texts, arguments)
+
+
+def _tables(arguments: argparse.Namespace) -> dict[str, Path]:
+    """Return the files of the tables, and of the page, that are asked for."""
+    names = {option: getattr(arguments, option) for option in _TABLES}
+    return {option: Path(name) for option, name in names.items() if name is not None}
+
+
+def _write(texts: dict[str, Callable[[], str]], arguments: argparse.Namespace) -> None:
+    files = {path: texts[option]() for option, path in _tables(arguments).items()}
+    write_texts(files)
+    say([f"wrote {path}" for path in files])

@@ -1,0 +1,107 @@
+"""``clue skeleton``: a short program that stands for a long one, made of its trace."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import hashlib
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from clue.cli.terminal import output_file, output_trace, progress, say, show, show_json
+from clue.config import load_machine
+from clue.errors import UsageError
+from clue.files import write_texts
+from clue.kernel import simulate
+from clue.machine import Machine
+from clue.report.skeleton import Replayed, Written, skeleton_document
+from clue.report.text.skeleton import skeleton_text
+from clue.skeleton.c import c_program
+from clue.skeleton.calibration import calibrated, calibrated_c
+from clue.skeleton.construction import Skeleton, construct
+from clue.skeleton.python import python_program
+from clue.skeleton.statements import Statements
+from clue.skeleton.tree import statements_of
+from clue.skeleton.words import About
+from clue.skeleton.work import Character, characters
+from clue.trace import Trace
+
+_PYTHON, _C = "python", "c"
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Make a skeleton of a trace, and write it as a program."""
+    target = output_file(arguments.output)
+    kept = None if arguments.trace_out is None else output_trace(arguments.trace_out)
+    if kept == target:
+        raise UsageError(f"{target}: --trace must name another file than -o, got the same")
+    machines = [load_machine(name) for name in arguments.machine]
+    language = arguments.language or (_C if target.suffix == ".c" else _PYTHON)
+    with progress() as tell:
+        tell(f"reading {arguments.trace}")
+        application = Trace.open(arguments.trace)
+        works = characters(application, arguments.work)
+        tell(f"making a skeleton of {application.name}")
+        made = construct(application, scale=arguments.scale, seconds=arguments.seconds, shortest=arguments.shortest)
+        program = statements_of(made.trace)
+        about = _about(made, application, language, works, arguments)
+        tell(f"writing {target}")
+        write_texts({target: (c_program if language == _C else python_program)(program, about)})
+        written = [target, *([] if kept is None else [made.trace.save(kept)])]
+        replayed = []
+        for i, machine in enumerate(machines):
+            tell(f"replaying {application.name} on {machine.name}", i, len(machines))
+            replayed.append(_replay(application, made, machine))
+    shown = Written(made, about.identity, str(target), _length(program), works, replayed)
+    if arguments.json:
+        say(made.caveats, prefix="clue: warning: ")
+        show_json(skeleton_document(shown))
+    else:
+        show(skeleton_text(shown, _command(target, language, program.ranks)))
+    say([f"wrote {path}" for path in written])
+    return 0
+
+
+def _about(
+    made: Skeleton, application: Trace, language: str, works: Mapping[str, Character], arguments: argparse.Namespace
+) -> About:
+    head = application.head
+    recorded = ", ".join(filter(None, (head.recorded, head.processor)))
+    return About(
+        file=Path(arguments.output).name,
+        identity=_identity(made.identity, language, arguments.work, arguments.memory),
+        program=shlex.join((Path(head.program).name, *head.arguments)),
+        recorded=recorded,
+        made=datetime.date.today().isoformat(),
+        scale=made.scale,
+        application=made.application,
+        caveats=[each.said for each in made.caveats],
+        characters=works,
+        pieces=(calibrated_c if language == _C else calibrated)(application),
+        memory=[each.peak_memory for each in head.rank_heads] if arguments.memory else (),
+    )
+
+
+def _identity(identity: str, language: str, work: Sequence[str], memory: bool) -> str:
+    """Return the name of a program: that of its skeleton where it is an ordinary one."""
+    if language == _PYTHON and not work and not memory:
+        return identity
+    return hashlib.sha256(repr((identity, language, sorted(work), memory)).encode()).hexdigest()[:16]
+
+
+def _replay(application: Trace, made: Skeleton, machine: Machine) -> Replayed:
+    long, short = (simulate(each, machine).makespan for each in (application, made.trace))
+    return Replayed(machine.name, long, short, made.scale)
+
+
+def _length(program: Statements) -> int:
+    return sum(1 for _ in program.walk())
+
+
+def _command(target: Path, language: str, ranks: int) -> str:
+    name = shlex.quote(str(target))
+    if language == _PYTHON:
+        return f"mpiexec -n {ranks} python {name}"
+    compiled = shlex.quote(str(target.with_suffix("")))
+    return f"mpicc -O2 {name} -o {compiled}; mpiexec -n {ranks} {compiled if '/' in compiled else f'./{compiled}'}"

@@ -1,0 +1,26 @@
+"""``clue skeleton predict``: what an application takes where its skeleton was run."""
+
+from __future__ import annotations
+
+import argparse
+
+from clue.cli.effects import refuse
+from clue.cli.terminal import show, show_json
+from clue.config.skeleton_runs import load_skeleton_run
+from clue.report.skeleton import measured_document
+from clue.report.text.skeleton import measured_text
+from clue.skeleton.prediction import predict
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Predict."""
+    if arguments.dedicated is None:
+        refuse(arguments, ["--application"], "with --dedicated", "none")
+    here = load_skeleton_run(arguments.here)
+    dedicated = None if arguments.dedicated is None else load_skeleton_run(arguments.dedicated)
+    measured = predict(here, dedicated, arguments.application)
+    if arguments.json:
+        show_json(measured_document(measured))
+    else:
+        show(measured_text(measured, here))
+    return 0

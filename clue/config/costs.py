@@ -1,0 +1,227 @@
+"""Build what options cost from documents: blocks by name, laid over each other, and what their keys say together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from clue.config.cost_schema import CloudForm, CostForm, DrawForm, LicenceForm, PartForm, SourcedForm, YearlyForm
+from clue.config.currencies import Exchange
+from clue.config.document import Document, Path, children, format_path, format_value
+from clue.config.faults import Faults, did_you_mean, validated
+from clue.config.forms import Form
+from clue.config.references import Reading
+from clue.machine import Machine
+from clue.purchase.costs import (
+    Cloud,
+    Costs,
+    Electricity,
+    Licence,
+    Number,
+    Part,
+    Per,
+    Racks,
+    Source,
+    Tariff,
+    hardware_of,
+)
+from clue.purchase.scenario import Option
+from clue.units import MONTH, YEAR, Money, format_power
+
+_YEARLY = ("staff", "hosting", "support")
+
+
+@dataclass(frozen=True, slots=True)
+class CostReader:
+    """Reads what options cost.
+
+    Attributes:
+        reading: The comparison.
+        exchange: What currencies are worth.
+        types: Takes the node types that parts count, with where each is named.
+    """
+
+    reading: Reading
+    exchange: Exchange
+    types: dict[str, tuple[Document, Path]] = field(default_factory=dict)
+
+    def read(self, path: Path) -> Costs | None:
+        """Return the costs at a path: a block, the name of one, or a list of both, each laid over those before it."""
+        written = self._laid_over_each_other(path)
+        if written is None:
+            return None
+        faults = Faults()
+        form = validated(CostForm, written, faults)
+        if form is not None:
+            for below, rule in _faults_of(form):
+                faults.add(written, below, rule)
+            for name, part in form.parts.items():
+                if part.type is not None:
+                    self.types.setdefault(part.type, (written, ("parts", name, "type")))
+        self.reading.faults.extend(faults)
+        return None if form is None or faults else costs_of(form, self.exchange)
+
+    def _laid_over_each_other(self, path: Path) -> Document | None:
+        document = self.reading.document
+        value = document.at(*path).value
+        pieces = [(*path, i) for i, _ in children(value)] if isinstance(value, list) else [path]
+        laid: Document | None = None
+        for piece in pieces:
+            part = self._block(piece)
+            laid = part if laid is None or part is None else laid.overlaid(part)
+        return laid
+
+    def _block(self, path: Path) -> Document | None:
+        document = self.reading.document
+        written = document.at(*path)
+        if not isinstance(written.value, str):
+            return written
+        top = document.value
+        blocks = top.get("costs") if isinstance(top, dict) else None
+        known = blocks if isinstance(blocks, dict) else {}
+        if written.value in known:
+            return document.at("costs", written.value)
+        rule = f"must be one of the costs ({', '.join(map(str, known))})" if known else "must be one of the costs"
+        near = did_you_mean(written.value, known)
+        self.reading.fault(path, f"{rule}, got {format_value(written.value)}{near}")
+        return None
+
+    def check_types(self, machines: Iterable[Machine]) -> None:
+        """Check that parts count nodes of types that some machine has."""
+        known = {node.name for machine in machines for node in machine.nodes}
+        for name, (document, path) in self.types.items():
+            if name not in known:
+                rule = "must be a node type of an option's machine"
+                self.reading.faults.add(document, path, f'{rule}, got "{name}"{did_you_mean(name, sorted(known))}')
+
+
+def with_costs(option: Option, costs: Costs | None, currency: str) -> Option:
+    """Return an option with its costs, and with the prices of its parts in its price.
+
+    What nodes cost that are bought has to be stated: parts alone make no price.
+    """
+    if costs is None:
+        return option
+    if option.price is None and costs.cloud is None:
+        return replace(option, costs=costs)
+    stated = Money(0.0, currency) if option.price is None else option.price
+    parts = hardware_of(costs, option.nodes).price
+    return replace(option, price=Money(stated.amount + parts, stated.currency), costs=costs)
+
+
+# --- what several keys say together ---
+
+
+def _faults_of(form: CostForm) -> Iterator[tuple[Path, str]]:
+    for name, part in form.parts.items():
+        yield from ((("parts", name, *below), rule) for below, rule in _faults_of_part(part, form.racks is not None))
+    takes_power = any(part.power is not None for part in form.parts.values())
+    takes_units = any(part.rack_units for part in form.parts.values())
+    if form.electricity is not None and not takes_power:
+        yield ("electricity",), "must stand beside parts that take power, got none"
+    if form.racks is not None:
+        if form.racks.rack_units is None and form.racks.power is None:
+            yield ("racks",), "must have rack_units or power that one takes, got neither"
+        if form.racks.power == 0:
+            yield ("racks", "power"), "must be above 0, got 0 W"
+        if not (takes_power and form.racks.power is not None) and not (takes_units and form.racks.rack_units):
+            yield ("racks",), "must stand beside parts that take rack units or power, got none"
+    if form.cloud is not None:
+        yield from _faults_of_cloud(form.cloud)
+
+
+def _faults_of_part(part: PartForm, racks: bool) -> Iterator[tuple[Path, str]]:
+    stated = [per.value for per in Per if getattr(part, per.value) is not None]
+    if len(stated) != 1:
+        got = " and ".join(stated) or "none"
+        yield (), f"must have one of {', '.join(per.value for per in Per)}, got {got}"
+    if part.type is not None and not set(stated) <= {"per_node", "ports"}:
+        yield ("type",), f"must stand beside per_node or ports, got {' and '.join(stated)}"
+    if part.per_rack is not None:
+        if not racks:
+            yield ("per_rack",), "must stand beside racks, got none"
+        for key in ("power", "rack_units"):
+            if getattr(part, key):
+                yield (key,), "must be left out for what stands beside racks, got one"
+    if isinstance(part.power, DrawForm) and part.power.busy < part.power.idle:
+        busy = format_power(part.power.busy)
+        yield ("power", "busy"), f"must be at least that where it is idle, {format_power(part.power.idle)}, got {busy}"
+
+
+def _faults_of_cloud(form: CloudForm) -> Iterator[tuple[Path, str]]:
+    for key, given, tariffs in (
+        ("repeated", form.repeated, ("spot",)),
+        ("upfront", form.upfront, ("reserved",)),
+        ("quantum", form.quantum, ("on_demand", "spot")),
+    ):
+        if given and form.tariff not in tariffs:
+            yield ("cloud", key), f"must stand beside tariff {' or '.join(tariffs)}, got {form.tariff}"
+
+
+# --- values ---
+
+
+def costs_of(form: CostForm, exchange: Exchange) -> Costs:
+    """Build costs from their form, in the one currency of the comparison."""
+    amount, racks, electricity = exchange.amount, form.racks, form.electricity
+    yearly = {name: getattr(form, name) for name in _YEARLY}
+    return Costs(
+        parts=tuple(_part(name, part, exchange) for name, part in form.parts.items()),
+        racks=None
+        if racks is None
+        else Racks(racks.rack_units or math.inf, racks.power or math.inf, amount(racks.price)),
+        electricity=None
+        if electricity is None
+        else Electricity(
+            None if electricity.price is None else amount(electricity.price), electricity.carbon, electricity.pue
+        ),
+        licences=tuple(_licence(name, licence, exchange) for name, licence in form.licences.items()),
+        yearly={name: YEAR * amount(_price(stated)) for name, stated in yearly.items() if stated is not None},
+        cloud=None if form.cloud is None else _cloud(form.cloud, exchange),
+        residual=form.residual,
+        utilisation=form.utilisation,
+        availability=form.availability,
+        sources=tuple(_sources(form)),
+    )
+
+
+def _part(name: str, form: PartForm, exchange: Exchange) -> Part:
+    per, figure = next((per, n) for per in Per if (n := getattr(form, per.value)) is not None)
+    idle, busy = (form.power.idle, form.power.busy) if isinstance(form.power, DrawForm) else (form.power or 0.0,) * 2
+    number = Number(per, figure, form.type or "")
+    return Part(name, number, exchange.amount(form.price), idle, busy, form.rack_units, form.spares)
+
+
+def _licence(name: str, form: LicenceForm, exchange: Exchange) -> Licence:
+    steps = tuple((number, exchange.amount(price)) for number, price in form.steps)
+    return Licence(name, form.of, steps, form.paid == "yearly")
+
+
+def _price(stated: Money | YearlyForm) -> Money:
+    return stated.price if isinstance(stated, YearlyForm) else stated
+
+
+def _cloud(form: CloudForm, exchange: Exchange) -> Cloud:
+    amount, storage, egress = exchange.amount, form.storage, form.egress
+    return Cloud(
+        price=amount(form.price),
+        tariff=Tariff(form.tariff),
+        quantum=form.quantum or 0.0,
+        repeated=form.repeated,
+        upfront=amount(form.upfront),
+        storage=0.0 if storage is None else storage.size * MONTH * amount(storage.price),
+        egress=0.0 if egress is None else egress.monthly * amount(egress.price),
+    )
+
+
+def _sources(value: object, path: Path = ()) -> Iterator[Source]:
+    """Yield where figures come from, as far as it is said."""
+    if isinstance(value, SourcedForm) and (value.source or value.date):
+        yield Source(format_path(path), value.source, value.date or "")
+    if isinstance(value, Form):
+        for name in type(value).model_fields:
+            yield from _sources(getattr(value, name), (*path, name))
+    elif isinstance(value, Mapping):
+        for key, below in value.items():
+            yield from _sources(below, (*path, key))

@@ -1,0 +1,104 @@
+"""Load what runs of skeletons tell: the JSON that a skeleton prints with ``--json``, and what a file says of it."""
+
+from __future__ import annotations
+
+from pathlib import Path as FilePath
+from typing import Annotated
+
+from pydantic import Field
+
+from clue.config.document import Path, format_value
+from clue.config.faults import Faults, validated
+from clue.config.forms import Form, Name
+from clue.config.quantities import PositiveInt
+from clue.config.references import Reading
+from clue.config.run_schema import MeasuredSkeletonForm
+from clue.config.sources import read_file
+from clue.errors import ConfigError, SkeletonError
+from clue.files import is_file
+from clue.skeleton.prediction import Measured, SkeletonRun, predict
+
+_Seconds = Annotated[float, Field(gt=0, strict=False)]
+
+
+class SkeletonRunForm(Form):
+    """A run of a skeleton, as it tells itself."""
+
+    skeleton: Name = Field(description="Which skeleton.")
+    ranks: PositiveInt = Field(description="On how many ranks it ran.")
+    seconds: _Seconds = Field(description="What it took, the median of its runs.")
+    scale: _Seconds = Field(description="How many times longer the application is, by construction.")
+    application: _Seconds = Field(description="What the application took when it was recorded, seconds.")
+    runs: list[_Seconds] = Field(default=[], description="What each run took, seconds.")
+    dedicated: _Seconds | None = Field(
+        None, description="What the skeleton took where the application was recorded, seconds."
+    )
+    host: list[Name] = Field(default=[], description="Names of the computers that it ran on.")
+    compute: Annotated[float, Field(ge=0, le=1, strict=False)] | None = Field(
+        None, description="Share of the time that ranks computed."
+    )
+
+
+def load_skeleton_run(path: FilePath | str) -> SkeletonRun:
+    """Load what a skeleton printed.
+
+    Raises:
+        ConfigError: With everything that is wrong with it.
+    """
+    document = read_file(FilePath(path))
+    faults = Faults()
+    form = validated(SkeletonRunForm, document, faults)
+    faults.check()
+    assert form is not None
+    return SkeletonRun(
+        str(path),
+        form.skeleton,
+        form.ranks,
+        form.seconds,
+        form.scale,
+        form.application,
+        tuple(form.runs),
+        form.dedicated or 0.0,
+    )
+
+
+def measured_by(reading: Reading, path: Path, form: str | MeasuredSkeletonForm) -> Measured | None:
+    """Return what the runs of a skeleton say whose form stands at a path; ``None`` if they have faults."""
+    if isinstance(form, str):
+        return _predicted(reading, path, _run(reading, path, form))
+    here = _run(reading, (*path, "here"), form.here)
+    if form.dedicated is None:
+        if form.application is not None:
+            reading.fault((*path, "application"), "must stand beside dedicated, got none", of_key=True)
+        return _predicted(reading, path, here)
+    dedicated = _run(reading, (*path, "dedicated"), form.dedicated)
+    return None if dedicated is None else _predicted(reading, path, here, dedicated, form.application)
+
+
+def _predicted(
+    reading: Reading,
+    path: Path,
+    here: SkeletonRun | None,
+    dedicated: SkeletonRun | None = None,
+    application: float | None = None,
+) -> Measured | None:
+    if here is None:
+        return None
+    try:
+        return predict(here, dedicated, application)
+    except SkeletonError as error:
+        for fault in error.faults:
+            reading.fault(path, fault)
+        return None
+
+
+def _run(reading: Reading, path: Path, name: str) -> SkeletonRun | None:
+    file = reading.base / name
+    if not is_file(file):
+        reading.fault(path, f"must be a file that exists, got {format_value(name)}")
+        return None
+    try:
+        return load_skeleton_run(file)
+    except ConfigError as error:
+        reading.faults.take(error)
+        return None

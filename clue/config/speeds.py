@@ -1,0 +1,159 @@
+"""Speeds of processors by region: their forms, and the way from these to the values of :mod:`clue.machine`.
+
+A speed is one number, or depends on the operations of a burst: by points, or as a routine of a store of ``clue
+forecast`` took them where it was measured.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import AfterValidator, Discriminator, Field, Strict, Tag
+
+from clue.config.document import Document, Path, format_value
+from clue.config.faults import Faults
+from clue.config.forms import Form, Name
+from clue.config.quantities import PositiveInt, Speed, Work
+from clue.errors import ClueError
+from clue.machine import SpeedCurve
+
+if TYPE_CHECKING:
+    from clue.forecasting.store import Measured
+
+#: At so many sizes a routine is asked.
+_SIZES = 49
+
+Point = Annotated[tuple[Work, Speed], Strict(False)]
+
+
+def _rising(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    for (before, speed), (work, faster) in pairwise(points):
+        if work <= before:
+            raise ValueError(f"must be sorted by strictly rising work, got {work:.15g} flop after {before:.15g} flop")
+        if work / faster < before / speed:
+            raise ValueError(
+                f"must be of bursts that take longer the more they do, got {work:.15g} flop in {work / faster:.6g} s "
+                f"after {before:.15g} flop in {before / speed:.6g} s"
+            )
+    return points
+
+
+class SpeedPointsForm(Form):
+    """A speed by the operations of a burst; between points the time of a burst is linear in them."""
+
+    points: Annotated[list[Point], Field(min_length=1), AfterValidator(_rising)] = Field(
+        description="Points [operations of a burst, speed]; before the first and beyond the last the speed stays."
+    )
+
+
+class RoutineForm(Form):
+    """The speed of a routine, as it was measured."""
+
+    routine: Name = Field(description="One that clue forecast benchmark has by name, such as dgemm.")
+    store: Name | None = Field(
+        None, description="The store, relative to the file that names it; left out: that of clue forecast."
+    )
+    host: Name | None = Field(None, description="Where it was measured; left out: on this computer.")
+    sizes: dict[Name, PositiveInt] = Field(
+        default={}, description="Sizes that stay, such as the width of a panel; the others are equal to each other."
+    )
+    burst: Work | None = Field(
+        None, description="Operations of a burst; left out: what the program declares in the region, by its bursts."
+    )
+
+
+def _speed_shape(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "<points>" if "points" in value else "<routine>"
+    return "<one>"
+
+
+SpeedForm = Annotated[
+    Annotated[Speed, Tag("<one>")]
+    | Annotated[SpeedPointsForm, Tag("<points>")]
+    | Annotated[RoutineForm, Tag("<routine>")],
+    Discriminator(_speed_shape),
+]
+
+
+def build_speeds(
+    forms: Mapping[str, float | SpeedPointsForm | RoutineForm], document: Document, path: Path, faults: Faults
+) -> dict[str, float | SpeedCurve]:
+    """Build the speeds of a node type, or add what is wrong.
+
+    Args:
+        forms: By region.
+        document: The machine's.
+        path: Where they stand in it.
+        faults: Takes what is wrong.
+    """
+    found: dict[str, float | SpeedCurve] = {}
+    for region, form in forms.items():
+        if isinstance(form, RoutineForm):
+            try:
+                found[region] = _measured_speed(form, document.at(*path, region).file)
+            except ClueError as error:
+                for fault in error.faults:
+                    faults.add(document, (*path, region), fault)
+        else:
+            found[region] = SpeedCurve.through(form.points) if isinstance(form, SpeedPointsForm) else form
+    return found
+
+
+def _measured_speed(form: RoutineForm, file: str) -> float | SpeedCurve:
+    """Return the speed of a routine.
+
+    Raises:
+        ClueError: It is not known.
+    """
+    curve = SpeedCurve.through(_points(form, _measured(form, file)))
+    return curve if form.burst is None else curve.at(form.burst)
+
+
+def _measured(form: RoutineForm, file: str) -> Measured:
+    from clue.forecasting.shipped import OPERATIONS  # noqa: PLC0415 - numpy is for those who have routines
+    from clue.forecasting.store import default_store, open_store  # noqa: PLC0415 - the same
+
+    if form.routine not in OPERATIONS:
+        known = ", ".join(OPERATIONS)
+        rule = f"must be one whose operations are known ({known}), got {format_value(form.routine)}: state points"
+        raise ClueError(f"routine {rule}")
+    path = default_store() if form.store is None else FilePath(file).parent / form.store
+    host = form.host or platform.node()
+    with open_store(path) as store:
+        measured = store.find(host, form.routine)
+    if measured is None:
+        rule = f"must have been measured on {host} by {path}, got none: clue forecast benchmark {form.routine}"
+        raise ClueError(f"routine {rule}")
+    unknown = sorted(set(form.sizes) - set(measured.routine.parameters))
+    if unknown or len(form.sizes) == len(measured.routine.parameters):
+        known = ", ".join(measured.routine.parameters)
+        raise ClueError(f"sizes must be some of {known}, and not all, got {', '.join(form.sizes)}")
+    return measured
+
+
+def _points(form: RoutineForm, measured: Measured) -> list[tuple[float, float]]:
+    """Return what bursts of the routine have to do, and how fast they do it, at sizes that it was measured at."""
+    import numpy as np  # noqa: PLC0415 - numpy is for those who have routines
+
+    from clue.forecasting.shipped import OPERATIONS  # noqa: PLC0415 - the same
+
+    fitted, free = measured.fit(), [name for name in measured.routine.parameters if name not in form.sizes]
+    low = max(fitted.domain[name][0] for name in free)
+    high = min(fitted.domain[name][1] for name in free)
+    if low > high:
+        raise ClueError(
+            f"sizes must be given for some of {', '.join(free)}, as they were not measured at the same, got none"
+        )
+    points: list[tuple[float, float]] = []
+    longest = 0.0
+    for size in sorted(set(np.geomspace(low, high, _SIZES).round().astype(int).tolist())):
+        sizes = {**dict.fromkeys(free, size), **form.sizes}
+        need = fitted.need(tuple(sizes[name] for name in measured.routine.parameters))
+        flops, longest = OPERATIONS[form.routine](**sizes), max(longest, need.seconds)
+        points.append((flops, flops / longest))
+    return points

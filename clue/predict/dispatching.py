@@ -1,0 +1,124 @@
+"""Several predictors as one: each application is asked of the first that knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.predict.application import Application, Key
+from clue.predict.prediction import Prediction, Task
+from clue.predict.predictor import Doubles, Predictor
+from clue.progress import Progress
+from clue.uncertainty import Character, Sampling
+
+
+class Specialist(Predictor, Protocol):
+    """Predicts some applications only."""
+
+    def knows(self, application: Application) -> bool:
+        """Tell whether an application is one of these."""
+        ...
+
+
+def drawn(sampling: Sampling, seconds: float, deviation: float, *source: str) -> Doubles:
+    """Draw what may be instead of a figure that no simulation gave, shape (samples,).
+
+    Args:
+        sampling: Which samples.
+        seconds: The figure.
+        deviation: Of its logarithm.
+        source: Where it comes from: figures of one source have their draws in common.
+    """
+    draws = [float(each.generator(*source).standard_normal()) for each in sampling.each()]
+    found: Doubles = seconds * np.exp(deviation * np.array(draws))
+    return found
+
+
+class DispatchingPredictor(Predictor):
+    """Asks specialists of the applications that they know, and somebody else of all others.
+
+    Args:
+        specialists: In order: the first that knows an application predicts it.
+        others: Predicts what no specialist knows.
+    """
+
+    def __init__(self, specialists: Sequence[Specialist], others: Predictor) -> None:
+        self._specialists = tuple(specialists)
+        self._others = others
+
+    def _of(self, application: Application) -> Predictor:
+        return next((each for each in self._specialists if each.knows(application)), self._others)
+
+    def _shares(self, tasks: Sequence[Task]) -> Iterator[tuple[Predictor, list[int], list[Task]]]:
+        """Yield each predictor that has tasks, with their places and these."""
+        places: dict[Predictor, list[int]] = {}
+        for i, task in enumerate(tasks):
+            places.setdefault(self._of(task.key[0]), []).append(i)
+        for predictor, own in places.items():
+            yield predictor, own, [tasks[i] for i in own]
+
+    @property
+    def why(self) -> str:
+        """Why the others predict by what they do."""
+        return self._others.why
+
+    def check(self, application: Application, name: str, instances: int | None) -> str:
+        """Ask who predicts it."""
+        return self._of(application).check(application, name, instances)
+
+    def prepare(self, wanted: Mapping[Key, str], progress: Progress) -> None:
+        """Let each prepare for its own applications."""
+        for predictor in (*self._specialists, self._others):
+            predictor.prepare({key: name for key, name in wanted.items() if self._of(key[0]) is predictor}, progress)
+
+    def memory(self, key: Key) -> Sequence[float]:
+        """Ask who predicts it."""
+        return self._of(key[0]).memory(key)
+
+    def regions(self, key: Key) -> Mapping[str, bool]:
+        """Ask who predicts it."""
+        return self._of(key[0]).regions(key)
+
+    def bounds(
+        self, tasks: Sequence[Task], progress: Progress, samples: int = 0
+    ) -> tuple[Doubles, npt.NDArray[np.bool_]]:
+        """Ask each for its own tasks."""
+        seconds, exact = np.zeros(len(tasks)), np.zeros(len(tasks), np.bool_)
+        for predictor, places, own in self._shares(tasks):
+            seconds[places], exact[places] = predictor.bounds(own, progress, samples)
+        return seconds, exact
+
+    def at_work(self) -> AbstractContextManager[object]:
+        """Return the block within which all of them predict."""
+        block = ExitStack()
+        try:
+            for predictor in (*self._specialists, self._others):
+                block.enter_context(predictor.at_work())
+        except BaseException:
+            block.close()
+            raise
+        return block
+
+    def predict(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Prediction]]:
+        """Ask each for its own tasks."""
+        for predictor, places, own in self._shares(tasks):
+            yield from ((places[i], prediction) for i, prediction in predictor.predict(own))
+
+    def character(self, task: Task, makespan: float) -> Character | None:
+        """Ask who predicts it."""
+        return self._of(task.key[0]).character(task, makespan)
+
+    def deviation(self, task: Task) -> float | None:
+        """Ask who predicts it."""
+        return self._of(task.key[0]).deviation(task)
+
+    def samples(self, tasks: Sequence[Task], sampling: Sampling, progress: Progress) -> Doubles:
+        """Let each draw its own tasks' samples."""
+        found = np.empty((len(tasks), sampling.samples))
+        for predictor, places, own in self._shares(tasks):
+            found[places] = predictor.samples(own, sampling, progress)
+        return found

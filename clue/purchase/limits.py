@@ -1,0 +1,99 @@
+"""What an option has to keep beside the budget: power, room, memory, deadlines, runs a month; and how far off it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from clue.purchase.accounts import Accounts
+from clue.purchase.attempts import Attempt
+from clue.purchase.costs import Costs, Electricity, hardware_of
+from clue.purchase.scenario import Criterion, Limits, Option, Scenario
+from clue.units import Money, format_number, format_power, format_share, format_size, format_time
+
+#: What rounding may leave of a figure at its limit.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """A limit that an option does not keep.
+
+    Attributes:
+        limit: The limit, in words.
+        got: What it has, in words.
+        figure: What it has: less is nearer; infinite if nobody knows.
+    """
+
+    limit: str
+    got: str
+    figure: float
+
+    def __str__(self) -> str:
+        return f"{self.limit}, got {self.got}"
+
+
+def misses_of(option: Option, limits: Limits) -> Iterator[Miss]:
+    """Yield the limits that an option does not keep, whatever runs on it."""
+    if option.costs is None and limits == Limits():
+        return
+    costs, machine = option.costs or Costs(), option.machine
+    hardware = hardware_of(costs, option.nodes)
+    watts = hardware.busy if costs.states_power else None
+    units = hardware.rack_units or None
+    pue = (costs.electricity or Electricity()).pue
+    if costs.cloud is None:  # what is rented stands elsewhere
+        yield from _at_most("power", limits.power, None if watts is None else pue * watts, format_power)
+        yield from _at_most("heat", limits.cooling, watts, format_power)
+        yield from _at_most("rack units", limits.rack_units, units, format_number)
+    yield from _at_most("nodes", limits.nodes, len(machine.nodes), format_number)
+    if limits.memory_per_core is not None:
+        least = min(math.inf if node.memory is None else node.memory / node.processors for node in machine.nodes)
+        limit = f"memory per core must be at least {format_size(limits.memory_per_core)}"
+        if any(node.memory is None for node in machine.nodes):
+            yield Miss(limit, "none stated", math.inf)
+        elif least < limits.memory_per_core:
+            yield Miss(limit, format_size(least), -least)
+    for licence in costs.licences:
+        number = machine.processors if licence.of == "cores" else len(machine.nodes)
+        yield from _at_most(f"{licence.of} (licence {licence.name})", licence.steps[-1][0], number, format_number)
+
+
+def misses_in_use(attempt: Attempt, scenario: Scenario, accounts: Accounts) -> Iterator[Miss]:
+    """Yield the limits that an option does not keep in what runs on it; until it is settled, those it cannot keep."""
+    for workload, cell in zip(scenario.workloads, attempt.cells, strict=True):
+        if cell.late:
+            seconds = min(choice.seconds for choice in cell.possible)
+            limit = f"{workload.name}: a run must end within {format_time(workload.deadline)}"
+            yield Miss(limit, format_time(seconds), seconds)
+    if accounts.demands:
+        capacity = accounts.of(attempt.option).capacity
+        what = "share of the time that the runs a month take"
+        yield from _at_most(what, capacity, accounts.busy(attempt), lambda share: format_share(share, 1))
+    if (most := scenario.limits.total_cost) is not None:
+        known = accounts.lacks(attempt.option, Criterion.TOTAL_COST) == ""
+        total = accounts.sheet(attempt).total if known else None
+        yield from _at_most("total cost", most.amount, total, lambda amount: str(Money(amount, most.currency)))
+
+
+def _at_most(what: str, most: float | None, got: float | None, text: Callable[[float], str]) -> Iterator[Miss]:
+    if most is not None and got is None:
+        yield Miss(f"{what} must be at most {text(most)}", "none stated", math.inf)
+    elif most is not None and got is not None and got > most * (1 + _ROUNDING):
+        yield Miss(f"{what} must be at most {text(most)}", text(got), got)
+
+
+def nobody_keeps(missed: Mapping[str, Sequence[Miss]]) -> Iterator[str]:
+    """Yield a sentence on each limit that no option keeps, with the option that is nearest.
+
+    Args:
+        missed: By option what it does not keep.
+    """
+    limits = dict.fromkeys(miss.limit for misses in missed.values() for miss in misses)
+    for limit in limits:
+        found = [(miss.figure, i, option, miss.got) for i, (option, misses) in enumerate(missed.items())
+                 for miss in misses if miss.limit == limit]  # fmt: skip
+        if len(found) == len(missed):
+            _, _, option, got = min(found)
+            yield f"{limit}: none of the options meets it; the nearest is {option} with {got}"

@@ -1,0 +1,44 @@
+"""What stands in a table for the terminal, cell by cell, for other forms of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """A table as text.
+
+    Attributes:
+        columns: Headings.
+        right: Which columns are set right: those of numbers.
+        sections: Rows that belong together; a row has a text for each column, on one line.
+    """
+
+    columns: tuple[str, ...]
+    right: tuple[bool, ...]
+    sections: tuple[tuple[tuple[str, ...], ...], ...]
+
+
+def cells_of(table: Table) -> Cells:
+    """Return what stands in a table; a row whose cells have several lines is as many rows, which are one section."""
+    columns = tuple(_plain(column.header) for column in table.columns)
+    right = tuple(column.justify == "right" for column in table.columns)
+    rows = zip(*(column.cells for column in table.columns), strict=True)
+    return Cells(columns, right, tuple(tuple(_lines(row)) for row in rows))
+
+
+def _lines(row: tuple[RenderableType, ...]) -> Iterator[tuple[str, ...]]:
+    return zip_longest(*(_plain(cell).split("\n") for cell in row), fillvalue="")
+
+
+def _plain(cell: RenderableType) -> str:
+    """Return the text of a cell without its style."""
+    return cell if isinstance(cell, str) else getattr(cell, "plain", "")

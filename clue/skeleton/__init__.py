@@ -1,0 +1,16 @@
+"""Skeletons: a short program that stands for a long one, made from its trace (Sodhi, Subhlok, Xu).
+
+::
+
+    Trace ──events──▶ units ──parameters──▶ kinds, sizes ──clustering──▶ clusters ──signature──▶ loops of symbols, Q
+                                                               │
+    K ──loops, times──▶ which iterations ──scaling──▶ which units, how large ──construction──▶ Skeleton
+
+``events`` says what a skeleton keeps or drops as a whole, and refuses what none can repeat; ``loops`` and ``times`` say
+which loops there are and what they took.
+"""
+
+from clue.skeleton.construction import DominantSequence, Skeleton, construct
+from clue.skeleton.signature import Signature
+
+__all__ = ["DominantSequence", "Signature", "Skeleton", "construct"]

@@ -1,0 +1,245 @@
+"""The skeleton of a program: a trace that is K times as short and stands for it (Sodhi, Subhlok, Xu, section 4)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from clue.caveats import About, Caveat, counted
+from clue.errors import SkeletonError
+from clue.skeleton.clustering import Clusters
+from clue.skeleton.events import Events
+from clue.skeleton.loops import Loop, loops_of
+from clue.skeleton.parameters import Parameters
+from clue.skeleton.scaling import LATENCY, Scaled, scaled
+from clue.skeleton.signature import Signature, signature_of
+from clue.skeleton.times import Times
+from clue.trace import Op, Trace
+from clue.trace.columns import checksum
+
+#: Similarity thresholds that are tried, one after the other, until a signature is short enough.
+THRESHOLDS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2)
+#: The part of an application's time that the iterations of its dominant sequence make at least.
+DOMINANT = 0.5
+_NO_TIME = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class DominantSequence:
+    """The sequence of events that makes most of an application: an iteration of one of its loops.
+
+    Attributes:
+        name: Of its loop: file and line, or the first calls where call sites are not known; and after how many of its
+            iterations calls recur, if after several.
+        iterations: How often the application executes it, over all times that the loop is entered.
+        seconds: Of one iteration in the recording, the mean.
+        share: Of the application's time that all of them take.
+    """
+
+    name: str
+    iterations: int
+    seconds: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Skeleton:
+    """A short program that stands for a long one.
+
+    Attributes:
+        trace: The short program: all ranks, with call sites; computation in ``trace.bursts``, ns of CPU time at the
+            recording host's best.
+        identity: 16 hexadecimal digits, of the trace that it was made from and of its scale.
+        application: Elapsed time of the application when it was recorded, seconds: that of its slowest rank.
+        scale: K: how much longer the application is.
+        threshold: The similarity threshold that was needed.
+        ratio: Q, the compression ratio that was reached with it.
+        dominant: The dominant sequence, if there is one.
+        shortest: Length of the shortest good skeleton, seconds.
+        good: Whether it has at least one full iteration of the dominant sequence.
+        caveats: What a reader should know.
+        signature: What the application does, in loops of events.
+    """
+
+    trace: Trace
+    identity: str
+    application: float
+    scale: float
+    threshold: float
+    ratio: float
+    dominant: DominantSequence | None
+    shortest: float
+    good: bool
+    caveats: tuple[Caveat, ...]
+    signature: Signature
+
+    @property
+    def seconds(self) -> float:
+        """How long it is meant to run where the application was recorded, seconds."""
+        return self.application / self.scale
+
+
+def construct(
+    trace: Trace, *, scale: float | None = None, seconds: float | None = None, shortest: bool = False
+) -> Skeleton:
+    """Make the skeleton of an application; exactly one argument says how long it is.
+
+    Args:
+        trace: What the application did.
+        scale: K: the application takes so many times as long.
+        seconds: Length of the skeleton where the application was recorded.
+        shortest: Whether to make the shortest good one.
+
+    Raises:
+        SkeletonError: If the application makes calls that no skeleton can repeat, or the length makes no sense.
+    """
+    assert sum((scale is not None, seconds is not None, shortest)) == 1, "one of them says how long it is"
+    events = Events.of(trace)
+    times = Times.of(events.trace)
+    loops = loops_of(events.trace)
+    dominant = _dominant(loops, times)
+    most = float(dominant.iterations) if dominant else 1.0
+    wanted = most if shortest else _scale(trace, scale, seconds, times.application)
+    parameters = Parameters.of(events)
+    clusters, signature = _clustered(parameters, wanted)
+    short = scaled(parameters, clusters, loops, times, wanted)
+    good = wanted <= most * (1 + 1e-9)
+    caveats = (
+        *events.caveats,
+        *times.caveats,
+        *_unlike(trace, clusters.threshold, signature, wanted),
+        *_shrunk(trace, short),
+        *_too_short(trace, dominant, times.application, good),
+    )
+    return Skeleton(
+        trace=_told(short.trace, trace, wanted, caveats),
+        identity=_identity(trace, wanted),
+        application=times.application,
+        scale=wanted,
+        threshold=clusters.threshold,
+        ratio=signature.ratio,
+        dominant=dominant,
+        shortest=times.application / most,
+        good=good,
+        caveats=caveats,
+        signature=signature,
+    )
+
+
+def _scale(trace: Trace, scale: float | None, seconds: float | None, application: float) -> float:
+    """Return how much longer the application is to be."""
+    if seconds is not None:
+        if not 0 < seconds <= application:
+            raise SkeletonError(
+                f"{trace.name}: seconds of a skeleton must be more than 0 and at most those of the application, "
+                f"{application:.3g} s, got {seconds:g} s"
+            )
+        return application / seconds
+    assert scale is not None
+    if not 1 <= scale < math.inf:
+        raise SkeletonError(f"{trace.name}: scale of a skeleton must be a number from 1 on, got {scale:g}")
+    return float(scale)
+
+
+def _clustered(parameters: Parameters, scale: float) -> tuple[Clusters, Signature]:
+    """Raise the similarity threshold until events fold as much as is wanted (Table 2: Q = K / 2)."""
+    events = int((parameters.events.trace.ops.op != Op.COMPUTE).sum())
+    for threshold in THRESHOLDS:
+        clusters = Clusters.at(parameters, threshold)
+        most = 2 * events / scale if threshold < THRESHOLDS[-1] else math.inf
+        if signature := signature_of(parameters.events, clusters, most):
+            return clusters, signature
+    raise AssertionError("the last signature may be of any length")
+
+
+def _dominant(loops: tuple[Loop, ...], times: Times) -> DominantSequence | None:
+    """Return of all loops that make enough of the application that of the shortest iteration."""
+    found = [
+        DominantSequence(loop.title, loop.iterations, times.of_runs(loop.runs) / loop.iterations, share)
+        for loop in loops
+        if (share := times.of_runs(loop.runs) / max(times.application, _NO_TIME)) >= DOMINANT
+    ]
+    return min(found, key=lambda each: each.seconds, default=None)
+
+
+def _identity(trace: Trace, scale: float) -> str:
+    """Return a name for a trace and a scale that no other ones have."""
+    head = trace.head
+    sums = head.checksums or {name: checksum(getattr(trace.ops, name)) for name in trace.ops.__slots__}
+    said = (sorted(sums.items()), head.program, head.arguments, trace.ranks, scale.hex())
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+
+
+def _told(short: Trace, trace: Trace, scale: float, caveats: tuple[Caveat, ...]) -> Trace:
+    """Return the short program with a head that says what it is."""
+    note = f"a skeleton of {trace.name}: the application takes {scale:.6g} times as long"
+    notes = (note, *(each.said for each in caveats), *trace.head.notes)
+    return replace(short, path=None, head=replace(short.head, notes=notes))
+
+
+def _unlike(trace: Trace, threshold: float, signature: Signature, scale: float) -> Iterator[Caveat]:
+    if signature.ratio < scale / 2:
+        yield Caveat(
+            About.PROGRAM,
+            trace.name,
+            "its signature is {ratio} times as short as its events, where a skeleton {scale} times as short wants "
+            "{wanted} (similarity threshold {threshold}): little of it is repeated; a longer skeleton is surer",
+            figures={
+                "ratio": f"{signature.ratio:.3g}",
+                "scale": f"{scale:.4g}",
+                "wanted": f"{scale / 2:.4g}",
+                "threshold": f"{threshold:g}",
+            },
+            size=scale,
+        )
+
+
+def _shrunk(trace: Trace, short: Scaled) -> Iterator[Caveat]:
+    if short.shrunk:
+        yield Caveat(
+            About.PROGRAM,
+            trace.name,
+            "{count} messages and collective calls of its skeleton stand for less than one of the application each: "
+            "they have fewer bytes, but no less latency, which at {latency} us each is {share} of its time",
+            figures={
+                "count": f"{short.shrunk:,}",
+                "latency": f"{LATENCY * 1e6:g}",
+                "share": f"{short.share:.1%}",
+            },
+            size=short.share,
+        )
+    if short.levelled:
+        yield counted(
+            trace.name,
+            "{count} runs of pipelines keep all their iterations, with less in each: so the time to fill them stays "
+            "in proportion",
+            short.levelled,
+        )
+
+
+def _too_short(trace: Trace, dominant: DominantSequence | None, application: float, good: bool) -> Iterator[Caveat]:
+    if good:
+        return
+    if dominant is None:
+        yield Caveat(
+            About.PROGRAM,
+            trace.name,
+            "no loop that all ranks go round alike makes half of its time: a skeleton of it is not known to be good",
+        )
+        return
+    yield Caveat(
+        About.PROGRAM,
+        trace.name,
+        "its skeleton is too short for one of the {count} iterations of loop {loop}, which make {part} of its time: "
+        "the shortest good one takes {seconds} s",
+        words={"loop": dominant.name},
+        figures={
+            "count": f"{dominant.iterations:,}",
+            "part": f"{dominant.share:.0%}",
+            "seconds": f"{application / dominant.iterations:.3g}",
+        },
+        size=1.0,
+    )

@@ -1,0 +1,264 @@
+"""What a program must know to make the calls of a trace, beside what their rows say.
+
+Rows stay as they are but for:
+
+``flags``    only those that make another call; data in place where all members may have it, and sizes agree
+Sendrecv     is one row, a receive without request, with ``nbytes`` of what it sends; lists the distance of where that
+             goes (as ``relative`` in :mod:`clue.structure.loops.columns`) and its tag
+half of one  whose other half is left out is a blocking call
+requests     are numbered anew without these
+``WAIT``     for all requests that are pending, at every call of a site, names none; any other lists its requests
+collectives  of one size take the largest of their members
+reductions   ``tag`` is the size of an element that MPI has a number of, ``nbytes`` how many there are; broadcasts too
+v-calls      list the sizes of all members: ``GATHERV`` ``SCATTERV`` ``ALLGATHERV`` ``REDUCE_SCATTER`` what each has,
+             ``ALLTOALLV`` what goes to each and then what comes from each
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.structure.loops import NO_PEER
+from clue.trace import Trace
+from clue.trace.columns import Ops, within
+from clue.trace.ops import COLLECTIVES, COLUMNS, NO_REQUEST, ROOTED, Flag, Op
+
+Integers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+#: Sizes of elements that MPI has numbers of.
+ELEMENTS = (1, 2, 4, 8, 16)
+#: What an element has whose size the trace does not know.
+_UNKNOWN = 8
+#: Calls that reduce vectors, and all whose data are elements, which no algorithm may cut.
+REDUCTIONS = (Op.REDUCE, Op.ALLREDUCE, Op.SCAN, Op.EXSCAN, Op.REDUCE_SCATTER)
+VECTORS = (Op.BCAST, *REDUCTIONS)
+#: Calls that list what each member has, unless all have the same.
+SHARES = (Op.GATHERV, Op.SCATTERV, Op.ALLGATHERV, Op.REDUCE_SCATTER)
+_KEPT = (
+    Flag.SYNCHRONOUS | Flag.BUFFERED | Flag.NONBLOCKING | Flag.IN_PLACE | Flag.USER_DEFINED | Flag.NONCOMMUTATIVE
+    | Flag.BLOCK
+)  # fmt: skip
+#: What else calls in messages along bits are known by (:mod:`clue.structure.loops.bits`).
+_ALONG = Flag.CONTINUED | Flag.PICKLED
+#: Rows, and the entries of each, shape (rows, entries).
+_Lists = tuple[Integers, Integers]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lowered:
+    """A trace as a program makes its calls.
+
+    Attributes:
+        trace: The trace.
+        bursts: The burst of each of its ops, ns.
+        pending: Requests that one rank has open at once, at most.
+    """
+
+    trace: Trace
+    bursts: Integers
+    pending: int
+
+
+def lower(trace: Trace) -> Lowered:
+    """Return a trace with all that a program must know to make its calls."""
+    ops, ranks = trace.ops, ranks_of(trace)
+    starts = np.array(trace.head.extra_offsets, np.int64)[ranks] + ops.extra
+    along = np.where(ops.are(Op.SEND, Op.RECV), int(_ALONG), 0) | int(_KEPT)
+    one, half = _exchanges(ops), _halves(ops, starts)
+    request, waits, pending = _requests(trace, ranks, starts, one, half)
+    messages = ~ops.are(*COLLECTIVES)
+    tag, nbytes = np.where(messages, np.maximum(ops.tag, 0), ops.tag).astype(np.int64), ops.nbytes.copy()
+    lists = [waits, *_neighbours(ops, starts), (one, _sent(trace, ranks, one + 1))]
+    nbytes[one] = nbytes[one + 1]
+    flags = ops.flags & along
+    flags[ops.are(*ROOTED)] &= ~int(Flag.IN_PLACE)
+    for calls in _collectives(trace, ranks):
+        _level(ops, calls, nbytes)
+        _use_elements(ops, calls, tag, nbytes)
+        lists += _sizes(ops, calls, nbytes, starts, flags)
+    extra, count, extras = _listed(trace, ranks, lists)
+    code = ops.op.copy()
+    code[half] = np.where(ops.are(Op.ISEND)[half], int(Op.SEND), int(Op.RECV))
+    changed = {"op": code, "flags": flags, "request": request, "tag": tag, "nbytes": nbytes}
+    columns = {name: getattr(ops, name) for name, _, _ in COLUMNS} | changed | {"extra": extra, "count": count}
+    kept = np.ones(len(ops), np.bool_)
+    kept[one[:, None] + (1, 2)] = kept[half + 1] = False
+    rows = np.cumsum(kept) - 1
+    bursts = np.bincount(rows, trace.bursts, minlength=int(kept.sum())).astype(np.int64)
+    narrow = {name: columns[name][kept].astype(kind) for name, kind, _ in COLUMNS}
+    sums = np.concatenate([[0], np.cumsum(count)])
+    head = replace(
+        trace.head,
+        offsets=tuple(np.concatenate([[0], np.cumsum(kept)])[list(trace.head.offsets)].tolist()),
+        extra_offsets=tuple(sums[list(trace.head.offsets)].tolist()),
+        probe=None,
+        typical=None,
+    )
+    return Lowered(Trace(head, Ops(**narrow, extras=extras)), bursts, pending)
+
+
+def ranks_of(trace: Trace) -> Integers:
+    """Return the rank of each op."""
+    return np.repeat(np.arange(trace.ranks), np.diff(trace.head.offsets))
+
+
+# --- messages and requests ---
+
+
+def _exchanges(ops: Ops) -> Integers:
+    """Return the rows at which a Sendrecv begins: a receive posted, a send started, and the wait for both."""
+    continued = ops.flags & Flag.CONTINUED > 0
+    posted, sent, waited = (ops.are(each) for each in (Op.IRECV, Op.ISEND, Op.WAIT))
+    found = np.zeros(len(ops), np.bool_)
+    found[:-2] = posted[:-2] & ~continued[:-2] & (sent & continued)[1:-1] & (waited & continued & (ops.count == 2))[2:]
+    return np.flatnonzero(found)
+
+
+def _halves(ops: Ops, starts: Integers) -> Integers:
+    """Return the rows at which half of a Sendrecv begins: a receive posted, or a send started, and the wait for it."""
+    waits = ops.are(Op.WAIT) & (ops.flags & Flag.CONTINUED > 0) & (ops.count <= 1)
+    waits[:1] = False
+    rows = np.flatnonzero(waits)
+    asked = np.where(ops.count[rows] == 1, ops.extras[starts[rows] * (ops.count[rows] == 1)], ops.request[rows])
+    own = ops.are(Op.ISEND, Op.IRECV)[rows - 1] & (ops.request[rows - 1] == asked)
+    found: Integers = rows[own] - 1
+    return found
+
+
+def _sent(trace: Trace, ranks: Integers, rows: Integers) -> Integers:
+    """Return the distance and tag of messages that are sent, shape (rows, 2)."""
+    groups = [each.group for each in trace.head.communicators]
+    own = {(comm, rank): at for comm, group in enumerate(groups) for at, rank in enumerate(group)}
+    me = np.array([own[key] for key in zip(trace.ops.comm[rows].tolist(), ranks[rows].tolist(), strict=True)], np.int64)
+    size = np.array([len(group) for group in groups], np.int64)[trace.ops.comm[rows]]
+    peer = trace.ops.peer[rows].astype(np.int64)
+    distance = (peer - me) % size
+    around = np.where(2 * distance > size, distance - size, distance)
+    return np.stack([np.where(peer < 0, peer - NO_PEER, around), trace.ops.tag[rows]], axis=1)
+
+
+def _requests(
+    trace: Trace, ranks: Integers, starts: Integers, one: Integers, half: Integers
+) -> tuple[Integers, _Lists, int]:
+    """Return requests numbered anew, the lists of waits for some of those pending, and how many are pending at most."""
+    ops = trace.ops
+    within_one = np.zeros(len(ops), np.bool_)
+    within_one[one[:, None] + np.arange(3)] = within_one[half[:, None] + np.arange(2)] = True
+    begins = (ops.request != NO_REQUEST) & ~ops.are(Op.WAIT, Op.MRECV) & ~within_one
+    waits = ops.are(Op.WAIT) & ~within_one
+    asked = np.where(waits, np.where(ops.count > 0, ops.count, ops.request != NO_REQUEST), 0)
+    ended = asked + (ops.are(Op.MRECV) & (ops.flags & Flag.NONBLOCKING == 0))
+    pending = _of_rank(trace, begins - ended) - begins + ended
+    everything = _always(ops, waits, asked == pending)
+    number = _of_rank(trace, begins.astype(np.int64)) - 1
+    first = np.flatnonzero(begins)
+    keys = _keys(ranks[first], ops.request[first])
+    order = np.argsort(keys, kind="stable")
+
+    def renumbered(of: Integers, old: npt.NDArray[np.int32] | Integers) -> Integers:
+        """Return the new numbers of requests of some ranks: of the last that had this one."""
+        at = np.searchsorted(keys[order], _keys(of, old), side="right") - 1
+        found: Integers = number[first[order[at]]]
+        return found
+
+    request = np.full(len(ops), NO_REQUEST, np.int64)
+    request[first] = number[first]
+    matched = np.flatnonzero(ops.are(Op.MRECV))
+    request[matched] = renumbered(ranks[matched], ops.request[matched])
+    some = np.flatnonzero(waits & ~everything & (asked > 0))
+    owner = np.repeat(some, asked[some])
+    several = ops.count[owner] > 0
+    entries = ops.request[owner].astype(np.int64)
+    entries[several] = ops.extras[(starts[owner] + within(asked[some]))[several]]
+    return request, (owner, renumbered(ranks[owner], entries)[:, None]), int((pending + begins).max(initial=0))
+
+
+def _always(ops: Ops, waits: Mask, so: Mask) -> Mask:
+    """Tell of waits whether something holds at all of the same site and call."""
+    rows = np.flatnonzero(waits)
+    places = ops.site[rows].astype(np.int64) << 32 | ops.call[rows].astype(np.int64) << 16 | ops.region[rows]
+    _, place = np.unique(places, return_inverse=True)
+    holds = np.ones(place.max(initial=-1) + 1, np.bool_)
+    np.logical_and.at(holds, place, so[rows])
+    found = np.zeros(len(ops), np.bool_)
+    found[rows] = holds[place]
+    return found
+
+
+def _of_rank(trace: Trace, column: Integers) -> Integers:
+    """Return sums of a column up to each row, from the beginning of its rank."""
+    sums = np.concatenate([[0], np.cumsum(column)])
+    found: Integers = sums[1:] - np.repeat(sums[list(trace.head.offsets[:-1])], np.diff(trace.head.offsets))
+    return found
+
+
+def _keys(ranks: Integers, requests: npt.NDArray[np.int32] | Integers) -> Integers:
+    return (ranks << 32) + requests
+
+
+# --- collectives ---
+
+
+def _collectives(trace: Trace, ranks: Integers) -> Iterator[Integers]:
+    """Yield for each communicator the rows of collective calls, shape (members, calls): the k-th of all are one."""
+    ops = trace.ops
+    rows = np.flatnonzero(ops.are(*COLLECTIVES))
+    for comm in np.unique(ops.comm[rows]).tolist():
+        own = rows[ops.comm[rows] == comm]
+        yield np.stack([own[ranks[own] == member] for member in trace.head.communicators[comm].group])
+
+
+def _level(ops: Ops, calls: Integers, nbytes: Integers) -> None:
+    """Let calls of one size have one."""
+    calls = calls[:, ~_of_shares(ops)[calls[0]]]
+    nbytes[calls] = nbytes[calls].max(axis=0)
+
+
+def _of_shares(ops: Ops) -> Mask:
+    """Tell which calls list what each member has."""
+    return ops.are(*SHARES) & ~(ops.are(Op.REDUCE_SCATTER) & (ops.flags & Flag.BLOCK > 0))
+
+
+def _use_elements(ops: Ops, calls: Integers, tag: Integers, nbytes: Integers) -> None:
+    """Let vectors count elements, of a size that those of all members are made of."""
+    calls = calls[:, ops.are(*VECTORS)[calls[0]]]
+    size = np.where(tag[calls[0]] > 0, tag[calls[0]], _UNKNOWN)
+    fits = np.isin(size, ELEMENTS) & (tag[calls] == tag[calls[0]]).all(axis=0) & (nbytes[calls] % size == 0).all(axis=0)
+    size = np.where(fits, size, 1)
+    tag[calls] = size
+    nbytes[calls] //= size
+
+
+def _sizes(
+    ops: Ops, calls: Integers, nbytes: Integers, starts: Integers, flags: npt.NDArray[np.int64]
+) -> Iterator[_Lists]:
+    """Yield what calls of different sizes list; without flag where these forbid data in place."""
+    shares = calls[:, _of_shares(ops)[calls[0]]]
+    for own in shares:
+        yield own, nbytes[shares].T
+    between = calls[:, ops.are(Op.ALLTOALLV)[calls[0]]]
+    sent = ops.extras[starts[between][..., None] + np.arange(len(calls))]  # shape (members, calls, members)
+    one_way = (sent != sent.transpose(2, 1, 0)).any(axis=(0, 2))
+    flags[between[:, one_way]] &= ~int(Flag.IN_PLACE)
+    for member, own in enumerate(between):
+        yield own, np.concatenate([sent[member], sent[:, :, member].T], axis=1)
+
+
+def _neighbours(ops: Ops, starts: Integers) -> Iterator[_Lists]:
+    rows = np.flatnonzero(ops.are(Op.NEIGHBOR))
+    count = ops.count[rows].astype(np.int64)
+    owner = np.repeat(rows, count)
+    yield owner, ops.extras[starts[owner] + within(count)][:, None]
+
+
+def _listed(trace: Trace, ranks: Integers, lists: list[_Lists]) -> tuple[Integers, Integers, Integers]:
+    """Return the columns ``extra`` and ``count``, and the extra column."""
+    owner = np.concatenate([np.repeat(rows, entries.shape[1]) for rows, entries in lists])
+    entries = np.concatenate([entries.ravel() for _, entries in lists]).astype(np.int64)
+    count = np.bincount(owner, minlength=len(ranks)).astype(np.int64)
+    return _of_rank(trace, count) - count, count, entries[np.argsort(owner, kind="stable")]

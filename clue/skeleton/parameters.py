@@ -1,0 +1,137 @@
+"""What execution events are apart from their times: kinds, and sizes, which may be averaged and shrunk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.kernel import partners
+from clue.skeleton.events import LISTED, NONE, SENDS, Events, Integers, serials_of
+from clue.steady.cuts import contexts_of, ranks_of, scrambled
+from clue.trace import COLLECTIVES, Flag, Op, Ops
+from clue.trace.columns import within
+
+Doubles = npt.NDArray[np.float64]
+#: Collectives whose tag is the size of an element.
+_OF_ELEMENTS = (Op.BCAST, Op.REDUCE, Op.ALLREDUCE, Op.SCAN, Op.EXSCAN, Op.REDUCE_SCATTER)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sizes:
+    """Sizes of units: of each message that of its send; of collective calls those that any member names.
+
+    Attributes:
+        unit: Whose each is, ascending, shape (sizes,).
+        place: Which of its unit's it is, from 0 on.
+        row: The row that names it.
+        entry: Where it stands among the entries of lists; ``NONE``: in the row itself.
+        nbytes: How large it is, bytes.
+        element: What it is a multiple of, bytes.
+    """
+
+    unit: Integers
+    place: Integers
+    row: Integers
+    entry: Integers
+    nbytes: Integers
+    element: Integers
+
+    @classmethod
+    def of(cls, events: Events) -> Sizes:
+        """Find the sizes of events."""
+        ops, unit = events.trace.ops, events.unit
+        rows = np.flatnonzero(ops.are(*SENDS, *COLLECTIVES - set(LISTED), Op.SLEEP))
+        owner, entry = _listed(events)
+        row = np.concatenate([rows, owner])
+        where = np.concatenate([np.full(len(rows), NONE), entry])
+        order = np.lexsort((where, row, unit[row]))
+        row, where = row[order], where[order]
+        nbytes = np.where(where == NONE, ops.nbytes[row], ops.extras[where] if len(ops.extras) else 0)
+        element = np.where(ops.are(*_OF_ELEMENTS)[row] & (ops.tag[row] > 0), ops.tag[row], 1).astype(np.int64)
+        return cls(unit[row], serials_of(unit[row]), row, where, nbytes, np.where(nbytes % element == 0, element, 1))
+
+    def written(self, ops: Ops, nbytes: Integers) -> Ops:
+        """Return ops with other sizes."""
+        own, sizes, entries = self.entry == NONE, ops.nbytes.copy(), ops.extras.copy()
+        sizes[self.row[own]] = nbytes[own]
+        entries[self.entry[~own]] = nbytes[~own]
+        return replace(ops, nbytes=sizes, extras=entries)
+
+    def whole(self, nbytes: Doubles) -> Integers:
+        """Return sizes in whole elements: at least one where there was any, for an empty call may do nothing."""
+        elements = np.maximum(np.rint(nbytes / self.element), 1).astype(np.int64)
+        return np.where(self.nbytes == 0, 0, elements * self.element)
+
+
+def _listed(events: Events) -> tuple[Integers, Integers]:
+    """Return the sizes that stand in lists: the row of each, and where it stands among all entries."""
+    trace, ops = events.trace, events.trace.ops
+    rows = np.flatnonzero(ops.are(*LISTED))
+    begins = (np.array(trace.head.extra_offsets)[ranks_of(trace)] + ops.extra)[rows].astype(np.int64)
+    count = ops.count[rows].astype(np.int64)
+    # n_out, dests, sizes, n_in, sources
+    near = ops.op[rows] == Op.NEIGHBOR
+    out = ops.extras[begins[near]]
+    count[near], begins[near] = out, begins[near] + 1 + out
+    return np.repeat(rows, count), np.repeat(begins, count) + within(count)
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """What events are apart from their times.
+
+    Attributes:
+        events: The events.
+        kind: Of each unit a number, equal where all but sizes and times is: calls, partners or roots, tags,
+            communicator, flags.
+        sizes: Their sizes.
+    """
+
+    events: Events
+    kind: Integers
+    sizes: Sizes
+
+    @classmethod
+    def of(cls, events: Events) -> Parameters:
+        """Find kinds and sizes."""
+        return cls(events, _kinds(events), Sizes.of(events))
+
+    @cached_property
+    def nbytes(self) -> Integers:
+        """What each row moves, bytes, shape (ops,)."""
+        found = np.zeros(len(self.events.trace.ops), np.int64)
+        np.add.at(found, self.sizes.row, self.sizes.nbytes)
+        found[self.events.trace.ops.are(Op.SLEEP)] = 0
+        return found
+
+
+def _kinds(events: Events) -> Integers:
+    trace, ops = events.trace, events.trace.ops
+    rows = np.flatnonzero(events.unit != NONE)
+    flags = ops.flags & ~np.uint16(Flag.CONTINUED)
+    # A computation is like others of its region and call site.
+    alone = ops.are(Op.COMPUTE)
+    site, region = np.where(alone, ops.site, 0), np.where(alone, ops.region, 0)
+    context = contexts_of(trace)[ops.comm]
+    words = (ops.op, ops.call, flags, context, partners(trace), ops.tag, ranks_of(trace), site, region, _graphs(events))
+    sums = np.zeros(events.units, np.uint64)
+    np.add.at(sums, events.unit[rows], scrambled(*(word[rows] for word in words)))
+    return np.unique(sums, return_inverse=True)[1].ravel().astype(np.int64)
+
+
+def _graphs(events: Events) -> Integers:
+    """Return of each row a number for the neighbours that it lists, 0 where it lists none."""
+    trace, ops = events.trace, events.trace.ops
+    found = np.zeros(len(ops), np.uint64)
+    rows = np.flatnonzero(ops.are(Op.NEIGHBOR))
+    begins = (np.array(trace.head.extra_offsets)[ranks_of(trace)] + ops.extra)[rows].astype(np.int64)
+    count = ops.count[rows].astype(np.int64)
+    place = within(count)
+    out = np.repeat(ops.extras[begins], count)
+    fixed = (place <= out) | (place > 2 * out)
+    values = scrambled(place, ops.extras[np.repeat(begins, count) + place])
+    np.add.at(found, np.repeat(rows, count)[fixed], values[fixed])
+    return found.view(np.int64)

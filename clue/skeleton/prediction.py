@@ -1,0 +1,127 @@
+"""What a skeleton's run tells of its application: its time × (application / skeleton, both dedicated).
+
+The quotient is the *measured scaling ratio* of Sodhi, Subhlok and Xu (*Performance Prediction with Skeletons*, section
+5.3). A skeleton takes a little more or less than the time it was built for, and the ratio takes that out: so its run on
+the dedicated system where the application was recorded is worth the minute that it takes.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from clue.caveats import About, Caveat
+from clue.errors import SkeletonError
+from clue.uncertainty import TAIL, Spread
+
+#: Deviation of the logarithm of measured / predicted: a mean error of 6.7 % (section 5.3, all programs, lengths and
+#: scenarios), if errors are normal: 0.067 · √(π / 2).
+DEVIATION = 0.084
+#: Where the ratio was not measured: a skeleton's own time may be off by as much as a quarter of what was wished.
+UNMEASURED = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class SkeletonRun:
+    """A run of a skeleton, as it tells itself (``--json``).
+
+    Attributes:
+        place: The file that says so.
+        skeleton: Which skeleton: the same digits, the same program.
+        ranks: On how many ranks.
+        seconds: What it took; the median, if it was run several times.
+        scale: How many times longer the application is, by construction.
+        application: What the application took when it was recorded, seconds.
+        runs: What each run took, seconds.
+        dedicated: What the skeleton took where the application was recorded, seconds; 0: not known.
+    """
+
+    place: str
+    skeleton: str
+    ranks: int
+    seconds: float
+    scale: float
+    application: float
+    runs: tuple[float, ...] = ()
+    dedicated: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What an application takes, by a run of its skeleton.
+
+    Attributes:
+        skeleton: Which.
+        place: The file that tells of the run.
+        ranks: On how many ranks.
+        seconds: What the application takes.
+        scale: By what the skeleton's time was multiplied.
+        deviation: Standard deviation of the logarithm of the seconds.
+        is_ratio_measured: Whether the scale is the measured scaling ratio.
+    """
+
+    skeleton: str
+    place: str
+    ranks: int
+    seconds: float
+    scale: float
+    deviation: float
+    is_ratio_measured: bool
+
+    @property
+    def interval(self) -> Spread:
+        """Where four of five runs of the application are expected."""
+        reach = math.exp(TAIL * self.deviation)
+        return Spread(self.seconds / reach, self.seconds, self.seconds * reach)
+
+    def caveats(self, name: str) -> Iterator[Caveat]:
+        """Yield what must be said beside the figure of a program, called so."""
+        yield Caveat(About.PROGRAM, name, "this was measured by a skeleton, not simulated")
+        if not self.is_ratio_measured:
+            yield Caveat(
+                About.PROGRAM,
+                name,
+                "nobody ran the skeleton where the application was recorded, so its scale of {scale} is what it was "
+                "built for, not what was measured",
+                figures={"scale": f"{self.scale:.3g}"},
+            )
+
+
+def predict(here: SkeletonRun, dedicated: SkeletonRun | None = None, application: float | None = None) -> Measured:
+    """Return what an application takes where its skeleton was run.
+
+    Args:
+        here: The run.
+        dedicated: A run of the same skeleton on the system where the application takes ``application``.
+        application: What the application takes there, seconds; left out: what it took when it was recorded.
+
+    Raises:
+        SkeletonError: If the runs are of two skeletons.
+    """
+    if dedicated is not None:
+        _check_same(here, dedicated)
+    alone = here.dedicated if dedicated is None else dedicated.seconds
+    whole = here.application if application is None else application
+    scale = whole / alone if alone else here.scale
+    noise = _deviation(here) if dedicated is None else math.hypot(_deviation(here), _deviation(dedicated))
+    deviation = math.hypot(DEVIATION, noise, 0.0 if alone else UNMEASURED)
+    return Measured(here.skeleton, here.place, here.ranks, here.seconds * scale, scale, deviation, bool(alone))
+
+
+def _check_same(here: SkeletonRun, dedicated: SkeletonRun) -> None:
+    faults = []
+    if here.skeleton != dedicated.skeleton:
+        faults.append(f"{here.place}: skeleton must be {dedicated.skeleton} of {dedicated.place}, got {here.skeleton}")
+    elif here.ranks != dedicated.ranks:
+        faults.append(f"{here.place}: ranks must be {dedicated.ranks} as in {dedicated.place}, got {here.ranks}")
+    if faults:
+        raise SkeletonError(faults)
+
+
+def _deviation(run: SkeletonRun) -> float:
+    """Return the standard error of the median's logarithm, if there were several runs."""
+    if len(run.runs) < 2:
+        return 0.0
+    return statistics.stdev(map(math.log, run.runs)) * math.sqrt(math.pi / 2 / len(run.runs))

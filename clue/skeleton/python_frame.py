@@ -1,0 +1,262 @@
+"""What skeletons in Python have beside their statements: texts, of which a program has those that it needs."""
+
+from __future__ import annotations
+
+IMPORTS = """
+import argparse
+import io
+import json
+import mmap
+import random
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache as once
+from itertools import cycle, repeat
+from operator import itemgetter
+from statistics import median
+from time import perf_counter, sleep
+
+from mpi4py import MPI
+"""
+
+BUFFERS = """
+#: What is sent, and where what is received goes. All of it is 0.
+data, room = memoryview(bytearray({largest})), memoryview(bytearray({largest}))
+data[:] = bytes(len(data))
+#: Requests that are not known to be complete, the newest last.
+requests = []
+"""
+
+ROOMS = """
+#: Where calls receive that do not wait for it: one place after the other.
+rooms = cycle([memoryview(bytearray({nonblocking})) for _ in range({pending})])
+"""
+
+OPERATIONS = """
+#: Operations of the application's own: they do nothing.
+NOTHING = MPI.Op.Create(lambda one, other, kind: None, commute=True)
+NOTHING_IN_ORDER = MPI.Op.Create(lambda one, other, kind: None, commute=False)
+"""
+
+HELPERS = {
+    "wait_for_all": '''
+def wait_for_all():
+    """Wait for all requests."""
+    MPI.Request.Waitall(requests)
+    requests.clear()
+''',
+    "wait_for": '''
+def wait_for(*ages):
+    """Wait for some requests: 0 is the newest, 1 the one before."""
+    MPI.Request.Waitall([requests[-1 - age] for age in ages])
+    requests[:-OLDEST] = [each for each in requests[:-OLDEST] if each != MPI.REQUEST_NULL]
+''',
+    "receive_matched": '''
+def receive_matched(age):
+    """Receive the message that a probe has matched; there is nothing to wait for then."""
+    requests[-1 - age].Recv(room)
+    requests[-1 - age] = MPI.Request()
+''',
+    "start_matched": '''
+def start_matched(age):
+    """Begin to receive the message that a probe has matched."""
+    requests[-1 - age] = requests[-1 - age].Irecv(next(rooms))
+''',
+    "neighbours": '''
+def neighbours(comm, dests, sizes, sources):
+    """Begin to exchange messages with neighbours; returns their requests."""
+    received = [comm.Irecv(next(rooms), source=each, tag=32_000) for each in sources]
+    return received + [comm.Isend(data[:size], dest=each, tag=32_000) for each, size in zip(dests, sizes)]
+
+
+def wait_for_each(several):
+    """Wait for requests, some of which are lists of them."""
+    MPI.Request.Waitall([one for each in several for one in (each if isinstance(each, list) else [each])])
+''',
+    "along_bits": '''
+def along_bits(comm, sizes, tag, sends):
+    """Exchange messages with rank ^ 1, rank ^ 2 and so on; where the bit is set this rank sends, or receives."""
+    bit = 1
+    while bit < comm.size:
+        other = comm.rank ^ bit
+        for size in sizes if other < comm.size else ():
+            if bool(comm.rank & bit) == sends:
+                comm.Send(data[:size], dest=other, tag=tag)
+            else:
+                comm.Recv(room, source=other, tag=tag)
+        bit *= 2
+''',
+    "partner": '''
+def partner(number):
+    """Return a partner, or that there is none."""
+    return MPI.PROC_NULL if number < 0 else number
+''',
+}
+
+COMMS = '''
+#: Communicators beside the world, by number: the ranks of each.
+GROUPS = {{
+{groups}}}
+
+
+@once
+def communicators():
+    """Return the communicators that this rank is in, by number."""
+    made = {{0: world}}
+    for number, group in GROUPS.items():
+        if rank in group:
+            made[number] = world.Create_group(world.group.Incl(group))
+    return made
+
+
+def member(comms, *numbers):
+    """Return the one of some communicators that this rank is in, if any."""
+    return next((comms[each] for each in numbers if each in comms), None)
+'''
+
+BURSTS = '''
+def bursts():
+    """Return of each place what this rank does in its bursts, one after the other, again and again."""
+    return [cycle([pieces(region, each) for each in by_rank.get(rank, (0,))]) for region, by_rank in BURSTS]
+
+
+def pieces(region, nanoseconds):
+    """Return of each kind of work how many pieces take so long."""
+    return tuple((kernel, share * (nanoseconds - CALL) / PIECES[kernel]) for kernel, share in MIX[region].items())
+'''
+
+MEMORY = '''
+#: What each rank of the application had in memory at most, bytes.
+PEAK = {peak}
+
+
+def take_memory():
+    """Touch as much memory as the application had; from then on copies come from there."""
+    global PLACES
+    import resource
+
+    here = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    PLACES = places(max(MEMORY, PEAK[rank] - here))
+'''
+
+TABLES = '''
+def tables():
+    """Return the numbers of this rank in each table, one after the other, again and again."""
+    return [cycle(each.get(rank, (0,))) for each in TABLES]
+'''
+
+OWN = '''
+def own_numbers():
+    """Return the numbers of this rank."""
+    return [each.get(rank) for each in OWN]
+'''
+
+RUN = '''
+def main():
+    """Run the program as often as is wanted, and print what that tells."""
+    options = read_options()
+    if world.size != RANKS:
+        return refuse(f"{sys.argv[0]}: must run on {RANKS} ranks, got {world.size}")
+    fault, dedicated = world.bcast(read_dedicated(options.dedicated) if rank == 0 else None)
+    if fault:
+        return refuse(fault)
+    TAKE_MEMORY
+    runs, computed = zip(*[run() for _ in range(options.repeats)])
+    hosts = world.gather(MPI.Get_processor_name())
+    if rank == 0:
+        show(options, dedicated, runs, median(computed), list(dict.fromkeys(hosts)))
+    return 0
+
+
+def run():
+    """Run the program once; returns how long it took until the last rank had ended, s, and the share of computation."""
+    requests.clear()
+    OWED.update(dict.fromkeys(OWED, 0.0))
+    COMPUTED[0] = 0.0
+    prepared = PREPARED
+    world.Barrier()
+    begin = perf_counter()
+    program(*prepared)
+    seconds = world.allreduce(perf_counter() - begin, op=MPI.MAX)
+    return seconds, world.allreduce(COMPUTED[0]) / RANKS / seconds
+
+
+def show(options, dedicated, runs, computed, hosts):
+    """Print what was measured, and what the application would take here."""
+    seconds = median(runs)
+    if options.json:
+        run = {"skeleton": IDENTITY, "ranks": RANKS, "seconds": seconds, "scale": SCALE, "application": APPLICATION}
+        print(json.dumps({**run, "runs": runs, "host": hosts, "compute": computed}))
+        return
+    ratio, told = SCALE, f"{SCALE:.4g}"
+    if dedicated is not None:
+        ratio, told = APPLICATION / dedicated, f"{APPLICATION:.4g} s / {dedicated:.4g} s"
+    print(
+        f"measured {seconds:.4g} s on {RANKS} ranks; the application would take "
+        f"{seconds:.4g} s x {told} = {seconds * ratio:.4g} s here (recorded: {APPLICATION:.4g} s)"
+    )
+
+
+def read_options():
+    """Read the command line; only the first rank complains."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument("--repeats", type=positive, default=1, metavar="N", help="run so often; the median counts")
+    parser.add_argument(
+        "--dedicated",
+        metavar="FILE.json",
+        help="what a run with --json printed where the application was recorded, with nothing beside it: "
+        "the prediction is then relative to that run",
+    )
+    heard = sys.stdout, sys.stderr
+    if rank > 0:
+        sys.stdout = sys.stderr = io.StringIO()
+    try:
+        return parser.parse_args()
+    finally:
+        sys.stdout, sys.stderr = heard
+
+
+def positive(text):
+    """Read a whole number above 0."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
+    return int(text)
+
+
+def read_dedicated(name):
+    """Read a run that had the computer to itself; returns what is wrong with it, and its seconds."""
+    if name is None:
+        return "", None
+    try:
+        with open(name, encoding="utf-8") as file:
+            run = json.load(file)
+        identity, seconds = run["skeleton"], float(run["seconds"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        return f"{name}: file must be what this program prints with --json, got {error!r}", None
+    if identity != IDENTITY:
+        return f"{name}: skeleton must be {IDENTITY}, got {identity}", None
+    return ("", seconds) if seconds > 0 else (f"{name}: seconds must be above 0, got {seconds}", None)
+
+
+def refuse(fault):
+    """Say what is wrong, once; returns the exit status."""
+    if rank == 0:
+        print(fault, file=sys.stderr)
+    return 2
+
+
+def guarded():
+    """End all ranks where one fails."""
+    try:
+        return main()
+    except Exception:
+        traceback.print_exc()
+        world.Abort(1)
+'''
+
+#: What makes the arguments of the program, and what of that is beside figures.
+MADE = {"comms": "communicators()", "burst": "bursts()", "table": "tables()", "own": "own_numbers()"}
+READERS = {"table": TABLES, "own": OWN}

@@ -1,0 +1,332 @@
+"""Scaling: an application of which every K-th part is kept (Sodhi, Subhlok, Xu, section 4.3).
+
+Every event begins with a weight of 1/K. Of a loop of I iterations of weight w < 1, outer loops first, ⌊wI⌋ are kept as
+they are, and one more gets what is left of the division as the weight of all that is in it, so that loops in it are
+treated alike. Iterations that are kept lie evenly along the loop: each is taken from a stratum of 1/w iterations. What
+differs in its calls is taken as often as it occurs, and of those alike such that bytes add up to what they should.
+
+What is left has a weight below 1: of equal units, wherever they are, as many as their weights add up to are kept as
+they are, evenly again, and one more with its bytes times what is left. (The paper keeps all that are left, with their
+bytes divided by K each: the same bytes in more messages.)
+
+Ranks of a loop that wait in one direction only, a pipeline, take a while until all are at work, however many iterations
+follow. Where they were further apart than the latencies of all messages of the loop, all iterations are kept, with the
+weight as a factor of bytes and computation, so that this time shrinks, too.
+
+Computation is as it was recorded with what is kept; that of a rank, region and call site is then multiplied such that a
+rank's computation in each region is that of the application / K, to the nanosecond.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from clue.skeleton.clustering import Clusters
+from clue.skeleton.events import COMPUTE, NONE, SENDS, Events, Integers, Mask, as_computation
+from clue.skeleton.loops import Loop
+from clue.skeleton.parameters import Doubles, Parameters
+from clue.skeleton.times import Times
+from clue.steady.cuts import ranks_of
+from clue.steady.iterations import Stretch
+from clue.steady.steadiness import called, is_coupled, per_iteration, shapes
+from clue.trace import Op, Trace
+from clue.trace.head import RankHead
+
+#: What a small message takes, seconds: an order of magnitude, of Gigabit Ethernet.
+LATENCY = 50e-6
+#: Weights nearer than this to a whole number are one.
+_SLACK = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scaled:
+    """A program that is K times as short.
+
+    Attributes:
+        trace: The program.
+        shrunk: How many messages and collective calls have fewer bytes than in the application.
+        share: Of the program's time that these take at most beside their bytes, by their number on the rank that has
+            most of them and :data:`LATENCY`.
+        levelled: How many runs of pipelines keep all their iterations.
+    """
+
+    trace: Trace
+    shrunk: int
+    share: float
+    levelled: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weights:
+    """How much of each row is to be kept.
+
+    Attributes:
+        of: From 0, not at all, to 1, as it is, shape (ops,).
+        single: Whether its unit is kept whatever is equal to it, with the weight as a factor.
+        levelled: In how many runs of loops they are.
+    """
+
+    of: Doubles
+    single: Mask
+    levelled: int
+
+
+def scaled(parameters: Parameters, clusters: Clusters, loops: Sequence[Loop], times: Times, scale: float) -> Scaled:
+    """Make a program K times as short.
+
+    Args:
+        parameters: Its events and what they are.
+        clusters: Which of them are alike.
+        loops: Loops that all ranks go round alike, outer ones first.
+        times: When what happened.
+        scale: K, at least 1.
+    """
+    events, sizes = parameters.events, parameters.sizes
+    weights = weigh(parameters, loops, times, scale)
+    share = _shares(events, clusters.of, weights)
+    rows = _of_rows(events, share)
+    alone = _alone(events.trace, rows, scale)
+    rows[alone] = 1.0
+    factor = share[sizes.unit]
+    ops = sizes.written(events.trace.ops, np.where(factor < 1, sizes.whole(clusters.nbytes * factor), clusters.nbytes))
+    ops = as_computation(ops, alone, events.trace.head.calls.index(COMPUTE))
+    nothing = np.zeros(len(ops), np.int64)
+    ops = replace(ops, cpu=_bursts(events.trace, rows, scale), begin=nothing, took=nothing)
+    head = replace(events.trace.head, rank_heads=tuple(_shorter(each, scale) for each in events.trace.head.rank_heads))
+    whole = replace(events, trace=replace(events.trace, head=head, ops=ops))
+    part = (share > 0) & (share < 1) & _speaks(events)
+    return Scaled(
+        whole.excerpt(np.flatnonzero(rows > 0)).trace,
+        int(part.sum()),
+        min(_latencies(events, part) * scale / max(times.application, _SLACK), 1.0),
+        weights.levelled,
+    )
+
+
+def _shorter(head: RankHead, scale: float) -> RankHead:
+    flops = {region: work / scale for region, work in head.flops.items()}
+    return replace(head, cpu=head.cpu / scale, wall=head.wall / scale, flops=flops, delayed=0.0)
+
+
+def _speaks(events: Events) -> Mask:
+    """Tell which units are messages or collective calls, shape (units,)."""
+    speaks: Mask = ~events.trace.ops.are(Op.COMPUTE, Op.SLEEP)[events.first]
+    return speaks
+
+
+def _latencies(events: Events, part: Mask) -> float:
+    """Return what these units take at most on a rank beside their bytes, seconds."""
+    rows = np.flatnonzero(events.unit != NONE)
+    counts = np.bincount(ranks_of(events.trace)[rows], part[events.unit[rows]])
+    return float(counts.max(initial=0.0)) * LATENCY
+
+
+# --- iterations ---
+
+
+def weigh(parameters: Parameters, loops: Sequence[Loop], times: Times, scale: float) -> Weights:
+    """Tell how much of each row is to be kept, by the loops around it."""
+    trace = parameters.events.trace
+    ops = trace.ops
+    of, single, levelled = np.full(len(ops), 1 / scale), np.zeros(len(ops), np.bool_), 0
+    calls = called(trace)
+    for run in (run for loop in loops for run in loop.runs):
+        weight = float(of[run.bounds[0, 0]])
+        if not 0 < weight < 1 or run.iterations == 1 or single[run.bounds[0, 0]]:
+            continue
+        rows = [slice(bounds[0], bounds[-1]) for bounds in run.bounds]
+        if not all((of[each] == weight).all() and not single[each].any() for each in rows):
+            continue
+        if _fills(trace, run, times):
+            levelled += 1
+            for each in rows:
+                single[each] = True
+            continue
+        kinds = np.unique(shapes(calls, run), return_inverse=True)[1].ravel()
+        nbytes = np.sum(list(per_iteration(parameters.nbytes, run)), axis=0)
+        kept, rest = sample(kinds, nbytes, weight)
+        iterations = np.zeros(run.iterations)
+        iterations[kept] = 1.0
+        if rest >= 0:
+            iterations[rest] = run.iterations * weight - len(kept)
+        for each, bounds in zip(rows, run.bounds, strict=True):
+            of[each] = np.repeat(iterations, np.diff(bounds))
+    return Weights(of, single, levelled)
+
+
+def _fills(trace: Trace, run: Stretch, times: Times) -> bool:
+    """Tell whether a loop is a pipeline that takes longer to fill than its messages take beside their bytes."""
+    messages = max(int(trace.ops[bounds[0] : bounds[-1]].are(*SENDS).sum()) for bounds in run.bounds)
+    return messages > 0 and times.apart(run) > messages * LATENCY and not is_coupled(trace, run)
+
+
+def sample(kinds: Integers, nbytes: Integers, weight: float) -> tuple[Integers, int]:
+    """Choose iterations of a loop.
+
+    Args:
+        kinds: Of each iteration, a number from 0 on for the calls that are made in it.
+        nbytes: How much each moves.
+        weight: So much of them is to be kept, less than 1.
+
+    Returns:
+        Those that are kept as they are, and one for what is left of the division; -1 if nothing is.
+    """
+    iterations = len(kinds)
+    worth = iterations * weight
+    whole = int(worth + _SLACK)
+    left = worth - whole > _SLACK
+    edges = np.minimum(np.arange(whole + 1) / weight, iterations)
+    if not kinds.any() and (nbytes == nbytes[0]).all():
+        kept = np.ceil((edges[:-1] + edges[1:]) / 2 - 1).astype(np.int64)
+        free = np.delete(np.arange(iterations), kept)
+        return kept, _nearest(free, float(edges[-1] + iterations) / 2) if left else -1
+    strata = _Strata(kinds, nbytes, weight)
+    kept = np.array([strata.take(begin, end) for begin, end in pairwise(edges.tolist())], np.int64)
+    return kept, strata.take(float(edges[-1]), float(iterations)) if left else -1
+
+
+def _nearest(iterations: Integers, middle: float) -> int:
+    return int(iterations[np.abs(iterations + 0.5 - middle).argmin()])
+
+
+class _Strata:
+    """Takes an iteration of one stratum after the other.
+
+    Args:
+        kinds: As of :func:`sample`.
+        nbytes: The same.
+        weight: The same.
+    """
+
+    def __init__(self, kinds: Integers, nbytes: Integers, weight: float) -> None:
+        self.kinds, self.nbytes, self.weight = kinds, nbytes, weight
+        #: How many of each kind, and how many bytes, ought to have been taken by now, less what has been.
+        self.owed = np.zeros(int(kinds.max()) + 1)
+        self.bytes_owed = 0.0
+        self.free = np.ones(len(kinds), np.bool_)
+
+    def take(self, begin: float, end: float) -> int:
+        """Take an iteration of the kind that is owed most: the one nearest the bytes owed, or else the middle."""
+        first, last = (int(np.ceil(edge - 0.5)) for edge in (begin, end))
+        self.owed += np.bincount(self.kinds[first:last], minlength=len(self.owed)) * self.weight
+        self.bytes_owed += float(self.nbytes[first:last].sum()) * self.weight
+        some = first + np.flatnonzero(self.free[first:last])
+        if not len(some):
+            some = np.flatnonzero(self.free)
+        owed = self.owed[self.kinds[some]]
+        some = some[owed >= owed.max() - _SLACK]
+        far, off = np.abs(self.nbytes[some] - self.bytes_owed), np.abs(some + 0.5 - (begin + end) / 2)
+        taken = int(some[np.lexsort((off, far))[0]])
+        self.owed[self.kinds[taken]] -= 1
+        self.bytes_owed -= float(self.nbytes[taken])
+        self.free[taken] = False
+        return taken
+
+
+# --- units ---
+
+
+def _shares(events: Events, cluster: Integers, weights: Weights) -> Doubles:
+    """Return how much of each unit is kept: 1 as it is, 0 nothing, or what its bytes are multiplied by."""
+    rows = np.flatnonzero(events.unit != NONE)
+    weight, single = np.ones(events.units), np.zeros(events.units, np.bool_)
+    np.minimum.at(weight, events.unit[rows], weights.of[rows])
+    single[events.unit[rows[weights.single[rows]]]] = True
+    share = np.where((weight == 1) | single, weight, 0.0)
+    left = np.flatnonzero((weight > 0) & (weight < 1) & ~single)
+    left = left[np.lexsort((events.first[left], cluster[left]))]
+    share[left] = _grouped(np.diff(cluster[left], prepend=-1) != 0, weight[left])
+    return share
+
+
+def _grouped(begins: Mask, weight: Doubles) -> Doubles:
+    """Keep as many of each group as its weights add up to, evenly, and one more for what is left.
+
+    Args:
+        begins: Where each group begins.
+        weight: Of each entry, below 1.
+    """
+    if not len(weight):
+        return weight
+    firsts = np.flatnonzero(begins)
+    group = np.cumsum(begins) - 1
+    total = np.add.reduceat(weight, firsts)
+    whole = np.floor(total + _SLACK)
+    left = total - whole
+    so_far = np.cumsum(weight)
+    so_far -= np.repeat(so_far[firsts] - weight[firsts], np.diff(np.append(firsts, len(weight))))
+    reached = np.floor(so_far * (whole / total)[group] + 0.5)
+    before = np.append(0.0, reached[:-1])
+    before[firsts] = 0.0
+    share: Doubles = (reached > before).astype(np.float64)
+    free = np.maximum.reduceat(np.where(share == 0, np.arange(len(weight)), -1), firsts)
+    some = (left > _SLACK) & (free >= firsts)
+    share[free[some]] = left[some]
+    return share
+
+
+def _of_rows(events: Events, share: Doubles) -> Doubles:
+    """Return how much of each row is kept: a wait as much as any of its requests."""
+    rows: Doubles = np.where(events.unit == NONE, 0.0, share[events.unit] if events.units else 0.0)
+    np.maximum.at(rows, events.named.row, share[events.unit[events.named.start]])
+    return rows
+
+
+# --- computation ---
+
+
+def _alone(trace: Trace, rows: Doubles, scale: float) -> Integers:
+    """Return rows to carry what a rank computes in a region of which nothing else is kept: the longest of each."""
+    cell = _cells(trace)
+    cells = trace.ranks * len(trace.head.regions)
+    due = np.bincount(cell, trace.bursts, cells) / scale
+    kept = np.bincount(cell, rows > 0, cells)
+    order = np.lexsort((trace.bursts, cell))
+    lasts = order[np.flatnonzero(np.diff(cell[order], append=-1))]
+    alone: Integers = lasts[(due[cell[lasts]] >= 0.5) & (kept[cell[lasts]] == 0)]
+    return alone
+
+
+def _cells(trace: Trace) -> Integers:
+    """Return a number for the rank and region of each row."""
+    cells: Integers = ranks_of(trace) * len(trace.head.regions) + trace.ops.region
+    return cells
+
+
+def _bursts(trace: Trace, rows: Doubles, scale: float) -> Integers:
+    """Return what each row computes, ns, so that a rank's computation in a region is divided by the scale."""
+    cell = _cells(trace)
+    place = np.unique(cell * len(trace.head.sites) + trace.ops.site, return_inverse=True)[1].ravel()
+    spent = trace.bursts.astype(np.float64)
+    kept = spent * rows
+    for groups in (place, cell):
+        due, got = np.bincount(groups, spent) / scale, np.bincount(groups, kept)
+        kept *= np.divide(due, got, out=np.zeros_like(due), where=got > 0)[groups]
+    # Where what is kept has computed nothing, it shares what is due.
+    due, count = np.bincount(cell, spent) / scale, np.bincount(cell, rows > 0)
+    nothing = (np.bincount(cell, kept) == 0)[cell] & (rows > 0)
+    kept[nothing] = (due / np.maximum(count, 1))[cell[nothing]]
+    there = np.flatnonzero(rows > 0)
+    found = np.zeros(len(rows), np.int64)
+    found[there] = _rounded(kept[there], cell[there], due)
+    return found
+
+
+def _rounded(values: Doubles, groups: Integers, sums: Doubles) -> Integers:
+    """Round values to whole numbers that add up to the rounded sum of each group."""
+    order = np.argsort(groups, kind="stable")
+    begins = np.flatnonzero(np.diff(groups[order], prepend=-1))
+    ends = np.append(begins[1:], len(order)) - 1
+    so_far = np.cumsum(values[order])
+    so_far -= np.repeat(so_far[begins] - values[order][begins], ends - begins + 1)
+    up_to = np.rint(so_far)
+    up_to[ends] = np.rint(sums[groups[order][ends]])
+    whole = np.diff(up_to, prepend=0.0)
+    whole[begins] = up_to[begins]
+    found = np.zeros(len(values), np.int64)
+    found[order] = np.maximum(whole, 0).astype(np.int64)
+    return found

@@ -1,0 +1,123 @@
+"""The signature of an application: its events as symbols, folded into loops (Sodhi, Subhlok, Xu, section 4.2).
+
+Every cluster of events is a symbol; waits are told apart by their call and by how many requests they name. Computation
+between events is no symbol. The compression ratio is Q = events / symbols that are left, of all ranks together;
+the paper takes one rank for all.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.skeleton.clustering import Clusters
+from clue.skeleton.events import NONE, SENDS, Events, Integers
+from clue.structure.loops import Place, fold, signature, split
+from clue.trace import COLLECTIVES, ROOTED, Op
+from clue.units import format_size
+
+#: Of the events of a rank this part is folded before all of them.
+_PART = 8
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Signature:
+    """What all ranks do, in loops of symbols.
+
+    Attributes:
+        events: The events it was made of.
+        programs: Each rank's loops.
+        first: Of each symbol of a rank the row of an event that it stands for.
+        symbols: How many symbols all ranks have together.
+    """
+
+    events: Events
+    programs: tuple[Place, ...]
+    first: tuple[Integers, ...]
+    symbols: int
+
+    @property
+    def length(self) -> int:
+        """How many events there are, on all ranks, computations left out."""
+        return int((self.events.trace.ops.op != Op.COMPUTE).sum())
+
+    @property
+    def ratio(self) -> float:
+        """Q, the compression ratio; 1 without any events."""
+        return self.length / self.symbols if self.symbols else 1.0
+
+    def written(self, rank: int = 0) -> str:
+        """Return what a rank does as the literature writes it, ``a [(b)^2 g]^3``; :meth:`legend` tells the letters."""
+        return signature(self.programs[rank], list(map(_letters, range(len(self.first[rank])))))
+
+    def legend(self, rank: int = 0) -> dict[str, str]:
+        """Return what each letter of a rank stands for: ``Isend(1, 360 B)``."""
+        return {_letters(i): self._event(row) for i, row in enumerate(self.first[rank].tolist())}
+
+    def _event(self, row: int) -> str:
+        trace, ops = self.events.trace, self.events.trace.ops
+        op, peer = Op(ops.op[row]), int(ops.peer[row])
+        said = [str(peer)] if op in ROOTED or op in {*SENDS, Op.RECV, Op.IRECV, Op.PROBE, Op.MPROBE} else []
+        if op in {*SENDS, *COLLECTIVES} - {Op.BARRIER, Op.COMM, Op.ALLTOALLV, Op.NEIGHBOR}:
+            said.append(format_size(int(ops.nbytes[row])))
+        return f"{trace.head.calls[ops.call[row]]}({', '.join(said)})"
+
+    def __str__(self) -> str:
+        return self.written()
+
+
+def signature_of(events: Events, clusters: Clusters, most: float = math.inf) -> Signature | None:
+    """Fold events into loops, rank by rank; ``None`` if more than so many symbols are left."""
+    rows, symbol = np.flatnonzero(events.trace.ops.op != Op.COMPUTE), _symbols(events, clusters)
+    programs, firsts, symbols = list[Place](), list[Integers](), 0
+    for a, b in pairwise(np.searchsorted(rows, events.trace.head.offsets).tolist()):
+        numbers, first = _numbered(symbol[rows[a:b]])
+        # What is repeated nowhere takes longest to fold, and shows soon.
+        for part in (numbers[: len(numbers) // _PART], numbers):
+            program = split(fold(part))
+            left = symbols + _size(program)
+            if left > most:
+                return None
+        programs.append(program)
+        firsts.append(rows[a:b][first])
+        symbols = left
+    return Signature(events, tuple(programs), tuple(firsts), symbols)
+
+
+def _symbols(events: Events, clusters: Clusters) -> Integers:
+    """Return a number for each row, equal for equal symbols."""
+    ops, own = events.trace.ops, events.unit != NONE
+    named = np.bincount(events.named.row, minlength=len(ops))
+    cluster = np.where(own, clusters.of[np.where(own, events.unit, 0)] if events.units else 0, -1 - named)
+    calls = int(ops.call.max(initial=0)) + 1
+    symbols: Integers = ((cluster - cluster.min(initial=0)) * (max(Op) + 1) + ops.op) * calls + ops.call
+    return symbols
+
+
+def _numbered(symbols: Integers) -> tuple[npt.NDArray[np.int32], Integers]:
+    """Number symbols as they first appear; returns where each does, too."""
+    _, first, which = np.unique(symbols, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    number = np.empty(len(first), np.int32)
+    number[order] = np.arange(len(first))
+    return number[which.ravel()], first[order].astype(np.int64)
+
+
+def _size(program: Place) -> int:
+    """Count the symbols of a program."""
+    left, symbols = [program], 0
+    while left:
+        place = left.pop()
+        symbols += not place.is_loop
+        left += place.body
+    return symbols
+
+
+def _letters(number: int) -> str:
+    """Return the letters of a number: a, b, …, z, aa, ab and so on."""
+    return (_letters(number // 26 - 1) if number >= 26 else "") + _LETTERS[number % 26]

@@ -1,0 +1,71 @@
+"""When what happened in a recording: how long the application took, and how long its loops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from clue.caveats import About, Caveat, note
+from clue.skeleton.events import Integers
+from clue.skeleton.parameters import Doubles
+from clue.steady.iterations import Stretch
+from clue.trace import Trace
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Times:
+    """When calls ended; in a trace without times, as if computation alone took any.
+
+    Attributes:
+        ends: When each row's call had ended, seconds, shape (ops,).
+        begins: When each rank began.
+        first: Its first row.
+        application: Elapsed time of the application, seconds: that of its slowest rank.
+        caveats: Where that is not known.
+    """
+
+    ends: Doubles
+    begins: Doubles
+    first: Integers
+    application: float
+    caveats: tuple[Caveat, ...]
+
+    @classmethod
+    def of(cls, trace: Trace) -> Times:
+        """Find the times of a recording, or of its events."""
+        ops, first = trace.ops, np.array(trace.head.offsets[:-1])
+        some = np.diff(trace.head.offsets) > 0
+        begins = np.zeros(trace.ranks)
+        if (ops.begin + ops.took).any():
+            ends = (ops.begin + ops.took) * np.float64(1e-9)
+            begins[some] = (ops.begin[first[some]] - ops.cpu[first[some]]) * 1e-9
+        else:
+            spent = np.cumsum(np.append(0, trace.bursts))
+            ends = (spent[1:] - np.repeat(spent[first], np.diff(trace.head.offsets))) * np.float64(1e-9)
+        took = np.zeros(trace.ranks)
+        took[some] = ends[np.array(trace.head.offsets[1:])[some] - 1] - begins[some]
+        wall = max((each.wall for each in trace.head.rank_heads), default=0.0)
+        unknown = "its elapsed time is not known: the calls of its slowest rank, and what it computes, stand for it"
+        caveats = () if wall > 0 else (note(About.PROGRAM, trace.name, unknown),)
+        return cls(ends, begins, first, wall or float(took.max(initial=0.0)), caveats)
+
+    def at(self, bounds: Integers) -> Doubles:
+        """Return when each rank came to some of its rows, shape (ranks, rows)."""
+        begun = bounds == self.first[:, None]
+        return np.where(begun, self.begins[:, None], self.ends[bounds - 1])
+
+    def of_runs(self, runs: Sequence[Stretch]) -> float:
+        """Return how long these runs of a loop took together on the rank where they took longest, seconds."""
+        begin, end = (np.stack([run.bounds[:, at] for run in runs], axis=1) for at in (0, -1))
+        return float((self.at(end) - self.at(begin)).sum(axis=1).max())
+
+    def apart(self, run: Stretch) -> float:
+        """Return how far apart ranks are in a loop, seconds: how much later the last comes to where the first was.
+
+        Where they drift apart they are so more and more; what counts is how far they are from the beginning on.
+        """
+        some = np.unique(np.linspace(0, run.iterations, 5).round().astype(np.int64)[1:])
+        when = self.at(run.bounds[:, some])
+        return float((when.max(axis=0) - when.min(axis=0)).min())

@@ -1,0 +1,108 @@
+"""What both languages of skeletons are told: the skeleton's figures, and names and comments that mean no harm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+
+from clue.skeleton.calibration import Pieces
+from clue.skeleton.statements import Place
+from clue.skeleton.work import Character
+from clue.units import format_time
+
+#: Columns of a line.
+WIDTH = 110
+#: Letters of a name from a trace.
+_LETTERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a program says of itself.
+
+    Attributes:
+        file: Name of the program.
+        identity: Of the skeleton: 16 hexadecimal digits.
+        program: The application and its arguments.
+        recorded: When and where it was recorded, if that is known.
+        made: The date.
+        scale: K: how much longer the application is.
+        application: Its recorded elapsed time, seconds.
+        caveats: What a reader should know.
+        characters: What regions compute.
+        pieces: What pieces of work take.
+        memory: Of each rank, bytes to touch before the clock starts; none unless that is wanted.
+    """
+
+    file: str
+    identity: str
+    program: str
+    recorded: str
+    made: str
+    scale: float
+    application: float
+    caveats: Sequence[str]
+    characters: Mapping[str, Character]
+    pieces: Pieces
+    memory: Sequence[int] = ()
+
+    def head(self, ranks: int, command: str, places: Sequence[Place]) -> list[str]:
+        """Return what the program is, line by line."""
+        long, short = format_time(self.application), format_time(self.application / self.scale)
+        recorded = f" from a recording of {plain(self.recorded)}" if self.recorded else ""
+        paragraphs = [
+            [f"A skeleton of {plain(self.program)} on {ranks} ranks: {short} that stand for {long}."],
+            wrap(
+                f"Made by clue on {self.made}{recorded}. "
+                "It makes the calls of MPI that the application makes, in the same order, but fewer of them "
+                f"(1 of {self.scale:.4g}), and computes between them. What it sends and what it computes mean nothing. "
+                "It measures how long that takes, and tells how long the application would:",
+                WIDTH,
+            ),
+            [f"    {command}"],
+            ["What stands for computation:", *self._works(places)],
+            ["What a reader should know:", *(line for each in self.caveats for line in item(each))],
+        ]
+        return [line for each in paragraphs if each[1:] or each is not paragraphs[-1] for line in (*each, "")][:-1]
+
+    def _works(self, places: Sequence[Place]) -> list[str]:
+        regions = dict.fromkeys(place.region for place in places)
+        lines = [
+            line
+            for each in regions
+            for line in item(f"{_region(each)}: {self.characters[each].text} ({self.characters[each].why})")
+        ]
+        memory = ["each rank touches as much memory as the application had"] if self.memory else []
+        return [*lines, *(line for each in (f"pieces of work: {self.pieces.source}", *memory) for line in item(each))]
+
+
+def _region(name: str) -> str:
+    return f"region {plain(name)}" if name else "outside any region"
+
+
+def item(text: str) -> list[str]:
+    """Return a point of a list."""
+    return wrap(plain(text, len(text)), WIDTH, initial_indent="- ", subsequent_indent="  ", break_long_words=False)
+
+
+def plain(text: str, letters: int = _LETTERS) -> str:
+    """Return a name as it may stand in a comment of any language: nothing in it ends one."""
+    told = text.replace("×", "x").replace("–", "-").replace("…", "...")
+    shown = "".join(each if " " <= each <= "~" and each not in '\\"' else "?" for each in told)
+    return shown.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")[:letters]
+
+
+def groups_text(ranks: Sequence[int]) -> str:
+    """Return a name for some ranks: ``"rank_0"``, ``"ranks_1_to_6"``."""
+    first, last = ranks[0], ranks[-1]
+    if len(ranks) == 1:
+        return f"rank_{first}"
+    if len(ranks) == last - first + 1:
+        return f"ranks_{first}_to_{last}"
+    return f"ranks_{first}_and_{len(ranks) - 1}_more"
+
+
+def burst_text(place: Place) -> str:
+    """Say what a burst takes."""
+    return f"{format_time(place.mean)}{f' in {plain(place.region)}' if place.region else ''}"

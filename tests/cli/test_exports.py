@@ -1,0 +1,143 @@
+"""Tables and timelines from the command line: that they are written, what is said of them, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import json
+from argparse import Namespace
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from clue.cli.exports import write_ranking
+from clue.purchase import Scenario
+from clue.report import timelines
+from tests.cli import test_commands
+from tests.cli.test_commands import run
+from tests.report.cases import ranking
+
+folder = test_commands.folder
+pytestmark = pytest.mark.usefixtures("folder")
+
+
+def rows(path: str) -> list[dict[str, str]]:
+    """Read a file of CSV."""
+    with Path(path).open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_timeline_tells_what_the_result_tells(capsys: pytest.CaptureFixture[str]) -> None:
+    """0.5 s of computation on rank 0; the result stays the same, and the folder is made."""
+    plain = json.loads(run(capsys, "simulate", "run.yaml", "--json")[1])
+    status, out, err = run(capsys, "simulate", "run.yaml", "--json", "--trace-out", "new/t.json")
+    assert status == 0
+    assert json.loads(out)["ranks"] == plain["ranks"]
+    assert err.splitlines()[-1] == "wrote new/t.json"
+    events = json.loads(Path("new/t.json").read_text())["traceEvents"]
+    assert [each["dur"] for each in events if each.get("cat") == "compute"] == [500_000.0]
+    names = [each["name"] for each in events if each.get("cat") == "mpi"]
+    assert names == ["MPI_Send", "MPI_Recv", "MPI_Recv", "MPI_Send"]
+
+
+def test_paraver_gets_three_files(capsys: pytest.CaptureFixture[str]) -> None:
+    """All are named."""
+    status, _, err = run(capsys, "simulate", "run.yaml", "--trace-out", "t.prv")
+    assert status == 0
+    assert err.splitlines()[-3:] == ["wrote t.prv", "wrote t.pcf", "wrote t.row"]
+    assert Path("t.prv").read_text().partition(":")[0].startswith("#Paraver (")
+
+
+def test_timeline_and_pictures_go_together(capsys: pytest.CaptureFixture[str]) -> None:
+    """One replay serves both; asked for the fast engine, the result says why it is not used."""
+    status, out, _ = run(capsys, "simulate", "run.yaml", "--plots", "p", "--trace-out", "t.json", "--engine", "fast")
+    assert status == 0
+    assert "it keeps no timeline" in " ".join(out.split())
+    assert Path("t.json").is_file() and Path("p/timeline.png").is_file()
+
+
+def test_a_long_run_is_refused_before_it_is_simulated(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With what can be done, and nothing is written."""
+    monkeypatch.setattr(timelines, "MOST_OPS", 3)
+    status, _, err = run(capsys, "simulate", "run.yaml", "--trace-out", "t.json")
+    assert status == 2
+    assert err.startswith("clue: run: timeline must have at most 3 ops, got 4: simulate a smaller size")
+    assert not Path("t.json").exists()
+
+
+def test_tables_of_a_simulation(capsys: pytest.CaptureFixture[str]) -> None:
+    """A row a rank, in all three forms at once."""
+    files = ["--csv", "r.csv", "--latex", "r.tex", "--markdown", "new/r.md"]
+    status, out, err = run(capsys, "simulate", "run.yaml", "--json", *files)
+    assert status == 0
+    assert err.splitlines()[-3:] == ["wrote r.csv", "wrote r.tex", "wrote new/r.md"]
+    found = [float(row["finish (s)"]) for row in rows("r.csv")]
+    assert found == [rank["finish"] for rank in json.loads(out)["ranks"]]
+    assert Path("r.tex").read_text().startswith("% pingpong.py on pair\n")
+    assert Path("new/r.md").read_text().startswith("**pingpong.py on pair**\n")
+
+
+def test_tables_of_a_comparison(capsys: pytest.CaptureFixture[str]) -> None:
+    """What the document says, and the option over the budget with the reason."""
+    files = ["--csv", "r.csv", "--latex", "r.tex", "--markdown", "r.md"]
+    status, out, _ = run(capsys, "simulate", "which.yaml", "--json", *files)
+    assert status == 0
+    ranked = json.loads(out)["ranking"]
+    two, four = rows("r.csv")
+    assert (two["position"], two["option"], two["price (EUR)"]) == ("1", "two", "1800.0")
+    assert float(two["makespan (s)"]) == ranked[0]["workloads"]["pp"]["makespan"]
+    assert (four["position"], four["option"]) == ("", "four") and "budget" in four["reason"]
+    assert "\\toprule" in Path("r.tex").read_text()
+    assert "| 1 | two |" in Path("r.md").read_text()
+
+
+def test_a_part_of_a_program_has_its_table_too(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where a sample stands for the whole."""
+    assert run(capsys, "simulate", "run.yaml", "--sampled", "--csv", "r.csv")[0] == 0
+    assert len(rows("r.csv")) == 2
+
+
+@pytest.mark.parametrize("option", ["--csv", "--latex", "--markdown", "--trace-out"])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("run.yaml/t.json", "run.yaml/t.json: output must be a file that can be made, got: "),
+        ("taken.json", "taken.json: output must be a file, got a folder"),
+    ],
+)
+def test_where_nothing_can_be_written(option: str, name: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before anything is simulated, whichever the file is."""
+    Path("taken.json").mkdir()
+    status, out, err = run(capsys, "simulate", "run.yaml", option, name)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"clue: {said}")
+
+
+def test_files_beside_a_timeline_are_not_overwritten_by_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    """The files of one run differ."""
+    status, _, err = run(capsys, "simulate", "run.yaml", "--trace-out", "t.prv", "--csv", "t.row")
+    assert status == 2
+    assert err == "clue: t.row: files must differ, got one for --csv and --trace-out\n"
+
+
+def test_a_page_of_a_comparison(capsys: pytest.CaptureFixture[str]) -> None:
+    """With the command that was typed."""
+    status, _, err = run(capsys, "simulate", "which.yaml", "--html", "new/r.html")
+    assert (status, err.splitlines()[-1]) == (0, "wrote new/r.html")
+    page = Path("new/r.html").read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert "<code>clue simulate which.yaml --html new/r.html</code>" in page
+    assert "two comes first: 100.0 points for 1,800 EUR." in page
+
+
+def test_an_interrupted_comparison_leaves_no_files(capsys: pytest.CaptureFixture[str]) -> None:
+    """Positions that may still change do not stand in a paper; that they are missing is said even with -q."""
+    asked = Namespace(csv="r.csv", latex=None, markdown=None, html="r.html")
+    write_ranking(replace(ranking(), interrupted=True), Scenario("which", (), ()), asked)
+    assert capsys.readouterr().err.splitlines() == [
+        "clue: interrupted: r.csv is not written",
+        "clue: interrupted: r.html is not written",
+    ]
+    assert not Path("r.csv").exists() and not Path("r.html").exists()

@@ -1,0 +1,155 @@
+"""``clue skeleton`` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from clue.cli import main
+from clue.skeleton.calibration import Pieces
+from clue.trace import Op, Trace, TraceBuilder
+from clue.trace.builder import RankBuilder
+from tests.cli.test_commands import MACHINE
+from tests.steady.programs import looped
+
+
+def body(own: RankBuilder, rank: int, _i: int) -> None:
+    """Compute and exchange."""
+    own.compute(1.0, "solve")
+    own.sendrecv(1 - rank, 800, 1 - rank)
+    own.collective(Op.ALLREDUCE, 8, element=8)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder to work in, with a recording of 100 s; nothing is timed."""
+    monkeypatch.chdir(tmp_path)
+    pieces = Pieces({"core": 1e3, "memory": 1e3, "cache": 1e3}, 10.0, "nowhere")
+    for name in ("calibrated", "calibrated_c"):
+        monkeypatch.setattr(f"clue.cli.skeleton.{name}", lambda _trace: pieces)
+    trace = looped(2, 100, body)
+    heads = tuple(replace(each, wall=100.25, peak_memory=10**8) for each in trace.head.rank_heads)
+    replace(trace, head=replace(trace.head, rank_heads=heads)).save("loop.clue")
+    Path("pair.yaml").write_text(MACHINE)
+    return tmp_path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Make a skeleton; returns exit status, standard output and standard error."""
+    status = main(("skeleton", *arguments))
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_a_skeleton_is_written_and_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """What it stands for, how well it folds, how short it could be, and how it is run."""
+    status, said, err = run(capsys, "loop.clue", "--seconds", "10.025", "-o", "short.py")
+    assert status == 0
+    for each in (
+        "10.03 s on 2 ranks",
+        "100.2 s, 10 times as long",
+        "Q = ",
+        "loop.py:10: 100 iterations of 1 s",
+        "1.002 s",
+    ):
+        assert each in said
+    assert "Next: mpiexec -n 2 python short.py" in said
+    assert "wrote short.py" in err
+    assert "SCALE = 10.0" in Path("short.py").read_text()
+
+
+def test_json_has_the_keys_of_the_interface(capsys: pytest.CaptureFixture[str]) -> None:
+    """And what replays take on each machine."""
+    status, said, _ = run(
+        capsys,
+        "loop.clue",
+        "--scale",
+        "10",
+        "-o",
+        "short.py",
+        "--json",
+        "--machine",
+        "pair.yaml",
+        "--trace",
+        "short.clue",
+    )
+    document = json.loads(said)
+    assert status == 0
+    assert [document[key] for key in ("ranks", "seconds", "scale", "application", "threshold", "good", "warnings")] == [
+        2, pytest.approx(10.025), 10.0, 100.25, 0.0, True, []
+    ]  # fmt: skip
+    assert document["dominant"]["name"] == "loop.py:10"
+    assert document["shortest"] == pytest.approx(1.0025)
+    assert document["ratio"] > 5
+    assert len(document["skeleton"]) == 16
+    (replayed,) = document["replayed"].values()
+    assert replayed["predicted"] == pytest.approx(replayed["application"], rel=0.01)
+    assert replayed["skeleton"] == pytest.approx(replayed["predicted"] / 10)
+    assert Trace.open("short.clue").ranks == 2
+
+
+def test_the_shortest_is_good_and_a_shorter_one_warns(capsys: pytest.CaptureFixture[str]) -> None:
+    """With the sequence that does not fit."""
+    assert json.loads(run(capsys, "loop.clue", "--shortest", "-o", "s.py", "--json")[1])["scale"] == 100.0
+    status, said, err = run(capsys, "loop.clue", "--scale", "1000", "-o", "s.py", "--json")
+    document = json.loads(said)
+    assert (status, document["good"]) == (0, False)
+    assert any("loop.py:10" in each for each in document["warnings"])
+    assert "clue: warning: " in err
+
+
+def test_the_language_is_that_of_the_file_unless_it_is_stated(capsys: pytest.CaptureFixture[str]) -> None:
+    """Programs in other languages, of other work or memory have names of their own: they take another time."""
+    names = set()
+    for file, *options in (
+        ("s.py",), ("s.c",), ("s.txt", "--language", "c"), ("s.py", "--memory"), ("s.py", "--work", "solve=cache"),
+    ):  # fmt: skip
+        status, said, _ = run(capsys, "loop.clue", "--scale", "10", "-o", file, "--json", *options)
+        assert status == 0
+        names.add(json.loads(said)["skeleton"])
+        is_c = file != "s.py"
+        assert ("#include <mpi.h>" in Path(file).read_text()) == is_c
+    assert len(names) == 4
+    text = Path("s.py").read_text()
+    assert '"solve": {cache: 1}' in text
+    assert "region solve: cache 100% (as stated)" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["loop.clue", "-o", "s.py"], "one of the arguments --seconds --scale --shortest is required"),
+        (["loop.clue", "--scale", "2", "--shortest", "-o", "s.py"], "not allowed with argument"),
+        (["loop.clue", "--scale", "2"], "-o"),
+        (["loop.clue", "--scale", "0.5", "-o", "s.py"], "scale of a skeleton must be a number from 1 on, got 0.5"),
+        (["loop.clue", "--seconds", "200", "-o", "s.py"], "seconds of a skeleton must be more than 0"),
+        (["none.clue", "--scale", "2", "-o", "s.py"], "none.clue"),
+        (["loop.clue", "--scale", "2", "-o", "."], "output must be a file, got a folder"),
+        (["loop.clue", "--scale", "2", "-o", "s.py", "--trace", "s.py"], "--trace must name another file than -o"),
+        (["loop.clue", "--scale", "2", "-o", "s.py", "--work", "disk"], "--work must be core, cache or memory"),
+        (["loop.clue", "--scale", "2", "-o", "s.py", "--machine", "nowhere"], "machine must be a file"),
+    ],
+)
+def test_bad_input_is_refused(capsys: pytest.CaptureFixture[str], arguments: list[str], said: str) -> None:
+    """With status 2, and no program."""
+    try:
+        status = main(("skeleton", *arguments))
+    except SystemExit as error:
+        status = int(str(error.code))
+    assert status == 2
+    assert said in capsys.readouterr().err
+    assert not Path("s.py").exists()
+
+
+def test_what_no_skeleton_repeats_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """By its name."""
+    built = TraceBuilder(1, "app.py")
+    built[0].compute(1.0)
+    built[0].add(Op.OTHER, call="Win.Put")
+    built.build().save("odd.clue")
+    status, _, err = run(capsys, "odd.clue", "--scale", "2", "-o", "s.py")
+    assert status == 2
+    assert "Win.Put" in err

@@ -1,0 +1,131 @@
+"""Comparisons in which skeletons were measured on some options, beside what other predictors predict."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from clue.config import load_config
+from clue.errors import ConfigError
+from clue.predict.application import Application
+from clue.predict.dispatching import DispatchingPredictor
+from clue.predict.measuring import SkeletonPredictor
+from clue.purchase import Component, Criterion, Option, Scenario, Workload, rank_options
+from clue.skeleton.prediction import SkeletonRun, predict
+from clue.uncertainty import Sampling
+from tests.kernel.cases import machine
+from tests.predict.test_predictor import Formula
+
+MEASURED = predict(SkeletonRun("here.json", "feed", 2, 0.5, 10.0, 100.0, dedicated=10.0))
+
+
+def scenario(*options: Option, ranks: tuple[int, ...] = (2,)) -> Scenario:
+    """Return a comparison by makespan of what Formula takes 12 s over the ranks for."""
+    workload = Workload("w", (Component("w", Application(trace="other")),), ranks=ranks)
+    return Scenario("by skeleton", (workload,), options, criterion=Criterion.MAKESPAN)
+
+
+def asked(formula: Formula) -> DispatchingPredictor:
+    """Return a predictor of measured skeletons, and of all else by a formula."""
+    return DispatchingPredictor([SkeletonPredictor()], formula)
+
+
+def test_a_measured_option_beside_a_predicted_one() -> None:
+    """0.5 s × (100 / 10) = 5 s measured, 12 / 2 = 6 s predicted."""
+    options = Option("drawn", machine(2)), Option("there", machine(2), measured={"w": MEASURED})
+    ranking = rank_options(scenario(*options), asked(Formula()))
+    assert [(each.option, each.score) for each in ranking.entries] == [("there", 5.0), ("drawn", 6.0)]
+    assert ranking.warnings == ("w on there: this was measured by a skeleton, not simulated",)
+
+
+def test_nobody_is_asked_what_was_measured_everywhere() -> None:
+    """No recording is made for what no option needs it for."""
+    formula = Formula()
+    ranking = rank_options(scenario(Option("there", machine(2), measured={"w": MEASURED})), asked(formula))
+    assert ranking.entries[0].score == 5.0
+    assert formula.wanted == []
+
+
+def test_only_the_ranks_of_the_skeleton_count() -> None:
+    """On 4 ranks the formula would say 3 s; the skeleton was run on 2."""
+    option = Option("there", machine(4), measured={"w": MEASURED})
+    ranking = rank_options(scenario(option, ranks=(4, 2)), asked(Formula()))
+    (workload,) = ranking.entries[0].workloads
+    assert (workload.ranks, workload.makespan) == (2, 5.0)
+
+
+def test_samples_are_drawn_from_what_skeletons_are_off_by() -> None:
+    """Four of five samples within the interval that the deviation gives."""
+    option = Option("there", machine(2), measured={"w": MEASURED})
+    other = Option("there, too", machine(2), measured={"w": replace(MEASURED, place="other.json", seconds=8.0)})
+    ranking = rank_options(scenario(option, other), asked(Formula()), sampling=Sampling(400, 1))
+    first = ranking.entries[0]
+    assert first.option == "there"
+    assert first.spread is not None
+    assert 4.3 < first.spread.low < 4.7
+    assert 5.3 < first.spread.high < 5.8
+
+
+CONFIG = """\
+workloads:
+  heat: {program: {trace: "heat.clue"}, ranks: 2}
+  both:
+    ranks: 2
+    kernels: {a: {program: {trace: "heat.clue"}, share: 1}, b: {program: {trace: "heat.clue"}, share: 1}}
+options:
+  there:
+    machine: kishimoto
+    measured_skeleton: {SKELETON}
+"""
+
+
+def loaded(folder: Path, skeleton: str, **keys: object) -> Scenario:
+    """Load a comparison with a run of a skeleton, whose keys may differ."""
+    run = {"skeleton": "feed", "ranks": 2, "seconds": 0.5, "scale": 10.0, "application": 100.0} | keys
+    (folder / "here.json").write_text(json.dumps(run))
+    (folder / "alone.json").write_text(json.dumps({**run, "seconds": 20.0}))
+    (folder / "other.json").write_text(json.dumps({**run, "skeleton": "f00d"}))
+    (folder / "heat.clue").mkdir(exist_ok=True)
+    (folder / "c.yaml").write_text(CONFIG.replace("SKELETON", skeleton))
+    config = load_config(folder / "c.yaml")
+    assert isinstance(config, Scenario)
+    return config
+
+
+@pytest.mark.parametrize(
+    ("skeleton", "seconds"),
+    [
+        ("heat: here.json", 5.0),
+        ("heat: {here: here.json, dedicated: alone.json}", 2.5),
+        ("heat: {here: here.json, dedicated: alone.json, application: 2 min}", 3.0),
+    ],
+)
+def test_what_an_option_says(tmp_path: Path, skeleton: str, seconds: float) -> None:
+    """0.5 s by the scale of 10; by 100 s / 20 s; by 120 s / 20 s."""
+    assert loaded(tmp_path, skeleton).options[0].measured["heat"].seconds == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    ("skeleton", "rule"),
+    [
+        ("haet: here.json", r'measured_skeleton.haet must be a workload \(heat, both\), got "haet"'),
+        ("both: here.json", "must be a workload of one program, got 2 kernels"),
+        ("heat: none.json", 'must be a file that exists, got "none.json"'),
+        ("heat: {here: here.json, dedicated: other.json}", "skeleton must be f00d of .*other.json, got feed"),
+        ("heat: {here: here.json, application: 3}", "application must stand beside dedicated, got none"),
+        ("heat: {here: heat.clue}", "must be a file that exists"),
+    ],
+)
+def test_what_an_option_must_not_say(tmp_path: Path, skeleton: str, rule: str) -> None:
+    """Place, rule and value."""
+    with pytest.raises(ConfigError, match=rule):
+        loaded(tmp_path, skeleton)
+
+
+def test_ranks_that_the_workload_has_not(tmp_path: Path) -> None:
+    """A skeleton of 3 ranks says nothing of 2."""
+    with pytest.raises(ConfigError, match=r"must be of a number of ranks that the workload has \(2\), got 3"):
+        loaded(tmp_path, "heat: here.json", ranks=3)

@@ -1,0 +1,271 @@
+"""Rankings by what options cost, and limits beside the budget: small comparisons that can be added up by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from clue.errors import UsageError
+from clue.predict.replaying import ReplayPredictor
+from clue.purchase import Criterion, Entry, Limits, Option, Ranking, Scenario, rank_options
+from clue.purchase.costs import Cloud, Costs, Electricity, Licence, Number, Part, Per, Tariff
+from clue.report.document import ranking_document
+from clue.units import MONTH, YEAR, Money
+from tests.kernel.cases import machine
+from tests.purchase.test_ranking import option, scenario, traces, workload
+
+HOUR, KWH = 3600.0, 3.6e6
+
+
+def powered(idle: float, busy: float, **more: Any) -> Costs:
+    """Return costs of nodes that take power at 0.5 a kWh and 400 g."""
+    node = Part("node", Number(Per.NODE), idle=idle, busy=busy, rack_units=1)
+    return Costs((node,), electricity=Electricity(0.5 / KWH, 0.4 / KWH), **more)
+
+
+def costing(name: str, nodes: int, price: float, costs: Costs, **node: Any) -> Option:
+    """Return an option of equal nodes with its costs."""
+    return Option(name, machine(nodes, **node), Money(price, "EUR"), costs=costs)
+
+
+def ranked(of: Scenario) -> Ranking:
+    """Rank the options of a comparison."""
+    return rank_options(of, ReplayPredictor(traces))
+
+
+def scores(of: Scenario) -> dict[str, float | None]:
+    """Return the score of each option that has a position, in order."""
+    return {entry.option: entry.score for entry in ranked(of).entries if entry.position}
+
+
+def reasons(of: Scenario) -> dict[str, str]:
+    """Return why options have no position."""
+    return {entry.option: entry.reason for entry in ranked(of).entries if entry.position is None}
+
+
+def entry_of(of: Scenario, name: str) -> Entry:
+    """Return an option's entry."""
+    return next(entry for entry in ranked(of).entries if entry.option == name)
+
+
+def by(criterion: Criterion, *options: Option, **fields: Any) -> Scenario:
+    """Return a comparison over a year on one job that may use 1, 2 or 4 ranks and takes 12 s on one."""
+    return scenario(*options, criterion=criterion, service_life=YEAR, **fields)
+
+
+def test_the_total_cost_is_that_of_the_life() -> None:
+    """1,000 and a year at 100 W: 876 kWh for 438."""
+    dear, cheap = costing("steady", 1, 1000, powered(100, 100)), costing("none", 1, 1100, powered(0, 1e-9))
+    found = scores(by(Criterion.TOTAL_COST, dear, cheap))
+    assert list(found) == ["none", "steady"]
+    assert found["steady"] == pytest.approx(1438.0)
+
+
+def test_cost_energy_and_carbon_of_a_run() -> None:
+    """Two nodes of 100 W idle and 300 W busy, busy half the time: 400 W; 6 s a run, so 2,628,000 runs a year.
+
+    3,504 kWh are 1,752 and 1,401.6 kg; with the price of 876 a run costs 2,628 / 2,628,000 = 0.001.
+    """
+    one = costing("one", 2, 876, powered(100, 300, utilisation=0.5))
+    assert scores(by(Criterion.COST_PER_RUN, one))["one"] == pytest.approx(0.001)
+    assert scores(by(Criterion.ENERGY_PER_RUN, one))["one"] == pytest.approx(3504 / 2_628_000)
+    assert scores(by(Criterion.CARBON_PER_RUN, one))["one"] == pytest.approx(1401.6 / 2_628_000)
+
+
+def test_runs_a_month_are_what_a_cloud_is_paid_for() -> None:
+    """1,000 runs of 3 s on four nodes, each billed for a minute: 60,000 s · 4 · 3.60 an hour = 240 a month."""
+    cloud = Costs(cloud=Cloud(3.60 / HOUR, quantum=60.0))
+    job = workload(ranks=(4,), demand=1000 / MONTH)
+    asked = by(Criterion.TOTAL_COST, costing("cloud", 4, 0, cloud), workloads=(job,))
+    assert scores(asked)["cloud"] == pytest.approx(12 * 240.0)
+    per_run = by(Criterion.COST_PER_RUN, costing("cloud", 4, 0, cloud), workloads=(job,))
+    assert scores(per_run)["cloud"] == pytest.approx(0.24)
+
+
+def test_runs_cost_together_what_they_cost_each() -> None:
+    """Two workloads, with power that depends on use and a cloud that bills minutes."""
+    jobs = (workload("a", ranks=(1,), demand=5000 / MONTH), workload("b", ranks=(4,), factor="3", demand=900 / MONTH))
+    costs = powered(50, 400, cloud=Cloud(1 / HOUR, Tariff.SPOT, 60.0, 0.2), yearly={"staff": 99.0})
+    asked = by(Criterion.TOTAL_COST, costing("o", 4, 700, costs), workloads=jobs, discount_rate=0.04)
+    entry = entry_of(asked, "o")
+    assert entry.cost is not None
+    together = 12 * (5000 * entry.cost.per_run["a"].cost + 900 * entry.cost.per_run["b"].cost)
+    assert together == pytest.approx(entry.score)
+
+
+def test_without_costs_a_run_costs_its_share_of_the_price() -> None:
+    """As it always did: 100 · 12 s / 1,200 s."""
+    asked = scenario(option("one", 1, 100), criterion=Criterion.COST_PER_RUN, service_life=1200.0)
+    assert scores(asked) == {"one": 100 * 12 / 1200}
+    assert entry_of(asked, "one").cost is None
+
+
+@pytest.mark.parametrize(
+    ("criterion", "what"),
+    [
+        (Criterion.TOTAL_COST, "price"),
+        (Criterion.ENERGY_PER_RUN, "power"),
+        (Criterion.CARBON_PER_RUN, "power"),
+    ],
+)
+def test_a_criterion_needs_its_figures(criterion: Criterion, what: str) -> None:
+    """The option that lacks them is named."""
+    with pytest.raises(UsageError, match=f"by hand: {what} of a must be stated for the criterion {criterion.value}"):
+        ranked(by(criterion, option("a", 1)))
+
+
+def test_carbon_needs_that_of_electricity() -> None:
+    """Power alone does not tell it."""
+    costs = Costs((Part("node", Number(Per.NODE), busy=1.0),))
+    with pytest.raises(UsageError, match="carbon of electricity of a must be stated for the criterion carbon_per_run"):
+        ranked(by(Criterion.CARBON_PER_RUN, costing("a", 1, 1, costs)))
+
+
+# --- limits ---
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        (Limits(power=1000), "power must be at most 1 kW, got 1.2 kW"),
+        (Limits(cooling=500), "heat must be at most 500 W, got 1.2 kW"),
+        (Limits(rack_units=3), "rack units must be at most 3, got 4"),
+        (Limits(nodes=3), "nodes must be at most 3, got 4"),
+        (Limits(memory_per_core=4e9), "memory per core must be at least 4 GB, got 2 GB"),
+        (Limits(power=1000, nodes=2), "power must be at most 1 kW, got 1.2 kW; nodes must be at most 2, got 4"),
+        (Limits(total_cost=Money(100, "EUR")), "total cost must be at most 100 EUR, got 5,756 EUR"),
+    ],
+)
+def test_a_limit_bars_an_option(limits: Limits, reason: str) -> None:
+    """It is affordable, has no position, and the reason is told."""
+    wide = costing("wide", 4, 500, powered(300, 300), memory=2e9)
+    slim = costing("slim", 1, 10, powered(1, 1), memory=8e9)
+    asked = by(Criterion.MAKESPAN, wide, slim, limits=limits)
+    assert reasons(asked) == {"wide": reason}
+    assert list(scores(asked)) == ["slim"]
+
+
+def test_a_limit_of_what_is_not_stated_is_not_kept() -> None:
+    """Nobody knows."""
+    asked = by(Criterion.MAKESPAN, option("a", 1, 1), limits=Limits(power=1.0, rack_units=1.0))
+    assert reasons(asked) == {
+        "a": "power must be at most 1 W, got none stated; rack units must be at most 1, got none stated"
+    }
+
+
+def test_what_is_rented_takes_no_room_on_the_site() -> None:
+    """Nodes of a cloud stand elsewhere; how many there are still counts."""
+    rented = costing("cloud", 4, 0, Costs(cloud=Cloud(1.0)))
+    here = Limits(power=1.0, cooling=1.0, rack_units=1.0)
+    assert list(scores(by(Criterion.MAKESPAN, rented, limits=here))) == ["cloud"]
+    assert reasons(by(Criterion.MAKESPAN, rented, limits=Limits(nodes=3))) == {
+        "cloud": "nodes must be at most 3, got 4"
+    }
+
+
+def test_more_cores_than_a_licence_covers_bar_an_option() -> None:
+    """Whatever else is stated."""
+    licensed = Costs(licences=(Licence("solver", "cores", ((2, 5.0),)),))
+    asked = by(Criterion.TOTAL_COST, costing("four", 4, 1, licensed), costing("two", 2, 1, licensed))
+    assert reasons(asked) == {"four": "cores (licence solver) must be at most 2, got 4"}
+    assert scores(asked) == {"two": 6.0}
+
+
+def test_a_deadline_is_of_one_run_and_decides_between_splits() -> None:
+    """Four runs at once take 12 s each; within 7 s they run on two nodes each, in two turns."""
+    job = workload(ranks=(1, 2, 4), instances=4, deadline=7.0)
+    slowest = workload(ranks=(1, 2, 4), instances=4)
+    four = option("four", 4, 1)
+    assert entry_of(scenario(four, workloads=(slowest,)), "four").workloads[0].ranks == 1
+    (outcome,) = entry_of(scenario(four, workloads=(job,)), "four").workloads
+    assert (outcome.ranks, outcome.turns, outcome.makespan) == (2, 2, 12.0)
+
+
+def test_an_option_that_misses_a_deadline_has_no_position() -> None:
+    """It takes 6 s on two nodes."""
+    job = workload(ranks=(1, 2, 4), deadline=5.0)
+    asked = scenario(option("two", 2, 1), option("four", 4, 1), workloads=(job,))
+    assert scores(asked) == {"four": 100.0}
+    assert reasons(asked) == {"two": "job: a run must end within 5 s, got 6 s"}
+
+
+def test_a_deadline_that_nobody_meets_names_the_nearest() -> None:
+    """3 s on four nodes."""
+    job = workload(ranks=(1, 2, 4), deadline=2.0)
+    ranking = ranked(scenario(option("two", 2, 1), option("four", 4, 1), workloads=(job,)))
+    assert not any(entry.position for entry in ranking.entries)
+    sentence = "job: a run must end within 2 s: none of the options meets it; the nearest is four with 3 s"
+    assert sentence in ranking.warnings
+
+
+def test_a_limit_that_nobody_keeps_names_the_nearest() -> None:
+    """Power that is stated goes before power that is not."""
+    options = (option("unknown", 1, 1), costing("a", 4, 1, powered(9, 300)), costing("b", 3, 1, powered(9, 300)))
+    ranking = ranked(by(Criterion.MAKESPAN, *options, limits=Limits(power=500)))
+    assert ranking.warnings == (
+        "power must be at most 500 W: none of the options meets it; the nearest is b with 900 W",
+    )
+
+
+def test_runs_a_month_have_to_fit_in_the_time() -> None:
+    """220,000 runs of 12 s are 2,640,000 s of a month's 2,628,000 s; of these it is available for 95 %."""
+    job = workload(ranks=(1,), demand=220_000 / MONTH)
+    one, two = (
+        costing(name, 1, 1, Costs(availability=0.95), performance_factor=f) for name, f in (("a", 1.0), ("b", 0.5))
+    )
+    asked = by(Criterion.TOTAL_COST, one, two, workloads=(job,))
+    assert reasons(asked) == {"a": "share of the time that the runs a month take must be at most 95.0%, got 100.5%"}
+    assert list(scores(asked)) == ["b"]
+
+
+def test_only_so_many_positions_are_filled_by_options_that_keep_the_limits() -> None:
+    """Of five options the two cheapest miss the deadline; the first two of the others are found."""
+    job = workload(ranks=(1, 2, 3, 4), deadline=5.0)
+    options = [option(f"{n}", n, price) for price, n in enumerate((1, 2, 3, 4, 5), start=1)]
+    asked = scenario(*options, workloads=(job,), criterion=Criterion.TOTAL_COST, service_life=YEAR)
+    ranking = rank_options(asked, ReplayPredictor(traces), top=2)
+    assert [(e.option, e.position) for e in ranking.entries if e.position] == [("3", 1), ("4", 2)]
+
+
+# --- the front ---
+
+
+def test_the_front_is_of_options_that_nobody_beats() -> None:
+    """Two nodes for the price of four, and slower: not on it."""
+    options = (option("one", 1, 100), option("two", 2, 400), option("four", 4, 400), option("none", 4))
+    asked = scenario(*options, criterion=Criterion.POINTS, pareto=(Criterion.COST_PER_RUN, Criterion.MAKESPAN))
+    with pytest.raises(UsageError, match="price of none must be stated for the criterion cost_per_run"):
+        ranked(asked)
+    asked = scenario(*options[:3], pareto=(Criterion.TOTAL_COST, Criterion.MAKESPAN, Criterion.POINTS))
+    ranking = ranked(asked)
+    assert ranking.pareto == ("four", "one")
+    document = ranking_document(ranking)
+    assert document["pareto"] == ["four", "one"]
+    first = document["ranking"][0]  # type: ignore[index]
+    assert first["criteria"] == {"total_cost": 400.0, "makespan": 3.0, "points": 100.0}
+
+
+def test_points_on_the_front_are_those_of_a_ranking_by_points() -> None:
+    """Whatever the ranking is by."""
+    options = (option("one", 1, 100), option("four", 4, 400))
+    pareto = (Criterion.POINTS, Criterion.TOTAL_COST)
+    for criterion in Criterion.POINTS, Criterion.MAKESPAN:
+        ranking = ranked(scenario(*options, criterion=criterion, pareto=pareto))
+        figures = {entry.option: entry.figures[Criterion.POINTS] for entry in ranking.entries}
+        assert figures == {"one": 25.0, "four": 100.0}
+
+
+def test_the_document_has_the_cost() -> None:
+    """Total, currency, and every item."""
+    costs = powered(100, 100, yearly={"staff": 50.0})
+    document = ranking_document(ranked(by(Criterion.TOTAL_COST, costing("a", 1, 1000, costs))))
+    cost = document["ranking"][0]["cost"]  # type: ignore[index]
+    assert cost["total"] == pytest.approx(1488.0)
+    assert (cost["currency"], cost["purchase"], cost["staff"]) == ("EUR", 1000, 50.0)
+    assert (cost["energy"], cost["kwh"], cost["carbon"]) == pytest.approx((438.0, 876.0, 350.4))
+    assert (cost["power"], cost["rack_units"], cost["racks"], cost["busy"]) == (100.0, 1.0, 0, 1.0)
+    share = 12 / YEAR
+    run = {"cost": 1488 * share, "kwh": 876 * share, "carbon": 350.4 * share}
+    assert cost["per_run"]["job"] == pytest.approx(run)
+    assert cost["parts"] == {"node": 1}

@@ -1,0 +1,27 @@
+"""The Pareto front, beside its definition."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clue.purchase.pareto import front
+
+ROWS = st.integers(2, 3).flatmap(
+    lambda columns: st.lists(st.lists(st.integers(0, 4).map(float), min_size=columns, max_size=columns), max_size=12)
+)
+
+
+def test_who_is_beaten_in_all_is_not_on_it() -> None:
+    """The third is as cheap as the first and slower; the fourth is dearest and fastest."""
+    assert front([[1.0, 5.0], [2.0, 4.0], [1.0, 6.0], [9.0, 1.0]]) == [0, 1, 3]
+
+
+@given(ROWS)
+def test_it_is_what_the_definition_says(rows: list[list[float]]) -> None:
+    """Nobody on it is beaten; everybody else is. Equal rows are on it together."""
+
+    def beaten(row: list[float]) -> bool:
+        return any(all(a <= b for a, b in zip(o, row, strict=True)) and o != row for o in rows)
+
+    assert front(rows) == [i for i, row in enumerate(rows) if not beaten(row)]

@@ -1,0 +1,205 @@
+"""Events and units: what belongs together, what is none, what no skeleton repeats."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clue.errors import SkeletonError
+from clue.kernel import simulate
+from clue.skeleton.events import NONE, Events, Integers, Mask
+from clue.trace import ANY, NO_REQUEST, PROC_NULL, Flag, Op, Trace, TraceBuilder
+from tests.kernel.cases import machine
+from tests.skeleton.programs import repeatable, site
+
+
+def ops_of(trace: Trace, rank: int) -> list[str]:
+    """Return the names of a rank's ops."""
+    return [Op(code).name for code in trace.rank(rank).op]
+
+
+def only(events: Events, units: list[int]) -> Trace:
+    """Return what is left of a program with some of its units."""
+    return events.excerpt(np.flatnonzero(_with_waits(events, units))).trace
+
+
+def _with_waits(events: Events, units: list[int]) -> Mask:
+    rows = np.isin(events.unit, units)
+    rows[events.named.row[np.isin(events.unit[events.named.start], units)]] = True
+    return rows
+
+
+def test_a_message_is_one_unit_with_its_receive_and_the_probes_that_saw_it() -> None:
+    """Two messages of one channel: the probe between the receives saw the second."""
+    built = TraceBuilder(2)
+    built[0].send(1, 10)
+    built[0].send(1, 20)
+    built[1].recv(0)
+    built[1].add(Op.PROBE, peer=0)
+    built[1].recv(0)
+    events = Events.of(built.build())
+    assert events.units == 2
+    assert events.unit.tolist() == [0, 1, 0, 1, 1]
+
+
+def test_collective_calls_are_counted_by_communicator() -> None:
+    """The k-th call of each member is one, neighbourhood collectives apart."""
+    built = TraceBuilder(2)
+    pair = built.communicator((1, 0))
+    for rank, own in enumerate(built):
+        own.collective(Op.BARRIER)
+        own.collective(Op.NEIGHBOR, extras=(1, 1 - rank, 8, 1, 1 - rank))
+        own.collective(Op.ALLREDUCE, 8, comm=pair)
+        own.collective(Op.BARRIER)
+    events = Events.of(built.build())
+    first, second = np.split(events.unit, 2)
+    assert first.tolist() == second.tolist()
+    assert events.units == 4
+
+
+def test_waits_keep_the_requests_that_stay_and_these_are_numbered_anew() -> None:
+    """Of three requests that are waited for together, the first and the last stay."""
+    built = TraceBuilder(2)
+    built[0].wait(*(built[0].isend(1, nbytes, tag) for tag, nbytes in enumerate((10, 20, 30))))
+    for tag in range(3):
+        built[1].wait(built[1].irecv(0, tag))
+    events = Events.of(built.build())
+    short = only(events, [events.unit[0], events.unit[2]])
+    mine, others = short.rank(0), short.rank(1)
+    assert ops_of(short, 0) == ["ISEND", "ISEND", "WAIT"]
+    assert mine.request.tolist() == [0, 1, NO_REQUEST]
+    assert mine.extras.tolist() == [0, 1]
+    assert ops_of(short, 1) == ["IRECV", "WAIT"] * 2
+    assert others.request.tolist() == [0, 0, 1, 1]
+    alone = only(events, [events.unit[1]]).rank(0)
+    assert (alone.request.tolist(), alone.count.tolist(), alone.nbytes.tolist()) == ([0, 0], [0, 0], [20, 0])
+
+
+def test_a_matched_probe_takes_its_receive_along() -> None:
+    """Mprobe, Mrecv and the wait that ends it have one request."""
+    built = TraceBuilder(2)
+    built[0].send(1, 10, tag=1)
+    built[0].send(1, 20, tag=2)
+    for tag in (1, 2):
+        built[1].add(Op.MPROBE, peer=0, tag=tag, request=tag)
+        built[1].add(Op.MRECV, request=tag, flags=Flag.NONBLOCKING)
+        built[1].wait(tag)
+    events = Events.of(built.build())
+    short = only(events, [events.unit[1]])
+    assert ops_of(short, 1) == ["MPROBE", "MRECV", "WAIT"]
+    assert short.rank(1).request.tolist() == [0, 0, 0]
+
+
+def test_what_is_no_event_computes_with_the_next_one_of_its_region() -> None:
+    """A poll's 1 s, packing's 2 s and the 3 s of its call go to the send; 4 s of another region stay by themselves."""
+    built = TraceBuilder(2)
+    own = built[0]
+    own.compute(1.0, "solve")
+    own.add(Op.POLL, peer=ANY)
+    own.compute(2.0, "solve")
+    own.add(Op.PACK, nbytes=8, took=3 * 10**9)
+    own.compute(0.5, "solve")
+    own.send(1, 8)
+    own.compute(4.0, "check")
+    own.send(PROC_NULL, 8)
+    own.compute(0.25, "")
+    built[1].recv(0)
+    trace = Events.of(built.build()).trace
+    assert ops_of(trace, 0) == ["SEND", "COMPUTE", "COMPUTE"]
+    assert (trace.bursts * 1e-9).tolist() == [6.5, 4.0, 0.25, 0.0]
+    assert [trace.head.regions[each] for each in trace.rank(0).region] == ["solve", "check", ""]
+
+
+def test_the_rest_of_a_call_becomes_its_beginning() -> None:
+    """Of a Sendrecv that receives from nobody the send and the wait are left."""
+    built = TraceBuilder(2)
+    built[0].compute(1.0)
+    built[0].sendrecv(1, 8, PROC_NULL)
+    built[1].recv(0)
+    own = Events.of(built.build()).trace.rank(0)
+    assert own.op.tolist() == [Op.ISEND, Op.WAIT]
+    assert own.flags.tolist() == [0, Flag.CONTINUED]
+    assert own.cpu.tolist() == [10**9, 0]
+    assert (own.request.tolist(), own.count.tolist()) == ([0, 0], [0, 0])
+
+
+def test_receives_from_any_source_are_from_the_one_they_had() -> None:
+    """It is said how many there were."""
+    built = TraceBuilder(2)
+    built[0].send(1, 8, tag=3)
+    built[1].recv(0, 3, flags=Flag.ANY_SOURCE | Flag.ANY_TAG)
+    events = Events.of(built.build())
+    assert not events.trace.ops.flags.any()
+    assert events.caveats == ("built: 1 receives and probes from any source are from the one that they had",)
+
+
+def test_messages_without_an_end_are_left_out() -> None:
+    """A send that nobody received, and a receive that does not say from whom."""
+    built = TraceBuilder(2)
+    built[0].send(1, 8)
+    built[1].add(Op.RECV, peer=ANY, tag=ANY, flags=Flag.ANY_SOURCE)
+    events = Events.of(built.build())
+    assert len(events.trace.ops) == 0
+    assert [each.said for each in events.caveats] == [
+        "1 messages that nobody is known to have received or sent are left out"
+    ]
+
+
+def test_all_calls_that_no_skeleton_repeats_are_named_at_once() -> None:
+    """By call and site, with how often."""
+    built = TraceBuilder(3, "worker.py")
+    near, _ = built.intercommunicator((0,), (1,))
+    built.spawned((2,))
+    own = built[0]
+    own.at(site(5))
+    own.add(Op.OTHER, call="File.Write_at")
+    own.add(Op.OTHER, call="File.Write_at")
+    own.at(site(7))
+    own.add(Op.OTHER, call="Win.Put")
+    own.add(Op.SPAWN, nbytes=1, call="Intracomm.Spawn")
+    own.add(Op.ISEND, peer=0, comm=near, flags=Flag.INTER, request=0, call="Comm.Isend")
+    with pytest.raises(SkeletonError) as raised:
+        Events.of(built.build())
+    assert raised.value.exit_status == 2
+    must = "worker.py: calls must be such as a skeleton can repeat, got"
+    assert sorted(raised.value.faults) == [
+        "worker.py: a skeleton must have all ranks from the beginning, got 1 spawned ones",
+        f"{must} Comm.Isend at sweep.py:7 between the groups of an intercommunicator",
+        f"{must} File.Write_at at sweep.py:5 (2 times)",
+        f"{must} Intracomm.Spawn at sweep.py:7",
+        f"{must} Win.Put at sweep.py:7",
+    ]
+
+
+@given(seed=st.integers(0, 2**32), share=st.floats(0, 1))
+@settings(max_examples=150, deadline=None)
+def test_whatever_units_are_dropped_the_rest_runs_to_its_end(seed: int, share: float) -> None:
+    """Random programs of all calls that can be repeated, on the reference engine; all messages are received."""
+    events = Events.of(repeatable(seed))
+    random = Random(seed)
+    units = [unit for unit in range(events.units) if random.random() < share]
+    short = only(events, units)
+    short.check()
+    result = simulate(short, machine(5), engine="reference")
+    assert not [each for each in result.warnings if "received" in each]
+    assert (np.unique(events.unit[events.unit != NONE]) == np.arange(events.units)).all()
+
+
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=100, deadline=None)
+def test_no_computation_is_lost(seed: int) -> None:
+    """By rank and region, packing's time with it."""
+    trace = repeatable(seed)
+    found = Events.of(trace).trace
+
+    def spent(of: Trace, bursts: Integers) -> list[float]:
+        ranks = np.repeat(np.arange(of.ranks), np.diff(of.head.offsets))
+        cells = ranks * len(of.head.regions) + of.ops.region
+        return [float(each) for each in np.bincount(cells, bursts, of.ranks * len(of.head.regions))]
+
+    packing = np.where(trace.ops.are(Op.PACK), trace.ops.took, 0)
+    assert spent(found, found.bursts) == spent(trace, trace.bursts + packing)

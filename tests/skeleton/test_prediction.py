@@ -1,0 +1,110 @@
+"""What a run of a skeleton says of its application."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from clue.cli import main
+from clue.config.skeleton_runs import load_skeleton_run
+from clue.errors import ConfigError, SkeletonError
+from clue.skeleton.prediction import DEVIATION, UNMEASURED, SkeletonRun, predict
+
+#: The application took 100 s when it was recorded, and the skeleton was built to take 10.
+HERE = SkeletonRun("here.json", "0123456789abcdef", 8, 30.0, 10.0, 100.0)
+#: Alone it takes 12.5: the measured scaling ratio is 8.
+ALONE = replace(HERE, place="alone.json", seconds=12.5)
+
+
+def test_by_the_measured_scaling_ratio() -> None:
+    """30 s here × (100 s / 12.5 s) = 240 s."""
+    measured = predict(HERE, ALONE)
+    assert (measured.seconds, measured.scale, measured.is_ratio_measured) == (240.0, 8.0, True)
+    assert measured.deviation == DEVIATION
+    assert [caveat.said for caveat in measured.caveats("lu")] == ["this was measured by a skeleton, not simulated"]
+
+
+def test_an_application_that_was_measured_elsewhere() -> None:
+    """Where it takes 150 s the ratio is 150 / 12.5 = 12, and 30 s mean 360 s."""
+    assert predict(HERE, ALONE, 150.0).seconds == 360.0
+
+
+def test_a_run_that_knows_the_dedicated_time() -> None:
+    """What the skeleton was told of its own run alone counts as a run alone."""
+    assert predict(replace(HERE, dedicated=12.5)).seconds == 240.0
+
+
+def test_without_a_dedicated_run_the_scale_is_a_wish() -> None:
+    """30 s × 10, and that nobody measured the 10 is said and widens the interval."""
+    measured = predict(HERE)
+    assert (measured.seconds, measured.is_ratio_measured) == (300.0, False)
+    assert measured.deviation == pytest.approx(math.hypot(DEVIATION, UNMEASURED))
+    assert "its scale of 10 is what it was built for" in list(measured.caveats("lu"))[1]
+
+
+def test_runs_that_differ_widen_the_interval() -> None:
+    """Two runs a factor e apart: a deviation of 1/√2 of the logarithm, and √(π/4) times that of their median."""
+    twice = replace(HERE, runs=(30.0, 30.0 * math.e))
+    expected = math.hypot(DEVIATION, math.sqrt(1 / 2) * math.sqrt(math.pi / 4))
+    assert predict(twice, ALONE).deviation == pytest.approx(expected)
+
+
+def test_two_skeletons_are_told_apart() -> None:
+    """The run of another program's skeleton, or of another scale, is none of this one."""
+    with pytest.raises(SkeletonError, match=r"here.json: skeleton must be feed of alone.json, got 0123456789abcdef"):
+        predict(HERE, replace(ALONE, skeleton="feed"))
+    with pytest.raises(SkeletonError, match=r"here.json: ranks must be 4 as in alone.json, got 8"):
+        predict(HERE, replace(ALONE, ranks=4))
+
+
+def written(path: Path, run: SkeletonRun, **others: object) -> str:
+    """Write what a skeleton prints, with keys that differ; ``None`` leaves one out."""
+    keys = {name: getattr(run, name) for name in ("skeleton", "ranks", "seconds", "scale", "application")} | others
+    path.write_text(json.dumps({name: value for name, value in keys.items() if value is not None}))
+    return str(path)
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Seconds and scale of the contract, with the interval that four of five cases are in."""
+    here, alone = written(tmp_path / "here.json", HERE), written(tmp_path / "alone.json", ALONE)
+    assert main(["skeleton", "predict", "--dedicated", alone, "--here", here, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["seconds"], found["scale"], found["measured_ratio"]) == (240.0, 8.0, True)
+    assert found["low"] < 240.0 < found["high"]
+    assert main(["skeleton", "predict", "--dedicated", alone, "--here", here]) == 0
+    told = capsys.readouterr().out
+    assert "240 s on 8 ranks" in told
+    assert "8, measured where it was recorded" in told
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "rule"),
+    [
+        ("seconds", -1, r"seconds must be above 0, got -1"),
+        ("seconds", None, r"seconds must be given"),
+        ("skeleton", 7, r"skeleton must be text, got 7"),
+        ("ranks", 0, r"ranks must be at least 1, got 0"),
+        ("colour", "red", r"colour"),
+    ],
+)
+def test_files_that_no_skeleton_wrote(tmp_path: Path, key: str, value: object, rule: str) -> None:
+    """File, line and rule of what is wrong."""
+    path = tmp_path / "here.json"
+    written(path, HERE, **{key: value})
+    with pytest.raises(ConfigError, match=rf"here.json:1:\d+: {rule}|here.json: {rule}"):
+        load_skeleton_run(path)
+
+
+def test_a_file_of_something_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A message of one line and exit status 2, whatever the file holds."""
+    here = written(tmp_path / "here.json", HERE)
+    other = written(tmp_path / "other.json", ALONE, skeleton="feedfeedfeedfeed")
+    assert main(["skeleton", "predict", "--dedicated", other, "--here", here]) == 2
+    assert "skeleton must be feedfeedfeedfeed of" in capsys.readouterr().err
+    assert main(["skeleton", "predict", "--here", str(tmp_path / "none.json")]) == 2
+    assert "none.json: file must be readable" in capsys.readouterr().err
+    assert main(["skeleton", "predict", "--here", here, "--application", "3"]) == 2

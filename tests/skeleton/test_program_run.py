@@ -1,0 +1,161 @@
+"""Programs that skeletons become, as who runs them meets them, in either language."""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from clue.skeleton.c import c_program
+from clue.skeleton.python import python_program
+from clue.skeleton.tree import statements_of
+from clue.trace import Op, Trace, TraceBuilder
+from clue.trace.builder import RankBuilder
+from tests.skeleton.running import about, compiled, document_of, mpicc, ran, written
+from tests.steady.programs import looped
+
+pytest.importorskip("mpi4py.MPI", reason="mpi4py and an MPI library must be there", exc_type=ImportError)
+
+LANGUAGES = ["python", pytest.param("c", marks=pytest.mark.skipif(mpicc() is None, reason="mpicc must be there"))]
+#: What the head of a program holds of traces: what would end a comment or a text, begin a line, or be no letter.
+HOSTILE = 'a"""\nimport os  # */ /* \\ \x1b[2J é {brace} %s ??/'
+
+
+def body(own: RankBuilder, rank: int, i: int) -> None:
+    """Exchange around a ring and reduce."""
+    own.compute(1e-4 * (1 + i % 3), "solve")
+    own.sendrecv((rank + 1) % 2, 800, (rank - 1) % 2)
+    own.compute(3e-5)
+    own.collective(Op.ALLREDUCE, 8, element=8)
+
+
+def command(language: str, trace: Trace, folder: Path) -> list[str]:
+    """Return the command of a program in a language."""
+    return [str(compiled(trace, folder))] if language == "c" else [sys.executable, str(written(trace, folder))]
+
+
+@pytest.fixture(params=LANGUAGES)
+def program(request: pytest.FixtureRequest, tmp_path: Path) -> list[str]:
+    """Return the command of a program of two ranks, in each language."""
+    return command(request.param, looped(2, 6, body), tmp_path)
+
+
+def test_json_has_the_keys_of_the_interface(program: Sequence[str]) -> None:
+    """One object, printed by one rank; the median of the runs counts."""
+    document = document_of(ran(program, 2, "--json", "--repeats", "3"))
+    keys = ("skeleton", "ranks", "seconds", "scale", "application", "runs", "host", "compute")
+    assert tuple(document) == keys
+    assert [document[key] for key in keys[:2] + keys[3:5]] == ["0123456789abcdef", 2, 3.0, 60.0]
+    assert document["seconds"] == pytest.approx(sorted(document["runs"])[1])
+    assert len(document["host"]) == 1
+    assert 0 <= document["compute"] <= 1
+
+
+def test_a_run_says_what_the_application_would_take(program: Sequence[str], tmp_path: Path) -> None:
+    """By the scale; or by the skeleton's time on the host of the recording, if that is given."""
+    done = ran(program, 2)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("measured ")
+    assert " s x 3 = " in done.stdout
+    assert done.stdout.endswith(" s here (recorded: 60 s)\n")
+    dedicated = tmp_path / "dedicated.json"
+    dedicated.write_text(json.dumps({"skeleton": "0123456789abcdef", "seconds": 2.5}))
+    assert " s x 60 s / 2.5 s = " in ran(program, 2, "--dedicated", str(dedicated)).stdout
+
+
+def test_another_number_of_ranks_is_refused(program: Sequence[str]) -> None:
+    """By all ranks, with a message of one, and without waiting for each other."""
+    for ranks in (1, 3):
+        done = ran(program, ranks)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.splitlines()[0] == f"{program[-1]}: must run on 2 ranks, got {ranks}"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--repeats", "0"], "must be a whole number of at least 1, got"),
+        (["--often"], "--often"),
+        (["--dedicated", "missing.json"], "missing.json: file must be what this program prints with --json"),
+    ],
+)
+def test_bad_options_are_refused(program: Sequence[str], options: Sequence[str], said: str) -> None:
+    """With status 2 on all ranks, said once."""
+    done = ran(program, 2, *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count(said) == 1
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"skeleton": "fedcba9876543210", "seconds": 2}', '{"seconds": 2}'])
+def test_a_run_of_another_skeleton_is_recognised(program: Sequence[str], content: str, tmp_path: Path) -> None:
+    """So is a file that is none."""
+    other = tmp_path / "other.json"
+    other.write_text(content)
+    done = ran(program, 2, "--dedicated", str(other))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "0123456789abcdef" in done.stderr or "--json" in done.stderr
+
+
+def test_a_program_reads_like_the_application() -> None:
+    """Loops and calls with their sites; what is not needed is not there."""
+    text = python_program(statements_of(looped(2, 6, body)), about(looped(2, 6, body)))
+    program = text[text.index("def program") : text.index("# --- messages")]
+    assert program.splitlines() == [
+        "def program(burst):",
+        '    """Do what the application does, but less often."""',
+        "    for _ in range(6):  # loop.py:10",
+        "        compute(burst[0])  # 200 us in solve",
+        "        # loop.py:101 Irecv",
+        "        world.Sendrecv(data[:800], dest=(rank + 1) % RANKS, sendtag=0, recvbuf=room, "
+        "source=(rank + 1) % RANKS, recvtag=0)",
+        "        compute(burst[1])  # 30 us",
+        "        world.Allreduce([data, 1, MPI.DOUBLE], [room, 1, MPI.DOUBLE], op=MPI.SUM)  # loop.py:102",
+        "    compute(burst[2])  # 250 ms",
+        "",
+        "",
+    ]
+    assert "def wait_for" not in text
+    assert "TABLES" not in text
+
+
+def test_names_of_a_trace_mean_nothing_in_a_program() -> None:
+    """They stand in comments and texts, of which none ends."""
+    built = TraceBuilder(1, HOSTILE)
+    built[0].compute(1e-3, HOSTILE)
+    built[0].collective(Op.ALLREDUCE, 8, comm=built.communicator((0,), HOSTILE))
+    trace = built.build()
+    said = about(trace)
+    said = replace(said, caveats=(HOSTILE,), file=HOSTILE, program=HOSTILE, recorded=HOSTILE)
+    tree = ast.parse(python_program(statements_of(trace), said))
+    assert not [each for each in ast.walk(tree) if isinstance(each, ast.Import) and each.names[0].name == "os"]
+    text = c_program(statements_of(trace), said)
+    assert text.count("/*") == text.count("*/")
+    assert "import os" not in text.splitlines()
+    assert text.isascii()
+
+
+def test_bursts_of_a_program_are_those_of_its_trace() -> None:
+    """Of each rank the sum is exact: what is done of a place goes round its bursts as often as it gets there."""
+    trace = looped(2, 100, lambda own, rank, i: own.compute(1e-6 * (i * i % 37 + rank)) or own.collective(Op.BARRIER))  # type: ignore[func-returns-value]
+    statements = statements_of(trace)
+    place = statements.places[0]
+    for rank in range(2):
+        done = [place.bursts[rank][i % len(place.bursts[rank])] for i in range(100)]
+        assert len(place.bursts[rank]) == 16
+        assert sum(done) == pytest.approx(sum(1000 * (i * i % 37 + rank) for i in range(100)), rel=1e-12)
+
+
+def test_two_calls_that_differ_are_no_loop() -> None:
+    """Two broadcasts as lower-case bcast makes them: each with its own size and type."""
+    built = TraceBuilder(2, "app.py")
+    for own in built:
+        own.collective(Op.BCAST, 8, root=1, element=8)
+        own.collective(Op.BCAST, 117, root=1, element=1)
+    trace = built.build()
+    text = python_program(statements_of(trace), about(trace))
+    assert "    world.Bcast([room, 1, MPI.DOUBLE], root=1)\n    world.Bcast([room, 117, MPI.BYTE], root=1)\n" in text

@@ -1,0 +1,93 @@
+"""Signatures: the paper's examples as programs."""
+
+from __future__ import annotations
+
+import re
+import string
+
+import pytest
+
+from clue.skeleton.clustering import Clusters
+from clue.skeleton.events import Events
+from clue.skeleton.parameters import Parameters
+from clue.skeleton.signature import Signature, signature_of
+from clue.trace import Op, TraceBuilder
+from tests.structure.test_folding import BODY, WRITTEN
+
+
+def signature(names: list[str], ranks: int = 1, threshold: float = 0.0) -> Signature:
+    """Return that of broadcasts of so many sizes as there are names."""
+    known = list(dict.fromkeys(names))
+    built = TraceBuilder(ranks)
+    for own in built:
+        for name in names:
+            own.compute(0.001)
+            own.collective(Op.BCAST, 1000 * (1 + known.index(name)))
+    parameters = Parameters.of(Events.of(built.build()))
+    return folded(parameters, threshold)
+
+
+def folded(parameters: Parameters, threshold: float = 0.0) -> Signature:
+    """Return the signature of events, however long."""
+    found = signature_of(parameters.events, Clusters.at(parameters, threshold))
+    assert found is not None
+    return found
+
+
+def test_the_papers_example() -> None:
+    """``a b b g b b g b b g k a a`` is ``a [(b)^2 g]^3 k [a]^2``: 13 events by 5 symbols, on every rank."""
+    found = signature(list("abbgbbgbbgkaa"), ranks=2)
+    assert str(found) == found.written(1) == "a [(b)^2 c]^3 d (a)^2"
+    assert found.legend()["c"] == "Bcast(0, 3 KB)"
+    assert (found.length, found.symbols, found.ratio) == (26, 10, 2.6)
+
+
+def test_bt_class_s() -> None:
+    """The paper's own signature of 2,278 calls of 26 kinds, and how short it is: 62 symbols."""
+    body = BODY.split()
+    calls = ["M4", "M5", "M6", *body, "M2", *(body * 60), "M1", *body[:13], "M1", "M3", "M2"]
+    found = signature(calls)
+    start = "(P1)^2 (P7)^2 (P4)^2 (P10)^2 (P16)^2 (P13)^2 O2"
+    letters = dict(zip(dict.fromkeys(calls), [*string.ascii_lowercase], strict=True))
+    written = f"M4 M5 M6 {WRITTEN} M2 [{WRITTEN}]^60 M1 {start} M1 M3 M2"
+    assert str(found) == re.sub(r"[MPO][0-9]+", lambda name: letters[name.group()], written)
+    assert (found.length, found.symbols) == (2278, 3 + 25 + 1 + 25 + 1 + 7 + 3)
+
+
+def test_similar_sizes_are_one_symbol() -> None:
+    """With a threshold of 0.6, sizes of 1,000 and 2,000 bytes."""
+    assert str(signature(list("abababc"), threshold=0.0)) == "[a b]^3 c"
+    assert str(signature(list("abababc"), threshold=0.6)) == "(a)^6 b"
+
+
+def test_waits_are_told_apart_by_how_many_they_are_for() -> None:
+    """Whichever requests these are, as in the paper."""
+    built = TraceBuilder(2)
+    for rank, own in enumerate(built):
+        for nbytes in (1000, 2000):
+            own.wait(own.irecv(1 - rank))
+            own.wait(own.isend(1 - rank, nbytes))
+        own.wait(own.irecv(1 - rank), own.isend(1 - rank, 1000))
+    parameters = Parameters.of(Events.of(built.build()))
+    found = folded(parameters)
+    assert str(found) == "a b c b d b e b a c f"
+
+
+def test_a_program_without_events_has_a_signature() -> None:
+    """Nothing is as short as it is."""
+    built = TraceBuilder(2)
+    built[0].compute(1.0)
+    parameters = Parameters.of(Events.of(built.build()))
+    found = folded(parameters)
+    assert (str(found), found.ratio) == ("", pytest.approx(1.0))
+
+
+def test_a_signature_that_is_too_long_is_not_made() -> None:
+    """Of 26 different events more than 25 symbols are left."""
+    built = TraceBuilder(1)
+    for i in range(26):
+        built[0].collective(Op.BCAST, 1000 * i)
+    parameters = Parameters.of(Events.of(built.build()))
+    clusters = Clusters.at(parameters, 0.0)
+    assert signature_of(parameters.events, clusters, 25) is None
+    assert signature_of(parameters.events, clusters, 26) is not None

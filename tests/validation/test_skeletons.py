@@ -1,0 +1,70 @@
+"""Runs of skeletons held against runs of their applications."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clue.cli import main
+from clue.config.validations import load_validation
+from clue.errors import ConfigError
+
+
+def written(folder: Path, text: str, **keys: object) -> str:
+    """Write a validation beside what a skeleton printed in both places: 2 s here, 5 s where the application took 50."""
+    run = {"skeleton": "feed", "ranks": 2, "seconds": 2.0, "scale": 9.0, "application": 50.0} | keys
+    (folder / "here.json").write_text(json.dumps(run))
+    (folder / "told.json").write_text(json.dumps({**run, "dedicated": 5.0}))
+    (folder / "alone.json").write_text(json.dumps({**run, "seconds": 5.0}))
+    (folder / "v.yaml").write_text(text)
+    return str(folder / "v.yaml")
+
+
+ONE = "{machine: kishimoto, cases: [{program: lu, measured: [24, 25, 26], measured_skeleton: SKELETON}]}"
+
+
+@pytest.mark.parametrize("skeleton", ["told.json", "{here: here.json, dedicated: alone.json}"])
+def test_a_skeleton_is_held_against_its_application(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], skeleton: str
+) -> None:
+    """2 s × 50 / 5 = 20 s, where the median run took 25: a fifth too short; all runs beyond 20 s × e^(1.28 · 0.084)."""
+    assert main(["validate", written(tmp_path, ONE.replace("SKELETON", skeleton)), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    (case,) = found["cases"]
+    assert (case["predicted"], case["measured"], case["ranks"]) == (20.0, 25.0, 2)
+    assert case["error"] == pytest.approx(-0.2)
+    assert case["interval"]["high"] == pytest.approx(20 * 2.718281828 ** (1.2815516 * 0.084))
+    assert (case["covered"], found["refits"]) == (0.0, [])
+    assert any("measured by a skeleton, not simulated" in each for each in found["warnings"])
+
+
+def test_a_table_has_them_in_a_column(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A row of a CSV file names what the skeleton printed."""
+    (tmp_path / "t.csv").write_text("program,machine,measured,measured_skeleton\nlu,kishimoto,25,told.json\n")
+    assert main(["validate", written(tmp_path, "table: t.csv"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["cases"][0]["predicted"] == 20.0
+
+
+def test_nothing_is_learned_from_skeletons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is learned are the errors of simulations."""
+    assert main(["validate", written(tmp_path, ONE.replace("SKELETON", "told.json")), "--learn"]) == 2
+    assert "--learn must have cases that are simulated, got none" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("case", "rule"),
+    [
+        (
+            "{measured: 25, measured_skeleton: none.json}",
+            'measured_skeleton must be a file that exists, got "none.json"',
+        ),
+        ("{measured: 25, ranks: 4, measured_skeleton: told.json}", "must be of 4 ranks like the case, got 2"),
+        ("{measured: 25, instances: 2, measured_skeleton: told.json}", "must be a case of 1 instance"),
+    ],
+)
+def test_what_a_case_must_not_say(tmp_path: Path, case: str, rule: str) -> None:
+    """Place, rule and value."""
+    with pytest.raises(ConfigError, match=rule):
+        load_validation(written(tmp_path, f"{{machine: kishimoto, cases: [{case}]}}"))
