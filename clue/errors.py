@@ -99,7 +99,17 @@ class CacheError(ClueError):
 
 
 class RecordError(ClueError):
-    """Report a program that could not be recorded."""
+    """Report a program that could not be recorded.
+
+    Args:
+        faults: What is wrong, one line each.
+        refused: Whether the program ended by itself, with an exit status of its own, before it did anything: it does
+            not take the size, the number of ranks or whatever else it was given.
+    """
+
+    def __init__(self, faults: Sequence[str] | str, refused: bool = False) -> None:
+        super().__init__(faults)
+        self.refused = refused
 
 
 class LiveError(ClueError):

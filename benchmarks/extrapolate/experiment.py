@@ -14,6 +14,7 @@ from benchmarks.extrapolate.structure import difference
 from clue.errors import ClueError
 from clue.extrapolation import Extrapolation, Family, Pattern, RefusedError, extrapolate
 from clue.extrapolation.arguments import filled
+from clue.extrapolation.plan import Wanted
 from clue.extrapolation.recordings import REPEATS, Planner, save_recordings
 from clue.kernel import compile_program, simulate
 from clue.machine import Machine, Placement
@@ -89,8 +90,10 @@ class Recorder:
         pattern = Pattern(str(self.folder / f"{target.name}-{{size}}-{{ranks}}.clue"))
         if not pattern.found():
             planner = Planner.here(target.script, target.arguments, lambda what, *_: self.tell(what))
-            for fault in planner.make(planner.plan(target.size, target.ranks), pattern):
-                self.tell(f"{target.name}: {fault}")
+            plan = planner.plan(Wanted(target.size, target.ranks), try_all=True)
+            planner.make(plan, pattern)
+            for refused in plan.refused:
+                self.tell(f"{target.name}: {refused}")
         return Family.open(pattern.text)
 
     def truths(self, targets: Sequence[Target]) -> None:

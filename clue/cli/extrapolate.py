@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from clue.cli.effects import refuse
@@ -12,9 +12,10 @@ from clue.cli.programs import is_program
 from clue.cli.terminal import check_plots, output_trace, plots_folder, progress, say, show, show_json
 from clue.errors import UsageError, no_such_program
 from clue.extrapolation import Extrapolation, Family, Pattern, RefusedError, extrapolate
+from clue.extrapolation.admissible import Admissible
 from clue.extrapolation.making import missing, name_of
 from clue.extrapolation.pattern import RANKS, SIZE
-from clue.extrapolation.plan import DIMENSIONS, Plan, Wanted
+from clue.extrapolation.plan import COUNTS, DIMENSIONS, SIZES, Plan, Wanted
 from clue.extrapolation.recordings import REPEATS, Planner
 from clue.files import is_file
 from clue.report.extrapolation import extrapolation_document, plan_document, refusal_document
@@ -27,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     words = [word for word in arguments.words if word != "--"]
     if arguments.plan or arguments.carry_out:
         return _with_program(words, arguments)
-    refuse(arguments, ["--traces", "--repeats"], "with --plan or --run", "neither")
+    refuse(arguments, ["--traces", "--repeats", "--admissible"], "with --plan or --run", "neither")
     check_plots(arguments.plots)
     if not words:
         raise UsageError('extrapolate must have a pattern such as "cg-{size}-{ranks}.clue", got none')
@@ -92,19 +93,21 @@ def _plot(made: Extrapolation, family: Family, arguments: argparse.Namespace) ->
 
 def _with_program(words: Sequence[str], arguments: argparse.Namespace) -> int:
     program, pattern = _program(words, arguments)
-    with progress() as tell:
+    takes, target = Admissible.parse(arguments.admissible), Wanted(arguments.size, arguments.ranks)
+    with progress(bar=not arguments.carry_out) as tell:
         further: tuple[Wanted, ...] = ()
         if arguments.traces is not None and pattern.found():
             family = Family.open(pattern.text)
             further = missing(family, arguments.size, arguments.ranks, tell, arguments.distribution)
         planner = Planner.here(program, words[1:], tell)
-        plan = planner.plan(arguments.size, arguments.ranks, arguments.repeats or REPEATS, further)
-    remarks = _remarks(plan)
+        repeats = arguments.repeats or REPEATS
+        plan = planner.plan(target, repeats, further, takes, try_all=arguments.carry_out)
+        if arguments.carry_out:
+            planner.make(plan, pattern)
+    remarks = tuple(_remarks(plan))
     if not arguments.carry_out:
         _show_plan(plan, remarks, _command(words, arguments), arguments)
         return 0
-    with progress(bar=False) as tell:
-        remarks = (*remarks, *Planner.here(program, words[1:], tell).make(plan, pattern))
     say([f"made recordings {pattern.text}"])
     if arguments.output is not None:
         say(remarks, prefix="clue: warning: ")
@@ -139,14 +142,25 @@ def _show_plan(plan: Plan, remarks: Sequence[str], command: str, arguments: argp
         show(plan_text(plan, command, remarks))
 
 
-def _remarks(plan: Plan) -> tuple[str, ...]:
-    """Say what a plan cannot give."""
-    left_out = [f"size {each.size} on {each.ranks} ranks" for each in plan.left_out]
-    if not left_out:
-        return ()
+def _remarks(plan: Plan) -> Iterator[str]:
+    """Yield what the program refused, and what a plan cannot give."""
+    yield from map(str, plan.refused)
+    if plan.learned.demands:
+        yield f"the program is taken to demand {plan.learned}: if it does not, --admissible says what it takes"
     lost = [name_of(each) for each in DIMENSIONS if not plan.bracketed(each)]
-    so = f": what bursts take is extrapolated where it grows with {' or '.join(lost)}" if lost else ""
-    return (f"{', '.join(left_out)} would need more memory than this computer has free, and are left out{so}",)
+    so = f"what bursts take is extrapolated where it grows with {' or '.join(lost)}"
+    left_out = [f"size {each.size} on {each.ranks} ranks" for each in plan.left_out]
+    if left_out:
+        why = "would need more memory than this computer has free, and are left out"
+        yield f"{', '.join(left_out)} {why}{f': {so}' if lost else ''}"
+    elif lost and (plan.refused or plan.takes.demands):
+        yield f"{so}: the program takes no size at which a rank has as much of the problem as at the target"
+    sizes, numbers = plan.variety
+    if sizes < SIZES or numbers < COUNTS:
+        yield (
+            f"{count_of(sizes, 'size')} and {count_of(numbers, 'number')} of ranks are left to record, of {SIZES} and "
+            f"{COUNTS} that tell rules with cases apart: calls that have such rules may be refused"
+        )
 
 
 def _command(words: Sequence[str], arguments: argparse.Namespace) -> str:
@@ -160,6 +174,7 @@ def _command(words: Sequence[str], arguments: argparse.Namespace) -> str:
         str(arguments.ranks),
         *repeats,
         *traces,
+        *_admissible(arguments),
         *_drawn(arguments),
         "-o",
         "TRACE",
@@ -169,3 +184,7 @@ def _command(words: Sequence[str], arguments: argparse.Namespace) -> str:
 
 def _drawn(arguments: argparse.Namespace) -> list[str]:
     return [word for each in arguments.distribution for word in ("--distribution", each)]
+
+
+def _admissible(arguments: argparse.Namespace) -> list[str]:
+    return [word for each in arguments.admissible for word in ("--admissible", each)]

@@ -7,13 +7,15 @@ import argparse
 from clue.cli.options import Command, Commands, add_json, add_plots, add_volume, positive
 
 #: Options with a value, which is not mistaken for the pattern.
-VALUED = ("--size", "--ranks", "-o", "--traces", "--repeats", "--plots", "--distribution")
+VALUED = ("--size", "--ranks", "-o", "--traces", "--repeats", "--admissible", "--plots", "--distribution")
 _EXAMPLES = """\
 examples:
   clue extrapolate --plan --size 20000 --ranks 512 cg.py {size}
       say which few recordings to make, and what they need on this computer
   clue extrapolate --run --size 20000 --ranks 512 -o cg.clue cg.py {size}
       make them as cg-{size}-{ranks}.clue, and of these the trace of 512 ranks
+  clue extrapolate --plan --size 512 --ranks 64 --admissible 'ranks=2^k' --admissible 'size=8*k' mg.py {size}
+      do so for a program that runs on powers of two alone, at multiples of 8
   clue extrapolate "cg-{size}-{ranks}.clue" --size 40000 --ranks 1024 -o cg-large.clue
       make another one of recordings that are there
 
@@ -54,6 +56,15 @@ def add_extrapolate(commands: Commands, run: Command) -> None:
     )
     command.add_argument(
         "--repeats", type=positive, metavar="N", help="with a program: how often each is recorded, in turn (default: 3)"
+    )
+    command.add_argument(
+        "--admissible",
+        action="append",
+        default=[],
+        metavar="FORM",
+        help="with a program: which numbers of ranks or sizes it takes, if not any: 'ranks=2^k', 'size=20*k', "
+        "'size=ranks*k', 'size=8*ranks+k', ranks=4,9,16; k stands for 0, 1, 2 and so on, commas for or; all that is "
+        "said in several such options must hold. --run finds out what the program refuses, and what it takes instead",
     )
     command.add_argument(
         "--distribution",

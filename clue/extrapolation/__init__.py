@@ -10,7 +10,9 @@
     loops           what goes round how often, where the trace would be too long to be written out
     making          the trace at a target, and how far that is from what was recorded
     kept            traces that were made, by the content of what they were made of
+    admissible      which sizes and numbers of ranks a program takes, as it is said
     plan            which recordings to make for a target, and what they need here
+    refusals        what a program seems to demand, by what it refused
     recordings      trying the smallest of a plan, and making all of them
 
 Prints nothing.

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from clue.errors import RecordError, UsageError
 from clue.execution.room import free_memory
+from clue.extrapolation.admissible import ANY, Admissible
 from clue.extrapolation.arguments import filled
 from clue.extrapolation.pattern import Pattern
-from clue.extrapolation.plan import Plan, Planned, Sample, Wanted, estimate, planned, wanted
+from clue.extrapolation.plan import Plan, Planned, Refused, Role, Sample, Wanted, estimate, planned, wanted
+from clue.extrapolation.refusals import demands
 from clue.progress import Progress, silent
 from clue.recording import Launch, Request, recordings_of
 from clue.trace import Trace
@@ -24,6 +26,8 @@ PATIENCE = 60.0
 _SHARE = 0.8
 #: So often each recording is made.
 REPEATS = 3
+#: So many recordings may be refused before the first is taken, and in all, before no others are tried instead.
+_HOPELESS, _REFUSED = 8, 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,66 +62,176 @@ class Planner:
             )
         return cls(program, tuple(arguments), progress, len(os.sched_getaffinity(0)), _SHARE * free_memory())
 
-    def plan(self, size: int, ranks: int, repeats: int = REPEATS, further: Iterable[Wanted] = ()) -> Plan:
+    def plan(
+        self,
+        target: Wanted,
+        repeats: int = REPEATS,
+        further: Iterable[Wanted] = (),
+        takes: Admissible = ANY,
+        *,
+        try_all: bool = False,
+    ) -> Plan:
         """Return the plan for a target; the smallest recordings are made for it, and are kept.
 
+        A recording that the program refuses gives way to one near it that breaks none of the demands which what was
+        refused and what was taken suggest.
+
         Args:
-            size: The target's size.
-            ranks: Its number of ranks.
+            target: The target's size and number of ranks.
             repeats: How often to make each.
             further: What is wanted besides, as what decides between rules.
+            takes: Which sizes and numbers of ranks the program takes.
+            try_all: Make each recording once, so that whatever the program refuses is known.
 
         Raises:
-            UsageError: As :func:`clue.recording.recordings_of`.
-            RecordError: If the smallest cannot be recorded.
+            UsageError: As :func:`clue.recording.recordings_of`; or the target is none that the program takes.
+            RecordError: If no recording can be made, or the program refuses the target.
         """
-        recordings = tuple(sorted({*wanted(size, ranks), *further}))
-        samples = self._samples(recordings)
-        return planned(
-            Wanted(size, ranks), samples, cores=self.cores, memory=self.memory, repeats=repeats, recordable=recordings
-        )
+        takes.check(target.size, target.ranks)
+        if not wanted(target.size, target.ranks, takes):
+            raise UsageError(f"--admissible {takes} must leave something to record, got nothing near what is planned")
+        trial = _Trial(self, target, takes, tuple(further))
+        while not trial.ends(try_all):
+            self.progress("planning something else instead", 0, 0)
+        return trial.plan(repeats, try_all)
 
-    def make(self, plan: Plan, pattern: Pattern) -> list[str]:
-        """Make the recordings of a plan, all of them in turn, where a pattern says; returns why some could not be made.
+    def make(self, plan: Plan, pattern: Pattern) -> None:
+        """Make the recordings of a plan, all of them in turn, where a pattern says.
 
         What is kept of earlier recordings is used again.
 
         Raises:
-            RecordError: If none can be made.
+            RecordError: If one cannot be made.
         """
-        done: list[Planned] = []
-        faults: list[str] = []
-        for i, each in enumerate(plan.recordings):
-            self.progress(f"trying size {each.size} on {each.ranks} ranks", i, len(plan.recordings))
-            try:
-                recordings_of([self._request(each)], 1)
-                done.append(each)
-            except RecordError as error:
-                faults.append(f"size {each.size} on {each.ranks} ranks could not be recorded: {_why(error)}")
-        if not done:
-            raise RecordError(faults)
-        made = recordings_of([self._request(each) for each in done], plan.repeats, self.progress)
-        for each, traces in zip(done, made, strict=True):
+        made = recordings_of([self.request(each) for each in plan.recordings], plan.repeats, self.progress)
+        for each, traces in zip(plan.recordings, made, strict=True):
             save_recordings(traces[: plan.repeats], partial(pattern.path, each.size, each.ranks))
-        return faults
 
-    def _samples(self, recordings: Sequence[Wanted]) -> list[Sample]:
-        """Record each size on its smallest number of ranks, as long as that takes little."""
-        samples: list[Sample] = []
-        for size in sorted({each.size for each in recordings}):
-            what = min(each for each in recordings if each.size == size)
-            if samples and not self._is_little(estimate(samples, what, self.cores)):
-                break
-            self.progress(f"recording size {what.size} on {what.ranks} ranks, to estimate what the others need", 0, 0)
-            (traces,) = recordings_of([self._request(what)], 1)
-            samples.append(_sample(what, traces[0]))
-        return samples
+    def request(self, what: Wanted | Planned) -> Request:
+        """Return what is recorded for a plan."""
+        return Request(Launch(self.program, filled(self.arguments, what.size, what.ranks), what.ranks))
+
+
+@dataclass(slots=True)
+class _Trial:
+    """What a program takes, as far as that was tried.
+
+    Attributes:
+        planner: Records it.
+        target: The target.
+        said: What it is said to take.
+        further: What is wanted besides.
+        taken: What was recorded, and what that took.
+        why: Why others could not be recorded.
+        roles: Which of these it refused at once, with what each was wanted for.
+        learned: What it seems to take.
+        wanted: What is wanted of that, by what it is wanted for.
+    """
+
+    planner: Planner
+    target: Wanted
+    said: Admissible
+    further: tuple[Wanted, ...]
+    taken: dict[Wanted, Sample] = field(default_factory=dict)
+    why: dict[Wanted, str] = field(default_factory=dict)
+    roles: dict[Wanted, Role | None] = field(default_factory=dict)
+    learned: Admissible = ANY
+    wanted: dict[Role, Wanted] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._plan_again()
+
+    def ends(self, try_all: bool) -> bool:
+        """Make recordings that are wanted, the smallest or all that memory can hold; false once one cannot be made.
+
+        Raises:
+            RecordError: If none can be made, or the target cannot.
+        """
+        return all(map(self._made, self._smallest())) and (not try_all or all(map(self._made, self._that_fit())))
+
+    def plan(self, repeats: int, tried: bool) -> Plan:
+        """Return the plan by all that is known.
+
+        Raises:
+            RecordError: If nothing was recorded.
+        """
+        if not self._samples():
+            raise RecordError(list(dict.fromkeys(self.why.values())))
+        found = planned(
+            self.target,
+            self._samples(),
+            cores=self.planner.cores,
+            memory=self.planner.memory,
+            repeats=repeats,
+            recordable=self._recordable(),
+        )
+        refused = tuple(Refused(each.size, each.ranks, why, self._instead(each)) for each, why in self.why.items())
+        return replace(found, takes=self.said, learned=self.learned, refused=refused, tried=tried)
+
+    def _made(self, what: Wanted) -> bool:
+        if what not in self.taken:
+            self.planner.progress(f"recording {what}, to see what it needs", len(self.taken), len(self._recordable()))
+            try:
+                (traces,) = recordings_of([self.planner.request(what)], 1)
+            except RecordError as error:
+                self._learn(what, error)
+                return False
+            self.taken[what] = _sample(what, traces[0])
+        return True
+
+    def _learn(self, what: Wanted, error: RecordError) -> None:
+        """Learn what a program demands of which a recording could not be made."""
+        role = next((role for role, each in self.wanted.items() if each == what), None)
+        self.why[what] = _why(error)
+        if what == self.target or not (self.taken or (error.refused and len(self.why) < _HOPELESS)):
+            raise RecordError([*self.why.values()][:-1] + list(error.faults))
+        if error.refused:
+            self.roles[what] = role
+            if len(self.roles) <= _REFUSED:
+                self.learned = Admissible(demands(self.target, tuple(self.roles), tuple(self.taken)))
+        self._plan_again()
+
+    def _plan_again(self) -> None:
+        found = wanted(self.target.size, self.target.ranks, self.said.also(self.learned.demands))
+        self.wanted = {role: each for role, each in found.items() if each not in self.why}
+
+    def _instead(self, what: Wanted) -> Wanted | None:
+        """Return what is wanted for what something was wanted for that was refused."""
+        role = self.roles.get(what)
+        return None if role is None else self.wanted.get(role)
+
+    def _recordable(self) -> list[Wanted]:
+        """Return what is wanted, the smallest first; where nothing is left of that, what was recorded."""
+        further = {each for each in self.further if self.said.holds(each.size, each.ranks)} - self.why.keys()
+        return sorted({*self.wanted.values(), *further} or self.taken.keys())
+
+    def _smallest(self) -> Iterator[Wanted]:
+        """Yield each size on its smallest number of ranks, as long as that takes little."""
+        for what in _on_fewest(self._recordable()):
+            samples = self._samples()
+            if samples and what not in self.taken and not self._is_little(estimate(samples, what, self.planner.cores)):
+                return
+            yield what
+
+    def _samples(self) -> list[Sample]:
+        """Return what each size took on its smallest number of ranks."""
+        return [self.taken[each] for each in _on_fewest(self._recordable()) if each in self.taken]
+
+    def _that_fit(self) -> list[Wanted]:
+        """Return what memory can hold, that on few ranks first: there a refusal costs little."""
+        fit = [Wanted(each.size, each.ranks) for each in self.plan(1, True).recordings]
+        return sorted(fit, key=lambda each: (each.ranks, each.size))
 
     def _is_little(self, expected: Planned) -> bool:
-        return expected.seconds <= PATIENCE and expected.memory <= self.memory
+        return expected.seconds <= PATIENCE and expected.memory <= self.planner.memory
 
-    def _request(self, what: Wanted | Planned) -> Request:
-        return Request(Launch(self.program, filled(self.arguments, what.size, what.ranks), what.ranks))
+
+def _on_fewest(recordings: Sequence[Wanted]) -> list[Wanted]:
+    """Return of each size the recording on its smallest number of ranks, by size."""
+    first: dict[int, Wanted] = {}
+    for each in sorted(recordings):
+        first.setdefault(each.size, each)
+    return list(first.values())
 
 
 def _why(error: RecordError) -> str:

@@ -72,10 +72,12 @@ class Ending:
     Attributes:
         status: Its exit status, or ``None`` if it was stopped.
         rule: What the program must do, where it was stopped because it did not; else ``""``.
+        seconds: How long it took.
     """
 
     status: int | None
     rule: str = ""
+    seconds: float = 0.0
 
 
 class TimeLimits:
@@ -97,6 +99,11 @@ class TimeLimits:
         """Seconds until it should be looked at again; ``None``: never."""
         left = [] if self._timeout is None else [self._began + self._timeout - time.monotonic()]
         return min([*left, *([] if self._limit is None else [self._limit / _LOOKS])], default=None)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since its begin."""
+        return time.monotonic() - self._began
 
     def exceeded(self) -> str:
         """Return what the program must do and does not, or ``""`` as long as it may go on."""
@@ -175,10 +182,10 @@ def run(command: Sequence[str], environment: Mapping[str, str], limits: TimeLimi
     with running(command, stdin=standard_input(), stdout=_standard_error(), env=dict(environment)) as process:
         while True:
             try:
-                return Ending(process.wait(limits.pause))
+                return Ending(process.wait(limits.pause), seconds=limits.seconds)
             except subprocess.TimeoutExpired:
                 if rule := limits.exceeded():
-                    return Ending(None, rule)
+                    return Ending(None, rule, limits.seconds)
 
 
 def _standard_error() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,12 @@ from clue.trace.pack import pack
 from clue.trace.parts.reading import signs_of_life
 from clue.trace.place import HEAD, check_place
 from clue.units import count_of
+
+#: A program that ended within so many seconds, when no rank had made more ops than so many, has done nothing.
+_AT_ONCE, _FEW_OPS = 60.0, 64
+#: Launchers end with such a status, or with one above 128, if a signal ended a rank.
+_SIGNALS = {signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM}
+_SIGNALLED = 128
 
 
 def record(
@@ -67,7 +74,7 @@ def record(
             trace = _recorded(launch, draft, mpiexec, limits)
     except RecordError as error:
         faults = [fault.replace(str(draft), str(target)) for fault in error.faults]
-        raise RecordError([*faults[:-1], f"{faults[-1]}: the earlier recording stays"]) from None
+        raise RecordError([*faults[:-1], f"{faults[-1]}: the earlier recording stays"], error.refused) from None
     return replace(trace, path=target)
 
 
@@ -75,7 +82,7 @@ def _recorded(launch: Launch, target: Path, mpiexec: Sequence[str] | None, limit
     before = _identity(target)
     ending = run(command_of(launch, target, mpiexec), environment_of(os.environ, mpiexec), limits)
     if _identity(target) == before:
-        raise RecordError(_never_recorded(launch, ending))
+        raise RecordError(_never_recorded(launch, ending), _is_refusal(ending, target))
     return _trace(launch, target, ending)
 
 
@@ -98,7 +105,7 @@ def _trace(launch: Launch, target: Path, ending: Ending) -> Trace:
         trace = Trace.open(target)
     except TraceError as error:
         why = "" if ending.status == 0 else f"{launch.program}: program must {_rule(ending)}: "
-        raise RecordError(f"{why}{error}") from None
+        raise RecordError(f"{why}{error}", _is_refusal(ending, target)) from None
     together = sum(each.world == 0 for each in trace.head.rank_heads)
     if together != launch.ranks:
         raise RecordError(
@@ -119,6 +126,14 @@ def _rule(ending: Ending) -> str:
     if ending.status is None:
         return f"{ending.rule}, got none: it was stopped"
     return f"end well, got exit status {ending.status}"
+
+
+def _is_refusal(ending: Ending, target: Path) -> bool:
+    """Tell whether a program that left no trace ended by itself, before it did anything."""
+    status = ending.status
+    own = status is not None and 0 < status < _SIGNALLED and status not in {*_SIGNALS, NEVER_CALLED_MPI}
+    ops = max((rows for _, rows in signs_of_life(target)), default=0)
+    return own and ending.seconds <= _AT_ONCE and ops <= _FEW_OPS
 
 
 def rewritten(trace: Trace, head: Head, typical: npt.NDArray[np.int64] | None = None) -> Trace:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clue.extrapolation import Extrapolation, Family, RefusedError
-    from clue.extrapolation.plan import Plan, Planned
+    from clue.extrapolation.plan import Plan, Planned, Refused
 
 
 def extrapolation_document(made: Extrapolation, family: Family, target: str) -> Document:
@@ -49,9 +49,17 @@ def plan_document(plan: Plan, warnings: Sequence[str] = ()) -> Document:
         "recordings": list(map(_planned, plan.recordings)),
         "left_out": list(map(_planned, plan.left_out)),
         **fields(plan, "repeats", "seconds"),
+        "admissible": list(map(str, plan.takes.demands)),
+        "learned": list(map(str, plan.learned.demands)),
+        "refused": list(map(_refused, plan.refused)),
         "warnings": list(warnings),
     }
 
 
 def _planned(each: Planned) -> Document:
     return fields(each, "size", "ranks", "seconds", "memory")
+
+
+def _refused(each: Refused) -> Document:
+    instead = None if each.instead is None else fields(each.instead, "size", "ranks")
+    return {**fields(each, "size", "ranks", "why"), "instead": instead}

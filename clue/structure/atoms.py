@@ -196,6 +196,12 @@ def scaled(times: int, whole: Atom, power: int, size: Atom) -> Atom:
     return Atom(f"({name}) // {size.name}", lambda v: times * x(v) ** power // m(v), weight, grid=size.grid)
 
 
+def squared(size: Atom) -> Atom:
+    """Return the square of a number of ranks: of a square each has as many tiles as there are ranks."""
+    m = size.values
+    return Atom(f"({size.name}·{size.name})", lambda v: m(v) ** 2, 2 * size.weight, grid=size.grid)
+
+
 def parts(whole: Atom, block: int, more: int = 0) -> Iterator[Atom]:
     """Return how many blocks a whole has, or a little more or less than it: whole ones, and all."""
     x, weight = whole.values, whole.weight + _oddity(block) + (more != 0)

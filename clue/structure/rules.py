@@ -29,6 +29,7 @@ from clue.structure.atoms import (
     residue,
     scaled,
     small_numbers,
+    squared,
     tree_sizes,
     variable,
 )
@@ -50,6 +51,8 @@ _LOOKED_AT = 400
 _MORE = 1
 #: Values that are taken for cases of their own.
 _SPECIAL = 3
+#: Sizes at which a bound must be reached.
+_REACHED = 2
 #: Iterations of a loop that may have rules of their own.
 _STEPS = 8
 #: Blocks that there must be at least where they are counted, samples that tell at first which they may be, and the
@@ -149,7 +152,7 @@ class Search:
             return Rule(forms)
         # Few cases are told before many.
         for cases in range(1, depth + 1):
-            for found in (self._special_cases, self._steps, self._cases, self._in_turns):
+            for found in (self._bounded, self._special_cases, self._steps, self._cases, self._in_turns):
                 rule = found(y, cases)
                 if rule is not None:
                     return rule
@@ -254,7 +257,7 @@ class Search:
         return lightest(found)
 
     def _scaled(self, y: Integers) -> tuple[Sum, ...]:
-        """Return what multiples of the size or its square are, shared evenly and rounded down.
+        """Return what multiples of the size or its square are, shared evenly, or as tiles, and rounded down.
 
         That they are rounded must show: what nobody has seen divide with a remainder may as well be another number.
         """
@@ -262,9 +265,10 @@ class Search:
         whole = variable("n")
         if "n" not in self.names or y[at] <= 0:
             return ()
-        sizes = [(atom, values) for atom, values in self.small.pairs() if atom.name in _SIZES]
+        sizes = [(*each, power) for each in self.small.pairs() if each[0].name in _SIZES for power in (1, 2)]
+        sizes += [(squared(atom), values**2, 2) for atom, values in self.small.pairs() if atom.name == "P"]
         found = []
-        for (size, values), power, by in product(sizes, (1, 2), dict.fromkeys((1, divisor))):
+        for (size, values, power), by in product(sizes, dict.fromkeys((1, divisor))):
             most = int(y[at]) // by
             n, m = int(self.v["n"][at]) ** power, int(values[at])
             for times in range(-(-most * m // n), -(-(most + 1) * m // n)):
@@ -452,6 +456,20 @@ class Search:
                     return (Predicate((part,)),)
         return ()
 
+    def _bounded(self, y: Integers, _depth: int) -> Rule | None:
+        """Return a rule that follows a sum up to a bound, or down to one, which several sizes reach."""
+        for bound, sign, first in ((int(y.max()), ">=", int(y.max())), (int(y.min()), "<", int(y.min()) + 1)):
+            mask = y == bound
+            inside, beyond = self._within(~mask, self.triples), self._within(mask)
+            if mask.all() or len(np.unique(beyond.v["n"])) < _REACHED or not beyond._supported():
+                continue
+            forms = inside.sums(y[~mask]) if inside._supported() else ()
+            reach = {form: Predicate((Comparison(_as_atom(form), sign, ZERO, first),)) for form in forms}
+            kept = {form: each for form, each in reach.items() if _holds(each, beyond.v)}
+            if kept:
+                return Rule((), tuple(kept.values()), Rule.constant(bound), Rule(tuple(kept)))
+        return None
+
     def _special_cases(self, y: Integers, depth: int) -> Rule | None:
         """Return a rule that has a value apart, as nobody or nothing."""
         for value in self._special(y):
@@ -540,6 +558,19 @@ class _Whole:
     v: Surroundings
     pools: dict[tuple[Any, tuple[str, ...]], Pool] = field(default_factory=dict)
     rules: dict[bytes, Rule | None] = field(default_factory=dict)
+
+
+def _as_atom(form: Sum) -> Atom:
+    """Return a sum as something that is compared."""
+    return Atom(str(form), form, form.weight)
+
+
+def _holds(condition: Predicate, v: Surroundings) -> bool:
+    """Tell whether a condition holds on all samples."""
+    try:
+        return bool(condition(v).all())
+    except UndeterminedError:
+        return False
 
 
 def _ranked(names: tuple[str, ...]) -> bool:

@@ -11,8 +11,8 @@ import pytest
 from benchmarks.extrapolate.scale import stencil
 from clue.cli import main
 from clue.cli.arguments import parse_arguments
-from clue.extrapolation import Family, Refusal, RefusedError, infer, loops, making, recordings
-from clue.extrapolation.plan import Wanted
+from clue.extrapolation import Family, Refusal, RefusedError, infer, loops, making, plan, recordings
+from clue.extrapolation.plan import Role, Wanted
 from clue.structure import rules
 from clue.trace import Trace
 from tests.cli.test_commands import MACHINE
@@ -138,6 +138,11 @@ def test_what_is_refused_leaves_no_trace(capsys: pytest.CaptureFixture[str], mon
         ("--plan x.py 100", "x.py: arguments must have {size} in the place of the problem's size, got 100"),
         ("--plan x.py", "x.py: arguments must have {size} in the place of the problem's size, got none"),
         ("--run --traces y.clue x.py {size}", "y.clue: pattern must have {size} and {ranks} once"),
+        ("--plan --admissible n=2 x.py {size}", "--admissible must be such as ranks=2^k, size=20*k, size=ranks*k"),
+        (
+            "--run --admissible ranks=k^2 x.py {size}",
+            "--admissible ranks=k^2 must hold at the target, got 40 on",
+        ),
     ],
 )
 def test_bad_usage(line: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -246,9 +251,15 @@ def test_a_validation_takes_size_and_ranks_of_its_cases(capsys: pytest.CaptureFi
     assert [each["ranks"] for each in json.loads(out)["cases"]] == [8, 16]
 
 
+def ask_for(monkeypatch: pytest.MonkeyPatch, *places: tuple[int, int]) -> None:
+    """Have plans want these sizes and numbers of ranks, whatever the program takes."""
+    roles = {Role(ranks, size): Wanted(size, ranks) for size, ranks in places}
+    monkeypatch.setattr(recordings, "wanted", lambda *_: roles)
+
+
 def test_a_plan_is_made_and_carried_out(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The smallest is recorded for the plan; a number of ranks that the program refuses is left out and named."""
-    monkeypatch.setattr(recordings, "wanted", lambda *_: tuple(Wanted(n, p) for n in (8, 16) for p in (1, 2, 3)))
+    ask_for(monkeypatch, *((n, p) for n in (8, 16) for p in (1, 2, 3)))
     Path("prog.py").write_text(
         "import sys\nfrom mpi4py import MPI\nc = MPI.COMM_WORLD\nif c.size == 3: sys.exit('no')\n"
         "x = sum(i * i for i in range(1000 * int(sys.argv[1])))\nc.allreduce(x)\n"
@@ -272,9 +283,54 @@ def test_a_plan_is_made_and_carried_out(capfd: pytest.CaptureFixture[str], monke
     assert Family.open("prog-{size}-{ranks}.clue").arguments == ("{size}",)
 
 
+def test_what_a_program_refuses_gives_way_to_what_it_takes(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that runs at multiples of 5: the plan says what it refused, and what is recorded instead."""
+    monkeypatch.setattr(plan, "_SMALL_POWERS", (2, 3))
+    monkeypatch.setattr(plan, "_SMALL_OTHERS", ())
+    Path("prog.py").write_text(
+        "import sys\nfrom mpi4py import MPI\nc, n = MPI.COMM_WORLD, int(sys.argv[1])\n"
+        "if n % 5: sys.exit(f'no {n} on {c.size}')\nc.allreduce(sum(i * i for i in range(1000 * n)))\n"
+    )
+    options = ("--size", "40", "--ranks", "4", "--repeats", "1", "--json")
+    assert main(("extrapolate", "--run", *options, "prog.py", "{size}")) == 0
+    captured = capfd.readouterr()
+    document = json.loads(captured.out)
+    made = {(each["size"], each["ranks"]) for each in document["recordings"]}
+    assert made == {(each.size, each.ranks) for each in Family.open("prog-{size}-{ranks}.clue").recordings}
+    assert all(size % 5 == 0 for size, _ in made) and {ranks for _, ranks in made} == {2, 3, 4}
+    assert document["refused"] and all(each["size"] % 5 for each in document["refused"])
+    assert all((each["instead"]["size"], each["instead"]["ranks"]) in made for each in document["refused"])
+    assert (document["admissible"], document["learned"]) == ([], ["size=5*k"])
+    first = document["refused"][0]
+    said = f"size {first['size']} on {first['ranks']} ranks could not be recorded: prog.py: program must end well, got"
+    assert any(each.startswith(said) for each in document["warnings"]) and said in captured.err
+    assert f"the program is taken to demand {' and '.join(document['learned'])}" in captured.err
+
+
+def test_a_plan_says_what_it_assumes(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any size on any number of ranks, or what was said; which the command that carries it out says, too."""
+    ask_for(monkeypatch, (8, 1), (8, 2))
+    Path("prog.py").write_text("from mpi4py import MPI\nMPI.COMM_WORLD.barrier()\n")
+    line = ("extrapolate", "--plan", "--size", "40", "--ranks", "8")
+    assert main((*line, "prog.py", "{size}")) == 0
+    text = " ".join(capfd.readouterr().out.split())
+    assert "Assumed: the program takes any size on any number of ranks. If it demands something else, --adm" in text
+    assert "1 size and 2 numbers of ranks are left to record, of 3 and 4 that tell rules with cases apart" in text
+    said = ("--admissible", "ranks=2^k", "--admissible", "size=ranks*k")
+    assert main((*line, *said, "prog.py", "{size}")) == 0
+    text = " ".join(capfd.readouterr().out.split())
+    assert "Assumed: the program takes ranks=2^k and size=ranks*k." in text
+    assert "--ranks 8 --admissible 'ranks=2^k' --admissible 'size=ranks*k' -o TRACE prog.py '{size}'" in text
+    assert main((*line, *said, "--json", "prog.py", "{size}")) == 0
+    document = json.loads(capfd.readouterr().out)
+    assert (document["admissible"], document["learned"], document["refused"]) == (["ranks=2^k", "size=ranks*k"], [], [])
+
+
 def test_a_plan_has_what_decides_a_refusal(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Where recordings are there and named; the command that carries it out names them, too."""
-    monkeypatch.setattr(recordings, "wanted", lambda *_: (Wanted(8, 1),))
+    ask_for(monkeypatch, (8, 1))
     Path("ring.py").write_text("from mpi4py import MPI\nMPI.COMM_WORLD.barrier()\n")
     options = ("--plan", "--size", "40", "--ranks", "8", "--traces", PATTERN)
     assert main(("extrapolate", *options, "--json", "ring.py", "{size}")) == 0
@@ -291,7 +347,7 @@ def test_a_plan_has_what_decides_a_refusal(capfd: pytest.CaptureFixture[str], mo
 
 def test_a_plan_that_does_not_fit_says_so(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """In text: which recordings are left out, and what is not bracketed then; and the command that makes the others."""
-    monkeypatch.setattr(recordings, "wanted", lambda *_: (Wanted(8, 1), Wanted(8, 64), Wanted(16, 1)))
+    ask_for(monkeypatch, (8, 1), (8, 64), (16, 1))
     monkeypatch.setattr(recordings, "free_memory", lambda: 2 * 10**9)
     Path("prog.py").write_text("from mpi4py import MPI\nMPI.COMM_WORLD.barrier()\n")
     assert main(("extrapolate", "--plan", "--size", "40", "--ranks", "8", "prog.py", "{size}")) == 0

@@ -128,7 +128,7 @@ WITHOUT_EFFECT = {
                 (f"x-{{size}}-{{ranks}}.clue --size 8 --ranks 4 -o x.clue {option} {value}",
                  f"{option} must go with --plan or --run, got neither"),
             )
-            for option, value in (("--traces", "y"), ("--repeats", "2"))
+            for option, value in (("--traces", "y"), ("--repeats", "2"), ("--admissible", "ranks=k"))
         },
         "--plots": (
             ("--plan --size 8 --ranks 4 --plots p pingpong.py", "--plots must go with -o, as models are made with the"),

@@ -8,18 +8,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clue.extrapolation.plan import Plan, Planned, Sample, Wanted, estimate, lacking, nice, planned, wanted
+from clue.extrapolation.plan import Plan, Planned, Sample, Sizes, Wanted, estimate, lacking, planned, wanted
+
+
+def recordings_for(size: int, ranks: int) -> list[Wanted]:
+    """Return the recordings that a target needs."""
+    return sorted(set(wanted(size, ranks).values()))
 
 
 def plan_of(size: int, ranks: int, memory: float = math.inf) -> Plan:
     """Return a plan where nothing takes any time."""
     sample = Sample(1, 1, 1.0, 0.0, 1.0)
-    return planned(Wanted(size, ranks), [sample], cores=2, memory=memory, repeats=3, recordable=wanted(size, ranks))
+    return planned(
+        Wanted(size, ranks), [sample], cores=2, memory=memory, repeats=3, recordable=recordings_for(size, ranks)
+    )
 
 
 def test_the_plan_of_a_large_target() -> None:
     """By hand: on 8 ranks n / 8 = 20,000 / 512 at 312.5, n² / 8 at 2,500 and n³ / 8 at 5,000."""
-    found = wanted(20000, 512)
+    found = recordings_for(20000, 512)
     assert sorted({each.size for each in found}) == [320, 2500, 5000]
     assert [each.ranks for each in found if each.size == 5000] == [4, 8, 16]
     assert [each.ranks for each in found if each.size == 320] == [4, 6, 8, 16, 27]
@@ -41,7 +48,7 @@ def test_local_sizes_of_large_targets_are_bracketed(size: int, ranks: int) -> No
 @given(size=st.integers(16, 5000), ranks=st.integers(1, 40))
 def test_every_target_has_sizes_and_ranks_enough(size: int, ranks: int) -> None:
     """At least two sizes of each number of ranks, and three numbers of ranks, one of which is no power of two."""
-    found = wanted(size, ranks)
+    found = recordings_for(size, ranks)
     numbers = {each.ranks for each in found}
     assert len(numbers) >= 4 and 6 in numbers
     assert all(sum(each.ranks == number for each in found) >= 2 for number in numbers)
@@ -51,20 +58,20 @@ def test_every_target_has_sizes_and_ranks_enough(size: int, ranks: int) -> None:
 @given(multiple=st.integers(4, 400), ranks=st.sampled_from((32, 48, 64, 512)))
 def test_sizes_are_multiples_of_ranks_where_the_target_is(multiple: int, ranks: int) -> None:
     """As programs that deal out equal parts need it."""
-    assert all(each.size % each.ranks == 0 for each in wanted(multiple * ranks, ranks))
+    assert all(each.size % each.ranks == 0 for each in recordings_for(multiple * ranks, ranks))
 
 
 def test_sizes_divide_as_the_target_does() -> None:
     """By hand: near 724 a multiple of 64, which divides 2,048 too; near 100 of a target of 1,000, 100 itself."""
-    assert nice(724.1, 2048, 16) == 704
-    assert nice(100.0, 1000, 1) == 100
-    assert nice(10.4, 997, 1) == 10
-    assert nice(128.0, 512, 6, 0.3) == 96
+    assert Sizes(2048, 64, (4, 8, 16)).nearest(724.1) == 704
+    assert Sizes(1000, 64, (4, 8, 16)).nearest(100.0) == 100
+    assert Sizes(997, 64, (4, 8, 16)).nearest(10.4) == 10
+    assert Sizes(512, 32, (6,), share=0.3).nearest(128.0) == 96
 
 
 def test_sizes_for_rules_alone_divide_well() -> None:
     """By hand: of 512 on 32 ranks 96 and 192 are multiples of 6 and of 32, and 108 and 216 of 27 and of 4."""
-    found = wanted(512, 32)
+    found = recordings_for(512, 32)
     assert [each.size for each in found if each.ranks == 6] == [96, 192]
     assert [each.size for each in found if each.ranks == 27] == [108, 216]
 

@@ -61,3 +61,23 @@ def test_what_a_first_recording_leaves_is_found(tmp_path: Path) -> None:
         assert (target / "parts").exists()
     program.write_text(WORKS)
     record(program, [], 1, target)
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ("import sys\nfrom mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\nsys.exit('size must be even')\n", True),
+        ("from mpi4py import MPI\nassert MPI.COMM_WORLD.size % 2 == 0\n", True),
+        ("import sys\nsys.exit('size must be even')\n", True),
+        ("from mpi4py import MPI\nMPI.COMM_WORLD.Abort(3)\n", True),
+        ("import sys\nfrom mpi4py import MPI\nfor _ in range(70): MPI.COMM_WORLD.Barrier()\nsys.exit(1)\n", False),
+        ("import os, signal\nfrom mpi4py import MPI\nos.kill(os.getpid(), signal.SIGKILL)\n", False),
+        ("print('never calls MPI')\n", False),
+    ],
+)
+def test_a_refusal_is_an_end_before_anything_was_done(text: str, refused: bool, tmp_path: Path) -> None:
+    """By an exit status of the program's own, not by a signal, and after few calls at most."""
+    (tmp_path / "p.py").write_text(text)
+    with pytest.raises(RecordError) as failed:
+        record(tmp_path / "p.py", [], 1, tmp_path / "x.clue", timeout=60)
+    assert failed.value.refused == refused

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clue.structure import Example, Generator, Learner, Tables, decided
-from clue.structure.atoms import variable
+from clue.structure.atoms import Integers, variable
 from clue.structure.forms import ZERO, Comparison, Predicate, Rule, Sum
 from clue.structure.rules import Search
 from clue.trace import Flag
@@ -83,6 +83,37 @@ def test_chance_follows_no_rule(seed: int, most: int, of: str) -> None:
     if len(np.unique(y)) > 1:
         found = Search({"n": n, "P": p, "rank": r, "s": p, "r": r}).rule(y)
         assert found is None, str(found)
+
+
+def samples(places: Iterable[tuple[int, int]]) -> dict[str, Integers]:
+    """Return the surroundings of all ranks at sizes and numbers of ranks."""
+    n, p, r = (np.array(c, np.int64) for c in zip(*((n, p, r) for n, p in places for r in range(p)), strict=True))
+    return {"n": n, "P": p, "rank": r, "s": p, "r": r}
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        lambda n, _: 8 * np.minimum(n, 100),
+        lambda n, p: np.minimum(n // p, 15),
+        lambda n, _: np.maximum(8 * n - 500, 24),
+        lambda n, p: 8 * (n * n // (p * p)),
+    ],
+)
+def test_bounds_and_tiles_are_told(rule: Callable[[Integers, Integers], Integers]) -> None:
+    """Above the bound and below it, at other numbers of ranks; and squares that are rounded once."""
+    v = samples((n, p) for n in (35, 50, 77, 112, 150) for p in (4, 6, 8))
+    found = Search(v).rule(rule(v["n"], v["P"]))
+    assert found is not None
+    for place in ((64, 16), (224, 16), (40, 3)):
+        there = samples([place])
+        assert (found(there) == rule(there["n"], there["P"])).all()
+
+
+def test_a_bound_that_one_size_reaches_is_none() -> None:
+    """Whether 112 is bounded by 100, or is another case, nobody knows."""
+    v = samples((n, p) for n in (35, 50, 77, 112) for p in (4, 6, 8))
+    assert Search(v).rule(8 * np.minimum(v["n"], 100)) is None
 
 
 def test_refusals_are_not_guesses() -> None:

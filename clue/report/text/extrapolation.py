@@ -65,6 +65,19 @@ def plan_text(plan: Plan, command: str, warnings: Sequence[str] = ()) -> Rendera
     return stack(
         shown,
         words(f"{count_of(len(plan.recordings), 'recording')}, {times}about {format_time(plan.seconds)} in all."),
+        words(_assumed(plan)),
         warnings_text(warnings),
         words(f"Next: {command}"),
+    )
+
+
+def _assumed(plan: Plan) -> str:
+    """Say which sizes and numbers of ranks the program is taken to take, and how sure that is."""
+    known = " and ".join(filter(None, map(str, (plan.takes, plan.learned))))
+    if plan.tried:
+        return f"The program took all of these{f' ({known})' if known else ''}."
+    taken = f"takes {known}" if known else "takes any size on any number of ranks"
+    return (
+        f"Assumed: the program {taken}. If it demands something else, --admissible says what, such as 'ranks=2^k' or "
+        "'size=20*k'; --run finds out what it refuses."
     )
