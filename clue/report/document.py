@@ -186,9 +186,10 @@ def _component(outcome: ComponentOutcome) -> Document:
         "makespan": outcome.makespan,
         "points": outcome.points,
         "turn": None if prediction is None else prediction.makespan,
-        "by": None if prediction is None else prediction.engine,
         "ops": None if prediction is None else prediction.ops,
         "compute_by_region": {} if prediction is None else dict(prediction.compute_by_region),
+        # What no simulation told: a model, or a skeleton that was run.
+        **({} if prediction is None or prediction.simulated else {"by": prediction.engine}),
     }
 
 
