@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from typing import Protocol
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from clue.caveats import Caveat
 from clue.predict.application import Application, Key
 from clue.predict.prediction import Prediction, Task
 from clue.predict.predictor import Doubles, Predictor
@@ -16,26 +18,65 @@ from clue.progress import Progress
 from clue.uncertainty import Character, Sampling
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A figure that no simulation gave.
+
+    Attributes:
+        seconds: What an application takes.
+        deviation: Standard deviation of its logarithm.
+        source: Where it comes from: figures of one source have their draws in common.
+        caveats: What must be said beside it.
+    """
+
+    seconds: float
+    deviation: float
+    source: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
+
+    def draws(self, sampling: Sampling) -> Doubles:
+        """Return what may be instead, shape (samples,)."""
+        draws = [float(each.generator(*self.source).standard_normal()) for each in sampling.each()]
+        found: Doubles = self.seconds * np.exp(self.deviation * np.array(draws))
+        return found
+
+
 class Specialist(Predictor, Protocol):
-    """Predicts some applications only."""
+    """Tells what some applications take without simulating them.
+
+    Attributes:
+        engine: What its predictions name as their engine.
+    """
+
+    engine: ClassVar[str]
 
     def knows(self, application: Application) -> bool:
         """Tell whether an application is one of these."""
         ...
 
+    def told(self, task: Task) -> Told:
+        """Return what a task takes."""
+        ...
 
-def drawn(sampling: Sampling, seconds: float, deviation: float, *source: str) -> Doubles:
-    """Draw what may be instead of a figure that no simulation gave, shape (samples,).
+    def bounds(
+        self, tasks: Sequence[Task], progress: Progress, samples: int = 0
+    ) -> tuple[Doubles, npt.NDArray[np.bool_]]:
+        """Return what tasks take; that it is not known lets it be asked for, with what must be said beside it."""
+        return np.array([self.told(task).seconds for task in tasks]), np.zeros(len(tasks), np.bool_)
 
-    Args:
-        sampling: Which samples.
-        seconds: The figure.
-        deviation: Of its logarithm.
-        source: Where it comes from: figures of one source have their draws in common.
-    """
-    draws = [float(each.generator(*source).standard_normal()) for each in sampling.each()]
-    found: Doubles = seconds * np.exp(deviation * np.array(draws))
-    return found
+    def predict(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Prediction]]:
+        """Yield what tasks take."""
+        for i, task in enumerate(tasks):
+            told = self.told(task)
+            yield i, Prediction(told.seconds, self.engine, warnings=told.caveats, simulated=False)
+
+    def deviation(self, task: Task) -> float | None:
+        """Return how far the figure may be off."""
+        return self.told(task).deviation
+
+    def samples(self, tasks: Sequence[Task], sampling: Sampling, progress: Progress) -> Doubles:
+        """Draw what may be instead of each figure."""
+        return np.array([self.told(task).draws(sampling) for task in tasks]).reshape(len(tasks), sampling.samples)
 
 
 class DispatchingPredictor(Predictor):
@@ -94,14 +135,10 @@ class DispatchingPredictor(Predictor):
 
     def at_work(self) -> AbstractContextManager[object]:
         """Return the block within which all of them predict."""
-        block = ExitStack()
-        try:
+        with ExitStack() as blocks:
             for predictor in (*self._specialists, self._others):
-                block.enter_context(predictor.at_work())
-        except BaseException:
-            block.close()
-            raise
-        return block
+                blocks.enter_context(predictor.at_work())
+            return blocks.pop_all()
 
     def predict(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Prediction]]:
         """Ask each for its own tasks."""

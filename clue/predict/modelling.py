@@ -16,7 +16,6 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from clue.caveats import About, Caveat, note
 from clue.errors import ModelError, UsageError
@@ -27,14 +26,9 @@ from clue.models.ensemble import TAIL
 from clue.models.model import ANY, Model
 from clue.models.parts import ProgramModel, doubts
 from clue.predict.application import MACHINE, Application, Key, Modelled
-from clue.predict.dispatching import Specialist, drawn
-from clue.predict.prediction import Prediction, Task
-from clue.predict.predictor import Doubles
+from clue.predict.dispatching import Specialist, Told
+from clue.predict.prediction import Task
 from clue.progress import Progress
-from clue.uncertainty import Sampling
-
-#: What predictions by models name as their engine.
-ENGINE = "model"
 
 
 class ModelPredictor(Specialist):
@@ -43,6 +37,8 @@ class ModelPredictor(Specialist):
     Args:
         load: Gives the model of a path, of either kind.
     """
+
+    engine = "model"
 
     def __init__(self, load: Callable[[str], Model | ProgramModel]) -> None:
         self._load = load
@@ -71,31 +67,11 @@ class ModelPredictor(Specialist):
             return ()
         return [float(footprint.of(key[0].modelled.size, np.array([float(key[1])]))[0])] * key[1]
 
-    def bounds(
-        self, tasks: Sequence[Task], progress: Progress, samples: int = 0
-    ) -> tuple[Doubles, npt.NDArray[np.bool_]]:
-        """Return what models say, which is not taken to be known, so that what must be said beside it is asked for."""
-        seconds = [self._question(task).forecast.seconds for task in tasks]
-        return np.array(seconds), np.zeros(len(tasks), np.bool_)
-
-    def predict(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Prediction]]:
-        """Ask models."""
-        for i, task in enumerate(tasks):
-            asked = self._question(task)
-            caveats = tuple(asked.caveats())
-            yield i, Prediction(asked.forecast.seconds, ENGINE, warnings=caveats, simulated=False)
-
-    def deviation(self, task: Task) -> float | None:
-        """Return how far a model's interval reaches."""
-        return _deviation(self._question(task).forecast)
-
-    def samples(self, tasks: Sequence[Task], sampling: Sampling, progress: Progress) -> Doubles:
-        """Draw from the intervals of models, for each configuration by itself."""
-        found = np.empty((len(tasks), sampling.samples))
-        for i, asked in enumerate(map(self._question, tasks)):
-            what = repr((asked.modelled, sorted(asked.uses.items())))
-            found[i] = drawn(sampling, asked.forecast.seconds, _deviation(asked.forecast), "fitted model", what)
-        return found
+    def told(self, task: Task) -> Told:
+        """Return what a model says; each configuration has draws of its own."""
+        asked = self._question(task)
+        source = "fitted model", repr((asked.modelled, sorted(asked.uses.items())))
+        return Told(asked.forecast.seconds, _deviation(asked.forecast), source, tuple(asked.caveats()))
 
     # --- what a model is asked ---
 
