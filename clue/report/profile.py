@@ -134,8 +134,7 @@ def profile_sites(trace: Trace) -> tuple[SiteProfile, ...]:
 def payload(trace: Trace) -> npt.NDArray[np.int64]:
     """Return the bytes of each op, those listed in the extra column included."""
     ops, sums = trace.ops, np.concatenate(([0], np.cumsum(trace.ops.extras)))
-    rows = np.diff(trace.head.offsets)
-    start = ops.extra + np.repeat(np.array(trace.head.extra_offsets[:-1], np.int64), rows)
+    start = trace.row_extras
     nbytes = np.where(ops.op == Op.SPAWN, 0, ops.nbytes)
     listed = np.flatnonzero((ops.op == Op.ALLTOALLV) & (ops.count > 0))
     nbytes[listed] = sums[start[listed] + ops.count[listed]] - sums[start[listed]]

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from clue.caveats import Caveat, counted
 from clue.errors import SkeletonError
 from clue.kernel import partners
-from clue.steady.cuts import contexts_of, mentions, ranks_of, scrambled
+from clue.steady.cuts import contexts_of, mentions, scrambled
 from clue.trace import COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op, Ops, Trace
 from clue.trace.columns import within
 from clue.trace.ops import COLUMNS
@@ -203,7 +203,7 @@ def _units(trace: Trace) -> tuple[Integers, int, int]:
 
 def _messages(trace: Trace, unit: Integers) -> tuple[int, int]:
     """Number messages: the k-th send of a channel and its k-th receive are one. Returns how many, and how many fail."""
-    ops, own = trace.ops, ranks_of(trace)
+    ops, own = trace.ops, trace.row_ranks
     peers, contexts = partners(trace).astype(np.int64), contexts_of(trace)[ops.comm]
     there = (peers != PROC_NULL) & (ops.flags & Flag.CANCELLED == 0)
     sent, received, probed = (np.flatnonzero(there & ops.are(*kinds)) for kinds in (SENDS, RECEIVES, (Op.PROBE,)))
@@ -230,7 +230,7 @@ def _collectives(trace: Trace, unit: Integers, first: int) -> int:
     # Neighbourhood collectives count apart from the others.
     line = 2 * contexts_of(trace)[ops.comm[rows]] + (ops.op[rows] == Op.NEIGHBOR)
     line = np.unique(line, return_inverse=True)[1].ravel()
-    serial = serials_of(np.unique(line * trace.ranks + ranks_of(trace)[rows], return_inverse=True)[1].ravel())
+    serial = serials_of(np.unique(line * trace.ranks + trace.row_ranks[rows], return_inverse=True)[1].ravel())
     calls = np.zeros(int(line.max(initial=-1)) + 1, np.int64)
     np.maximum.at(calls, line, serial + 1)
     unit[rows] = first + (np.cumsum(calls) - calls)[line] + serial
@@ -347,7 +347,7 @@ class _Lists:
         at = begins[named.row[several]] + serials_of(named.row[several])
         entries[at] = requests[named.start[several]]
         lists = np.flatnonzero(listed)
-        source = (np.array(trace.head.extra_offsets)[ranks_of(trace)] + trace.ops.extra)[rows[lists]]
+        source = trace.row_extras[rows[lists]]
         inside = within(count[lists])
         entries[np.repeat(begins[lists], count[lists]) + inside] = trace.ops.extras[
             np.repeat(source, count[lists]) + inside

@@ -68,8 +68,8 @@ class Lowered:
 
 def lower(trace: Trace) -> Lowered:
     """Return a trace with all that a program must know to make its calls."""
-    ops, ranks = trace.ops, ranks_of(trace)
-    starts = np.array(trace.head.extra_offsets, np.int64)[ranks] + ops.extra
+    ops, ranks = trace.ops, trace.row_ranks
+    starts = trace.row_extras
     along = np.where(ops.are(Op.SEND, Op.RECV), int(_ALONG), 0) | int(_KEPT)
     one, half = _exchanges(ops), _halves(ops, starts)
     request, waits, pending = _requests(trace, ranks, starts, one, half)
@@ -119,11 +119,6 @@ def _carried(trace: Trace, ranks: Integers) -> Integers:
     following = np.minimum(np.minimum.accumulate(there[::-1])[::-1], lasts)
     carried: Integers = np.bincount(following, trace.bursts, minlength=len(ops)).astype(np.int64)
     return carried
-
-
-def ranks_of(trace: Trace) -> Integers:
-    """Return the rank of each op."""
-    return np.repeat(np.arange(trace.ranks), np.diff(trace.head.offsets))
 
 
 # --- messages and requests ---

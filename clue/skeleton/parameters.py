@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from clue.kernel import partners
 from clue.skeleton.events import LISTED, NONE, SENDS, Events, Integers, serials_of
-from clue.steady.cuts import contexts_of, ranks_of, scrambled
+from clue.steady.cuts import contexts_of, scrambled
 from clue.trace import COLLECTIVES, Flag, Op, Ops
 from clue.trace.columns import within
 
@@ -70,7 +70,7 @@ def _listed(events: Events) -> tuple[Integers, Integers]:
     """Return the sizes that stand in lists: the row of each, and where it stands among all entries."""
     trace, ops = events.trace, events.trace.ops
     rows = np.flatnonzero(ops.are(*LISTED))
-    begins = (np.array(trace.head.extra_offsets)[ranks_of(trace)] + ops.extra)[rows].astype(np.int64)
+    begins = trace.row_extras[rows]
     count = ops.count[rows].astype(np.int64)
     # n_out, dests, sizes, n_in, sources
     near = ops.op[rows] == Op.NEIGHBOR
@@ -116,7 +116,7 @@ def _kinds(events: Events) -> Integers:
     alone = ops.are(Op.COMPUTE)
     site, region = np.where(alone, ops.site, 0), np.where(alone, ops.region, 0)
     context = contexts_of(trace)[ops.comm]
-    words = (ops.op, ops.call, flags, context, partners(trace), ops.tag, ranks_of(trace), site, region, _graphs(events))
+    words = (ops.op, ops.call, flags, context, partners(trace), ops.tag, trace.row_ranks, site, region, _graphs(events))
     sums = np.zeros(events.units, np.uint64)
     np.add.at(sums, events.unit[rows], scrambled(*(word[rows] for word in words)))
     return np.unique(sums, return_inverse=True)[1].ravel().astype(np.int64)
@@ -127,7 +127,7 @@ def _graphs(events: Events) -> Integers:
     trace, ops = events.trace, events.trace.ops
     found = np.zeros(len(ops), np.uint64)
     rows = np.flatnonzero(ops.are(Op.NEIGHBOR))
-    begins = (np.array(trace.head.extra_offsets)[ranks_of(trace)] + ops.extra)[rows].astype(np.int64)
+    begins = trace.row_extras[rows]
     count = ops.count[rows].astype(np.int64)
     place = within(count)
     out = np.repeat(ops.extras[begins], count)

@@ -30,7 +30,6 @@ from clue.skeleton.events import COMPUTE, NONE, SENDS, Events, Integers, Mask, a
 from clue.skeleton.loops import Loop
 from clue.skeleton.parameters import Doubles, Parameters
 from clue.skeleton.times import Times
-from clue.steady.cuts import ranks_of
 from clue.steady.iterations import Stretch
 from clue.steady.steadiness import called, is_coupled, per_iteration, shapes
 from clue.trace import Op, Trace
@@ -121,7 +120,7 @@ def _speaks(events: Events) -> Mask:
 def _latencies(events: Events, part: Mask) -> float:
     """Return what these units take at most on a rank beside their bytes, seconds."""
     rows = np.flatnonzero(events.unit != NONE)
-    counts = np.bincount(ranks_of(events.trace)[rows], part[events.unit[rows]])
+    counts = np.bincount(events.trace.row_ranks[rows], part[events.unit[rows]])
     return float(counts.max(initial=0.0)) * LATENCY
 
 
@@ -293,7 +292,7 @@ def _alone(trace: Trace, rows: Doubles, scale: float) -> Integers:
 
 def _cells(trace: Trace) -> Integers:
     """Return a number for the rank and region of each row."""
-    cells: Integers = ranks_of(trace) * len(trace.head.regions) + trace.ops.region
+    cells: Integers = trace.row_ranks * len(trace.head.regions) + trace.ops.region
     return cells
 
 

@@ -10,7 +10,7 @@ from itertools import groupby
 import numpy as np
 import numpy.typing as npt
 
-from clue.skeleton.lowering import SHARES, VECTORS, Lowered, lower, ranks_of
+from clue.skeleton.lowering import SHARES, VECTORS, Lowered, lower
 from clue.skeleton.statements import (
     WORLD,
     AlongBits,
@@ -475,7 +475,7 @@ def _identifier(name: str, number: int) -> str:
 
 def room_of(trace: Trace, pending: int) -> Room:
     """Return what memory the calls of a lowered trace need."""
-    ops, ranks = trace.ops, ranks_of(trace)
+    ops, ranks = trace.ops, trace.row_ranks
     nonblocking = ops.are(*COLLECTIVES) & (ops.flags & Flag.NONBLOCKING > 0)
     size = np.array([len(each.group) for each in trace.head.communicators], np.int64)[ops.comm]
     listed = ops.are(Op.ALLTOALLV, Op.NEIGHBOR, *SHARES) & (ops.count > 0)

@@ -68,11 +68,6 @@ def scrambled(*columns: npt.ArrayLike) -> Sums:
     return number
 
 
-def ranks_of(trace: Trace) -> Integers:
-    """Return the rank of each row, shape (ops,)."""
-    return np.repeat(np.arange(trace.ranks), np.diff(trace.head.offsets))
-
-
 def contexts_of(trace: Trace) -> Integers:
     """Return the context of each communicator."""
     return np.array([each.context for each in trace.head.communicators], np.int64)
@@ -81,7 +76,7 @@ def contexts_of(trace: Trace) -> Integers:
 def _messages(trace: Trace) -> Sums:
     """Return what each row adds to the messages under way."""
     ops, sums = trace.ops, np.zeros(len(trace.ops), np.uint64)
-    peers, own, contexts = partners(trace), ranks_of(trace), contexts_of(trace)[ops.comm]
+    peers, own, contexts = partners(trace), trace.row_ranks, contexts_of(trace)[ops.comm]
     some = (peers != PROC_NULL) & ((ops.flags & Flag.CANCELLED) == 0)
     sent = np.flatnonzero(some & ops.are(Op.SEND, Op.ISEND))
     received = np.flatnonzero(some & ops.are(Op.RECV, Op.IRECV, Op.MPROBE))
@@ -101,7 +96,7 @@ def _calls(trace: Trace) -> Sums:
             weight[-1:] -= weight.sum(dtype=np.uint64)
             weights[number] = dict(zip(each.group, weight, strict=True))
     rows = np.flatnonzero(ops.are(*COLLECTIVES))
-    comms, ranks = ops.comm[rows].astype(np.int64), ranks_of(trace)[rows]
+    comms, ranks = ops.comm[rows].astype(np.int64), trace.row_ranks[rows]
     found, which = np.unique(comms * trace.ranks + ranks, return_inverse=True)
     table = [
         weights.get(comm, {}).get(rank, np.uint64(1))

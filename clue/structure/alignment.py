@@ -145,9 +145,9 @@ class Groups:
 
 def _meetings(trace: Trace) -> _Integers:
     """Return of each row which meeting it takes part in, or -1: the two ends of a message, or a collective call."""
-    ops, head = trace.ops, trace.head
+    ops = trace.ops
     op = np.asarray(ops.op)
-    rank = np.repeat(np.arange(trace.ranks), np.diff(np.asarray(head.offsets)))
+    rank = trace.row_ranks
     peer = _in_world(trace)
     sends = np.isin(op, (Op.SEND, Op.ISEND)) & (peer >= 0)
     receives = np.isin(op, (Op.RECV, Op.IRECV)) & (peer >= 0)

@@ -84,6 +84,16 @@ class Trace:
         """A short name for messages: that of the file, or of the program."""
         return self.path.name if self.path is not None else self.head.program
 
+    @property
+    def row_ranks(self) -> npt.NDArray[np.int64]:
+        """The rank of each row, shape (ops,)."""
+        return np.repeat(np.arange(self.ranks), np.diff(self.head.offsets))
+
+    @property
+    def row_extras(self) -> npt.NDArray[np.int64]:
+        """Where the entries of each row begin in the extra column, shape (ops,)."""
+        return np.array(self.head.extra_offsets, np.int64)[self.row_ranks] + self.ops.extra
+
     def rank(self, rank: int) -> Ops:
         """Return one rank's ops as views."""
         rows = slice(*self.head.offsets[rank : rank + 2])
