@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from matplotlib.figure import Figure
 
 from clue.purchase import Entry, Ranking
+from clue.purchase.pareto import front
 from clue.report.plots import style
 from clue.report.plots.lettering import fit
 from clue.report.scale import time_scale
@@ -21,17 +22,17 @@ def draw_offers(ranking: Ranking) -> Figure | None:
     currencies = {each.price.currency for each in offers if each.price is not None}
     if len(offers) < 2 or len(currencies) != 1:
         return None
-    front = unbeaten(offers, higher=ranking.higher_is_better)
+    first = unbeaten(offers, higher=ranking.higher_is_better)
     scale = time_scale(max(score(each) for each in offers)) if ranking.unit == "s" else None
     length, unit = (1.0, ranking.unit) if scale is None else (scale.length, scale.unit)
     drawn = style.figure(11, 4.6, f"{ranking.scenario}: price and score")
     axes = drawn.subplots()
-    ends = [price(each) for each in front], [score(each) / length for each in front]
+    ends = [price(each) for each in first], [score(each) / length for each in first]
     axes.plot(*ends, color=style.UNUSED, zorder=1, drawstyle="steps-post")  # between options there is none
     for each in offers:
-        colour = style.COMPUTE if each in front else style.QUIET
+        colour = style.COMPUTE if each in first else style.QUIET
         axes.plot(price(each), score(each) / length, marker="o", color=colour, linestyle="")
-    for each in _named(front, offers):
+    for each in _named(first, offers):
         text, at = fit(each.option, _NAME, size=style.TICK), (price(each), score(each) / length)
         axes.annotate(text, at, (5, 5), textcoords="offset points", fontsize=style.TICK, color=style.INK)
     criterion = ranking.criterion.value.replace("_", " ")
@@ -58,14 +59,10 @@ def score(entry: Entry) -> float:
 
 def unbeaten(offers: Iterable[Entry], *, higher: bool) -> list[Entry]:
     """Return the options that none beats in price and score (the Pareto front), the cheapest first."""
-    sign = -1.0 if higher else 1.0
-    front: list[Entry] = []
-    for each in sorted(offers, key=lambda entry: (price(entry), sign * score(entry))):
-        if not front or sign * score(each) < sign * score(front[-1]):
-            front.append(each)
-    return front
+    listed, sign = list(offers), -1.0 if higher else 1.0
+    return sorted((listed[i] for i in front([(price(each), sign * score(each)) for each in listed])), key=price)
 
 
-def _named(front: Sequence[Entry], offers: Sequence[Entry]) -> list[Entry]:
+def _named(first: Sequence[Entry], offers: Sequence[Entry]) -> list[Entry]:
     """Return the options that get their names: those that nothing beats before others."""
-    return [*front, *(each for each in offers if each not in front)][:_NAMED]
+    return [*first, *(each for each in offers if each not in first)][:_NAMED]
