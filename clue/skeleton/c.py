@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import wrap
 
 from clue.skeleton.lowering import REDUCTIONS
-from clue.skeleton.python import condition, decimal, sum_text, values_of
+from clue.skeleton.python import condition
 from clue.skeleton.statements import (
     AlongBits,
     Branch,
@@ -29,19 +29,13 @@ from clue.skeleton.statements import (
     Sum,
     World,
 )
-from clue.skeleton.words import WIDTH, About, burst_text, groups_text, plain
+from clue.skeleton.words import WIDTH, About, burst_text, decimal, groups_text, plain, sum_text, values_of
 from clue.skeleton.work import KINDS
 from clue.trace.ops import COLLECTIVES, Flag, Op
 
 FRAME = Path(__file__).with_name("frame.c")
 _RUN = Path(__file__).with_name("run.c")
 _TYPES = {1: "MPI_BYTE", 2: "MPI_SHORT", 4: "MPI_FLOAT", 8: "MPI_DOUBLE", 16: "MPI_C_DOUBLE_COMPLEX"}
-_SENDS = {Flag.SYNCHRONOUS: "Ssend", Flag.BUFFERED: "Bsend"}
-_NAMES = {
-    Op.BARRIER: "Barrier", Op.BCAST: "Bcast", Op.REDUCE: "Reduce", Op.ALLREDUCE: "Allreduce", Op.SCAN: "Scan",
-    Op.EXSCAN: "Exscan", Op.GATHER: "Gather", Op.GATHERV: "Gatherv", Op.SCATTER: "Scatter", Op.SCATTERV: "Scatterv",
-    Op.ALLGATHER: "Allgather", Op.ALLGATHERV: "Allgatherv", Op.ALLTOALL: "Alltoall", Op.ALLTOALLV: "Alltoallv",
-}  # fmt: skip
 #: What of the file with functions for messages a program needs: by what it calls, the parts that this needs in turn.
 _NEEDS = {
     "vector(": ("vector",), "next(": ("tables",), "next_list(": ("tables", "lists"), "mod(": ("mod",),
@@ -180,10 +174,9 @@ class _Writer:
 
     def _message(self, call: Call, comm: str, numbers: Mapping[str, str]) -> str:
         if call.op in (Op.SEND, Op.ISEND):
-            name = _SENDS.get(call.flags & (Flag.SYNCHRONOUS | Flag.BUFFERED), "Send")
-            name, request = (name, "") if call.op == Op.SEND else (f"I{name.lower()}", ", request()")
+            request = "" if call.op == Op.SEND else ", request()"
             sent = f"data, {numbers['nbytes']}, MPI_BYTE, {numbers['peer']}, {numbers['tag']}"
-            return f"MPI_{name}({sent}, {comm}{request});"
+            return f"MPI_{call.method}({sent}, {comm}{request});"
         if call.op == Op.IRECV and "dest" in numbers:
             sent = f"data, {numbers['nbytes']}, MPI_BYTE, {numbers['dest']}, {numbers['sendtag']}"
             received = f"room, MOST, MPI_BYTE, {numbers['peer']}, {numbers['tag']}"
@@ -204,12 +197,10 @@ class _Writer:
             request = "request()" if call.flags & Flag.NONBLOCKING else "NULL"
             return f"neighbours({self._comm(call.comm)}, {listed}, {request});"
         nonblocking = bool(call.flags & Flag.NONBLOCKING)
-        name = _NAMES.get(call.op) or ("Reduce_scatter_block" if call.flags & Flag.BLOCK else "Reduce_scatter")
-        name = f"MPI_I{name.lower()}" if nonblocking else f"MPI_{name}"
         size = numbers["nbytes"]
         numbers = {**numbers, "nbytes": "size"} if "next(" in size else numbers
         given = [*self._given(call, numbers, "next_room()" if nonblocking else "room"), comm]
-        made = f"{name}({', '.join([*given, 'request()'] if nonblocking else given)});"
+        made = f"MPI_{call.method}({', '.join([*given, 'request()'] if nonblocking else given)});"
         lists = [
             f"*{each} = vector({numbers[word]})"
             for each, word in (("v", "sizes"), ("w", "received"))
@@ -228,9 +219,9 @@ class _Writer:
         if call.op == Op.BCAST:
             yield from (room, size, kind)
         elif call.op == Op.REDUCE_SCATTER:
-            yield from (data, room, size if call.flags & Flag.BLOCK else "v", kind, _operation(call))
+            yield from (data, room, size if call.flags & Flag.BLOCK else "v", kind, call.own_operation or "MPI_SUM")
         elif call.op in REDUCTIONS:
-            yield from (data, room, size, kind, _operation(call))
+            yield from (data, room, size, kind, call.own_operation or "MPI_SUM")
         elif call.op == Op.ALLTOALLV:
             yield from (data, some, kind, room, some.replace("v", "w"), kind)
         elif call.op == Op.SCATTERV:
@@ -410,9 +401,3 @@ def _arrays(kind: str, name: str, rows: Mapping[int, Sequence[str]]) -> Iterator
 
 def _wrapped(text: str) -> list[str]:
     return wrap(text, WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
-
-
-def _operation(call: Call) -> str:
-    if not call.flags & Flag.USER_DEFINED:
-        return "MPI_SUM"
-    return "NOTHING_IN_ORDER" if call.flags & Flag.NONCOMMUTATIVE else "NOTHING"

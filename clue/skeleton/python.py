@@ -31,7 +31,7 @@ from clue.skeleton.statements import (
     Sum,
     World,
 )
-from clue.skeleton.words import WIDTH, About, burst_text, groups_text, plain
+from clue.skeleton.words import WIDTH, About, burst_text, decimal, groups_text, plain, sum_text, values_of
 from clue.trace.ops import COLLECTIVES, Flag, Op
 
 _Row = TypeVar("_Row")
@@ -41,12 +41,6 @@ _TOLD = {"comm": "comm", "kind": "kind", "nbytes": "size", "sizes": "sizes"}
 #: Where in that file begins what programs have of it.
 _BEGIN = "Kernel = "
 _TYPES = {1: "MPI.BYTE", 2: "MPI.SHORT", 4: "MPI.FLOAT", 8: "MPI.DOUBLE", 16: "MPI.C_DOUBLE_COMPLEX"}
-_SENDS = {Flag.SYNCHRONOUS: "Ssend", Flag.BUFFERED: "Bsend"}
-_METHODS = {
-    Op.BARRIER: "Barrier", Op.BCAST: "Bcast", Op.REDUCE: "Reduce", Op.ALLREDUCE: "Allreduce", Op.SCAN: "Scan",
-    Op.EXSCAN: "Exscan", Op.GATHER: "Gather", Op.GATHERV: "Gatherv", Op.SCATTER: "Scatter", Op.SCATTERV: "Scatterv",
-    Op.ALLGATHER: "Allgather", Op.ALLGATHERV: "Allgatherv", Op.ALLTOALL: "Alltoall", Op.ALLTOALLV: "Alltoallv",
-}  # fmt: skip
 
 
 def python_program(program: Statements, about: About) -> str:
@@ -179,11 +173,9 @@ class _Writer:
 
     def _message(self, call: Call, comm: str, numbers: Mapping[str, str]) -> tuple[str, str]:
         if call.op in (Op.SEND, Op.ISEND):
-            name = _SENDS.get(call.flags & (Flag.SYNCHRONOUS | Flag.BUFFERED), "Send")
-            name = name if call.op == Op.SEND else f"I{name.lower()}"
-            made = f"{comm}.{name}(data[:{numbers['nbytes']}], dest={numbers['peer']}, tag={numbers['tag']})"
+            made = f"{comm}.{call.method}(data[:{numbers['nbytes']}], dest={numbers['peer']}, tag={numbers['tag']})"
             made = made.replace(", tag=0)", ")")
-            return (made if call.op == Op.SEND else f"requests.append({made})"), name
+            return (made if call.op == Op.SEND else f"requests.append({made})"), call.method
         if call.op == Op.IRECV and "dest" in numbers:
             sent = f"data[:{numbers['nbytes']}], dest={numbers['dest']}, sendtag={numbers['sendtag']}"
             return (
@@ -216,11 +208,9 @@ class _Writer:
         before = [f"{name} = {numbers[each]}" for each, name in told.items()]
         numbers |= told
         nonblocking = bool(call.flags & Flag.NONBLOCKING)
-        method = _METHODS.get(call.op) or ("Reduce_scatter_block" if call.flags & Flag.BLOCK else "Reduce_scatter")
-        method = f"I{method[0].lower()}{method[1:]}" if nonblocking else method
         given = ", ".join(self._given(call, numbers, "next(rooms)" if nonblocking else "room"))
-        made = f"{numbers['comm']}.{method}({given})"
-        return *before, (f"requests.append({made})" if nonblocking else made), method
+        made = f"{numbers['comm']}.{call.method}({given})"
+        return *before, (f"requests.append({made})" if nonblocking else made), call.method
 
     def _given(self, call: Call, numbers: Mapping[str, str], room: str) -> Iterator[str]:
         """Yield the arguments of a collective call."""
@@ -241,7 +231,7 @@ class _Writer:
         if call.op == Op.REDUCE_SCATTER and not call.flags & Flag.BLOCK:
             yield sizes
         if call.op in REDUCTIONS:
-            yield f"op={_operation(call)}"
+            yield f"op={call.own_operation or 'MPI.SUM'}"
         if "peer" in numbers:
             yield f"root={numbers['peer']}"
 
@@ -416,31 +406,9 @@ def _rows(rows: Mapping[int, _Row], shown: Callable[[_Row], str]) -> Iterator[st
         yield from wrap(text, WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 12, break_long_words=False)
 
 
-def decimal(value: object) -> str:
-    """Return ns to a thousandth."""
-    return f"{value:.3f}".rstrip("0").rstrip(".")
-
-
 def number(value: int) -> str:
     """Return a whole number."""
     return f"{value:_}"
-
-
-def sum_text(expression: Sum, shown: Callable[[int], str], modulo: Callable[[str, str], str]) -> str:
-    """Return a sum, in a language that shows numbers and remainders so."""
-    terms = [
-        (factor, name if abs(factor) == 1 else f"{shown(abs(factor))} * {name}") for name, factor in expression.terms
-    ]
-    base = expression.base - (expression.least if expression.modulus else 0)
-    if base or not terms:
-        terms.append((base, shown(abs(base))))
-    terms.sort(key=lambda term: term[0] < 0)
-    text = "".join(f" {'-' if factor < 0 else '+'} {term}" for factor, term in terms)
-    text = text.removeprefix(" + ").replace(" - ", "-", 1) if text.startswith(" - ") else text.removeprefix(" + ")
-    if not expression.modulus:
-        return text
-    text, least = modulo(text, shown(expression.modulus)), expression.least
-    return f"{text} {'-' if least < 0 else '+'} {shown(abs(least))}" if least else text
 
 
 def condition(ranks: Sequence[int], total: int) -> str:
@@ -462,32 +430,3 @@ def condition(ranks: Sequence[int], total: int) -> str:
     if tuple(ranks) == tuple(range(first, total, step)) and first < step:
         return f"rank % {step} == {first}"
     return f"rank in {_tuple(ranks)}"
-
-
-def _operation(call: Call) -> str:
-    if not call.flags & Flag.USER_DEFINED:
-        return "MPI.SUM"
-    return "NOTHING_IN_ORDER" if call.flags & Flag.NONCOMMUTATIVE else "NOTHING"
-
-
-def values_of(expression: Expression, program: Statements) -> Iterator[int]:
-    """Yield all numbers that an expression of constants and tables may be."""
-    if isinstance(expression, Sum):
-        yield expression.base
-    elif isinstance(expression, Listed):
-        yield from expression.values
-    elif isinstance(expression, ByRank):
-        for _, each in expression.cases:
-            yield from values_of(each, program)
-    elif isinstance(expression, Own | Next):
-        table = program.own if isinstance(expression, Own) else program.tables
-        for row in table[expression.table].values():
-            yield from _flat(row)
-
-
-def _flat(value: object) -> Iterator[int]:
-    if isinstance(value, tuple):
-        for each in value:
-            yield from _flat(each)
-    elif isinstance(value, int):
-        yield value

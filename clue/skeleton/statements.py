@@ -124,6 +124,13 @@ WORLD = World()
 
 # --- statements ---
 
+_SENDS = {Flag.SYNCHRONOUS: "Ssend", Flag.BUFFERED: "Bsend"}
+_METHODS = {
+    Op.BARRIER: "Barrier", Op.BCAST: "Bcast", Op.REDUCE: "Reduce", Op.ALLREDUCE: "Allreduce", Op.SCAN: "Scan",
+    Op.EXSCAN: "Exscan", Op.GATHER: "Gather", Op.GATHERV: "Gatherv", Op.SCATTER: "Scatter", Op.SCATTERV: "Scatterv",
+    Op.ALLGATHER: "Allgather", Op.ALLGATHERV: "Allgatherv", Op.ALLTOALL: "Alltoall", Op.ALLTOALLV: "Alltoallv",
+}  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Compute:
@@ -153,6 +160,22 @@ class Call:
     site: str
     comm: Comm
     numbers: Mapping[str, Expression] = field(default_factory=dict)
+
+    @property
+    def method(self) -> str:
+        """Of a send or collective call, what MPI calls it: ``"Issend"``, ``"Ireduce_scatter_block"``."""
+        if self.op in {Op.SEND, Op.ISEND}:
+            name = _SENDS.get(self.flags & (Flag.SYNCHRONOUS | Flag.BUFFERED), "Send")
+            return name if self.op == Op.SEND else f"I{name.lower()}"
+        name = _METHODS.get(self.op) or ("Reduce_scatter_block" if self.flags & Flag.BLOCK else "Reduce_scatter")
+        return f"I{name.lower()}" if self.flags & Flag.NONBLOCKING else name
+
+    @property
+    def own_operation(self) -> str:
+        """What programs call the operation of a reduction that is not MPI's own; ``""``: it is a sum."""
+        if not self.flags & Flag.USER_DEFINED:
+            return ""
+        return "NOTHING_IN_ORDER" if self.flags & Flag.NONCOMMUTATIVE else "NOTHING"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,13 @@
-"""What both languages of skeletons are told: the skeleton's figures, and names and comments that mean no harm."""
+"""What both languages of skeletons share: figures, names and comments that mean no harm, sums, values of numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
 from clue.skeleton.calibration import Pieces
-from clue.skeleton.statements import Place
+from clue.skeleton.statements import ByRank, Expression, Listed, Next, Own, Place, Statements, Sum
 from clue.skeleton.work import Character
 from clue.units import format_time
 
@@ -106,3 +106,48 @@ def groups_text(ranks: Sequence[int]) -> str:
 def burst_text(place: Place) -> str:
     """Say what a burst takes."""
     return f"{format_time(place.mean)}{f' in {plain(place.region)}' if place.region else ''}"
+
+
+def decimal(value: object) -> str:
+    """Return ns to a thousandth."""
+    return f"{value:.3f}".rstrip("0").rstrip(".")
+
+
+def sum_text(expression: Sum, shown: Callable[[int], str], modulo: Callable[[str, str], str]) -> str:
+    """Return a sum, in a language that shows numbers and remainders so."""
+    terms = [
+        (factor, name if abs(factor) == 1 else f"{shown(abs(factor))} * {name}") for name, factor in expression.terms
+    ]
+    base = expression.base - (expression.least if expression.modulus else 0)
+    if base or not terms:
+        terms.append((base, shown(abs(base))))
+    terms.sort(key=lambda term: term[0] < 0)
+    text = "".join(f" {'-' if factor < 0 else '+'} {term}" for factor, term in terms)
+    text = text.removeprefix(" + ").replace(" - ", "-", 1) if text.startswith(" - ") else text.removeprefix(" + ")
+    if not expression.modulus:
+        return text
+    text, least = modulo(text, shown(expression.modulus)), expression.least
+    return f"{text} {'-' if least < 0 else '+'} {shown(abs(least))}" if least else text
+
+
+def values_of(expression: Expression, program: Statements) -> Iterator[int]:
+    """Yield all numbers that an expression of constants and tables may be."""
+    if isinstance(expression, Sum):
+        yield expression.base
+    elif isinstance(expression, Listed):
+        yield from expression.values
+    elif isinstance(expression, ByRank):
+        for _, each in expression.cases:
+            yield from values_of(each, program)
+    elif isinstance(expression, Own | Next):
+        table = program.own if isinstance(expression, Own) else program.tables
+        for row in table[expression.table].values():
+            yield from _flat(row)
+
+
+def _flat(value: object) -> Iterator[int]:
+    if isinstance(value, tuple):
+        for each in value:
+            yield from _flat(each)
+    elif isinstance(value, int):
+        yield value
