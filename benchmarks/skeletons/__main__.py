@@ -16,6 +16,7 @@ from benchmarks.skeletons import plotting, tables
 from benchmarks.skeletons.cases import PROGRAMS, SCENARIOS, SECONDS
 from benchmarks.skeletons.experiment import Study
 from benchmarks.skeletons.figures import predictions
+from benchmarks.skeletons.making import SUFFIXES
 from benchmarks.testbed import cluster
 from benchmarks.validate.measured import MeasurementFolder
 from benchmarks.validate.tables import notes_beside
@@ -43,6 +44,7 @@ def _measure(asked: argparse.Namespace) -> None:
         [each for each in PROGRAMS if each.name in asked.programs],
         [each for each in SCENARIOS if each.name in asked.scenarios],
         asked.seconds, MeasurementFolder(asked.measured), asked.abreast, _tell, iterations=asked.iterations,
+        language=asked.language,
     )  # fmt: skip
     study.prepare()
     study.measure(lambda: _write(study, asked.output))
@@ -52,7 +54,9 @@ def _measure(asked: argparse.Namespace) -> None:
 def _write(study: Study, output: Path) -> None:
     """Write what is known so far: the table, its page, and the picture."""
     runs, skeletons = study.runs(), study.skeletons()
-    results = tables.Results(runs, skeletons, predictions(runs, skeletons), study.recordings(), study.million())
+    results = tables.Results(
+        runs, skeletons, predictions(runs, skeletons), study.recordings(), study.million(), study.language
+    )
     tables.write_csv(output, results)
     plot = output.with_suffix(".svg")
     plotting.draw(plot, results)
@@ -89,6 +93,9 @@ def _arguments() -> argparse.Namespace:
         "--abreast", type=int, default=2, metavar="N", help="programs measured at once, each on a cluster of its own "
         "(default: %(default)s)",
     )  # fmt: skip
+    parser.add_argument(
+        "--language", choices=sorted(SUFFIXES), default="c", help="what skeletons are written in (default: %(default)s)"
+    )
     parser.add_argument("--iterations", type=int, default=0, metavar="N", help="of applications, for a shorter trial")
     parser.add_argument(
         "--measured", type=Path, metavar="FOLDER", default=Path("measured-skeletons"),

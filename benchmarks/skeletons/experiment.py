@@ -20,7 +20,7 @@ from typing import Any, ParamSpec
 from benchmarks.skeletons.cases import ALONE, APPLICATION, SMALL, STUDIED, Setting, StudyProgram
 from benchmarks.skeletons.figures import APPLICATION as WHOLE
 from benchmarks.skeletons.figures import CLASS_S, Measured, SkeletonFacts, skeleton_name
-from benchmarks.skeletons.making import document, facts, made, making_of_a_million
+from benchmarks.skeletons.making import SUFFIXES, document, facts, made, making_of_a_million, program_of
 from benchmarks.testbed import launch
 from benchmarks.testbed.description import Host
 from benchmarks.testbed.experiment import on_demand
@@ -51,12 +51,14 @@ class Subject:
         command: What each rank runs; it prints a JSON document with ``seconds``.
         length: About what it takes on the dedicated cluster, seconds.
         runs: How often it is started.
+        written_in: The language of a skeleton.
     """
 
     name: str
     command: Sequence[str]
     length: float
     runs: int = 1
+    written_in: str = ""
 
     def planned(self, setting: Setting) -> float:
         """Return about what one run takes in a setting, with its start; seconds."""
@@ -103,6 +105,7 @@ class Study:
         tell: Told what is being done.
         maker: Makes skeletons.
         iterations: Of applications; 0: as their class has it.
+        language: What skeletons are written in, a key of ``SUFFIXES``.
     """
 
     programs: Sequence[StudyProgram]
@@ -113,6 +116,7 @@ class Study:
     tell: Callable[[str], None]
     maker: Maker = made
     iterations: int = 0
+    language: str = "c"
 
     @property
     def settings(self) -> list[Setting]:
@@ -183,7 +187,7 @@ class Study:
         self.measured.get(self._skeleton(program, seconds).stem, make)
 
     def _skeleton(self, program: StudyProgram, seconds: float) -> Path:
-        return self.measured.folder / f"{program.name}-skeleton-{seconds:g}.py"
+        return self.measured.folder / f"{program.name}-{self.language}-skeleton-{seconds:g}{SUFFIXES[self.language]}"
 
     # --- what is measured ---
 
@@ -213,15 +217,16 @@ class Study:
             file = self._skeleton(program, seconds)
             if file.exists() and file.with_suffix(".json").exists():
                 repeats = max(1, min(int(_TOGETHER / seconds), _MOST_REPEATS))
-                command = [sys.executable, str(file.resolve()), "--json", "--repeats", str(repeats)]
-                yield Subject(skeleton_name(seconds), command, seconds * repeats)
+                command = [*program_of(file.resolve()), "--json", "--repeats", str(repeats)]
+                yield Subject(skeleton_name(seconds), command, seconds * repeats, written_in=self.language)
         yield Subject(CLASS_S, [sys.executable, str(program.script), SMALL], 0.5, _SMALL_RUNS)
 
     def _all(self, program: StudyProgram, setting: Setting) -> Iterator[tuple[Subject, str]]:
         """Yield each run of a program in a setting, with the name by which it is kept."""
         for subject in self.subjects(program):
             for turn in range(subject.runs):
-                yield subject, f"{program.name}-{setting.name}-{subject.name.replace(' ', '-')}-{turn}"
+                what = " ".join(filter(None, (subject.written_in, subject.name))).replace(" ", "-")
+                yield subject, f"{program.name}-{setting.name}-{what}-{turn}"
 
     def _missing(self) -> Iterator[tuple[StudyProgram, Setting, Subject, str]]:
         for program in self.programs:

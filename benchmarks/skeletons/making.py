@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,8 @@ from clue.errors import RecordError
 
 #: A made trace of some 10^6 ops, and how many times shorter its skeleton is.
 _RANKS, _MESSAGES, _SCALE = 16, 500_000, 100.0
+#: Languages of skeletons, with the suffix of their files.
+SUFFIXES = {"c": ".c", "python": ".py"}
 
 
 def made(trace: Path, application: float, seconds: float, target: Path) -> dict[str, Any]:
@@ -27,13 +31,35 @@ def made(trace: Path, application: float, seconds: float, target: Path) -> dict[
         trace: The recording.
         application: What the application takes on the dedicated cluster, seconds.
         seconds: What its skeleton is to take.
-        target: Where it goes.
+        target: Where it goes; its suffix tells its language. A program in C is compiled.
 
     Raises:
         RecordError: If it cannot be made.
     """
     said = _made(trace, target, "--scale", f"{application / seconds:.6g}")
+    if target.suffix == SUFFIXES["c"]:
+        _compile(target)
     return said | {"seconds": seconds, "shortest": said["shortest"] * application / said["application"]}
+
+
+def program_of(skeleton: Path) -> list[str]:
+    """Return what each rank of a skeleton runs."""
+    return [str(_compiled(skeleton))] if skeleton.suffix == SUFFIXES["c"] else [sys.executable, str(skeleton)]
+
+
+def _compiled(source: Path) -> Path:
+    return source.with_suffix(".program")
+
+
+def _compile(source: Path) -> None:
+    # Beside the interpreter lies that of the MPI which mpi4py loads, if it came from PyPI.
+    compiler = shutil.which("mpicc", path=str(Path(sys.executable).parent)) or shutil.which("mpicc")
+    if compiler is None:
+        raise RecordError(f"{source}: mpicc must be there to compile it, got none: take --language python")
+    words = [compiler, "-O2", str(source), "-o", str(_compiled(source))]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RecordError(f"{source}: must compile, got {done.stderr.strip()}")
 
 
 def facts(said: dict[str, Any]) -> SkeletonFacts:

@@ -45,6 +45,7 @@ class Results:
         predictions: They.
         recordings: What programs took while they were recorded, seconds.
         million: What it took to make the skeleton of some 10^6 ops.
+        language: What skeletons are written in.
     """
 
     runs: Runs
@@ -52,6 +53,7 @@ class Results:
     predictions: Sequence[Prediction]
     recordings: Mapping[str, float]
     million: Mapping[str, float] | None
+    language: str = "c"
 
     @property
     def board(self) -> Board:
@@ -108,14 +110,15 @@ def _row(each: Prediction, results: Results) -> list[object]:
 def page(results: Results, command: str, plot: str, remarks: Sequence[str]) -> str:
     """Return the page beside the table."""
     parts: list[Iterable[str]] = [
-        _opening(command), _goals(results), _orders(results), [f"![Errors, and predicted beside measured]({plot})", ""],
+        _opening(command, results.language), _goals(results), _orders(results),
+        [f"![Errors, and predicted beside measured]({plot})", ""],
         _by_length(results), _by_scenario(results), _cases(results), _shortest(results), _shares(results),
         _slowdowns(results), _made(results), remarks,
     ]  # fmt: skip
     return "\n".join([line for part in parts for line in part] + [""])
 
 
-def _opening(command: str) -> Iterator[str]:
+def _opening(command: str, language: str) -> Iterator[str]:
     yield from (
         "# Predicted by skeletons",
         "",
@@ -123,10 +126,10 @@ def _opening(command: str) -> Iterator[str]:
         f"{processor()}.",
         "",
         "The study of Sodhi, Subhlok and Xu, *Performance Prediction with Skeletons*, on [an emulated",
-        "cluster](TESTBED.md). Six programs of our own in the manner of NPB's were recorded once on four dedicated",
-        "hosts; skeletons of 10 to 0.5 s were made by `clue skeleton`; programs and skeletons then ran on that",
-        "cluster and in five scenarios. Predicted is the skeleton's time in a scenario x application / skeleton, both",
-        "dedicated. Nothing was fitted.",
+        "cluster](TESTBED.md). Six programs of our own in the manner of NPB's, in Python, were recorded once on four",
+        f"dedicated hosts; skeletons of 10 to 0.5 s were made by `clue skeleton`, in {language.capitalize()}.",
+        "Programs and skeletons then ran on that cluster and in five scenarios. Predicted is the skeleton's time in a",
+        "scenario x application / skeleton, both dedicated. Nothing was fitted.",
         "",
         "Hosts have two processors, each a twentieth of a core of this computer, and one rank. Competing processes are",
         "real ones, as slow; they and the rank get fair shares of the processors: beside two of them a rank has two",

@@ -188,6 +188,8 @@ def show(options, dedicated, runs, computed, hosts):
     seconds = median(runs)
     if options.json:
         run = {"skeleton": IDENTITY, "ranks": RANKS, "seconds": seconds, "scale": SCALE, "application": APPLICATION}
+        if dedicated is not None:
+            run["dedicated"] = dedicated
         print(json.dumps({**run, "runs": runs, "host": hosts, "compute": computed}))
         return
     ratio, told = SCALE, f"{SCALE:.4g}"

@@ -364,10 +364,13 @@ static void show(double seconds, double dedicated)
     printf(" = %.4g s here (recorded: %.4g s)\n", seconds * ratio, APPLICATION);
 }
 
-static void show_json(double seconds, double share, const double *runs, long repeats, const char *hosts)
+static void show_json(double seconds, double dedicated, double share, const double *runs, long repeats, const char *hosts)
 {
     printf("{\"skeleton\": \"%s\", \"ranks\": %d, \"seconds\": %.9g, ", IDENTITY, RANKS, seconds);
-    printf("\"scale\": %.17g, \"application\": %.17g, \"runs\": [", SCALE, APPLICATION);
+    printf("\"scale\": %.17g, \"application\": %.17g, ", SCALE, APPLICATION);
+    if (dedicated > 0)
+        printf("\"dedicated\": %.9g, ", dedicated);
+    printf("\"runs\": [");
     for (long i = 0; i < repeats; i++)
         printf("%s%.9g", i ? ", " : "", runs[i]);
     printf("], \"host\": [");
@@ -432,7 +435,7 @@ int main(int argc, char **argv)
     hosts = room_for((size_t)RANKS * MPI_MAX_PROCESSOR_NAME);
     MPI_Gather(name, sizeof name, MPI_CHAR, hosts, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
     if (rank == 0 && json)
-        show_json(median(runs, repeats), median(shares, repeats), runs, repeats, hosts);
+        show_json(median(runs, repeats), dedicated, median(shares, repeats), runs, repeats, hosts);
     else if (rank == 0)
         show(median(runs, repeats), dedicated);
     MPI_Finalize();

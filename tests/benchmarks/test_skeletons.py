@@ -201,7 +201,10 @@ def test_an_interrupted_study_goes_on(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr("benchmarks.skeletons.experiment.STUDIED", "S")
     monkeypatch.setattr("benchmarks.skeletons.experiment._SMALL_RUNS", 1)
     said: list[str] = []
-    study = Study(PROGRAMS[1:3], [], [0.5], MeasurementFolder(tmp_path), 2, said.append, maker=_stub, iterations=1)
+    study = Study(
+        PROGRAMS[1:3], [], [0.5], MeasurementFolder(tmp_path), 2, said.append, maker=_stub, iterations=1,
+        language="python",
+    )  # fmt: skip
     study.prepare()
     study.measure()
     runs = study.runs()

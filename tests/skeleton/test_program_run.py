@@ -66,6 +66,8 @@ def test_a_run_says_what_the_application_would_take(program: Sequence[str], tmp_
     dedicated = tmp_path / "dedicated.json"
     dedicated.write_text(json.dumps({"skeleton": "0123456789abcdef", "seconds": 2.5}))
     assert " s x 60 s / 2.5 s = " in ran(program, 2, "--dedicated", str(dedicated)).stdout
+    # The run as JSON then tells all that a prediction needs.
+    assert document_of(ran(program, 2, "--json", "--dedicated", str(dedicated)))["dedicated"] == 2.5
 
 
 def test_another_number_of_ranks_is_refused(program: Sequence[str]) -> None:
