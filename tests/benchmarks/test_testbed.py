@@ -360,6 +360,35 @@ def test_an_interpreter_can_be_slower_than_all_else(tmp_path: Path) -> None:
     assert said == pytest.approx(took, rel=0.2)
 
 
+#: Pieces of some 60 us, each a burst of its own, then as many in one burst; the typical CPU time of either, us.
+SHORT_BURSTS = """
+import json, statistics, time
+from mpi4py import MPI
+def piece():
+    begin = time.thread_time()
+    for _ in range(6000): pass
+    return time.thread_time() - begin
+def alone():
+    MPI.COMM_WORLD.Iprobe()
+    return piece()
+apart, together = [alone() for _ in range(400)], [piece() for _ in range(400)]
+print(json.dumps([1e6 * statistics.median(each) for each in (apart, together)]), flush=True)
+"""
+
+
+@needs_testbed
+def test_what_paces_a_rank_is_not_charged_to_it(tmp_path: Path) -> None:
+    """A signal that comes 30 us after a burst began costs some 20 us, a third of a short burst: it is deducted."""
+    program = tmp_path / "program.py"
+    program.write_text(SHORT_BURSTS)
+    hosts = [Host(0, 10.0, 1, 0, None)]
+    with launch.standing("signals", hosts) as name:
+        outcome = launch.run(name, hosts, [sys.executable, str(program)], timeout=60)
+    apart, together = json.loads(outcome.output)
+    assert 30 < together < 300
+    assert apart == pytest.approx(together, abs=10)
+
+
 @needs_testbed
 def test_all_hosts_share_memory_or_none() -> None:
     """It is one setting of the MPI library's."""
