@@ -35,7 +35,7 @@ from clue.skeleton.statements import (
     Statements,
     Sum,
 )
-from clue.skeleton.work import spread
+from clue.skeleton.work import kept_of
 from clue.structure.loops import BITS, ENTRIES, LOOP, NO_PEER, Affine, Loops, Node, Table, Variants, chosen, compress
 from clue.trace import Trace
 from clue.trace.ops import COLLECTIVES, ROOTED, Flag, Op
@@ -158,10 +158,8 @@ class _Tree:
         count, together = sum(map(len, bursts.values())), float(sum(each.sum() for each in bursts.values()))
         if together > 0:
             region = self._trace.head.regions[self._column("region", node)]
-            number = len(self._places)
-            spreads = {rank: spread(each, seed=(number, rank)) for rank, each in bursts.items()}
-            self._places.append(Place(region, spreads, together / count * 1e-9))
-            yield Compute(number)
+            self._places.append(Place(region, kept_of(bursts), together / count * 1e-9))
+            yield Compute(len(self._places) - 1)
 
     # --- calls ---
 

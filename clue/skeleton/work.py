@@ -15,40 +15,70 @@ from clue.trace.speed import RESPONSE
 
 #: Kinds of work.
 KINDS = CORE, MEMORY, CACHE = "core", "memory", "cache"
-#: Bursts that a place keeps of a rank.
-MOST = 16
+#: Bursts that a place keeps of a rank: at most, at least, and of all ranks together between the two.
+_MOST, _FEWEST, _NUMBERS = 64, 16, 2048
+#: Bursts of a rank in which a period is looked for.
+_LOOKED_AT = 4096
 #: Floating-point operations in a second from which on a region is taken to be bound by the core.
 _FAST = 1e9
 
 #: By kind of work, its share.
 Mix = Mapping[str, float]
+Doubles = npt.NDArray[np.float64]
 #: Where nothing is known: as bursts respond to either piece.
 UNKNOWN: Mix = {CORE: float(RESPONSE[0] / RESPONSE.sum()), MEMORY: float(RESPONSE[1] / RESPONSE.sum())}
 _MIX = re.compile(rf"({'|'.join(KINDS)})(?::({'|'.join(KINDS)})=(0?\.[0-9]+))?")
 
 
-def spread(bursts: Sequence[float] | npt.NDArray[np.float64], *, seed: Sequence[int]) -> tuple[float, ...]:
-    """Return the bursts of a place and rank as a few, which are done one after the other, again and again.
+def kept_of(bursts: Mapping[int, Sequence[float] | Doubles]) -> dict[int, tuple[float, ...]]:
+    """Return the bursts of a place as a few of each rank, which are done one after the other, again and again.
 
-    Up to ``MOST`` are as they are. Of more, so many quantiles have their mean, in a random order; each is done as
-    often as it has bursts, so that together they take exactly as long.
+    Up to :func:`most_of` are as they are. Of more, a stretch of consecutive ones is kept: the same stretch of all ranks
+    that come there as often, so that bursts stay beside those of other ranks and the messages that they were beside. If
+    bursts repeat themselves, as those of levels of a multigrid do, the stretch is a whole number of periods. It is the
+    one whose sum is the most typical, multiplied such that all bursts together take exactly as long as they did.
 
     Args:
-        bursts: In program order, ns, shape (bursts,).
-        seed: What the order is drawn from.
+        bursts: Of each rank, in program order, ns.
     """
-    values = np.asarray(bursts, np.float64)
-    if len(values) <= MOST:
-        return tuple(values.tolist()) if (values != values[0]).any() else (float(values[0]),)
-    if (values == values[0]).all():
-        return (float(values[0]),)
-    draw = np.random.default_rng(list(seed))
-    often, more = divmod(len(values), MOST)
-    larger = draw.permutation(MOST) < more  # those are done once more, so they come first
-    sizes = often + larger
-    sums = np.add.reduceat(np.sort(values), np.cumsum(sizes) - sizes)
-    means = sums / sizes
-    return (*draw.permutation(means[larger]).tolist(), *draw.permutation(means[~larger]).tolist())
+    most, found = most_of(len(bursts)), {}
+    values = {rank: np.asarray(each, np.float64) for rank, each in bursts.items()}
+    for count in {len(each) for each in values.values()}:
+        ranks = [rank for rank, each in values.items() if len(each) == count]
+        together = np.stack([values[rank] for rank in ranks])
+        few = together if count <= most else _stretch(together, most)
+        found |= {rank: _whole(own, kept) for rank, own, kept in zip(ranks, together, few, strict=True)}
+    return {rank: found[rank] for rank in bursts}
+
+
+def most_of(ranks: int) -> int:
+    """Return how many bursts of a rank a place keeps: fewer where many ranks have some, as programs are to be read."""
+    return min(max(_NUMBERS // max(ranks, 1), _FEWEST), _MOST)
+
+
+def _stretch(values: Doubles, most: int) -> Doubles:
+    """Return consecutive columns that are like all of them, shape (ranks, at most ``most``)."""
+    means = values.mean(axis=1, keepdims=True)
+    relative = values / np.where(means > 0, means, 1.0)
+    some = relative[:, :_LOOKED_AT]
+    lags = range(most, most // 2, -1)
+    apart = [float(np.abs(some[:, lag:] - some[:, :-lag]).mean()) for lag in lags]
+    length = lags[int(np.argmin(apart))]
+    count = values.shape[1] // length
+    sums = relative[:, : count * length].reshape(len(values), count, length).sum(axis=2)
+    begin = int(np.abs(sums - length).sum(axis=0).argmin()) * length
+    return values[:, begin : begin + length]
+
+
+def _whole(own: Doubles, kept: Doubles) -> tuple[float, ...]:
+    """Return bursts that, done again and again, take as long together as all of a rank's own."""
+    if (own == own[0]).all():
+        return (float(own[0]),)
+    times, more = divmod(len(own), len(kept))
+    got = times * float(kept.sum()) + float(kept[:more].sum())
+    if not got:
+        return (float(own.mean()),)
+    return tuple((kept * (float(own.sum()) / got)).tolist())
 
 
 # --- what regions do ---

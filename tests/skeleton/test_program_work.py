@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import cycle, islice
+from random import Random
 
 import numpy as np
 import pytest
@@ -14,34 +15,57 @@ from clue.errors import UsageError
 from clue.skeleton import kernels
 from clue.skeleton.calibration import calibrated, calibrated_c
 from clue.skeleton.lowering import lower
-from clue.skeleton.work import MOST, UNKNOWN, characters, spread
+from clue.skeleton.work import UNKNOWN, characters, kept_of, most_of
 from clue.trace import Op, Trace, TraceBuilder
 
 BURSTS = st.lists(st.integers(0, 10**12), min_size=1, max_size=400)
 
 
-@given(BURSTS)
-def test_bursts_keep_their_sum(bursts: Sequence[int]) -> None:
-    """However many there are: those that are done once more have the mean of as many more."""
-    few = spread(bursts, seed=(1, 2))
-    assert len(few) <= MOST
-    assert sum(islice(cycle(few), len(bursts))) == pytest.approx(sum(bursts), rel=1e-12)
-
-
-@given(BURSTS)
-def test_bursts_keep_their_distribution(bursts: Sequence[int]) -> None:
-    """Each quantile has its mean, so the order of quantiles and the range stay."""
-    few = sorted(spread(bursts, seed=(0,)))
-    assert min(bursts) <= few[0] * (1 + 1e-12)
-    assert few[-1] <= max(bursts) * (1 + 1e-12)
-    if len(bursts) > MOST and len(bursts) % MOST == 0 and len(few) == MOST:
-        assert few == pytest.approx(np.sort(bursts).reshape(MOST, -1).mean(axis=1).tolist(), rel=1e-12)
+@given(BURSTS, BURSTS)
+def test_bursts_keep_their_sum(one: Sequence[int], other: Sequence[int]) -> None:
+    """However many there are, and whatever other ranks do."""
+    bursts = {3: one, 0: other}
+    few = kept_of(bursts)
+    assert list(few) == [3, 0]
+    for rank, own in bursts.items():
+        assert len(few[rank]) <= most_of(2)
+        assert sum(islice(cycle(few[rank]), len(own))) == pytest.approx(sum(own), rel=1e-12)
 
 
 def test_few_bursts_stay_as_they_are() -> None:
-    """In their order."""
-    assert spread([5, 1, 3], seed=(0,)) == (5.0, 1.0, 3.0)
-    assert spread([7] * 100, seed=(0,)) == (7.0,)
+    """In their order; those that are all alike are one."""
+    assert kept_of({0: [5, 1, 3], 7: [7] * 100}) == {0: (5.0, 1.0, 3.0), 7: (7.0,)}
+
+
+@given(st.integers(2, 64), st.integers(3, 20), st.randoms(use_true_random=False))
+def test_bursts_that_repeat_themselves_are_kept(period: int, times: int, random: Random) -> None:
+    """With a period of up to 64, as the levels of a multigrid have, all bursts are as they were, on each rank."""
+    bursts = {
+        rank: [float(random.randrange(1, 1000)) for _ in range(period)] * (64 // period + times) for rank in (0, 1)
+    }
+    for rank, few in kept_of(bursts).items():
+        assert list(islice(cycle(few), len(bursts[rank]))) == pytest.approx(bursts[rank], rel=1e-9)
+
+
+def test_bursts_of_ranks_stay_beside_each_other() -> None:
+    """Two ranks take turns to be slow: of what is kept, too, one waits for the other in every iteration."""
+    drawn = np.random.default_rng(1).uniform(1, 100, 1000)
+    few = kept_of({0: drawn, 1: 101 - drawn})
+    one, other = map(np.array, few.values())
+    assert len(one) == len(other) > 30
+    assert np.corrcoef(one, other)[0, 1] == pytest.approx(-1)
+    assert np.std(one) == pytest.approx(np.std(drawn), rel=0.2)
+
+
+def test_rare_bursts_are_spread() -> None:
+    """Where no typical stretch has one, all bursts have the mean."""
+    rare = [0] * 1000 + [500]
+    assert kept_of({0: rare}) == {0: (500 / 1001,)}
+
+
+def test_many_ranks_keep_fewer_bursts() -> None:
+    """A program is to be read."""
+    assert [most_of(ranks) for ranks in (1, 32, 64, 128, 4096)] == [64, 64, 32, 16, 16]
 
 
 def worked(flops: float = 0.0) -> Trace:
