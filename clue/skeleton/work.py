@@ -41,7 +41,8 @@ def kept_of(bursts: Mapping[int, Sequence[float] | Doubles]) -> dict[int, tuple[
     Args:
         bursts: Of each rank, in program order, ns.
     """
-    most, found = most_of(len(bursts)), {}
+    most = most_of(len(bursts))
+    found: dict[int, tuple[float, ...]] = {}
     values = {rank: np.asarray(each, np.float64) for rank, each in bursts.items()}
     for count in {len(each) for each in values.values()}:
         ranks = [rank for rank, each in values.items() if len(each) == count]
