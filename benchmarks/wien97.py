@@ -25,16 +25,17 @@ from typing import Any
 import yaml
 
 import clue
+from clue.analysis.scaling import Series
 from clue.cli.traces import Traces
 from clue.machine import FactorTable, Machine, NoContention
 from clue.machine.machine import Waiting
 from clue.predict.application import Application
 from clue.predict.replaying import TraceSource
 from clue.purchase import Scenario
-from clue.report.document import ranking_document
-from clue.report.plots.ranking import draw_ranking
-from clue.report.plots.scaling import Series, draw_performance
-from clue.report.plots.style import save
+from clue.report.ranking.document import ranking_document
+from clue.report.ranking.scaling import draw_performance
+from clue.report.ranking.scores import draw_ranking
+from clue.report.shared.style import save
 from clue.trace import Trace
 
 SCENARIOS = Path(__file__).resolve().parent.parent / "scenarios"

@@ -11,7 +11,7 @@ from typing import TypeVar
 from benchmarks.models.cluster import FAST, SETS, SLOW, SLOW_PROCESSORS, Cluster, RunSet, candidates
 from clue.models import ClusterModel, Composition, Configuration, Method, Run, best, fit_cluster
 from clue.models.cluster_fit import COMMUNICATE, COMPUTE
-from clue.report.text.model import configuration_text
+from clue.report.model.text import configuration_text
 
 _Value = TypeVar("_Value")
 #: By what the paper scales the slow processor's models.

@@ -35,7 +35,7 @@ from clue.kernel import Program, compile_program, simulate
 from clue.machine import Machine, NodeType, Placement
 from clue.models import ClusterModel, Composition, Configuration, Method, Run, Use, best, fit_cluster, ranks_of
 from clue.models.cluster_fit import COMMUNICATE, COMPUTE
-from clue.report.text.model import configuration_text
+from clue.report.model.text import configuration_text
 from clue.trace import Trace
 
 FAST, SLOW = "fast", "slow"

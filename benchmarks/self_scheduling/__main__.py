@@ -28,7 +28,7 @@ from benchmarks.self_scheduling.runs import (
     replayed,
 )
 from benchmarks.self_scheduling.times import Time, read, write
-from clue.report.plots.style import save
+from clue.report.shared.style import save
 
 RESULTS = FOLDER / "results.json"
 _NAMES = [line.name for line in LINES]

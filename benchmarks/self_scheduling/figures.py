@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 
 from benchmarks.self_scheduling.comparing import Curves
 from benchmarks.self_scheduling.lines import LINES
-from clue.report.plots import style
-from clue.report.plots.lettering import fit
+from clue.report.shared import style
+from clue.report.shared.lettering import fit
 
 #: The paper measured from here on; below, its polynomials are below zero.
 _PAPER_FROM = 500

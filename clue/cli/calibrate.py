@@ -39,7 +39,7 @@ from clue.errors import UsageError
 from clue.files import is_file, read_text, write_texts
 from clue.machine import ColdStart, Machine
 from clue.recording import find_mpiexec, record
-from clue.report.text.calibration import (
+from clue.report.calibration.text import (
     contention_document,
     contention_text,
     network_document,
@@ -81,7 +81,7 @@ def _network(arguments: argparse.Namespace) -> int:
         show(network_text(between, within))
     say([f"wrote {output}"])
     if folder is not None:
-        from clue.report.plots.calibration import plot_calibration  # noqa: PLC0415 - matplotlib takes a second
+        from clue.report.calibration.plot import plot_calibration  # noqa: PLC0415 - matplotlib takes a second
 
         for each, place in ((between, "between-nodes"), (within, "within-node")):
             if each is not None:
@@ -213,7 +213,7 @@ def _contention(arguments: argparse.Namespace) -> int:
         show(contention_text(measurement, judged))
     say([f"wrote {output}"])
     if folder is not None:
-        from clue.report.plots.calibration import plot_contention  # noqa: PLC0415 - matplotlib takes a second
+        from clue.report.calibration.plot import plot_contention  # noqa: PLC0415 - matplotlib takes a second
 
         say([f"wrote {plot_contention(measurement, judged, machine, folder, name)}"])
     return 0

@@ -11,9 +11,10 @@ from clue.cli.terminal import Volume, output_file, say
 from clue.errors import UsageError
 from clue.files import write_texts
 from clue.purchase import Ranking, Scenario
-from clue.report import tables
 from clue.report.page import ranking_page
-from clue.report.timelines import form_of
+from clue.report.ranking.tables import ranking_csv, ranking_latex, ranking_markdown
+from clue.report.result.tables import result_csv, result_latex, result_markdown
+from clue.report.timeline import form_of
 from clue.result import Result
 
 #: Options that name the file of a table, or of a page.
@@ -42,9 +43,9 @@ def check_files(arguments: argparse.Namespace) -> None:
 def write_result(result: Result, title: str, arguments: argparse.Namespace) -> None:
     """Write the tables of a simulation that are asked for, and say so."""
     texts = {
-        "csv": lambda: tables.result_csv(result),
-        "latex": lambda: tables.result_latex(result, title),
-        "markdown": lambda: tables.result_markdown(result, title),
+        "csv": lambda: result_csv(result),
+        "latex": lambda: result_latex(result, title),
+        "markdown": lambda: result_markdown(result, title),
     }
     _write(texts, arguments)
 
@@ -56,9 +57,9 @@ def write_ranking(ranking: Ranking, scenario: Scenario, arguments: argparse.Name
         say([f"interrupted: {path} is not written" for path in missing], "clue: ", at=Volume.ERRORS)
         return
     texts = {
-        "csv": lambda: tables.ranking_csv(ranking),
-        "latex": lambda: tables.ranking_latex(ranking),
-        "markdown": lambda: tables.ranking_markdown(ranking),
+        "csv": lambda: ranking_csv(ranking),
+        "latex": lambda: ranking_latex(ranking),
+        "markdown": lambda: ranking_markdown(ranking),
         "html": lambda: ranking_page(ranking, scenario, arguments.typed, f"clue {__version__}"),
     }
     _write(texts, arguments)

@@ -18,8 +18,8 @@ from clue.extrapolation.pattern import RANKS, SIZE
 from clue.extrapolation.plan import COUNTS, DIMENSIONS, SIZES, Plan, Wanted
 from clue.extrapolation.recordings import REPEATS, Planner
 from clue.files import is_file
-from clue.report.extrapolation import extrapolation_document, plan_document, refusal_document
-from clue.report.text.extrapolation import extrapolation_text, plan_text
+from clue.report.extrapolation.document import extrapolation_document, plan_document, refusal_document
+from clue.report.extrapolation.text import extrapolation_text, plan_text
 from clue.units import count_of
 
 
@@ -85,7 +85,7 @@ def _plot(made: Extrapolation, family: Family, arguments: argparse.Namespace) ->
     """Draw the models of bursts, if pictures are asked for; returns their files."""
     if arguments.plots is None or made.structure is None:
         return []
-    from clue.report.plots import plot_bursts  # noqa: PLC0415 - matplotlib takes a second
+    from clue.report.extrapolation.plot import plot_bursts  # noqa: PLC0415 - matplotlib takes a second
 
     title = f"{Path(family.program).name} at size {made.size} on {count_of(arguments.ranks)}"
     return [plot_bursts(made.structure, made.size, arguments.ranks, plots_folder(arguments.plots), title)]

@@ -23,7 +23,7 @@ from clue.forecasting.routes import Route
 from clue.forecasting.routines import specification
 from clue.forecasting.server import Server, check_token
 from clue.machine import Machine, SpeedCurve
-from clue.report.forecast import (
+from clue.report.forecast.document import (
     available_document,
     benchmark_document,
     best_document,
@@ -31,7 +31,7 @@ from clue.report.forecast import (
     need_document,
     sequence_document,
 )
-from clue.report.text.forecast import (
+from clue.report.forecast.text import (
     available_text,
     benchmark_text,
     best_text,

@@ -10,10 +10,12 @@ from clue.cli.terminal import plots_folder, say, show, show_json
 from clue.config import SimulationConfig, load_any
 from clue.formats import Kind, format_of
 from clue.machine import Machine
-from clue.report.document import machine_document, scenario_document, sites_document, trace_document
-from clue.report.text.machine import machine_text
-from clue.report.text.scenario import scenario_text
-from clue.report.text.trace import sites_text, trace_text
+from clue.report.machine.document import machine_document
+from clue.report.machine.text import machine_text
+from clue.report.scenario.document import scenario_document
+from clue.report.scenario.text import scenario_text
+from clue.report.trace.document import sites_document, trace_document
+from clue.report.trace.text import sites_text, trace_text
 from clue.trace import Trace
 from clue.units import count_of
 
@@ -56,11 +58,12 @@ def _show_trace(trace: Trace, arguments: argparse.Namespace) -> None:
 
 def _show_loops(trace: Trace, arguments: argparse.Namespace) -> None:
     refuse(arguments, ["--sites"], "without --loops", "both")
-    from clue.report.loops import LoopsProfile  # noqa: PLC0415 - numpy
-    from clue.report.text.loops import loops_text  # noqa: PLC0415
+    from clue.analysis.loops import LoopsProfile  # noqa: PLC0415 - numpy
+    from clue.report.loops.document import loops_document  # noqa: PLC0415
+    from clue.report.loops.text import loops_text  # noqa: PLC0415
 
     profile = LoopsProfile.of(trace)
-    _show(arguments, profile.document(), loops_text(profile))
+    _show(arguments, loops_document(profile), loops_text(profile))
 
 
 def _show_simulation(config: SimulationConfig, arguments: argparse.Namespace) -> None:
@@ -96,6 +99,6 @@ def _show(arguments: argparse.Namespace, document: object, text: object) -> None
 def _show_machine(machine: Machine, arguments: argparse.Namespace) -> None:
     _show(arguments, machine_document(machine), machine_text(machine))
     if arguments.plots is not None:
-        from clue.report.plots import plot_machine  # noqa: PLC0415 - matplotlib takes a second
+        from clue.report.machine.plot import plot_machine  # noqa: PLC0415 - matplotlib takes a second
 
         say([f"wrote {plot_machine(machine, plots_folder(arguments.plots))}"])

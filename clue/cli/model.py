@@ -25,10 +25,10 @@ from clue.models.cluster_fit import COMMUNICATE, COMPUTE, FEWEST_RANKS, WHOLE
 from clue.models.model import ANY, Model
 from clue.models.parts import ProgramModel, doubts
 from clue.predict.configurations import Beside, Replays, beside
-from clue.report.graph import predicted_document, program_model_document
-from clue.report.model import forecast_document, found_document, model_document, model_yaml
-from clue.report.text.graph import estimated_text, program_model_text
-from clue.report.text.model import forecast_text, found_text, model_text
+from clue.report.model.document import forecast_document, found_document, model_document, model_yaml
+from clue.report.model.program_document import predicted_document, program_model_document
+from clue.report.model.program_text import estimated_text, program_model_text
+from clue.report.model.text import forecast_text, found_text, model_text
 from clue.trace import Trace
 from clue.units import Quantity, count_of, parse_quantity
 
@@ -83,7 +83,7 @@ def _show_model(arguments: argparse.Namespace) -> int:
         return _show_program(arguments, model)
     plots = []
     if arguments.plots is not None:
-        from clue.report.plots.model import plot_model  # noqa: PLC0415 - matplotlib takes a second
+        from clue.report.model.plot import plot_model  # noqa: PLC0415 - matplotlib takes a second
 
         plots.append(plot_model(model, plots_folder(arguments.plots)))
     _show(arguments, model, arguments.model)

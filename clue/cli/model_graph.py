@@ -6,6 +6,7 @@ import argparse
 import datetime
 from pathlib import Path
 
+from clue.analysis.graph import GraphProfile
 from clue.cli.effects import refuse
 from clue.cli.terminal import Report, check_plots, output_file, plots_folder, progress, say, show, show_json
 from clue.composition import SiteTimes, compose, on_critical_path, recorded
@@ -17,8 +18,10 @@ from clue.extrapolation.pattern import RANKS, SIZE
 from clue.files import write_texts
 from clue.models.parts import FITS, ProgramModel
 from clue.predict.modelling import description_of
-from clue.report.graph import GraphProfile, program_model_yaml
-from clue.report.text.graph import graph_text
+from clue.report.graph.document import graph_document
+from clue.report.graph.graphviz import graph_dot
+from clue.report.graph.text import graph_text
+from clue.report.model.program_document import program_model_yaml
 from clue.structure import Example, Graph, examples_of
 from clue.trace import Trace
 from clue.units import count_of
@@ -33,16 +36,16 @@ def run(arguments: argparse.Namespace) -> int:
     with progress() as tell:
         profile = _of_family(arguments, tell) if several else _of_trace(arguments, tell)
     if arguments.json:
-        show_json(profile.document())
+        show_json(graph_document(profile))
     else:
         show(graph_text(profile))
     if kept is not None:
         _keep(profile, kept, arguments)
     if target is not None:
-        write_texts({target: profile.dot()})
+        write_texts({target: graph_dot(profile)})
         say([f"wrote {target}"])
     if arguments.plots is not None:
-        from clue.report.plots import plot_graph  # noqa: PLC0415 - matplotlib takes a second
+        from clue.report.graph.plot import plot_graph  # noqa: PLC0415 - matplotlib takes a second
 
         say([f"wrote {plot_graph(profile, plots_folder(arguments.plots))}"])
     return 0

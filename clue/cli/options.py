@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import NoReturn, TypeAlias
 
-from clue.report.printable import printable
+from clue.report.shared.printable import printable
 from clue.units import Quantity, parse_quantity
 
 

@@ -9,8 +9,8 @@ from clue.cli.effects import mpiexec_words
 from clue.cli.programs import meant_for_clue
 from clue.cli.terminal import output_trace, progress, say, show, show_json
 from clue.recording import record_repeatedly
-from clue.report.document import recordings_document
-from clue.report.text.trace import recordings_text
+from clue.report.trace.document import recordings_document
+from clue.report.trace.text import recordings_text
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -11,12 +11,14 @@ from clue.cli.terminal import Volume, detail, plots_folder, say, show, show_json
 from clue.explain import Explanation, RankingExplanation
 from clue.machine import Machine
 from clue.purchase import Ranking
-from clue.report.document import ranking_document, result_document, steady_document
-from clue.report.explanation import explanation_document, ranking_explanation_document
-from clue.report.text.explanation import explanation_text
-from clue.report.text.ranking import ranking_text
-from clue.report.text.ranking_explanation import ranking_explanation_text
-from clue.report.text.result import result_text
+from clue.report.explanation.document import explanation_document, ranking_explanation_document
+from clue.report.explanation.ranking_text import ranking_explanation_text
+from clue.report.explanation.text import explanation_text
+from clue.report.ranking.document import ranking_document
+from clue.report.ranking.text import ranking_text
+from clue.report.result.document import result_document, steady_document
+from clue.report.result.text import result_text
+from clue.report.shared.scale import Window
 from clue.result import Result
 from clue.steady import Steady
 from clue.uncertainty import Sampled
@@ -52,16 +54,18 @@ def plot_result(
     """Draw a result and its machine, if pictures are asked for; returns their files."""
     if arguments.plots is None:
         return []
-    from clue.report import plots  # noqa: PLC0415 - matplotlib takes a second
+    from clue.report.explanation.plot import plot_explanation  # noqa: PLC0415 - matplotlib takes a second
+    from clue.report.machine.plot import plot_machine  # noqa: PLC0415
+    from clue.report.result import plot  # noqa: PLC0415
 
     folder = plots_folder(arguments.plots)
-    window = None if arguments.window is None else plots.Window(*arguments.window)
+    window = None if arguments.window is None else Window(*arguments.window)
     by_site = getattr(arguments, "colour_by", None) == "site"
-    explained = [] if explanation is None else [plots.plot_explanation(explanation, folder, title)]
+    explained = [] if explanation is None else [plot_explanation(explanation, folder, title)]
     return [
-        *plots.plot_result(result, folder, title, window, by_site=by_site),
+        *plot.plot_result(result, folder, title, window, by_site=by_site),
         *explained,
-        plots.plot_machine(machine, folder),
+        plot_machine(machine, folder),
     ]
 
 
@@ -114,6 +118,6 @@ def plot_ranking(ranking: Ranking, arguments: argparse.Namespace) -> list[Path]:
     """Draw a ranking, if pictures are asked for and anything is ranked; returns their files."""
     if arguments.plots is None or not is_ranked(ranking):
         return []
-    from clue.report import plots  # noqa: PLC0415 - matplotlib takes a second
+    from clue.report.ranking import plot  # noqa: PLC0415 - matplotlib takes a second
 
-    return plots.plot_ranking(ranking, plots_folder(arguments.plots))
+    return plot.plot_ranking(ranking, plots_folder(arguments.plots))

@@ -28,7 +28,7 @@ from clue.predict.modelling import ModelPredictor
 from clue.predict.predictor import Predictor
 from clue.predict.replaying import ReplayPredictor, recording
 from clue.purchase import Ranking, Scenario, rank_options
-from clue.report.timelines import check_length, form_of, write_timeline
+from clue.report.timeline import check_length, form_of, write_timeline
 from clue.steady import simulate_sampled
 from clue.trace import Trace
 from clue.uncertainty import BurstNoise, Sampled, Sampling, sample_errors
@@ -287,7 +287,7 @@ def _sample(
 
 
 def _plot_samples(sampled: Sampled, title: str, arguments: argparse.Namespace) -> Path:
-    from clue.report.plots import plot_samples  # noqa: PLC0415 - matplotlib takes a second
+    from clue.report.result.plot import plot_samples  # noqa: PLC0415 - matplotlib takes a second
 
     return plot_samples(sampled, plots_folder(arguments.plots), title)
 

@@ -15,8 +15,8 @@ from clue.errors import UsageError
 from clue.files import write_texts
 from clue.kernel import simulate
 from clue.machine import Machine
-from clue.report.skeleton import Replayed, Written, skeleton_document
-from clue.report.text.skeleton import skeleton_text
+from clue.report.skeleton.document import Replayed, Written, skeleton_document
+from clue.report.skeleton.text import skeleton_text
 from clue.skeleton.c import c_program
 from clue.skeleton.calibration import calibrated, calibrated_c
 from clue.skeleton.construction import Skeleton, construct

@@ -7,8 +7,8 @@ import argparse
 from clue.cli.effects import refuse
 from clue.cli.terminal import show, show_json
 from clue.config.skeleton_runs import load_skeleton_run
-from clue.report.skeleton import measured_document
-from clue.report.text.skeleton import measured_text
+from clue.report.skeleton.document import measured_document
+from clue.report.skeleton.text import measured_text
 from clue.skeleton.prediction import predict
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from clue.report.printable import READABLE, printable, use_readable_errors
+from clue.report.shared.printable import READABLE, printable, use_readable_errors
 
 #: Faults of one file that are shown.
 _FEW = 100

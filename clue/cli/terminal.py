@@ -36,8 +36,8 @@ from rich.progress import (
 from clue.cli.streams import tell
 from clue.errors import UsageError
 from clue.files import make_room
-from clue.report.printable import printable
-from clue.report.text.table import words
+from clue.report.shared.printable import printable
+from clue.report.shared.table import words
 from clue.units import format_number
 
 #: In JSON an escaped backslash, both halves of a character, or a half alone, which other readers refuse.

@@ -18,8 +18,8 @@ from clue.files import write_texts
 from clue.kernel import Candidate, Program, compile_program
 from clue.predict.application import Key
 from clue.predict.replaying import recording
-from clue.report.text.validation import validation_text
-from clue.report.validation import caveats_of, validation_document
+from clue.report.validation.document import validation_document
+from clue.report.validation.text import validation_text
 from clue.skeleton.prediction import Measured
 from clue.trace import Trace
 from clue.uncertainty import BurstNoise, Sampling
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
         plots = _plot(validation, config.name, arguments)
     if arguments.json:
-        say(caveats_of(validation), prefix="clue: warning: ")
+        say(validation.caveats, prefix="clue: warning: ")
         show_json(validation_document(validation, config.name))
     else:
         show(validation_text(validation, config.name))
@@ -104,6 +104,6 @@ def _ranks(case: MeasuredCase) -> int:
 def _plot(validation: Validation, name: str, arguments: argparse.Namespace) -> list[Path]:
     if arguments.plots is None:
         return []
-    from clue.report.plots.validation import plot_validation  # noqa: PLC0415 - matplotlib takes a second
+    from clue.report.validation.plot import plot_validation  # noqa: PLC0415 - matplotlib takes a second
 
     return [plot_validation(validation, plots_folder(arguments.plots), name)]

@@ -1,7 +1,11 @@
-"""Results, rankings, traces and machines as text, JSON documents, pictures and files for others; it prints nothing.
+"""What clue shows, by subject: JSON documents, text for the terminal and pictures lie together; it prints nothing.
 
-:mod:`clue.report.document` yields JSON documents, :mod:`clue.report.text` renderables for the terminal,
-:mod:`clue.report.plots` PNG files, :mod:`clue.report.tables` tables as CSV, LaTeX and Markdown,
-:mod:`clue.report.page` a page of HTML, and :mod:`clue.report.timelines` timelines for other tools. rich, jinja2, numpy
-and matplotlib are loaded by the functions that need them.
+In the folder of a subject, ``document`` returns JSON documents, ``text`` returns renderables for the terminal,
+``plot`` writes PNG files, and ``tables`` returns CSV, LaTeX and Markdown; a large picture has a module of its own
+beside ``plot``. :mod:`clue.report.shared` holds what all subjects are made with, :mod:`clue.report.timeline` also
+writes timelines for other tools, and :mod:`clue.report.page` is a ranking as HTML. :mod:`clue.analysis` computes what
+is shown here of traces, structures and rankings.
+
+Modules of documents, text and tables load rich and numpy when they need them, so that the command starts at once.
+Modules of pictures load matplotlib: import them when something is drawn.
 """

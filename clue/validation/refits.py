@@ -15,6 +15,7 @@ from itertools import combinations
 
 import numpy as np
 
+from clue.caveats import Said, gathered
 from clue.errors import UsageError
 from clue.kernel import Program, engine_for
 from clue.machine import Parameter
@@ -114,6 +115,16 @@ class Validation:
     def is_within_noise(self) -> bool:
         """Whether predictions are as near to the median run as runs are to each other."""
         return self.error <= self.noise
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What the simulations say of machines and programs, each once, by the names that the cases give them."""
+        said = [
+            Said(caveat, each.case.machine, f"{each.case.program} {each.case.size}".strip())
+            for each in self.compared
+            for caveat in each.warnings
+        ]
+        return tuple(gathered(said, {each.case.machine for each in self.compared}, "machines"))
 
 
 def validate(

@@ -11,7 +11,7 @@ import pytest
 from clue.cache import home, open_folder
 from clue.cli import main
 from clue.recording import kept, recordings_of
-from clue.report.text.cache import age
+from clue.report.cache.text import age
 from tests.recording.cases import Recorder, request
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from clue.cli.exports import write_ranking
 from clue.purchase import Scenario
-from clue.report import timelines
+from clue.report import timeline
 from tests.cli import test_commands
 from tests.cli.test_commands import run
 from tests.report.cases import ranking
@@ -60,7 +60,7 @@ def test_a_long_run_is_refused_before_it_is_simulated(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With what can be done, and nothing is written."""
-    monkeypatch.setattr(timelines, "MOST_OPS", 3)
+    monkeypatch.setattr(timeline, "MOST_OPS", 3)
     status, _, err = run(capsys, "simulate", "run.yaml", "--trace-out", "t.json")
     assert status == 2
     assert err.startswith("clue: run: timeline must have at most 3 ops, got 4: simulate a smaller size")

@@ -10,7 +10,7 @@ from clue.config.run_tables import load_runs
 from clue.errors import ConfigError
 from clue.models import Composition, Footprint, Method, Run, Term, Use, fit_cluster
 from clue.models.model import Model
-from clue.report.model import model_yaml
+from clue.report.model.document import model_yaml
 
 SIZES = (400.0, 800.0, 1600.0, 3200.0, 6400.0)
 

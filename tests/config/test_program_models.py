@@ -12,7 +12,7 @@ from clue.config.models import load_any_model, load_model
 from clue.config.yaml12 import parse_yaml
 from clue.errors import ConfigError
 from clue.models.parts import FITS, Part, ProgramModel, Repeated, Runs
-from clue.report.graph import program_model_yaml
+from clue.report.model.program_document import program_model_yaml
 
 SIZES, RANKS = (1.0, 2.0, 3.0, 1.0, 2.0, 3.0), (2.0, 2.0, 2.0, 3.0, 3.0, 3.0)
 

@@ -20,8 +20,8 @@ from clue.progress import silent
 from clue.purchase import Component, Criterion, Option, Scenario, Workload, rank_options
 from clue.purchase.attempts import wanted_on
 from clue.purchase.costs import Costs, Electricity, Number, Part, Per
-from clue.report.explanation import ranking_explanation_document
-from clue.report.text.ranking_explanation import ranking_explanation_text
+from clue.report.explanation.document import ranking_explanation_document
+from clue.report.explanation.ranking_text import ranking_explanation_text
 from clue.trace import Op, Trace, TraceBuilder
 from clue.units import Money
 from tests.kernel.cases import LINK, machine

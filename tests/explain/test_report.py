@@ -12,10 +12,9 @@ from rich.console import Console
 from clue.explain import Explanation, explain
 from clue.kernel import compile_program
 from clue.machine import Placement
-from clue.report.explanation import explanation_document
-from clue.report.plots import plot_explanation
-from clue.report.plots.explanation import draw_explanation
-from clue.report.text.explanation import explanation_text
+from clue.report.explanation.document import explanation_document
+from clue.report.explanation.plot import draw_explanation, plot_explanation
+from clue.report.explanation.text import explanation_text
 from clue.trace import TraceBuilder
 from clue.trace.sites import Frame, Site
 from tests.kernel.cases import RECEIVE, machine, sending, transmission

@@ -10,7 +10,7 @@ import pytest
 from clue.cli import main
 from clue.extrapolation import Family
 from clue.extrapolation.inference import Structure, infer
-from clue.report.plots.bursts import draw_bursts
+from clue.report.extrapolation.plot import draw_bursts
 from tests.extrapolation.families import STEPS, saved
 from tests.report.pictures import faults, texts
 

@@ -18,8 +18,9 @@ from clue.kernel import compile_program, simulate
 from clue.kernel.model.program import Program
 from clue.machine import Machine
 from clue.machine.contention import NUMBERS
-from clue.report.document import result_document, trace_document
-from clue.report.text.trace import trace_text
+from clue.report.result.document import result_document
+from clue.report.trace.document import trace_document
+from clue.report.trace.text import trace_text
 from clue.result import Result
 from clue.trace import Trace
 from clue.trace.pack import pack

@@ -10,7 +10,7 @@ from clue.errors import UsageError
 from clue.predict.replaying import ReplayPredictor
 from clue.purchase import Criterion, Entry, Limits, Option, Ranking, Scenario, rank_options
 from clue.purchase.costs import Cloud, Costs, Electricity, Licence, Number, Part, Per, Tariff
-from clue.report.document import ranking_document
+from clue.report.ranking.document import ranking_document
 from clue.units import MONTH, YEAR, Money
 from tests.kernel.cases import machine
 from tests.purchase.test_ranking import option, scenario, traces, workload

@@ -11,13 +11,11 @@ from clue.machine import AlgorithmChoice, Contention, Curve, Flows, NoContention
 from clue.machine.contention.topology import Torus
 from clue.predict.application import Application
 from clue.purchase import Component, Entry, Option, Scenario, Workload
-from clue.report.document import (
-    machine_document,
-    ranking_document,
-    result_document,
-    scenario_document,
-    trace_document,
-)
+from clue.report.machine.document import machine_document
+from clue.report.ranking.document import ranking_document
+from clue.report.result.document import result_document
+from clue.report.scenario.document import scenario_document
+from clue.report.trace.document import trace_document
 from tests.report.cases import BUDGET, by_makespan, machine, ranking, result, trace
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from matplotlib import font_manager
 from matplotlib.font_manager import FontEntry
 
-from clue.report.plots.lettering import FAMILY, families, family_of, fit, visible, width
+from clue.report.shared.lettering import FAMILY, families, family_of, fit, visible, width
 
 WORDS = st.text(st.characters(codec="utf-8"), max_size=120)
 

@@ -12,7 +12,7 @@ from clue.predict.application import Application
 from clue.purchase import Component, Option, Ranking, Scenario, Workload
 from clue.report.page import ranking_page
 from clue.report.page.content import LIMITS, MOST_ROWS, content_of, decision, sources
-from clue.report.plots.offers import draw_offers, unbeaten
+from clue.report.ranking.offers import draw_offers, unbeaten
 from clue.uncertainty import Sampling, Spread
 from clue.units import Money
 from tests.report.cases import BUDGET, by_makespan, entry, machine, ranking

@@ -9,29 +9,17 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from clue.analysis.scaling import Series, slowest_start, speedups
 from clue.errors import OutputError
-from clue.report.plots import (
-    plot_machine,
-    plot_performance,
-    plot_ranking,
-    plot_result,
-    plot_samples,
-    plot_speedup,
-)
-from clue.report.plots.breakdown import draw_breakdown, mean_parts, split_panels
-from clue.report.plots.communication import MOST_CELLS, draw_communication, pool
-from clue.report.plots.delays import MOST_PANELS, delays, draw_delays, message_sizes
-from clue.report.plots.ranking import draw_ranking, ordered, score_parts
-from clue.report.plots.samples import draw_samples
-from clue.report.plots.scaling import (
-    Series,
-    draw_common_speedup,
-    draw_performance,
-    draw_speedup,
-    slowest_start,
-    speedups,
-)
-from clue.report.plots.timeline import draw_timeline
+from clue.report.machine.plot import MOST_PANELS, delays, draw_delays, message_sizes, plot_machine
+from clue.report.ranking.breakdown import draw_breakdown, mean_parts, split_panels
+from clue.report.ranking.plot import plot_performance, plot_ranking, plot_speedup
+from clue.report.ranking.scaling import draw_common_speedup, draw_performance, draw_speedup
+from clue.report.ranking.scores import draw_ranking, ordered, score_parts
+from clue.report.result.communication import MOST_CELLS, draw_communication, pool
+from clue.report.result.plot import plot_result, plot_samples
+from clue.report.result.samples import draw_samples
+from clue.report.timeline.plot import draw_timeline
 from clue.result import SEGMENT, Result, Timeline, Traffic
 from clue.uncertainty import Sampled, Sampling, Spread
 from tests.report.cases import by_makespan, machine, many_ranks, ranking, result, workload

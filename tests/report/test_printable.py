@@ -9,10 +9,10 @@ import pytest
 from matplotlib.text import Text
 from rich.console import Console
 
-from clue.report.plots import style
-from clue.report.plots.lettering import drawable
-from clue.report.printable import READABLE, printable, use_readable_errors
-from clue.report.text.table import add_row, bullets, facts, heading, table
+from clue.report.shared import style
+from clue.report.shared.lettering import drawable
+from clue.report.shared.printable import READABLE, printable, use_readable_errors
+from clue.report.shared.table import add_row, bullets, facts, heading, table
 
 #: Clears the screen, rings, returns, begins a line, turns the direction of writing, separates lines, is half a letter.
 HOSTILE = "a\x1b[2J\x07\r\n\u202e\u2028\udcff\x9bb"

@@ -10,23 +10,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
+from clue.analysis.scaling import Cost, Series
 from clue.calibration.contention import Judged, Model, PairMeasurement, PairRow
 from clue.calibration.measurement import Estimate, Measurement, SizeRow
 from clue.calibration.network import calibrate_link
 from clue.explain import Explanation, Sensitivity
 from clue.machine import Curve, Link, Machine, Network, NodeType, Ports
 from clue.purchase import Criterion, Entry, Ranking
-from clue.report.plots import file_names, style
-from clue.report.plots.breakdown import MOST_BARS, MOST_PANELS, draw_breakdown
-from clue.report.plots.calibration import draw_calibration, draw_contention
-from clue.report.plots.communication import draw_communication, sizes_to_label
-from clue.report.plots.delays import draw_delays
-from clue.report.plots.explanation import draw_explanation
-from clue.report.plots.ranking import draw_ranking
-from clue.report.plots.samples import draw_samples
-from clue.report.plots.scaling import Cost, Series, draw_common_speedup, draw_performance, draw_speedup
-from clue.report.plots.timeline import draw_timeline
-from clue.report.plots.validation import draw_validation
+from clue.report.calibration.plot import draw_calibration, draw_contention
+from clue.report.explanation.plot import draw_explanation
+from clue.report.machine.plot import draw_delays
+from clue.report.ranking.breakdown import MOST_BARS, MOST_PANELS, draw_breakdown
+from clue.report.ranking.plot import file_names
+from clue.report.ranking.scaling import draw_common_speedup, draw_performance, draw_speedup
+from clue.report.ranking.scores import draw_ranking
+from clue.report.result.communication import draw_communication, sizes_to_label
+from clue.report.result.samples import draw_samples
+from clue.report.shared import style
+from clue.report.timeline.plot import draw_timeline
+from clue.report.validation.plot import draw_validation
 from clue.result import STRETCH, Activity, AtSites, CriticalPath, Part, Result, Timeline, Traffic
 from clue.trace.sites import UNKNOWN, Frame, Site, Sites
 from clue.uncertainty import Sampled, Sampling, Spread

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clue.report.scale import time_scale
+from clue.report.shared.scale import time_scale
 
 
 @pytest.mark.parametrize(

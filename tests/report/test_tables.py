@@ -8,10 +8,12 @@ from io import StringIO
 
 import pytest
 
-from clue.report import tables
-from clue.report.tables.latex import escaped as escaped_for_latex
-from clue.report.tables.markdown import escaped as escaped_for_markdown
-from clue.report.text import ranking_text, result_text
+from clue.report.ranking.tables import ranking_csv, ranking_latex, ranking_markdown
+from clue.report.ranking.text import ranking_text
+from clue.report.result.tables import result_csv, result_latex, result_markdown
+from clue.report.result.text import result_text
+from clue.report.shared.latex import escaped as escaped_for_latex
+from clue.report.shared.markdown import escaped as escaped_for_markdown
 from clue.uncertainty import Sampling, Spread
 from clue.units import Money
 from tests.report.cases import by_makespan, many_ranks, ranking, result
@@ -29,16 +31,16 @@ def read(text: str) -> list[dict[str, str]]:
 def test_csv_of_a_result_has_all_ranks_with_all_digits() -> None:
     """Units stand in the names of the columns."""
     third = replace(result().ranks[1], wait=1 / 3)
-    text = tables.result_csv(replace(result(), ranks=(result().ranks[0], third)))
+    text = result_csv(replace(result(), ranks=(result().ranks[0], third)))
     assert text.splitlines()[0] == "rank,node,finish (s),compute (s),communicate (s),wait (s)"
     assert text.splitlines()[1] == "0,0,4.0,2.0,1.0,1.0"
     assert float(read(text)[1]["wait (s)"]) == 1 / 3
-    assert len(read(tables.result_csv(many_ranks(100)))) == 100
+    assert len(read(result_csv(many_ranks(100)))) == 100
 
 
 def test_csv_of_a_ranking_has_a_row_for_each_workload() -> None:
     """By position; then options that have none, with the reason."""
-    rows = read(tables.ranking_csv(ranking()))
+    rows = read(ranking_csv(ranking()))
     assert [(row["position"], row["option"], row["workload"]) for row in rows] == [
         ("1", "Cheap", "small"), ("1", "Cheap", "large"), ("2", "Fine", "small"), ("2", "Fine", "large"),
         ("", "Small", ""), ("", "Gold", ""),
@@ -57,7 +59,7 @@ def test_csv_of_a_ranking_has_a_row_for_each_workload() -> None:
 def test_csv_has_intervals_where_there_are_samples() -> None:
     """The ends of the interval and the median, and how often an option is the best."""
     entries = tuple(replace(each, spread=Spread(7.5, 8.0, 9.0), best=0.75) for each in by_makespan().entries)
-    row = read(tables.ranking_csv(replace(by_makespan(), entries=entries, sampling=Sampling(100))))[0]
+    row = read(ranking_csv(replace(by_makespan(), entries=entries, sampling=Sampling(100))))[0]
     assert (row["score low (s)"], row["score median (s)"], row["score high (s)"]) == ("7.5", "8.0", "9.0")
     assert row["best (share of samples)"] == "0.75"
     assert "points" not in row and not any(name.startswith("price") for name in row)
@@ -68,7 +70,7 @@ def test_csv_keeps_currencies_and_hard_names_apart() -> None:
     cheap, fine = ranking().entries[3], ranking().entries[1]
     name = 'a "big", one\nor two'
     mixed = replace(ranking(), entries=(cheap, replace(fine, option=name, price=Money(1900, "EUR"))))
-    rows = read(tables.ranking_csv(mixed))
+    rows = read(ranking_csv(mixed))
     assert [(row["price (ATS)"], row["price (EUR)"]) for row in rows[1:3]] == [("295000", ""), ("", "1900")]
     assert rows[2]["option"] == name
 
@@ -76,7 +78,7 @@ def test_csv_keeps_currencies_and_hard_names_apart() -> None:
 def test_csv_has_bounds_of_options_that_come_later() -> None:
     """Of those that are not among the first: what their score cannot be better than."""
     later = replace(ranking().entries[2], bound=120.0, reason="")
-    rows = read(tables.ranking_csv(replace(ranking(), entries=(*ranking().entries[3:], later), first=1)))
+    rows = read(ranking_csv(replace(ranking(), entries=(*ranking().entries[3:], later), first=1)))
     assert (rows[-1]["option"], rows[-1]["score at best (points)"], rows[0]["score at best (points)"]) == (
         "Small",
         "120.0",
@@ -89,7 +91,7 @@ def test_csv_has_bounds_of_options_that_come_later() -> None:
 
 def test_latex_has_the_table_of_the_terminal() -> None:
     """Rules of booktabs, numbers set right, warnings as comments; sections set apart."""
-    lines = tables.ranking_latex(ranking()).splitlines()
+    lines = ranking_latex(ranking()).splitlines()
     assert lines[:2] == [
         "% which-cluster: ranked by points (higher is better); budget 300,000 ATS",
         "% needs \\usepackage{booktabs}",
@@ -110,7 +112,7 @@ def test_latex_has_the_table_of_the_terminal() -> None:
 
 def test_latex_of_a_result_has_all_ranks() -> None:
     """Also where the terminal shows a summary."""
-    lines = tables.result_latex(many_ranks(100), "many").splitlines()
+    lines = result_latex(many_ranks(100), "many").splitlines()
     assert len(lines) == 2 + 4 + 100 + 2
     assert "\\addlinespace" not in lines
 
@@ -121,7 +123,7 @@ def test_latex_shows_names_and_does_not_obey_them() -> None:
         r"50\% of a\_b \& \{c\} \#1 \$x\$ \textasciitilde{}\textasciicircum{}\textbackslash{}input"
     )
     assert escaped_for_latex("[2] <a> | – ×") == r"{[}2{]} \textless{}a\textgreater{} \textbar{} -- $\times$"
-    text = tables.ranking_latex(by_makespan())
+    text = ranking_latex(by_makespan())
     assert "{[}red{]}first{[}/red{]}" in text and r"a \$trange \$ second" in text
 
 
@@ -130,7 +132,7 @@ def test_latex_shows_names_and_does_not_obey_them() -> None:
 
 def test_markdown_has_the_table_of_the_terminal() -> None:
     """A row a line, what is not ranked and warnings as lists."""
-    assert tables.ranking_markdown(ranking()) == (
+    assert ranking_markdown(ranking()) == (
         "**which-cluster: ranked by points (higher is better); budget 300,000 ATS**\n\n"
         "| \\# | option | price | score | workload | instances × ranks | makespan | points |\n"
         "| --: | :-- | --: | --: | :-- | :-- | --: | --: |\n"
@@ -152,14 +154,14 @@ def test_markdown_says_what_intervals_are_and_what_comes_later() -> None:
     """As the terminal does."""
     later = replace(ranking().entries[2], bound=120.0, reason="")
     entries = (*ranking().entries[3:], later)
-    text = tables.ranking_markdown(replace(ranking(), entries=entries, first=1, sampling=Sampling(100)))
+    text = ranking_markdown(replace(ranking(), entries=entries, first=1, sampling=Sampling(100)))
     assert "\nNotes:\n\n- 80% of 100 samples of the stated noise (seed 0) lie between" in text
     assert "- 1 options come after the first 1: none of them can score better than 120.0.\n" in text
 
 
 def test_markdown_of_a_result_has_all_ranks_and_warnings() -> None:
     """In one unit, as in the terminal."""
-    lines = tables.result_markdown(result(), "ping_pong").splitlines()
+    lines = result_markdown(result(), "ping_pong").splitlines()
     assert lines[0] == r"**ping\_pong**"
     assert lines[2].startswith("| rank | node | finish (s) |")
     assert lines[4] == "| 0 | 0 | 4.0000 | 2.0000 | 1.0000 | 1.0000 | 50.0% |"
@@ -170,10 +172,10 @@ def test_markdown_shows_names_and_does_not_obey_them() -> None:
     """Each character that it obeys within a line, and line breaks."""
     assert escaped_for_markdown("a|b *c* `d` [e](f) <g> _h_") == r"a\|b \*c\* \`d\` \[e\](f) \<g\> \_h\_"
     entries = (replace(by_makespan().entries[0], option="two\nlines"),)
-    assert r"two\\nlines" in tables.ranking_markdown(replace(by_makespan(), entries=entries))
+    assert r"two\\nlines" in ranking_markdown(replace(by_makespan(), entries=entries))
 
 
-@pytest.mark.parametrize("write", [tables.ranking_csv, tables.ranking_latex, tables.ranking_markdown])
+@pytest.mark.parametrize("write", [ranking_csv, ranking_latex, ranking_markdown])
 def test_a_ranking_without_positions_says_why(write: object) -> None:
     """Instead of a table."""
     nothing = replace(ranking(), entries=ranking().entries[:1])
@@ -185,8 +187,8 @@ def test_a_ranking_without_positions_says_why(write: object) -> None:
 def test_figures_are_those_of_the_terminal() -> None:
     """Every cell of the Markdown table stands in the text, too."""
     for text, markdown in (
-        (rendered(ranking_text(ranking()), 160), tables.ranking_markdown(ranking())),
-        (rendered(result_text(result()), 160), tables.result_markdown(result(), "")),
+        (rendered(ranking_text(ranking()), 160), ranking_markdown(ranking())),
+        (rendered(result_text(result()), 160), result_markdown(result(), "")),
     ):
         cells = [cell.strip() for line in markdown.splitlines()[4:] if line.startswith("|") for cell in line.split("|")]
         assert cells and all(cell.replace("&nbsp;", "") in text for cell in cells)

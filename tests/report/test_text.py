@@ -18,7 +18,12 @@ from clue.predict.application import Application
 from clue.purchase import Component, Criterion, Option, Scenario, Workload
 from clue.purchase.costs import Sheet
 from clue.purchase.outcome import OptionCost
-from clue.report.text import machine_text, ranking_text, result_text, scenario_text, trace_text, warnings_text
+from clue.report.machine.text import machine_text
+from clue.report.ranking.text import ranking_text
+from clue.report.result.text import result_text
+from clue.report.scenario.text import scenario_text
+from clue.report.shared.warnings import warnings_text
+from clue.report.trace.text import trace_text
 from clue.result import Result
 from clue.trace import Flag, Op, TraceBuilder
 from clue.uncertainty import Sampled, Sampling, Spread
@@ -238,7 +243,10 @@ def test_colour_is_for_terminals_that_want_it(monkeypatch: pytest.MonkeyPatch) -
 def test_packages_are_light_until_used() -> None:
     """Importing tables and documents loads neither rich nor numpy, so that the command starts at once."""
     heavy = "{'rich', 'numpy', 'matplotlib'} & set(sys.modules)"
-    script = f"import sys, clue.report.text, clue.report.document, clue.report.plots; sys.exit(bool({heavy}))"
+    subjects = ("machine", "ranking", "result", "scenario", "trace")
+    light = [f"clue.report.{subject}.{form}" for subject in subjects for form in ("document", "text")]
+    light += ["clue.report.ranking.tables", "clue.report.result.tables", "clue.report.timeline"]
+    script = f"import sys, {', '.join(light)}; sys.exit(bool({heavy}))"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 

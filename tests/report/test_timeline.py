@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clue.errors import UsageError
-from clue.report.plots.bands import MOST_BANDS, Band, Layout, alike, layout, sample, spans
-from clue.report.plots.painting import paint
-from clue.report.plots.shares import AVERAGED, averaged, seconds_by_kind, shares
-from clue.report.plots.timeline import COLUMNS, MOST_BANDS_ZOOMED, draw_timeline, kinds_of, kinds_of_sites, of_sites
-from clue.report.plots.zoom import representative
-from clue.report.scale import Window, span
+from clue.report.shared.scale import Window, span
+from clue.report.timeline.bands import MOST_BANDS, Band, Layout, alike, layout, sample, spans
+from clue.report.timeline.painting import paint
+from clue.report.timeline.plot import COLUMNS, MOST_BANDS_ZOOMED, draw_timeline, kinds_of, kinds_of_sites, of_sites
+from clue.report.timeline.shares import AVERAGED, averaged, seconds_by_kind, shares
+from clue.report.timeline.zoom import representative
 from clue.result import SEGMENT, Activity, RankResult, Result, Timeline
 from clue.trace.sites import UNKNOWN, Frame, Site, Sites
 from tests.report.cases import many_ranks, result, timeline

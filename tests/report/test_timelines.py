@@ -18,9 +18,9 @@ from clue.errors import DeadlockError, UsageError
 from clue.kernel import compile_program, simulate
 from clue.machine import Machine
 from clue.machine.contention import NUMBERS
-from clue.report.timelines import MOST_OPS, check_length, form_of, paraver, write_timeline
-from clue.report.timelines.chrome import levels
-from clue.report.timelines.events import Events, events_of
+from clue.report.timeline import MOST_OPS, check_length, form_of, paraver, write_timeline
+from clue.report.timeline.chrome import levels
+from clue.report.timeline.events import Events, events_of
 from clue.result import Result
 from clue.trace import PROC_NULL, Flag, Op, Trace, TraceBuilder
 from clue.trace.sites import Frame, Site

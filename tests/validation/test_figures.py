@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
 from clue.machine import Parameter
-from clue.report.plots.validation import draw_validation, plot_validation
-from clue.report.validation import change, verdict
+from clue.report.validation.plot import draw_validation, plot_validation
+from clue.report.validation.words import change, verdict
 from clue.uncertainty import Character, Spread
 from clue.validation import Compared, Order, Refit, Unchangeable, Validation
 from clue.validation.figures import kendall_tau, mean_absolute_error, orders, percentile

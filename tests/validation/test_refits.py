@@ -30,7 +30,7 @@ from clue.machine import (
 from clue.machine.contention import NUMBERS
 from clue.machine.contention.topology import Switch
 from clue.progress import silent
-from clue.report.validation import caveats_of, validation_document
+from clue.report.validation.document import validation_document
 from clue.trace import Op, TraceBuilder
 from clue.validation import Case, Refit, Validation, validate
 from clue.validation.cases import changed_makespans
@@ -348,7 +348,7 @@ def test_warnings_name_cases_and_come_once() -> None:
         [replace(c, program="jacobi", size="7", machine=name) for c, name in zip(cases, names, strict=True)]
     )
     polls = "up to 3 Test or probe calls found nothing when recorded; they are replayed as often, with the computation"
-    said = caveats_of(found)
+    said = list(found.caveats)
     assert said[0] == "all machines: guessed"
     assert said[1].startswith(f"jacobi 7: {polls}")
     assert len(said) == 2

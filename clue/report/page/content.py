@@ -15,12 +15,12 @@ from matplotlib.figure import Figure
 
 from clue.machine import Machine
 from clue.purchase import Component, Entry, Ranking, Scenario, WorkloadOutcome
-from clue.report.plots.breakdown import draw_breakdown
-from clue.report.plots.offers import draw_offers
-from clue.report.plots.ranking import draw_ranking, ordered
-from clue.report.printable import printable
-from clue.report.text.ranking import format_score, format_split, later, not_ranked, ranking_title
-from clue.report.text.table import NONE
+from clue.report.ranking.breakdown import draw_breakdown
+from clue.report.ranking.offers import draw_offers
+from clue.report.ranking.scores import draw_ranking, ordered
+from clue.report.ranking.text import format_score, format_split, later, not_ranked, ranking_title
+from clue.report.shared.printable import printable
+from clue.report.shared.table import NONE
 from clue.units import Money, format_number, format_time
 
 #: So many rows a table has at most: a page of more is not read.

@@ -1,0 +1,1 @@
+"""The contents of the cache as text for the terminal."""

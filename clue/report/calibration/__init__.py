@@ -1,0 +1,1 @@
+"""Calibrations as text for the terminal and PNG files."""

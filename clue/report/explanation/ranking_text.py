@@ -1,0 +1,59 @@
+"""What the first place of a ranking depends on, as text."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from clue.report.shared.table import NONE, add_row, heading, stack, table, words
+from clue.units import format_share
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from clue.explain import RankingExplanation, RankingSensitivity
+    from clue.explain.ranking import FirstPlace
+
+#: So many parameters are shown at least, those that come closest to giving the first place away.
+LEAST_ROWS = 5
+
+
+def ranking_explanation_text(explanation: RankingExplanation) -> RenderableType:
+    """Show the parameters that give the first place to another option, and those that come closest to it."""
+    return stack(
+        heading(f"What the first place of {explanation.base.winner} depends on"),
+        words(_verdict(explanation)),
+        _table(explanation),
+    )
+
+
+def _verdict(explanation: RankingExplanation) -> str:
+    altering, change = len(explanation.altering), f"{explanation.change:.0%}"
+    first, *others = explanation.options
+    rival = others[0] if len(others) == 1 else f"the best of {', '.join(others)}"
+    lead = f"{first} leads {rival} by {format_share(explanation.base.lead, 2)} of the smaller score."
+    tried = f"{len(explanation.sensitivities)} parameters of their machines were changed by {change} either way"
+    if altering:
+        return f"{lead} {tried}: {altering} of them give{'s' * (altering == 1)} the first place to another option."
+    return f"{lead} {tried}: none of them alters the first place."
+
+
+def _table(explanation: RankingExplanation) -> RenderableType:
+    signs = tuple(f"lead at {sign}{explanation.change:.0%}" for sign in "-+")
+    shown = table("parameter", "of", *signs, numbers=signs)
+    for each in explanation.sensitivities[: max(LEAST_ROWS, len(explanation.altering))]:
+        lower, higher = (_outcome(explanation, side) for side in (each.lower, each.higher))
+        add_row(shown, each.parameter, _options(explanation, each), lower, higher)
+    return shown
+
+
+def _options(explanation: RankingExplanation, each: RankingSensitivity) -> str:
+    return "all" if len(each.options) == len(explanation.options) else ", ".join(each.options)
+
+
+def _outcome(explanation: RankingExplanation, outcome: FirstPlace) -> str:
+    if outcome.lead == 0:
+        # The price decides, or the order of the options.
+        return "tie"
+    lead = format_share(outcome.lead, 2, "+") if math.isfinite(outcome.lead) else NONE
+    return lead if outcome.winner == explanation.base.winner else f"{lead} ({outcome.winner or 'deadlock'} first)"

@@ -1,0 +1,1 @@
+"""Forecasts of routines as JSON documents and text for the terminal."""

@@ -1,0 +1,1 @@
+"""Traces as loops: JSON documents and text for the terminal."""

@@ -1,0 +1,1 @@
+"""Machines as JSON documents, text for the terminal and PNG files."""

@@ -1,0 +1,1 @@
+"""Fitted models as JSON documents, text for the terminal and PNG files."""

@@ -1,0 +1,118 @@
+"""Rankings as JSON documents. Their keys are an interface: keys may be added, none removed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clue.report.result.document import sampling_document
+from clue.report.shared.document import Document, fields, interval, money, plain
+
+if TYPE_CHECKING:
+    from clue.purchase import ComponentOutcome, Entry, Ranking, WorkloadOutcome
+    from clue.purchase.outcome import OptionCost
+
+_JOULES_PER_KWH = 3.6e6
+
+
+def ranking_document(ranking: Ranking) -> Document:
+    """Describe a ranking: options by position, then those that have none, with the reason.
+
+    ``affordable`` is ``null`` where nobody knows whether the budget covers an option, because its price is not stated;
+    such options come before those over the budget, which come last.
+    """
+    return plain(
+        {
+            "scenario": ranking.scenario,
+            "criterion": ranking.criterion.value,
+            **fields(ranking, "unit", "higher_is_better"),
+            "budget": money(ranking.budget),
+            "ranking": [_entry(each) for each in sorted(ranking.entries, key=place)],
+            # Where only so many positions were asked for; the others come without one, with what bounds their score.
+            **({} if ranking.pareto is None else {"pareto": list(ranking.pareto)}),
+            **fields(ranking, "first", "left_out", "interrupted", "certain", "engine", "engine_reason"),
+            **_uncertainty(ranking),
+            "warnings": list(ranking.warnings),
+        }
+    )
+
+
+def place(entry: Entry) -> tuple[bool, int, int]:
+    """Order by position; after the last, those that cannot run, those without a price, then those over the budget."""
+    return entry.position is None, (True, None, False).index(entry.affordable), entry.position or 0
+
+
+def _entry(entry: Entry) -> Document:
+    document: Document = {} if entry.position is None else {"position": entry.position}
+    document |= {
+        **fields(entry, "option", "machine"),
+        "price": money(entry.price),
+        **fields(entry, "affordable", "score"),
+        "workloads": {each.workload: _workload(each) for each in entry.workloads},
+    }
+    if entry.cost is not None:
+        document["cost"] = _cost(entry.cost)
+    if entry.figures:
+        document["criteria"] = {criterion.value: figure for criterion, figure in entry.figures.items()}
+    if entry.reason:
+        document["reason"] = entry.reason
+    if entry.bound is not None:
+        document["bound"] = entry.bound
+    if entry.spread is not None:
+        document["uncertainty"] = {"score": interval(entry.spread), "best": entry.best}
+    return document
+
+
+def _cost(cost: OptionCost) -> Document:
+    """Describe what an option costs over the service life: amounts today, by item."""
+    sheet = cost.sheet
+    return {
+        "total": sheet.total,
+        "currency": cost.currency,
+        **sheet.items,
+        "per_run": {
+            workload: {"cost": run.cost, "kwh": _kwh(run.energy), "carbon": run.carbon}
+            for workload, run in cost.per_run.items()
+        },
+        "busy": sheet.busy,
+        "parts": dict(cost.parts),
+        **fields(cost, "power", "racks", "rack_units"),
+        "kwh": _kwh(sheet.energy),
+        "carbon": sheet.carbon,
+        "sources": [fields(each, "of", "source", "date") for each in cost.sources],
+    }
+
+
+def _kwh(joules: float | None) -> float | None:
+    return None if joules is None else joules / _JOULES_PER_KWH
+
+
+def _workload(outcome: WorkloadOutcome) -> Document:
+    return {
+        "makespan": outcome.makespan,
+        # The paper's high-level parallelism: what runs at a time, not all there is to run.
+        "instances": outcome.side_by_side,
+        **fields(outcome, "ranks", "points", "side_by_side", "turns", "idle", "throughput"),
+        "kernels": {each.name: _component(each) for each in outcome.components},
+        **({} if outcome.spread is None else {"uncertainty": {"makespan": interval(outcome.spread)}}),
+    }
+
+
+def _component(outcome: ComponentOutcome) -> Document:
+    prediction = outcome.prediction
+    return {
+        "makespan": outcome.makespan,
+        "points": outcome.points,
+        "turn": None if prediction is None else prediction.makespan,
+        "ops": None if prediction is None else prediction.ops,
+        "compute_by_region": {} if prediction is None else dict(prediction.compute_by_region),
+        # What no simulation told: a model, or a skeleton that was run.
+        **({} if prediction is None or prediction.simulated else {"by": prediction.engine}),
+    }
+
+
+def _uncertainty(ranking: Ranking) -> Document:
+    if ranking.sampling is None:
+        return {}
+    error = ranking.error
+    known = {} if error is None else {"model_error": fields(error, "source", "date", "cases", "programs")}
+    return {"uncertainty": sampling_document(ranking.sampling) | known}

@@ -1,0 +1,187 @@
+"""How a program scales: speed-up and performance over processors, one line per machine.
+
+What lies above the ideal line is explained in words below the title: an ideal is relative to one machine and to what
+was recorded on its fewest processors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from clue.analysis.scaling import Series, is_above, ratio, slowest_start, speedups
+from clue.report.shared import style
+from clue.report.shared.lettering import fit
+from clue.units import format_time
+
+#: Lines that have a colour of their own; names of a line that stands for several; notes below the title.
+_MOST_LINES, _NAMED, _NOTES = len(style.SERIES), 2, 3
+_WIDTH, _HEIGHT, _WORDS = 8.6, 5.8, 7.3
+_DASHED = "dashed: ideal, n times as fast on n times as many processors"
+_PARTS = ("compute", "communicate", "wait")
+
+
+def fastest(series: Sequence[Series]) -> str:
+    """Say where the program takes the least time."""
+    time, processors, name = min((time, n, each.name) for each in series for n, time in each.points)
+    return f"fastest on {name}, {processors} processor{'s' * (processors != 1)} ({format_time(time)})"
+
+
+def draw_speedup(series: Sequence[Series], title: str) -> Figure:
+    """Draw speed-up from makespans, each machine over itself, so that all have one ideal line."""
+    fewest = {each.points[0][0] for each in series}
+    base = (
+        "1 is the speed of each on one processor"
+        if fewest == {1}
+        else "each is compared with itself on the fewest processors tried, taken as that many times as fast as one"
+    )
+    most = max(processors for each in series for processors, _ in each.points)
+    lines = [speedups(each) for each in series]
+    drawn, axes = _start(title, base, series)
+    _draw_lines(axes, series, lines)
+    _draw_ideal(axes, (1, 1.0), most, style.INK)
+    return _finish(drawn, axes, series)
+
+
+def draw_common_speedup(series: Sequence[Series], title: str) -> Figure:
+    """Draw speed-up from makespans over one start for all, so that a faster machine stands higher.
+
+    Each that starts there has an ideal line of its own: that of a slow machine says nothing of a fast one.
+    """
+    start = slowest_start(series)
+    fewest, longest = start.points[0]
+    lines = [[(n, ratio(fewest * longest, makespan)) for n, makespan in each.points] for each in series]
+    count = "one processor" if fewest == 1 else f"{fewest} processors, taken as {fewest} times as fast as one"
+    base = f"{fewest} is the speed of {start.name} on {count}{_about_instances(series)}"
+    drawn, axes = _start(title, base, [each for each in series if each.points[0][0] == fewest])
+    for line, colour in _draw_lines(axes, series, lines):
+        if line[0][0] == fewest:
+            _draw_ideal(axes, line[0], line[-1][0], colour)
+    return _finish(drawn, axes, series)
+
+
+def _about_instances(series: Sequence[Series]) -> str:
+    together = any(cost.beside > 1 for each in series for cost in each.costs)
+    return "; times are of one instance, with as many beside it as fit" if together else ""
+
+
+# --- why something is above the ideal --------------------------------------------------------------------------------
+
+
+def _above_ideal(series: Series) -> Iterator[str]:
+    """Say why a machine is more than ideally faster than itself on its fewest processors, if it is."""
+    speeds = speedups(series)
+    above = [i for i, (n, speed) in enumerate(speeds) if i and is_above(n, speed)]
+    if above:
+        *others, last = (f"{speeds[i][0]:,}" for i in above)
+        on = f"{', '.join(others)} and {last}" if others else last
+        best = max(above, key=lambda i: speeds[i][1] / speeds[i][0])
+        yield f"{series.name} is better than ideal on {on} processors: {_reason(series, best)}"
+
+
+def _reason(series: Series, at: int) -> str:
+    """Say what of the time of all ranks there is less of than on the fewest processors."""
+    processors, fewest = series.points[at][0], series.points[0][0]
+    if not series.costs:
+        return f"beside what {fewest} processor{'s' * (fewest > 1)} took, each having its own recording"
+    first, then = series.costs[0], series.costs[at]
+    saved = [before - after for before, after in zip(first.parts, then.parts, strict=True)]
+    most = int(np.argmax(saved))
+    times = (
+        f"{format_time(then.parts[most])} in all on {processors:,}, but {format_time(first.parts[most])} on {fewest}"
+    )
+    told = f"its ranks {_PARTS[most]} {times}"
+    if then.beside < first.beside:
+        return f"{told}, where {first.beside} instances run at a time instead of {then.beside}"
+    if most == 0:
+        return f"{told}. Each has its own recording: smaller parts may fit the caches, or fewer ranks share a node"
+    return told
+
+
+def _few(notes: Sequence[str]) -> list[str]:
+    more = len(notes) - _NOTES
+    return [*notes[:_NOTES], *([f"so are {more} more"] if more > 0 else [])]
+
+
+def _named(names: Sequence[str]) -> str:
+    shown, more = names[:_NAMED], len(names) - _NAMED
+    return ", ".join(shown) + f" and {more} more" if more > 0 else " and ".join(shown)
+
+
+# --- drawing ---------------------------------------------------------------------------------------------------------
+
+
+def draw_performance(series: Sequence[Series], title: str) -> Figure:
+    """Draw performance from flop/s."""
+    drawn = style.figure(_WIDTH, _HEIGHT, title)
+    axes = drawn.add_subplot()
+    _draw_lines(axes, series, [each.points for each in series])
+    most = max(speed for each in series for _, speed in each.points)
+    factor, unit = (1e9, "Gflop/s") if most >= 1e10 else (1e6, "Mflop/s")
+    style.finish_axes(axes, "processors", f"performance ({unit})", grid="both")
+    return _finish(drawn, axes, series, factor)
+
+
+def _start(title: str, base: str, series: Sequence[Series]) -> tuple[Figure, Axes]:
+    """Return a figure for speed-ups that says in words what they are relative to, and why some are above the ideal."""
+    notes = _few([note for each in series for note in _above_ideal(each)])
+    words = "\n".join(fit(line, _WORDS, lines=3, size=style.TICK, prose=True) for line in (base, _DASHED, *notes))
+    drawn = style.figure(_WIDTH, _HEIGHT + 0.17 * words.count("\n"), title)
+    axes = drawn.add_subplot()
+    style.finish_axes(axes, "processors", "speed-up", grid="both")
+    axes.set_title(words, fontsize=style.TICK, loc="left", color=style.INK)
+    return drawn, axes
+
+
+def _draw_lines(
+    axes: Axes, series: Sequence[Series], lines: Sequence[Sequence[tuple[int, float]]]
+) -> list[tuple[Sequence[tuple[int, float]], str]]:
+    """Draw lines, those that lie on each other once; returns the first ones, which have colours, with these."""
+    groups: dict[tuple[tuple[int, str], ...], list[int]] = {}
+    for i, line in enumerate(lines):
+        groups.setdefault(tuple((n, f"{figure:.5g}") for n, figure in line), []).append(i)
+    members = list(groups.values())
+    own = _MOST_LINES if len(members) <= _MOST_LINES else _MOST_LINES - 1
+    for i, same in enumerate(members[:own]):
+        axes.plot(
+            *zip(*lines[same[0]], strict=True),
+            color=style.SERIES[i],
+            marker=style.MARKERS[i],
+            # What lies below others looks out behind them.
+            markersize=9 - 0.6 * i,
+            linewidth=1.8,
+            zorder=3 + i / 10,
+            label=_named([series[each].name for each in same]),
+        )
+    label: str | None = f"{sum(map(len, members[own:])):,} others"
+    for same in members[own:]:
+        axes.plot(*zip(*lines[same[0]], strict=True), color=style.UNUSED, linewidth=1, zorder=2, label=label)
+        label = None
+    return [(lines[same[0]], colour) for same, colour in zip(members[:own], style.SERIES, strict=False)]
+
+
+def _draw_ideal(axes: Axes, start: tuple[int, float], most: int, colour: str) -> None:
+    processors, speed = start
+    axes.plot(
+        [processors, most],
+        [speed, speed * most / processors],
+        color=colour,
+        linewidth=1,
+        linestyle=(0, (4, 3)),
+        zorder=2.5,
+    )
+
+
+def _finish(drawn: Figure, axes: Axes, series: Sequence[Series], unit: float = 1.0) -> Figure:
+    if style.counts(axes, sorted({n for each in series for n, _ in each.points})):
+        axes.set_yscale("log")
+        axes.minorticks_off()
+    else:
+        axes.set_ylim(bottom=0)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / unit:,.6g}"))
+    style.legend_below(drawn, *axes.get_legend_handles_labels())
+    return drawn

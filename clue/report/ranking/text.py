@@ -1,0 +1,225 @@
+"""A ranking as text: who comes first, with what score, and how each workload ran."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from clue.report.shared.table import NONE, add_row, bullets, heading, stack, table, words
+from clue.report.shared.warnings import warnings_text
+from clue.units import format_amount, format_number, format_share, format_time
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from clue.purchase import Entry, Ranking, WorkloadOutcome
+
+#: So many options that cannot be ranked are named, with the reason.
+_LISTED = 20
+#: From here on a score is written with all its digits before the point.
+_MANY = 1e3
+
+
+def ranking_text(ranking: Ranking) -> RenderableType:
+    """Show the options by position with their workloads, then those without a position and why, then warnings."""
+    placed, others = ranking_table(ranking), not_ranked(ranking)
+    return stack(
+        heading(ranking_title(ranking)),
+        words("No option can be ranked.") if placed is None else placed,
+        costs_table(ranking),
+        words(front) if (front := pareto_front(ranking)) else None,
+        words(sampling, "dim") if (sampling := how_sampled(ranking)) else None,
+        _interruption(ranking) if ranking.interrupted else None,
+        bullets(after) if (after := later(ranking)) else None,
+        _not_placed(others) if others else None,
+        warnings_text(ranking.warnings),
+    )
+
+
+def _interruption(ranking: Ranking) -> RenderableType:
+    placed = sum(each.position is not None for each in ranking.entries)
+    missing = sum(each.bound is not None for each in ranking.entries)
+    certain = f"positions 1 to {ranking.certain} are certain" if ranking.certain else "no position is certain"
+    return words(
+        f"Interrupted: {placed:,} options are simulated, {missing:,} are not; {certain}"
+        f"{', the others may move down' if ranking.certain < placed else ''}.",
+        "bold",
+    )
+
+
+def later(ranking: Ranking) -> list[str]:
+    """Count what is not listed: options that come later, and generated ones that the budget does not cover."""
+    bounds = [each.bound for each in ranking.entries if each.bound is not None]
+    told = []
+    if bounds and not ranking.interrupted:
+        best = max(bounds) if ranking.higher_is_better else min(bounds)
+        told.append(
+            f"{len(bounds):,} options come after the first {ranking.first}: "
+            f"none of them can score better than {format_score(best, ranking.unit)}."
+        )
+    if ranking.left_out:
+        told.append(f"{ranking.left_out:,} generated options cost more than the budget and are left out.")
+    return told
+
+
+def ranking_title(ranking: Ranking) -> str:
+    """Say by what options are ranked."""
+    better = "higher" if ranking.higher_is_better else "lower"
+    budget = f"; budget {ranking.budget}" if ranking.budget is not None else ""
+    criterion = ranking.criterion.value.replace("_", " ")
+    return f"{ranking.scenario}: ranked by {criterion} ({better} is better){budget}"
+
+
+def format_split(outcome: WorkloadOutcome) -> str:
+    """Format a split: ``"3 × 6 (2 idle)"`` is 3 instances at a time of 6 ranks each, 2 processors idle."""
+    idle = f" ({format_number(outcome.idle)} idle)" if outcome.idle else ""
+    turns = f" in {format_number(outcome.turns)} turns" if outcome.turns > 1 else ""
+    return f"{format_number(outcome.side_by_side)} × {format_number(outcome.ranks)}{idle}{turns}"
+
+
+def format_score(score: float | None, unit: str) -> str:
+    """Format a score in its unit; a time gets the unit that suits it."""
+    if score is None:
+        return NONE
+    if unit == "s":
+        return format_time(score)
+    if unit == "points":
+        return f"{score:.1f}"
+    return f"{f'{score:.4g}' if abs(score) < _MANY else format_number(score)} {unit}"
+
+
+def how_sampled(ranking: Ranking) -> str:
+    """Say what intervals are made of; ``""`` if there are none."""
+    from clue.uncertainty import CERTAIN, LEVEL  # noqa: PLC0415 - numpy
+
+    sampling, error = ranking.sampling, ranking.error
+    if sampling is None:
+        return ""
+    model = (
+        f" and of the model's errors in {error.cases} validated cases ({error.source}, {error.date})" if error else ""
+    )
+    noise = "the stated noise" if sampling.noise else "what replays of a part may be off by"
+    return (
+        f"{LEVEL:.0%} of {sampling.samples} samples of {noise}{model} (seed {sampling.seed}) lie between the "
+        "figures below scores and makespans. best: in how many samples the option is the best. Options share a "
+        f"position unless the first of it is better in {CERTAIN:.0%} of the samples."
+    )
+
+
+def _placed(ranking: Ranking) -> list[Entry]:
+    """Return the options that have a position, in order."""
+    placed = (each for each in ranking.entries if each.position is not None)
+    return sorted(placed, key=lambda each: each.position or 0)
+
+
+def ranking_table(ranking: Ranking) -> Table | None:
+    """Return the options that have a position with their workloads; ``None`` if none has."""
+    entries = _placed(ranking)
+    if not entries:
+        return None
+    points = any(each.points is not None for entry in entries for each in entry.workloads)
+    numbers = ("#", "price", "score", "best", "makespan", "points")
+    best = ("best",) if ranking.sampling is not None else ()
+    columns = ("#", "option", "price", "score", *best, "workload", "instances × ranks", "makespan")
+    shown = table(*columns, *(("points",) if points else ()), numbers=numbers)
+    # Only the option's name may be broken: lines of the workload's columns belong together.
+    for column in shown.columns[4:]:
+        column.no_wrap, column.overflow = True, "ellipsis"
+    for entry in entries:
+        option = (str(entry.position), entry.option, str(entry.price or NONE), _score(entry, ranking.unit))
+        lines = list(zip(*_workload_lines(entry), strict=True)) or [()] * 4
+        share = (_share(entry),) if best else ()
+        add_row(shown, *option, *share, *lines[: 4 if points else 3], end_section=True)
+    return shown
+
+
+def _score(entry: Entry, unit: str) -> str | tuple[str, str]:
+    """Return a score, on a line of its own where its interval is below it."""
+    score, spread = format_score(entry.score, unit), entry.spread
+    if spread is None:
+        return score
+    return score, f"{format_score(spread.low, unit)} to {format_score(spread.high, unit)}"
+
+
+def _share(entry: Entry) -> str:
+    return NONE if entry.best is None else f"{entry.best:.0%}"
+
+
+def _by(outcome: WorkloadOutcome) -> str:
+    """Say what told a makespan that no simulation did: a model, or a skeleton that was run."""
+    made = [each.prediction for each in outcome.components if each.prediction is not None]
+    told = sorted({each.engine for each in made if not each.simulated})
+    return f" by {' and '.join(told)}" if told else ""
+
+
+def _workload_lines(entry: Entry) -> Iterator[tuple[str, str, str, str]]:
+    """Yield workload, split, makespan and points; of several kernels, a line for each too; a line of its interval."""
+    for outcome in entry.workloads:
+        makespan = f"{format_time(outcome.makespan)}{_by(outcome)}"
+        yield outcome.workload, format_split(outcome), makespan, _points(outcome.points)
+        if outcome.spread is not None:
+            yield "", "", f"{format_time(outcome.spread.low)} to {format_time(outcome.spread.high)}", ""
+        if len(outcome.components) > 1:
+            for component in outcome.components:
+                yield f"  {component.name}", "", format_time(component.makespan), _points(component.points)
+
+
+def _points(points: float | None) -> str:
+    return NONE if points is None else f"{points:.1f}"
+
+
+#: Figures of a cost table beside the items, which come in this order.
+_ITEMS = ("purchase", "energy", "cloud", "storage", "egress", "licences", "staff", "hosting", "support", "residual")
+
+
+def costs_table(ranking: Ranking) -> Table | None:
+    """Show what options cost over the service life, item by item, where that is stated."""
+    known = [(each.option, each.cost) for each in _placed(ranking) if each.cost is not None]
+    if not known:
+        return None
+    items = [item for item in _ITEMS if any(item in cost.sheet.items for _, cost in known)]
+    energy = any(cost.sheet.energy is not None for _, cost in known)
+    columns = ("total", *items, *(("busy", "MWh", "t CO2") if energy else ()))
+    rate = f", discounted at {format_share(ranking.discount_rate, 1)} a year" if ranking.discount_rate else ""
+    title = f"Costs over {format_time(ranking.life)}{rate}, {known[0][1].currency}"
+    shown = table("option", *columns, numbers=columns, title=title)
+    for option, cost in known:
+        sheet = cost.sheet
+        amounts = [
+            NONE if each is None else format_amount(each) for each in (sheet.total, *map(sheet.items.get, items))
+        ]
+        used = (
+            (format_share(sheet.busy, 1), _thousands(sheet.energy, 3.6e6), _thousands(sheet.carbon)) if energy else ()
+        )
+        add_row(shown, option, *amounts, *used)
+    return shown
+
+
+def _thousands(figure: float | None, unit: float = 1.0) -> str:
+    return NONE if figure is None else f"{figure / unit / 1000:,.4g}"
+
+
+def pareto_front(ranking: Ranking) -> str:
+    """Name the options that no other beats by every criterion that was asked for; ``""``: none were."""
+    if not ranking.pareto:
+        return ""
+    by = ", ".join(criterion.value.replace("_", " ") for criterion in _placed(ranking)[0].figures)
+    return f"Pareto front by {by}: {'; '.join(ranking.pareto)}"
+
+
+def not_ranked(ranking: Ranking) -> list[str]:
+    """Say which options cannot be ranked, and why; of many the first, and how many more."""
+    entries = [each for each in ranking.entries if each.position is None and each.bound is None]
+    reasons = [
+        f"{each.option}{f' ({each.price})' if each.price else ''}: {each.reason}"
+        for each in sorted(entries, key=lambda each: (True, None, False).index(each.affordable))[:_LISTED]
+    ]
+    more = len(entries) - _LISTED
+    return [*reasons, f"and {more:,} more"] if more > 0 else reasons
+
+
+def _not_placed(reasons: list[str]) -> RenderableType:
+    from rich.console import Group  # noqa: PLC0415 - loaded when needed
+
+    return Group(heading("Not ranked"), bullets(reasons))

@@ -1,0 +1,1 @@
+"""Simulations as JSON documents, text for the terminal, PNG files and tables for other programs."""

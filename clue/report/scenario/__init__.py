@@ -1,0 +1,1 @@
+"""Comparisons before they are simulated as JSON documents and text for the terminal."""

@@ -1,0 +1,71 @@
+"""Comparisons before anything is simulated, as JSON documents."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from clue.report.shared.document import Document, fields, money, plain
+from clue.units import MONTH
+
+if TYPE_CHECKING:
+    from clue.purchase import Component, Scenario
+
+
+def scenario_document(scenario: Scenario) -> Document:
+    """Describe a comparison before anything is simulated: what has to run, what could be bought."""
+    return plain(
+        {
+            "scenario": scenario.name,
+            "criterion": scenario.criterion.value,
+            "budget": money(scenario.budget),
+            "workloads": {
+                each.name: {
+                    "kernels": {component.name: _application(component) for component in each.components},
+                    "instances": each.instances,
+                    "ranks": list(each.ranks),
+                    "weight": each.weight,
+                    "memory": {str(ranks): nbytes for ranks, nbytes in each.memory.items()},
+                    **fields(each, "order", "ranks_per_processor", "deadline"),
+                    "runs_a_month": None if each.demand is None else each.demand * MONTH,
+                }
+                for each in scenario.workloads
+            },
+            **fields(scenario, "service_life", "discount_rate"),
+            "limits": asdict(scenario.limits) | {"total_cost": money(scenario.limits.total_cost)},
+            "options": {
+                each.name: {
+                    "machine": each.machine.name,
+                    "nodes": len(each.machine.nodes),
+                    "processors": each.machine.processors,
+                    "price": money(each.price),
+                    "measured": {
+                        workload: fields(measured, "skeleton", "place", "ranks", "seconds")
+                        for workload, measured in each.measured.items()
+                    },
+                }
+                for each in scenario.options
+            },
+            "left_out": scenario.left_out,
+            "notes": list(scenario.notes),
+        }
+    )
+
+
+def _application(component: Component) -> Document:
+    application = component.application
+    return {
+        "script": None if application.script is None else str(application.script),
+        "args": list(application.arguments),
+        "inputs": [str(file) for file in application.inputs],
+        "environment": list(application.environment),
+        "trace": application.trace,
+        "extrapolate": None
+        if application.extrapolated is None
+        else {
+            "traces": application.extrapolated.pattern,
+            "size": application.extrapolated.size,
+            "distributions": list(application.extrapolated.distributions),
+        },
+        "share": component.share,
+    }

@@ -1,0 +1,60 @@
+"""A comparison as text, before anything is simulated: what has to run, what could be bought."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clue.report.shared.table import NONE, add_row, bullets, facts, heading, stack, table
+from clue.report.shared.warnings import warnings_text
+from clue.units import format_number
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from clue.purchase import Scenario, Workload
+
+#: So many options are listed.
+_LISTED = 100
+
+
+def scenario_text(scenario: Scenario) -> RenderableType:
+    """Show a comparison: budget, criterion, workloads and options."""
+    return stack(
+        heading(scenario.name),
+        facts((("budget", str(scenario.budget or "")), ("criterion", scenario.criterion.value))),
+        _workloads(scenario),
+        _options(scenario),
+        _not_shown(scenario),
+        warnings_text(scenario.notes, "Notes"),
+    )
+
+
+def _workloads(scenario: Scenario) -> Table:
+    shown = table("workload", "kernels", "instances", "ranks each", "weight", numbers=("weight",), title="Workloads")
+    for workload in scenario.workloads:
+        kernels = ", ".join(component.name for component in workload.components)
+        ranks = ", ".join(map(format_number, workload.ranks))
+        add_row(shown, workload.name, kernels, _instances(workload), ranks, f"{workload.weight:g}")
+    return shown
+
+
+def _instances(workload: Workload) -> str:
+    return "as many as fit" if workload.instances is None else format_number(workload.instances)
+
+
+def _not_shown(scenario: Scenario) -> RenderableType | None:
+    more = len(scenario.options) - _LISTED
+    told = [f"and {more:,} more options"] if more > 0 else []
+    if scenario.left_out:
+        told.append(f"{scenario.left_out:,} generated options cost more than the budget and are left out")
+    return bullets(told) if told else None
+
+
+def _options(scenario: Scenario) -> Table:
+    numbers = ("nodes", "processors", "price")
+    shown = table("option", "machine", *numbers, numbers=numbers, title="Options")
+    for option in scenario.options[:_LISTED]:
+        machine = option.machine
+        add_row(shown, option.name, machine.name, len(machine.nodes), machine.processors, option.price or NONE)
+    return shown

@@ -1,0 +1,64 @@
+"""What JSON documents are made of: plain dictionaries, lists, text and finite numbers; no files.
+
+Most subjects of the report have a module ``document``, and what it returns is what ``--json`` prints. Times are in
+seconds of virtual time, sizes in bytes. A figure that is not known or not finite is ``null``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from clue.machine import Curve
+
+if TYPE_CHECKING:
+    from clue.uncertainty import Spread
+    from clue.units import Money
+
+Document = dict[str, object]
+#: Every whole number up to here is one that a float can hold.
+_WHOLE = 2.0**53
+
+
+def fields(of: object, *names: str) -> Document:
+    """Return the fields of a value whose keys are their own names, in this order."""
+    return {name: getattr(of, name) for name in names}
+
+
+def interval(spread: Spread) -> Document:
+    """Describe an interval: 10th percentile, median and 90th percentile of samples."""
+    return fields(spread, "low", "median", "high")
+
+
+def money(stated: Money | None) -> Document | None:
+    """Describe an amount of money, if one is stated; whole amounts as integers."""
+    if stated is None:
+        return None
+    amount = float(stated.amount)
+    is_whole = amount.is_integer() and amount < _WHOLE
+    return {"amount": int(amount) if is_whole else amount, "currency": stated.currency}
+
+
+def plain(document: Mapping[str, object]) -> Document:
+    """Replace what JSON cannot hold: curves become their segments, numbers that are not finite ``null``."""
+    return {key: _plain_value(value) for key, value in document.items()}
+
+
+def _plain_value(value: object) -> object:
+    if isinstance(value, Mapping):
+        return plain(value)
+    if isinstance(value, Curve):
+        return [plain(segment) for segment in _curve(value)]
+    if isinstance(value, list | tuple):
+        return [_plain_value(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _curve(curve: Curve) -> list[Document]:
+    return [
+        {"nbytes": nbytes, "time": time, "per_byte": slope}
+        for nbytes, time, slope in zip(curve.sizes, curve.times, curve.slopes, strict=True)
+    ]

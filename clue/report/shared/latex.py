@@ -1,0 +1,62 @@
+r"""Tables for papers: a ``tabular`` with the rules of booktabs, whatever stands in it escaped.
+
+The file is to be included: ``\input{ranking.tex}`` within a ``table``. What must be known beside figures stands above
+it as comments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from clue.report.shared.cells import cells_of
+from clue.report.shared.printable import printable
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+#: Characters that LaTeX obeys, or sets as others, and what it shows for them.
+_ESCAPES = str.maketrans({
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
+    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "|": r"\textbar{}", "–": "--", "×": r"$\times$", "→": r"$\rightarrow$", "µ": r"$\mu$", "…": r"\dots{}",
+    "[": "{[}", "]": "{]}",
+})  # fmt: skip
+
+
+def latex_text(title: str, table: Table | None, beside: Mapping[str, Sequence[str]]) -> str:
+    """Return a table as LaTeX.
+
+    Args:
+        title: What it is about.
+        table: It, or ``None`` if there is nothing to show.
+        beside: Lines that belong to it, by their heading.
+    """
+    told = (f"{heading}: {each}" for heading, lines in beside.items() for each in lines)
+    remarks = [title, "needs \\usepackage{booktabs}", *told]
+    return "".join(f"% {printable(each)}\n" for each in remarks) + ("" if table is None else _tabular(table))
+
+
+def _tabular(table: Table) -> str:
+    cells = cells_of(table)
+    sections = ["".join(map(_row, section)) for section in cells.sections]
+    # Space sets sections apart where they have several lines.
+    between = "\\addlinespace\n" if any(len(section) > 1 for section in cells.sections) else ""
+    return (
+        f"\\begin{{tabular}}{{{''.join('r' if right else 'l' for right in cells.right)}}}\n"
+        f"\\toprule\n{_row(cells.columns)}\\midrule\n{between.join(sections)}\\bottomrule\n\\end{{tabular}}\n"
+    )
+
+
+def _row(texts: Sequence[str]) -> str:
+    return f"{' & '.join(map(_cell, texts))} \\\\\n"
+
+
+def _cell(text: str) -> str:
+    """Return a cell; what begins with blanks belongs to what stands above."""
+    return "\\quad " * text.startswith(" ") + escaped(text.lstrip())
+
+
+def escaped(text: str) -> str:
+    """Return text as LaTeX shows it."""
+    return text.translate(_ESCAPES)

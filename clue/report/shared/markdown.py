@@ -1,0 +1,52 @@
+"""Tables for wikis, in the Markdown of GitHub and GitLab, whatever stands in them escaped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from clue.report.shared.cells import cells_of
+from clue.report.shared.printable import printable
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+#: Characters that Markdown obeys within a line.
+_OBEYED = re.compile(r"([\\`*_\[\]<>|#~&$])")
+#: Lines of a cell that begin with blanks belong to what stands above.
+_INDENT = "&nbsp;"
+
+
+def markdown_text(title: str, table: Table | None, beside: Mapping[str, Sequence[str]]) -> str:
+    """Return a table as Markdown.
+
+    Args:
+        title: What it is about.
+        table: It, or ``None`` if there is nothing to show.
+        beside: Lines that belong to it, by their heading.
+    """
+    parts = [f"**{escaped(printable(title))}**\n", "" if table is None else _grid(table)]
+    parts += [_list(heading, lines) for heading, lines in beside.items()]
+    return "\n".join(part for part in parts if part)
+
+
+def _grid(table: Table) -> str:
+    cells = cells_of(table)
+    rules = ["--:" if right else ":--" for right in cells.right]
+    rows = [tuple(map(_cell, row)) for section in cells.sections for row in section]
+    return "".join(f"| {' | '.join(row)} |\n" for row in [tuple(map(escaped, cells.columns)), rules, *rows])
+
+
+def _cell(text: str) -> str:
+    inner = text.lstrip()
+    return _INDENT * (len(text) - len(inner)) + escaped(inner)
+
+
+def _list(heading: str, lines: Sequence[str]) -> str:
+    return f"{heading}:\n\n" + "".join(f"- {escaped(printable(line))}\n" for line in lines) if lines else ""
+
+
+def escaped(text: str) -> str:
+    """Return text as Markdown shows it."""
+    return _OBEYED.sub(r"\\\1", text)

@@ -1,0 +1,1 @@
+"""Skeletons as JSON documents and text for the terminal."""

@@ -1,0 +1,92 @@
+"""Skeletons as JSON documents; their first keys are an interface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clue.report.shared.document import Document, fields
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from clue.skeleton.construction import Skeleton
+    from clue.skeleton.prediction import Measured
+    from clue.skeleton.work import Character
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """Makespans of an application and of its skeleton on a machine, seconds.
+
+    Attributes:
+        machine: Its name.
+        application: That of the application.
+        skeleton: That of the skeleton.
+        scale: How much longer the application is meant to be.
+    """
+
+    machine: str
+    application: float
+    skeleton: float
+    scale: float
+
+    @property
+    def predicted(self) -> float:
+        """What the skeleton says of the application, seconds."""
+        return self.skeleton * self.scale
+
+    @property
+    def error(self) -> float:
+        """How far that is off, relative to the application."""
+        return self.predicted / self.application - 1 if self.application else 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Written:
+    """A skeleton that was written as a program.
+
+    Attributes:
+        skeleton: The skeleton.
+        identity: Of the program.
+        target: Its file.
+        statements: How many it has.
+        characters: What its regions compute, by name.
+        replayed: What replays on machines take.
+    """
+
+    skeleton: Skeleton
+    identity: str
+    target: str
+    statements: int
+    characters: Mapping[str, Character]
+    replayed: Sequence[Replayed] = ()
+
+
+def skeleton_document(written: Written) -> Document:
+    """Describe a skeleton."""
+    made = written.skeleton
+    return {
+        "skeleton": written.identity,
+        "program": written.target,
+        "ranks": made.trace.ranks,
+        "seconds": made.seconds,
+        **fields(made, "scale", "application", "threshold", "ratio", "shortest", "good"),
+        "dominant": None if made.dominant is None else fields(made.dominant, "name", "iterations", "seconds", "share"),
+        "work": {region: dict(each.mix) for region, each in written.characters.items()},
+        "warnings": list(made.caveats),
+        "replayed": {
+            each.machine: {**fields(each, "application", "skeleton"), "predicted": each.predicted, "error": each.error}
+            for each in written.replayed
+        },
+    }
+
+
+def measured_document(measured: Measured) -> Document:
+    """Describe what an application takes by a run of its skeleton."""
+    return {
+        **fields(measured, "seconds", "scale", "skeleton", "ranks"),
+        **fields(measured.interval, "low", "high"),
+        "measured_ratio": measured.is_ratio_measured,
+        "warnings": [caveat.said for caveat in measured.caveats("")],
+    }

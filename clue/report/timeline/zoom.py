@@ -1,0 +1,71 @@
+"""Which stretch of a timeline stands for what is too dense to be seen as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, floor, log10
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.report.shared.scale import Window
+from clue.report.timeline.shares import Shares
+
+#: Segments of a rank that a stretch shows.
+_SEGMENTS = 48
+#: A stretch that is a larger part of the whole would show no more than that.
+_MOST = 0.25
+#: Columns whose shares, all activities together, are less further off than that are as good.
+_AS_GOOD = 0.02
+
+
+def representative(
+    found: Shares, dense: npt.NDArray[np.bool_], pieces: Sequence[npt.NDArray[np.void]], whole: Window
+) -> Window | None:
+    """Return a stretch in which activities have about the shares that they have wherever they are dense.
+
+    Args:
+        found: Shares of each column of each band, shape (bands, columns, kinds).
+        dense: Where activities alternate too fast to be seen, shape (bands, columns).
+        pieces: The segments of a rank of each band.
+        whole: What the columns are of.
+
+    Returns:
+        Of the stretches that are as good the one nearest to the middle; nothing where nothing is dense, or where it
+        would be as good as the whole.
+    """
+    if not dense.any():
+        return None
+    columns = dense.shape[1]
+    begin = whole.begin + whole.length * _typical(found, dense) / columns
+    busy = [piece for piece, where in zip(pieces, dense, strict=True) if where.any() and len(piece)]
+    length = _median_length(busy, begin) if busy else 0.0
+    if not 0 < length <= _MOST * whole.length:
+        return None
+    return _rounded(min(begin, whole.end - length), length, whole)
+
+
+def _typical(found: Shares, dense: npt.NDArray[np.bool_]) -> int:
+    """Return the column that is most like the mean of the dense ones, in as many bands as possible."""
+    counts = np.maximum(dense.sum(axis=1), 1)
+    means = (found * dense[:, :, None]).sum(axis=1) / counts[:, None]
+    # As far off as can be where a band is not dense at all.
+    off = np.where(dense, np.abs(found - means[:, None, :]).sum(axis=2), 2.0)[dense.any(axis=1)].mean(axis=0)
+    good = np.flatnonzero(off <= off.min() + _AS_GOOD)
+    return int(good[np.argmin(np.abs(good - off.size // 2))])
+
+
+def _median_length(pieces: Sequence[npt.NDArray[np.void]], begin: float) -> float:
+    """Return how long so many segments take from a time on, in the median rank."""
+    lengths = []
+    for piece in pieces:
+        first = int(np.searchsorted(piece["end"], begin, "right"))
+        few = piece[min(first, max(len(piece) - _SEGMENTS, 0)) :][:_SEGMENTS]
+        lengths.append(float(few["end"][-1] - few["begin"][0]) * _SEGMENTS / len(few))
+    return float(np.median(lengths))
+
+
+def _rounded(begin: float, length: float, whole: Window) -> Window:
+    """Return a stretch whose ends can be said in few digits."""
+    step = 10.0 ** floor(log10(length)) / 10
+    return Window(max(floor(begin / step) * step, whole.begin), min(ceil((begin + length) / step) * step, whole.end))

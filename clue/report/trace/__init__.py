@@ -1,0 +1,1 @@
+"""Traces as JSON documents and text for the terminal."""

@@ -1,0 +1,1 @@
+"""Validations as JSON documents, text for the terminal and PNG files."""
