@@ -1,6 +1,6 @@
 """Run mpi4py's tests and demos by a real MPI library and live, and write what came of it.
 
-python -m benchmarks.conformance [--ranks 1 2 3 5] [--files p2p cco …] [-o benchmarks/conformance.md]
+python -m benchmarks.conformance [--ranks 1 2 3 5] [--files p2p cco …] [-o benchmarks/conformance/README.md]
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def main() -> None:
     """Run, and write the report: what an earlier one says of other files and ranks stays in it."""
     asked = _arguments()
     tests = fetch()
-    figures = asked.output.with_suffix(".csv") if asked.output is not None else None
+    figures = asked.output.with_name("results.csv") if asked.output is not None else None
     compared = read_csv(figures) if figures is not None else {}
     modules = [file.stem for file in sorted(tests.glob("test_*.py")) if _wanted(file.stem, asked.files)]
     for ranks, module in product(asked.ranks, modules):
@@ -56,7 +56,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--files", nargs="*", default=[""], help="parts of the names of files; left out: all")
     parser.add_argument("--real-only", action="store_true", help="run by the real library only, which is kept")
     parser.add_argument("--demos", action="store_true", help="run mpi4py's demos and two pools, too")
-    parser.add_argument("-o", dest="output", type=Path, help="the report, beside which the CSV goes")
+    parser.add_argument("-o", dest="output", type=Path, help="the page, beside which results.csv goes")
     return parser.parse_args()
 
 

@@ -7,7 +7,7 @@ import importlib.metadata
 import platform
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -177,37 +177,50 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;")
 
 
-_COLUMNS = ("file", "test", "ranks", "real", "live", "why")
+_COLUMNS = ("file", "test", "ranks", "real", "live", "why", "tests")
 
 
 def write_csv(path: Path, compared: Iterable[Comparison]) -> None:
-    """Write a line for each test and outcome, with the numbers of ranks at which it came out so."""
-    found: dict[tuple[str, str, str, str, str], list[int]] = {}
+    """Write what came of the tests, with the numbers of ranks at which it came out so.
+
+    Tests that come out alike by the real library and live are counted, file by file; each of the others has a line.
+    """
+    found: dict[tuple[str, str, str, str, str, int], list[int]] = {}
     for each in compared:
-        for real, live in each.pairs:
-            outcome = (each.module, real.test, real.outcome, live.outcome, live.why)
-            found.setdefault(outcome, []).append(each.ranks)
+        alike = Counter(real.outcome for real, live in each.pairs if real.outcome == live.outcome)
+        lines = [(each.module, "", outcome, outcome, "", tests) for outcome, tests in alike.items()]
+        lines += [
+            (each.module, real.test, real.outcome, live.outcome, live.why, 1)
+            for real, live in each.pairs
+            if real.outcome != live.outcome
+        ]
+        for line in lines:
+            found.setdefault(line, []).append(each.ranks)
     with path.open("w", newline="") as file:
-        lines = csv.writer(file, lineterminator="\n")
-        lines.writerow(_COLUMNS)
-        for (module, test, real_outcome, live_outcome, why), ranks in sorted(found.items()):
-            lines.writerow([module, test, " ".join(map(str, sorted(ranks))), real_outcome, live_outcome, why])
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(_COLUMNS)
+        for (module, test, real_outcome, live_outcome, why, tests), ranks in sorted(found.items()):
+            table.writerow([module, test, " ".join(map(str, sorted(ranks))), real_outcome, live_outcome, why, tests])
 
 
 def read_csv(path: Path) -> dict[tuple[str, int], Comparison]:
-    """Read what :func:`write_csv` wrote, by file and ranks; nothing if there is no such file."""
-    found: dict[tuple[str, int], list[dict[str, str]]] = {}
+    """Read what :func:`write_csv` wrote, by file and ranks; nothing if there is no such file.
+
+    Tests that are counted only have numbers for names.
+    """
+    found: dict[tuple[str, int], list[tuple[Verdict, Verdict]]] = {}
     if path.exists():
         with path.open(newline="") as file:
             for row in csv.DictReader(file):
                 for ranks in row["ranks"].split():
-                    found.setdefault((row["file"], int(ranks)), []).append(row)
+                    found.setdefault((row["file"], int(ranks)), []).extend(_verdicts(row))
     return {
-        (module, ranks): Comparison(
-            module,
-            ranks,
-            tuple(Verdict(row["test"], row["real"]) for row in rows),
-            tuple(Verdict(row["test"], row["live"], row["why"]) for row in rows),
-        )
-        for (module, ranks), rows in found.items()
+        (module, ranks): Comparison(module, ranks, tuple(real for real, _ in pairs), tuple(live for _, live in pairs))
+        for (module, ranks), pairs in found.items()
     }
+
+
+def _verdicts(row: Mapping[str, str]) -> Iterator[tuple[Verdict, Verdict]]:
+    for number in range(int(row["tests"])):
+        test = row["test"] or f"{row['file']}.{row['real']}.{number}"
+        yield Verdict(test, row["real"]), Verdict(test, row["live"], row["why"])

@@ -1,4 +1,4 @@
-"""What live execution costs on this computer: ``python -m benchmarks.live [-o benchmarks/LIVE.md]``."""
+"""What live execution costs on this computer: ``python -m benchmarks.live [-o benchmarks/live/README.md]``."""
 
 from __future__ import annotations
 
@@ -11,11 +11,8 @@ from os import cpu_count, getloadavg
 from pathlib import Path
 
 import clue
-from benchmarks.goals import Goal
 from benchmarks.live.measure import call_goals, payload_goals, rank_goals, share_goal
-from benchmarks.table import markdown_table, processor, revision
-
-_REACHED = {True: "yes", False: "**no**", None: "not measured"}
+from benchmarks.page import REACHED, Goal, markdown_table, processor, revision
 
 
 def main() -> None:
@@ -52,11 +49,11 @@ def _page(goals: Sequence[Goal]) -> Iterator[str]:
     yield ""
     yield from markdown_table(
         ("figure", "goal", "measured", "reached"),
-        ((goal.figure, goal.wanted, goal.measured, _REACHED[goal.reached]) for goal in goals),
+        ((goal.figure, goal.wanted, goal.measured, REACHED[goal.reached]) for goal in goals),
     )
     yield ""
     yield (
-        "By the programs in [live/programs](live/programs) under `clue run`. A *call* is any one MPI call of any rank: "
+        "By the programs in [programs](programs) under `clue run`. A *call* is any one MPI call of any rank: "
         "the processor time of a batch, all processes of the run together, by the calls of all ranks in it, the "
         "simulation of their messages included (an Allreduce on 64 ranks is six messages a rank); median, fastest and "
         f"slowest batch. *Real time* is that beside what else this computer did (load at the end {getloadavg()[0]:.1f} "

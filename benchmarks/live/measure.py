@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import Any
 
-from benchmarks.goals import Goal
+from benchmarks.accuracy.self_scheduling.lines import PROGRAM
 from benchmarks.live.processes import Live, stand, stand_plainly
-from benchmarks.self_scheduling.lines import PROGRAM
+from benchmarks.page import Goal
 
 #: Goals: seconds a call, bytes beyond the program's own, seconds to start, bytes a second.
 CALL, MEMORY, START, SPEED = 50e-6, 1.5e9, 10.0, 1e9

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic, sleep, time
 
-from benchmarks.contest import ROOT
+from benchmarks.page import ROOT
 
 FOLDER = Path(__file__).parent
 

@@ -38,7 +38,7 @@ Longs = npt.NDArray[np.int64]
 #: Readings around one whose median counts.
 WINDOW = 9
 #: How bursts respond where nothing else is known, and by how much programs differ (standard deviation). Measured:
-#: benchmarks/host_speed.md.
+#: benchmarks/accuracy/host_speed.md.
 RESPONSE, UNKNOWN = np.array([0.4, 0.5]), np.array([0.25, 0.2])
 #: By how much an equation is believed to miss (of logarithms). Single recordings miss by 0.05, but for reasons that
 #: their ranks share, and that make readings slow, too: with 0.05, three of Cholesky were worse off than without.

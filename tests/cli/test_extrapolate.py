@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.extrapolate.scale import stencil
+from benchmarks.accuracy.extrapolate.scale import stencil
 from clue.cli import main
 from clue.cli.arguments import parse_arguments
 from clue.extrapolation import Family, Refusal, RefusedError, infer, loops, making, plan, recordings

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import clue
-from benchmarks.settings import NetworkSetting, build_machine
+from benchmarks.speed.settings import NetworkSetting, build_machine
 from clue.errors import UsageError
 from clue.extrapolation import Family, InLoops, Recording, RefusedError, in_loops, infer, loops
 from clue.extrapolation.inference import Structure

@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from benchmarks.extrapolate.scale import SETTINGS, Setting, stencil
-from benchmarks.settings import ContentionKind, NetworkSetting, build_machine
+from benchmarks.accuracy.extrapolate.scale import SETTINGS, Setting, stencil
+from benchmarks.speed.settings import ContentionKind, NetworkSetting, build_machine
 from clue.extrapolation import Family, InLoops, Recording, TooLongError, extrapolate, in_loops, infer, loops
 from clue.extrapolation.inference import Structure
 from clue.kernel import compile_program, simulate, simulate_loops
@@ -72,7 +72,7 @@ def test_loops_take_what_the_written_trace_takes(kind: ContentionKind, size: int
 )
 def test_a_stencil_at_weak_scaling_has_its_closed_form(setting: Setting) -> None:
     """A million ops of which a few hundred are held: steps × (burst + 2 r + 2 s + t), and the agreement."""
-    from benchmarks.extrapolate.scale import RECEIVE, SEND, TRAVEL  # noqa: PLC0415
+    from benchmarks.accuracy.extrapolate.scale import RECEIVE, SEND, TRAVEL  # noqa: PLC0415
 
     family = family_of(lambda n, p: stencil(n, p, agrees=setting.agrees))
     found = InLoops.of(infer(family), 5000, 64)

@@ -50,7 +50,7 @@ def test_an_n_t_model_of_printed_times() -> None:
 
 def test_counts_of_the_papers_sets() -> None:
     """486 runs of 54 configurations for the Basic set, 120 of 30 for NL, 62 candidates."""
-    from benchmarks.models.cluster import BASIC, NL, PROCESSES, candidates  # noqa: PLC0415 - only here
+    from benchmarks.accuracy.models.cluster import BASIC, NL, PROCESSES, candidates  # noqa: PLC0415 - only here
 
     for what, configurations, runs in ((BASIC, 54, 486), (NL, 30, 120)):
         assert len(PROCESSES) * (1 + len(what.processors)) == configurations

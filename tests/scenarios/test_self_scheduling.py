@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 import clue
-from benchmarks.self_scheduling.lines import FOLDER, PROGRAM, SIZES, VRP_DYNAMIC, VRP_SS, VRP_STATIC, vector
+from benchmarks.accuracy.self_scheduling.lines import FOLDER, PROGRAM, SIZES, VRP_DYNAMIC, VRP_SS, VRP_STATIC, vector
 from clue.machine import Machine
 from tests.scenarios.test_programs import MPIEXEC, ROOT, SETTINGS
 

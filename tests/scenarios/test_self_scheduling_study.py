@@ -10,11 +10,11 @@ from itertools import pairwise
 import pytest
 
 import clue
-from benchmarks.self_scheduling.__main__ import RESULTS, beside, split
-from benchmarks.self_scheduling.comparing import fastest
-from benchmarks.self_scheduling.lines import GSS, MEASURED_AT, SS, VRP_DYNAMIC, VRP_SS, Line, placement
-from benchmarks.self_scheduling.runs import LOADED, STEADY, UNIT, live, machine_of
-from benchmarks.self_scheduling.times import read
+from benchmarks.accuracy.self_scheduling.__main__ import RESULTS, beside, split
+from benchmarks.accuracy.self_scheduling.comparing import fastest
+from benchmarks.accuracy.self_scheduling.lines import GSS, MEASURED_AT, SS, VRP_DYNAMIC, VRP_SS, Line, placement
+from benchmarks.accuracy.self_scheduling.runs import LOADED, STEADY, UNIT, live, machine_of
+from benchmarks.accuracy.self_scheduling.times import read
 
 TIMES = read(RESULTS)
 ON_STEADY, ON_LOADED = split(TIMES)

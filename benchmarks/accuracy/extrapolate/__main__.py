@@ -1,0 +1,69 @@
+"""``python -m benchmarks.accuracy.extrapolate FOLDER [--programs jacobi,cg] [-o extrapolate.csv]``: see the package."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from benchmarks.accuracy.extrapolate import tables
+from benchmarks.accuracy.extrapolate.cases import RANKS, TARGETS
+from benchmarks.accuracy.extrapolate.experiment import Recorder, predicted
+from benchmarks.page import notes_beside
+from clue.errors import ClueError, UsageError
+
+
+def main() -> int:
+    """Do it; returns the exit status."""
+    asked = _arguments()
+    try:
+        _measure(asked)
+    except ClueError as error:
+        print(error, file=sys.stderr)
+        return error.exit_status
+    return 0
+
+
+def _measure(asked: argparse.Namespace) -> None:
+    targets = [each for each in TARGETS if asked.programs is None or each.name in asked.programs]
+    if not targets:
+        raise UsageError(f"extrapolate: programs must be among {', '.join(each.name for each in TARGETS)}, got others")
+    targets = [replace(each, ranks=asked.ranks, size=each.size // asked.smaller) for each in targets]
+    recorder = Recorder(asked.folder, _tell)
+    for target in targets:
+        recorder.tell(f"small recordings of {target.name}")
+        try:
+            recorder.family(target)
+        except ClueError as error:
+            recorder.tell(str(error))
+    recorder.truths(targets)
+    known = {(each.program, each.machine): each for each in tables.read_csv(asked.output)}
+    for target in targets:
+        known = {key: case for key, case in known.items() if key[0] != target.name}
+        known |= {(each.program, each.machine): each for each in predicted(target, recorder)}
+        tables.write_csv(asked.output, list(known.values()))
+    command = " ".join(["python -m benchmarks.accuracy.extrapolate", *sys.argv[1:]])
+    page = tables.page(list(known.values()), command, notes_beside(asked.output))
+    asked.output.with_suffix(".md").write_text(page)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy.extrapolate", description=__doc__)
+    parser.add_argument("folder", type=Path, help="keep recordings there; what it has is not recorded again")
+    parser.add_argument("--programs", type=lambda text: text.split(","), help="only these (default: all)")
+    parser.add_argument("--ranks", type=int, default=RANKS, help="of targets (default: %(default)s)")
+    parser.add_argument("--smaller", type=int, default=1, metavar="TIMES", help="targets of sizes so much smaller")
+    parser.add_argument(
+        "-o", "--output", type=Path, default=Path("extrapolate.csv"), help="the table; its page is written beside it"
+    )
+    return parser.parse_args()
+
+
+def _tell(text: str) -> None:
+    print(time.strftime("%H:%M:%S"), text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""What predictions may be off by, learned from a table of measured and predicted cases.
+
+``python -m benchmarks.accuracy.learn TABLE.csv [--column predicted] -o FILE``
+
+The table has the columns ``program``, ``measured``, that of the predictions, ``COLUMN_computation`` or, if there is
+none, ``computation`` (in the prediction, of the rank that computes longest; all seconds), and ``message`` (mean size,
+bytes): ``benchmarks/accuracy/validation.csv`` is one, and ``python -m benchmarks.accuracy.unseen`` writes one. The file
+that is shipped is ``clue/config/model-error.yaml``. Also prints how many cases of a program lie within intervals that
+are learned from the other programs alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import datetime
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from clue.errors import ClueError
+from clue.uncertainty.model_error import Character
+from clue.validation.learning import Known, as_yaml, learn
+
+
+def main() -> int:
+    """Learn; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy.learn", description=__doc__)
+    parser.add_argument("table", type=Path)
+    parser.add_argument("--column", default="predicted", help="the one that has the predictions (default: %(default)s)")
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    asked = parser.parse_args()
+    source = f"{asked.table.name}, column {asked.column}"
+    today = datetime.date.today().isoformat()
+    try:
+        cases = read(asked.table, asked.column)
+        learned = learn(cases, source=source, date=today)
+        inside = covered(cases)
+    except ClueError as error:
+        print(error, file=sys.stderr)
+        return error.exit_status
+    asked.output.write_text(as_yaml(learned))
+    print(f"{learned.cases} cases; {inside:.0%} of them within the intervals that other programs give")
+    return 0
+
+
+def read(table: Path, column: str) -> list[Known]:
+    """Return the cases of a table."""
+    with table.open(newline="") as rows:
+        return [_case(row, column) for row in csv.DictReader(rows)]
+
+
+def _case(row: dict[str, str], column: str) -> Known:
+    predicted = float(row[column])
+    share = min(max(1 - float(row.get(f"{column}_computation", row["computation"])) / predicted, 0.0), 1.0)
+    error = math.log(float(row["measured"]) / predicted)
+    return Known(row["program"], error, Character(share, float(row["message"])))
+
+
+def covered(cases: Sequence[Known]) -> float:
+    """Return the share of cases that lie within what is learned from other programs."""
+    inside = 0
+    for program in {case.program for case in cases}:
+        left_out = [case for case in cases if case.program == program]
+        learned = learn([case for case in cases if case.program != program], source="", date="")
+        inside += sum(abs(case.error) <= learned.of(case.character).reach for case in left_out)
+    return inside / len(cases)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

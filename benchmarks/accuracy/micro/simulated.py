@@ -1,0 +1,101 @@
+"""The steps as traces, and what a machine makes of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.accuracy.micro.steps import RANKS, Step
+from clue.kernel import simulate
+from clue.machine import Machine
+from clue.trace import Trace, TraceBuilder
+from clue.trace.builder import RankBuilder
+
+#: CPU time before a call, that the timeline shows where it begins: too short to matter, seconds.
+_MARK = 1e-9
+
+
+class BuiltRank:
+    """A rank of a trace; the region of a call is its number."""
+
+    def __init__(self, built: RankBuilder, rank: int, slower: float) -> None:
+        self.built, self.rank, self.slower, self.calls = built, rank, slower, 0
+
+    def compute(self, seconds: float) -> None:
+        """Compute so long."""
+        self._begin(max(_MARK, seconds / self.slower))
+
+    def send(self, dest: int, nbytes: int) -> None:
+        """Send."""
+        self._begin()
+        self.built.send(dest, nbytes)
+
+    def recv(self, source: int, nbytes: int) -> None:  # noqa: ARG002 - a real rank needs it
+        """Receive."""
+        self._begin()
+        self.built.recv(source)
+
+    def sendrecv(self, other: int, nbytes: int) -> None:
+        """Send and receive."""
+        self._begin()
+        self.built.sendrecv(other, nbytes, other)
+
+    def isend(self, dest: int, nbytes: int) -> int:
+        """Start to send."""
+        self._begin()
+        return self.built.isend(dest, nbytes)
+
+    def irecv(self, source: int, nbytes: int) -> int:  # noqa: ARG002 - a real rank needs it
+        """Start to receive."""
+        self._begin()
+        return self.built.irecv(source)
+
+    def wait(self, *requests: int) -> None:
+        """Wait for all of these."""
+        self._begin()
+        self.built.wait(*requests)
+
+    def finish(self) -> None:
+        """Mark the end."""
+        self._begin()
+
+    def _begin(self, seconds: float = _MARK) -> None:
+        self.built.compute(seconds, region=str(self.calls))
+        self.calls += 1
+
+
+def trace_of_step(step: Step, nbytes: int, slower: float) -> tuple[Trace, list[int]]:
+    """Return a step as a trace for processors so many times slower, and how many calls each rank has."""
+    built = TraceBuilder(RANKS, step.name)
+    ranks = [BuiltRank(built[rank], rank, slower) for rank in range(RANKS)]
+    for rank in ranks:
+        step.run(rank, nbytes)
+        rank.finish()
+    return built.build(), [rank.calls for rank in ranks]
+
+
+def simulated(step: Step, nbytes: int, machine: Machine) -> dict[str, Any]:
+    """Return what a step takes on a machine, as the program prints it."""
+    trace, calls = trace_of_step(step, nbytes, machine.nodes[0].factor(""))
+    result = simulate(trace, machine, timeline=True)
+    timeline = result.timeline
+    assert timeline is not None
+    ends = [
+        _ends(timeline.segments[timeline.segments["rank"] == rank], timeline.regions, calls[rank])
+        for rank in range(RANKS)
+    ]
+    told = {
+        name: ends[rank][last] - (ends[rank][first - 1] if first else 0.0)
+        for name, (rank, first, last) in step.calls.items()
+    }
+    whole = max(end[-1] for end in ends if end) if any(ends) else 0.0
+    return {"step": step.name, "size": nbytes, "whole": whole / step.messages(nbytes), **told}
+
+
+def _ends(segments: np.ndarray[Any, np.dtype[np.void]], regions: tuple[str, ...], calls: int) -> list[float]:
+    """Return when each call of a rank ended: when the mark of the next one begins."""
+    begins: dict[str, float] = {}
+    for segment in segments:
+        begins.setdefault(regions[segment["region"]], float(segment["begin"]))
+    return [begins[str(call)] for call in range(1, calls)]

@@ -1,0 +1,215 @@
+"""Predictions, and what they are worth."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from benchmarks.accuracy.skeletons.cases import DEDICATED
+
+#: What is run: the application, skeletons by their lengths, and the small class.
+APPLICATION, CLASS_S = "application", "class S"
+#: The suite's average slowdown as a prediction.
+AVERAGE = "average slowdown"
+#: A measurement beyond one of these was disturbed.
+_MOST_LATE, _MOST_CHANGE = 0.03, 0.05
+#: So many of the worst cases are to be flagged: the paper's were.
+WORST = 4
+
+
+def skeleton_name(seconds: float) -> str:
+    """Return what a skeleton of a length is called in tables."""
+    return f"{seconds:g} s"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was run in one setting, once or several times.
+
+    Attributes:
+        seconds: What it took, the median.
+        communication: Share of the ranks' time within MPI.
+        late: For which share of it a rank, the worst, had no core of this computer though it should.
+        cpu: CPU time of all ranks' bursts, seconds.
+    """
+
+    seconds: float
+    communication: float
+    late: float
+    cpu: float
+
+
+@dataclass(frozen=True, slots=True)
+class SkeletonFacts:
+    """What is said of a skeleton when it is made.
+
+    Attributes:
+        seconds: The wanted length.
+        scale: How many times shorter than the application it is to be.
+        threshold: Similarity threshold that was needed.
+        ratio: Compression ratio reached.
+        good: Whether it has a full iteration of the dominant sequence.
+        shortest: Length of the shortest good one, seconds.
+        dominant: Name of that sequence.
+        making: CPU time of the command that made it, seconds.
+    """
+
+    seconds: float
+    scale: float
+    threshold: float
+    ratio: float
+    good: bool
+    shortest: float
+    dominant: str
+    making: float
+
+
+#: Runs by program, setting and what was run.
+Runs = Mapping[tuple[str, str, str], Measured]
+#: Skeletons by program and name.
+Skeletons = Mapping[tuple[str, str], SkeletonFacts]
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What an application takes in a scenario, predicted and measured; seconds.
+
+    Attributes:
+        program: Its name.
+        predictor: The skeleton, :data:`CLASS_S` or :data:`AVERAGE`.
+        scenario: Name of the setting.
+        dedicated: The application on the dedicated cluster.
+        measured: The application in the scenario.
+        own_dedicated: The predictor on the dedicated cluster.
+        own: The predictor in the scenario.
+        flagged: Whether the skeleton is shorter than the shortest good one.
+        late: Largest share of time by which this computer was late in any of the four.
+        cpu: CPU time of the application's bursts in the scenario, relative to that on the dedicated cluster.
+        own_cpu: The same of the predictor.
+    """
+
+    program: str
+    predictor: str
+    scenario: str
+    dedicated: float
+    measured: float
+    own_dedicated: float
+    own: float
+    flagged: bool = False
+    late: float = 0.0
+    cpu: float = 1.0
+    own_cpu: float = 1.0
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether a measurement was spoilt, most likely by other work of this computer.
+
+        Ranks were late, or bursts of the predictor and of the application changed their CPU time differently. The last
+        also excludes skeletons that do not slow down as their applications do: figures of all cases count.
+        """
+        return self.late > _MOST_LATE or abs(self.own_cpu / self.cpu - 1) > _MOST_CHANGE
+
+    @property
+    def predicted(self) -> float:
+        """Measured predictor x application / predictor, both dedicated."""
+        return self.own * self.dedicated / self.own_dedicated
+
+    @property
+    def error(self) -> float:
+        """How far that is off, relative to what was measured."""
+        return self.predicted / self.measured - 1
+
+    @property
+    def by_skeleton(self) -> bool:
+        """Whether a skeleton predicts."""
+        return self.predictor not in (CLASS_S, AVERAGE)
+
+
+def predictions(runs: Runs, skeletons: Skeletons) -> list[Prediction]:
+    """Return all predictions of what was measured: by skeletons, by the small class, by the average slowdown."""
+    found: list[Prediction] = []
+    for program, scenario, what in runs:
+        if scenario == DEDICATED or what == APPLICATION:
+            continue
+        four = [runs.get((program, setting, each)) for each in (APPLICATION, what) for setting in (DEDICATED, scenario)]
+        known = [each for each in four if each is not None]
+        if len(known) < len(four):
+            continue
+        dedicated, measured, own_dedicated, own = (each.seconds for each in known)
+        facts, late = skeletons.get((program, what)), max(each.late for each in known)
+        flagged = facts is not None and not facts.good
+        cpu, own_cpu = (there.cpu / alone.cpu for alone, there in (known[:2], known[2:]))
+        seconds = (dedicated, measured, own_dedicated, own)
+        found.append(Prediction(program, what, scenario, *seconds, flagged, late, cpu, own_cpu))
+    return found + _by_average(runs)
+
+
+def _by_average(runs: Runs) -> list[Prediction]:
+    """Return predictions by the slowdown of all programs of the suite, on average, in each scenario."""
+    applications = {
+        (program, setting): run.seconds for (program, setting, what), run in runs.items() if what == APPLICATION
+    }
+    found = []
+    for scenario in dict.fromkeys(setting for _, setting in applications if setting != DEDICATED):
+        pairs = {
+            program: (applications[program, DEDICATED], seconds)
+            for (program, setting), seconds in applications.items()
+            if setting == scenario and (program, DEDICATED) in applications
+        }
+        if not pairs:
+            continue
+        slowdown = statistics.fmean(there / alone for alone, there in pairs.values())
+        found += [
+            Prediction(program, AVERAGE, scenario, alone, there, 1.0, slowdown)
+            for program, (alone, there) in pairs.items()
+        ]
+    return found
+
+
+def mean_error(chosen: Iterable[Prediction]) -> float | None:
+    """Return the mean absolute error; ``None`` of none."""
+    errors = [abs(each.error) for each in chosen]
+    return statistics.fmean(errors) if errors else None
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """All predictions, to look means up.
+
+    Attributes:
+        all: They.
+    """
+
+    all: Sequence[Prediction]
+
+    def mean(self, *rules: Callable[[Prediction], bool]) -> float | None:
+        """Return the mean absolute error of those that all rules hold for; ``None``: there are none."""
+        return mean_error(each for each in self.all if all(rule(each) for rule in rules))
+
+    def of_skeletons(self) -> Board:
+        """Return those of skeletons alone."""
+        return Board([each for each in self.all if each.by_skeleton])
+
+    def worst(self) -> list[tuple[str, str, float, bool]]:
+        """Return the programs and skeletons whose mean error over the scenarios is largest, with it, and the flag."""
+        groups: dict[tuple[str, str], list[Prediction]] = {}
+        for each in self.of_skeletons().all:
+            groups.setdefault((each.program, each.predictor), []).append(each)
+        means = [(*key, mean_error(group) or 0.0, group[0].flagged) for key, group in groups.items()]
+        return sorted(means, key=lambda case: -case[2])[:WORST]
+
+
+def by_scenario(*names: str) -> Callable[[Prediction], bool]:
+    """Return the rule of some scenarios."""
+    return lambda each: each.scenario in names
+
+
+def by_predictor(*names: str) -> Callable[[Prediction], bool]:
+    """Return the rule of some predictors."""
+    return lambda each: each.predictor in names
+
+
+def by_program(*names: str) -> Callable[[Prediction], bool]:
+    """Return the rule of some programs."""
+    return lambda each: each.program in names

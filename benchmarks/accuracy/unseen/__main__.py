@@ -1,0 +1,101 @@
+"""Run programs that nobody looked at, and write their table and page; see the package. As root.
+
+``python -m benchmarks.accuracy.unseen --measured FOLDER [--rehearsal] [-o benchmarks/accuracy/unseen.csv]``
+
+Without ``--rehearsal`` frozen programs run on frozen machines, from a commit that nothing differs from; each commit
+that is held against them is counted as a look. With it neither is touched.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from benchmarks.accuracy.unseen import cases, looks, tables
+from benchmarks.accuracy.unseen.buying import Buyer
+from benchmarks.accuracy.unseen.experiment import Experiment
+from benchmarks.accuracy.validate.measured import MeasurementFolder
+from benchmarks.page import notes_beside
+from clue.errors import ClueError, UsageError
+from testbed import cluster
+
+
+def main() -> int:
+    """Do it; returns the exit status."""
+    asked = _arguments()
+    try:
+        if asked.looks:
+            print("\n".join(f"{date} {commit}" for date, commit in looks.looks()) or "no looks yet")
+            return 0
+        if lack := cluster.missing():
+            raise UsageError(lack)
+        _measure(asked)
+    except ClueError as error:
+        print(error, file=sys.stderr)
+        return error.exit_status
+    return 0
+
+
+def _measure(asked: argparse.Namespace) -> None:
+    page = asked.output.with_suffix(".md")
+    programs, machines = cases.chosen(cases.Set.REHEARSAL if asked.rehearsal else cases.Set.FROZEN)
+    programs = [each for each in programs if asked.programs is None or each.name in asked.programs]
+    machines = [each for each in machines if asked.machines is None or each.name in asked.machines]
+    if not programs or not machines:
+        which = "for rehearsal" if asked.rehearsal else "frozen"
+        raise UsageError(
+            f"unseen: programs and machines {which} must be chosen, got {len(programs)} on {len(machines)}"
+        )
+    if asked.rehearsal:
+        commit = looks.commit()
+    else:
+        commit = looks.frozen_commit([asked.output, page, asked.measured])
+        _tell(f"look number {looks.look(commit)} at frozen cases")
+    asked.measured.mkdir(parents=True, exist_ok=True)
+    buyer = Buyer(asked.measured, asked.link_seconds, _tell)
+    experiment = Experiment(programs, asked.runs, MeasurementFolder(asked.measured), buyer, commit, _tell)
+    known = {(case.program, case.machine): case for case in tables.read_csv(asked.output)}
+    if any(case.frozen is asked.rehearsal for case in known.values()):
+        raise UsageError(f"{asked.output}: a table must be of frozen cases alone, or of those for rehearsal")
+    for machine in machines:
+        known |= {(case.program, case.machine): case for case in experiment.on(machine)}
+        found = list(known.values())
+        tables.write_csv(asked.output, found)  # Each machine takes minutes: what is done is kept.
+        page.write_text(tables.page(found, _command(), looks.looks(), notes_beside(asked.output)))
+
+
+def _command() -> str:
+    return " ".join(["python -m benchmarks.accuracy.unseen", *sys.argv[1:]])
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy.unseen", description=__doc__)
+    parser.add_argument("--rehearsal", action="store_true", help="programs and machines that may be looked at")
+    parser.add_argument("--looks", action="store_true", help="tell how often frozen cases were looked at, and end")
+    parser.add_argument("--programs", type=lambda text: text.split(","), help="only these (default: all)")
+    parser.add_argument("--machines", type=lambda text: text.split(","), help="only these (default: all)")
+    parser.add_argument("--runs", type=int, default=4, help="real runs of each case (default: %(default)s)")
+    parser.add_argument(
+        "--link-seconds", type=float, default=15.0, help="for each measurement of a link (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--measured",
+        type=Path,
+        metavar="FOLDER",
+        default=Path("measured-unseen"),
+        help="keep recordings and measurements there; what it has is not measured again (default: %(default)s)",
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, default=Path("unseen.csv"), help="the table; its page is written beside it"
+    )
+    return parser.parse_args()
+
+
+def _tell(text: str) -> None:
+    print(time.strftime("%H:%M:%S"), text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

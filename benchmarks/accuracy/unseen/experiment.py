@@ -1,0 +1,222 @@
+"""The experiment: machine by machine, calibrate links, record on one node of it, run for real, and predict.
+
+The testbed's figures go from MPI's initialisation, which mpi4py makes while it is loaded, to MPI's finalisation. What
+mpi4py computes after the one and before the other, some 12 ms of CPU time that no recording has, is measured by a
+program that does nothing, and taken off.
+"""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.accuracy.unseen.buying import Buyer, clue_command
+from benchmarks.accuracy.unseen.cases import Set, UnseenMachine, UnseenProgram
+from benchmarks.accuracy.unseen.figures import UnseenCase
+from benchmarks.accuracy.unseen.predicting import Recorded, by_user, cpu_of, figures
+from benchmarks.accuracy.validate.measured import MeasurementFolder
+from clue.config import load_machine
+from clue.machine import Machine, Placement
+from clue.trace import Trace
+from clue.uncertainty.model_error import mean_message
+from testbed import launch
+from testbed.description import Host
+from testbed.experiment import in_turns, on_demand
+from testbed.truth import hosts_at
+
+Doubles = npt.NDArray[np.float64]
+_TIMEOUT = 120.0
+_NOTHING_SCRIPT = Path(__file__).with_name("nothing.py")
+#: Who computes less than this, seconds, computes nothing.
+_NOTHING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class RealRun:
+    """A run for real.
+
+    Attributes:
+        seconds: From when mpi4py was loaded to the program's end.
+        late: For which share of that a rank, the worst, had no core of this computer though it should.
+        computing: CPU time of each rank's bursts, seconds of a core of this computer at its best.
+    """
+
+    seconds: float
+    late: float
+    computing: Sequence[float]
+
+    def beyond(self, nothing: Sequence[RealRun]) -> RealRun:
+        """Return the run without what it takes to do nothing: the median of such runs."""
+        seconds = self.seconds - statistics.median(run.seconds for run in nothing)
+        computing = np.array(self.computing) - np.median([run.computing for run in nothing], axis=0)
+        return RealRun(seconds, self.late, np.maximum(computing, 0.0).tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class _OfProgram:
+    """What was measured of a program on a machine.
+
+    Attributes:
+        hosts: Of the machine, one for each node.
+        file: The machine as its buyer describes it.
+        runs: Runs for real.
+        nodes: CPU time of each rank's bursts when recorded on one node of each type, seconds of its processors.
+    """
+
+    hosts: Sequence[Host]
+    file: Path
+    runs: Sequence[RealRun]
+    nodes: Mapping[str, Doubles]
+
+    def longer_on_nodes(self, recorded: Recorded) -> Doubles:
+        """Return how many times as long as recorded and stated a program's bursts take on the nodes, by rank."""
+        machine, placement, factors = self._stated(recorded)
+        of_types = {name: cpu.sum() / recorded.cpu.sum() for name, cpu in self.nodes.items()}
+        longer: Doubles = np.array([of_types[machine.nodes[node].name] for node in placement.nodes]) / factors
+        return longer
+
+    def longer_in_runs(self, recorded: Recorded) -> Doubles:
+        """Return how many times as long as recorded and stated each rank's bursts took in the runs."""
+        _, placement, factors = self._stated(recorded)
+        slower = np.array([self.hosts[node].factor for node in placement.nodes])
+        took = np.median([run.computing for run in self.runs], axis=0) * slower
+        longer: Doubles = took / np.maximum(recorded.cpu * factors, _NOTHING)
+        return longer
+
+    def _stated(self, recorded: Recorded) -> tuple[Machine, Placement, Doubles]:
+        machine = load_machine(self.file)
+        placement = Placement.block(machine, recorded.trace.ranks)
+        return machine, placement, np.array([machine.nodes[node].factor("") for node in placement.nodes])
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """What is measured, and how often.
+
+    Attributes:
+        programs: Which.
+        runs: Real runs of each case.
+        measured: Keeps what was measured and recorded.
+        buyer: Describes machines.
+        commit: Of the model.
+        tell: Told what is being done.
+        recorded: What users recorded on this computer, by program and ranks.
+    """
+
+    programs: Sequence[UnseenProgram]
+    runs: int
+    measured: MeasurementFolder
+    buyer: Buyer
+    commit: str
+    tell: Callable[[str], None]
+    recorded: dict[tuple[str, int], Recorded] = field(default_factory=dict)
+
+    def on(self, unseen: UnseenMachine) -> Iterator[UnseenCase]:
+        """Measure and predict all programs on a machine."""
+        hosts, nominal = hosts_at(unseen.file), load_machine(unseen.file)
+        for program in self.programs:
+            self._recorded(program, nominal.processors)
+        with on_demand(unseen.name, hosts) as testbed:
+            file = self.buyer.described(unseen.file, hosts, testbed)
+            runs = in_turns([*self.programs, None], self.runs, partial(self._run, nominal, hosts, testbed))
+        nodes = self._on_nodes(nominal, hosts)
+        for program in self.programs:
+            of_program = _OfProgram(hosts, file, [run.beyond(runs[None]) for run in runs[program]], nodes[program])
+            yield self._case(program, unseen, of_program)
+
+    # --- what is measured ---
+
+    def _recorded(self, program: UnseenProgram, ranks: int) -> Recorded:
+        """Record a program on this computer, as a user does."""
+        key = program.name, ranks
+        if key not in self.recorded:
+
+            def record(target: Path) -> None:
+                self.tell(f"recording {program.name} on {ranks} ranks")
+                clue_command("record", "-n", str(ranks), "-o", str(target), *program.command)
+
+            first, repeats = self._kept(f"{program.name}-{program.size}-{ranks}", record)
+            self.recorded[key] = Recorded(program, (first, *repeats))
+        return self.recorded[key]
+
+    def _kept(self, name: str, record: Callable[[Path], None]) -> tuple[Path, list[Path]]:
+        """Return a recording and its repeats, made now if they are not there: all, or none."""
+        folder, draft = self.measured.folder / name, self.measured.folder / f"{name}.draft"
+        if not folder.exists():
+            shutil.rmtree(draft, ignore_errors=True)
+            draft.mkdir()
+            record(draft / "program.clue")
+            draft.rename(folder)
+        return folder / "program.clue", sorted(folder.glob("program.[0-9]*.clue"))
+
+    def _run(
+        self,
+        machine: Machine,
+        hosts: Sequence[Host],
+        testbed: Callable[[], str],
+        program: UnseenProgram | None,
+        turn: int,
+    ) -> RealRun:
+        name = "nothing" if program is None else f"{program.name}-{program.size}"
+
+        def measure() -> dict[str, object]:
+            self.tell(f"running {name} on {machine.name}")
+            placed = [hosts[node] for node in Placement.block(machine, machine.processors).nodes]
+            command = [sys.executable, *([str(_NOTHING_SCRIPT)] if program is None else program.command)]
+            output = launch.run(testbed(), placed, command, timeout=_TIMEOUT, rehearsed=False)
+            late = max(rank.late for rank in output.ranks) / output.seconds
+            return asdict(RealRun(output.seconds, late, [rank.burst_cpu for rank in output.ranks]))
+
+        return RealRun(**self.measured.get(f"{machine.name}-{name}-{turn}", measure))
+
+    def _on_nodes(self, machine: Machine, hosts: Sequence[Host]) -> dict[UnseenProgram, dict[str, Doubles]]:
+        """Return the CPU time of each rank's bursts when recorded on one node of each type, seconds of its processors.
+
+        All ranks are on that node, each with a processor of it.
+        """
+        found: dict[UnseenProgram, dict[str, Doubles]] = {program: {} for program in self.programs}
+        for name in machine.node_types():
+            host = next(host for host in hosts if machine.nodes[host.index].name == name)
+            alone = replace(host, index=0, processors=machine.processors, rack=None, latency=0.0)
+            with on_demand("recording", [alone]) as testbed:
+                for program in self.programs:
+                    kept, record = f"{machine.name}-{name}-{program.name}-{program.size}", self._record_on
+                    target, _ = self._kept(kept, partial(record, testbed, alone, program))
+                    found[program][name] = cpu_of(Trace.open(target)) * host.factor
+        return found
+
+    def _record_on(self, testbed: Callable[[], str], host: Host, program: UnseenProgram, target: Path) -> None:
+        self.tell(f"recording {program.name} on a node")
+        layer = [sys.executable, "-m", "virtual_layer", "-o", str(target.resolve()), *program.command]
+        launch.run(testbed(), [host] * host.processors, layer, timeout=_TIMEOUT, rehearsed=False)
+
+    # --- what is predicted ---
+
+    def _case(
+        self,
+        program: UnseenProgram,
+        unseen: UnseenMachine,
+        measured: _OfProgram,
+    ) -> UnseenCase:
+        file, runs, ranks = measured.file, measured.runs, load_machine(measured.file).processors
+        recorded = self._recorded(program, ranks)
+        calibrated, in_runs = measured.longer_on_nodes(recorded), measured.longer_in_runs(recorded)
+        said = by_user(recorded, file)
+        case = UnseenCase(
+            program=program.name, machine=unseen.name, ranks=ranks, size=program.size,
+            frozen=unseen.of is Set.FROZEN, live=program.decides, runs=tuple(run.seconds for run in runs),
+            late=statistics.median(run.late for run in runs), user=said.makespan, low=said.low, high=said.high,
+            by_user=figures(recorded, file), calibrated=figures(recorded, file, calibrated),
+            hindsight=figures(recorded, file, in_runs, cold=False), message=mean_message(recorded.trace.ops),
+            commit=self.commit,
+        )  # fmt: skip
+        self.tell(str(case))
+        return case

@@ -1,0 +1,148 @@
+"""Cases, and what predictions of them are worth."""
+
+from __future__ import annotations
+
+import statistics
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from benchmarks.accuracy.unseen.predicting import Figures
+from benchmarks.accuracy.validate.figures import kendall, quantile, regret
+from clue.uncertainty.model_error import MESSAGES, SHARES
+
+#: Machines count as near each other for a program if the slower takes so many times as long as the faster at most.
+_NEAR = 1.25
+
+
+@dataclass(frozen=True, slots=True)
+class UnseenCase:
+    """A program on a machine, predicted and measured; times in seconds.
+
+    Attributes:
+        program: Its name.
+        machine: Name of the machine.
+        ranks: Number of ranks.
+        size: What was solved.
+        frozen: Whether nobody could look at it while the model was made.
+        live: Whether it was run in virtual time.
+        runs: What runs took.
+        late: Share of the slowest rank's time by which this computer was late.
+        user: What a user is told.
+        low: Lower end of the interval that a user is told.
+        high: Its upper end.
+        by_user: By model and baselines, from what a user has.
+        calibrated: The same, with a performance factor for each program.
+        hindsight: The same, with the computation as it was in the runs.
+        message: Mean message, bytes.
+        commit: Of the model.
+    """
+
+    program: str
+    machine: str
+    ranks: int
+    size: str
+    frozen: bool
+    live: bool
+    runs: tuple[float, ...]
+    late: float
+    user: float
+    low: float
+    high: float
+    by_user: Figures
+    calibrated: Figures
+    hindsight: Figures
+    message: float
+    commit: str
+
+    @property
+    def measured(self) -> float:
+        """The median run."""
+        return statistics.median(self.runs)
+
+    @property
+    def kind(self) -> str:
+        """What it is an example of: how much of its time is communication, and whether its messages are long."""
+        share = 1 - self.hindsight.computation / self.measured
+        words = ("computes", "computes and communicates", "communicates")
+        return f"{words[bisect_right(SHARES, share)]}, {('short', 'long')[self.message >= MESSAGES[0]]} messages"
+
+    @property
+    def covered(self) -> bool:
+        """Whether it lies in the interval."""
+        return self.low <= self.measured <= self.high
+
+    def __str__(self) -> str:
+        """Return the case in a line."""
+        each = ((column, 100 * (of(self) / self.measured - 1)) for column, of in COLUMNS.items())
+        errors = ", ".join(f"{column} {error:+.1f}" for column, error in each)
+        return (
+            f"{self.program} on {self.machine}: measured {self.measured:.3f} s; % off: {errors}; late {self.late:.1%}"
+        )
+
+
+Column = Callable[[UnseenCase], float]
+#: Columns of predictions; those of less than the model are named for the computation that they have.
+COLUMNS: dict[str, Column] = {
+    "user": lambda case: case.user,
+    "calibrated": lambda case: case.calibrated.model,
+    "hindsight": lambda case: case.hindsight.model,
+    "baseline": lambda case: case.hindsight.baseline,
+    "none": lambda case: case.hindsight.none,
+    "computation": lambda case: case.hindsight.computation,
+    "calibrated_baseline": lambda case: case.calibrated.baseline,
+    "calibrated_none": lambda case: case.calibrated.none,
+    "calibrated_computation": lambda case: case.calibrated.computation,
+    "user_baseline": lambda case: case.by_user.baseline,
+    "user_none": lambda case: case.by_user.none,
+    "user_computation": lambda case: case.by_user.computation,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What a column of predictions is worth.
+
+    Attributes:
+        mean: Mean absolute error.
+        most: 90th percentile of absolute errors.
+        ordered: Share of pairs of machines near each other that come in the right order; ``None``: there are none.
+        pairs: How many such pairs there are.
+        regret: How much longer than on the best machine the worst program takes on the chosen one.
+        tau: Median of the programs' Kendall's tau; ``None``: no program ran on several machines.
+    """
+
+    mean: float
+    most: float
+    ordered: float | None
+    pairs: int
+    regret: float | None
+    tau: float | None
+
+    @classmethod
+    def of(cls, cases: Sequence[UnseenCase], column: Column) -> Worth:
+        """Return what a column is worth over cases, at least one."""
+        off = [abs(column(case) / case.measured - 1) for case in cases]
+        of_programs = [
+            [(column(case), case.measured) for case in cases if (case.program, case.size) == program]
+            for program in dict.fromkeys((case.program, case.size) for case in cases)
+        ]
+        several = [group for group in of_programs if len(group) > 1]
+        right = [_same_order(*pair) for group in several for pair in combinations(group, 2) if _is_near(*pair)]
+        return cls(
+            mean=statistics.fmean(off),
+            most=quantile(off, 0.9),
+            ordered=statistics.fmean(right) if right else None,
+            pairs=len(right),
+            regret=max((regret(group) for group in several), default=None),
+            tau=statistics.median(map(kendall, several)) if several else None,
+        )
+
+
+def _is_near(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    return max(one[1], other[1]) <= _NEAR * min(one[1], other[1])
+
+
+def _same_order(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    return (one[0] < other[0]) == (one[1] < other[1])

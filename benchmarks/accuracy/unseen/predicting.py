@@ -1,0 +1,187 @@
+"""Predictions of a case: by the model, and by less than that, from the same computation each time."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import yaml
+
+from benchmarks.accuracy.unseen.buying import clue_command
+from benchmarks.accuracy.unseen.cases import UnseenProgram
+from benchmarks.accuracy.validate.deciding import LikeCalls
+from clue.config import load_machine
+from clue.config.model_errors import known_model_error
+from clue.execution import run
+from clue.kernel import compile_program, simulate
+from clue.machine import ColdStart, Link, Machine, NoContention, Placement
+from clue.result import Result
+from clue.trace import Trace
+from clue.uncertainty import typical_recording
+
+_SAMPLES = 100
+#: Where the bandwidth of a link is taken, bytes.
+_LARGE = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What is predicted from one computation, seconds.
+
+    Attributes:
+        model: By clue.
+        none: By clue, where messages do not slow each other.
+        baseline: Computation plus latency + size / bandwidth of messages, without a simulation.
+        computation: Of the rank that computes longest.
+    """
+
+    model: float
+    none: float
+    baseline: float
+    computation: float
+
+
+@dataclass(frozen=True, slots=True)
+class UserPrediction:
+    """What ``clue simulate --samples`` says, or ``clue run``.
+
+    Attributes:
+        makespan: Seconds.
+        low: Lower end of its interval.
+        high: Its upper end.
+    """
+
+    makespan: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A program as a user recorded it.
+
+    Attributes:
+        program: Which.
+        paths: Its recordings, the one that counts first.
+    """
+
+    program: UnseenProgram
+    paths: tuple[Path, ...]
+
+    @property
+    def trace(self) -> Trace:
+        """The typical recording."""
+        return typical_recording([Trace.open(path) for path in self.paths])
+
+    @property
+    def cpu(self) -> npt.NDArray[np.float64]:
+        """CPU time of each rank's bursts, seconds, shape (ranks,)."""
+        return cpu_of(self.trace)
+
+
+def cpu_of(trace: Trace) -> npt.NDArray[np.float64]:
+    """Return the CPU time of each rank's bursts, seconds, shape (ranks,)."""
+    return np.add.reduceat(trace.bursts, trace.head.offsets[:-1], dtype=np.float64) * 1e-9
+
+
+def by_user(recorded: Recorded, machine: Path) -> UserPrediction:
+    """Predict as a user does: by the command, from files."""
+    program = recorded.program
+    if program.decides:
+        ranks = str(recorded.trace.ranks)
+        said = clue_command("run", "--machine", str(machine), "-n", ranks, "--json", *program.command)
+        makespan = float(json.loads(said)["makespan"])
+        reach = known_model_error().of(None).reach
+        return UserPrediction(makespan, makespan * math.exp(-reach), makespan * math.exp(reach))
+    first, *repeats = (str(path.resolve()) for path in recorded.paths)
+    config = machine.with_name(f"{machine.stem}-{program.name}.run.yaml")
+    wanted = {"program": {"trace": first, "repeats": repeats} if repeats else {"trace": first}, "machine": machine.name}
+    config.write_text(yaml.safe_dump(wanted))
+    said = json.loads(clue_command("simulate", str(config), "--samples", str(_SAMPLES), "--engine", "fast", "--json"))
+    interval = said["uncertainty"]["makespan"]
+    return UserPrediction(said["makespan"], interval["low"], interval["high"])
+
+
+def figures(recorded: Recorded, machine: Path, factors: npt.ArrayLike = 1.0, *, cold: bool = True) -> Figures:
+    """Predict where each rank's bursts take so many times as long as the recording and the machine's file say.
+
+    Args:
+        recorded: What computes.
+        machine: The file.
+        factors: How many times as long, by rank or for all.
+        cold: Whether cold starts come on top, which bursts in real runs had already.
+    """
+    on, trace = load_machine(machine), recorded.trace
+    if not cold:
+        on = on.map(lambda node: replace(node, cold_start=ColdStart()))
+    placement = Placement.block(on, trace.ranks)
+    longer = np.broadcast_to(np.asarray(factors, np.float64), trace.ranks)
+    trace = _longer(trace, longer)
+    program = compile_program(trace)
+    result = simulate(program, on, placement, traffic=True)
+    free = replace(on, network=replace(on.network, contention=NoContention()))
+    computing = cpu_of(trace) * [on.nodes[node].factor("") for node in placement.nodes]
+    model = _live(recorded.program, trace, on, placement) if recorded.program.decides else result.makespan
+    return Figures(
+        model,
+        simulate(program, free, placement).makespan,
+        baseline(computing, result, on, placement),
+        float(computing.max()),
+    )
+
+
+def _longer(trace: Trace, factors: npt.NDArray[np.float64]) -> Trace:
+    counts = np.diff(trace.head.offsets)
+    longer = np.rint(trace.bursts * np.repeat(factors, counts))
+    bursts = np.where(trace.bursts > 0, np.maximum(longer, 1), 0).astype(np.int64)
+    return replace(trace, ops=replace(trace.ops, cpu=bursts), typical=bursts)
+
+
+def _live(program: UnseenProgram, recorded: Trace, machine: Machine, placement: Placement) -> float:
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+        outcome = run(
+            program.command, recorded.ranks, machine, placement, bursts=LikeCalls(recorded), stdout=nowhere.fileno()
+        )
+    return outcome.result.makespan
+
+
+def baseline(computing: npt.NDArray[np.float64], result: Result, machine: Machine, placement: Placement) -> float:
+    """Return what a sum says: max over ranks r of C(r) + max(S(r), R(r)), as the package's docstring defines it.
+
+    Args:
+        computing: Of each rank, seconds.
+        result: Of a simulation, for nothing but who sent how much to whom.
+        machine: Where it ran.
+        placement: Node of each rank.
+    """
+    assert result.traffic is not None
+    ranks = range(len(computing))
+    taken = np.zeros((len(computing), len(computing)))
+    for sender in ranks:
+        for receiver in ranks:
+            messages = int(result.traffic.messages[sender, receiver])
+            if messages:
+                nodes = placement.nodes[sender], placement.nodes[receiver]
+                link = _link(machine, *nodes)
+                nbytes = float(result.traffic.nbytes[sender, receiver])
+                taken[sender, receiver] = messages * _takes(link, 0) + nbytes * _per_byte(link)
+    messages_of = np.maximum(taken.sum(axis=1), taken.sum(axis=0))
+    return float((computing + messages_of).max())
+
+
+def _link(machine: Machine, one: int, other: int) -> Link:
+    names = machine.nodes[one].name, machine.nodes[other].name
+    return machine.network.link(*names, same_node=one == other)
+
+
+def _takes(link: Link, nbytes: float) -> float:
+    return link.send_delay(nbytes) + link.transmission_delay(nbytes) + link.receive_delay
+
+
+def _per_byte(link: Link) -> float:
+    return (_takes(link, _LARGE) - _takes(link, 0)) / _LARGE

@@ -1,0 +1,163 @@
+"""The results as a table for machines (CSV) and a page for readers (Markdown)."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from benchmarks.accuracy.unseen.figures import COLUMNS, UnseenCase, Worth
+from benchmarks.accuracy.unseen.predicting import Figures
+from benchmarks.page import rows, write_rows
+
+_FIRST = ("program", "machine", "ranks", "size", "measured")
+_LAST = ("low", "high", "message", "late", "kind", "live", "frozen", "runs", "commit")
+_MODEL = ("user", "calibrated", "hindsight")
+
+
+def write_csv(file: Path, cases: Sequence[UnseenCase]) -> None:
+    """Write one row per case; times in seconds, ``message`` in bytes."""
+    write_rows(file, [[*_FIRST, *COLUMNS, "user_model", *_LAST], *map(_row, cases)])
+
+
+def _row(case: UnseenCase) -> list[object]:
+    predicted = [f"{column(case):.5f}" for column in COLUMNS.values()]
+    told = [f"{case.low:.5f}", f"{case.high:.5f}", f"{case.message:.0f}", f"{case.late:.4f}"]
+    flags = [case.kind, *("yes" if each else "no" for each in (case.live, case.frozen))]
+    runs = " ".join(f"{run:.5f}" for run in case.runs)
+    first = [case.program, case.machine, case.ranks, case.size, f"{case.measured:.5f}"]
+    return [*first, *predicted, f"{case.by_user.model:.5f}", *told, *flags, runs, case.commit]
+
+
+def read_csv(file: Path) -> list[UnseenCase]:
+    """Return the cases of a table written before; none if there is no file."""
+    return [_case(row) for row in rows(file)]
+
+
+def _case(row: dict[str, str]) -> UnseenCase:
+    def figures(model: str, prefix: str) -> Figures:
+        names = (model, f"{prefix}none", f"{prefix}baseline", f"{prefix}computation")
+        return Figures(*(float(row[name]) for name in names))
+
+    user, low, high, message, late = (float(row[name]) for name in ("user", "low", "high", "message", "late"))
+    return UnseenCase(
+        program=row["program"], machine=row["machine"], ranks=int(row["ranks"]), size=row["size"],
+        frozen=row["frozen"] == "yes", live=row["live"] == "yes", runs=tuple(map(float, row["runs"].split())),
+        late=late, user=user, low=low, high=high, by_user=figures("user_model", "user_"),
+        calibrated=figures("calibrated", "calibrated_"), hindsight=figures("hindsight", ""), message=message,
+        commit=row["commit"],
+    )  # fmt: skip
+
+
+def page(cases: Sequence[UnseenCase], command: str, looks: Sequence[tuple[str, str]], remarks: Sequence[str]) -> str:
+    """Return the page beside the table."""
+    return "\n".join(
+        [
+            *_opening(cases, command, looks),
+            *_goals(cases),
+            *_columns(cases),
+            *_by("program", cases, lambda case: case.program),
+            *_by("machine", cases, lambda case: case.machine),
+            *_by("kind of case", cases, lambda case: case.kind),
+            *_matrix(cases),
+            *remarks,
+            "",
+        ]
+    )
+
+
+def _opening(cases: Sequence[UnseenCase], command: str, looks: Sequence[tuple[str, str]]) -> Iterator[str]:
+    frozen = all(case.frozen for case in cases)
+    commits = ", ".join(dict.fromkeys(case.commit for case in cases))
+    programs, machines = ({getattr(case, name) for case in cases} for name in ("program", "machine"))
+    yield from ("# What a user gets" if frozen else "# Rehearsal of what a user gets", "")
+    yield from (f"Written by `{command}` on {datetime.date.today().isoformat()}, with the model of {commits}.", "")
+    if frozen:
+        yield from (
+            f"{len(programs)} programs on {len(machines)} machines that nobody looked at while the model was made.",
+            f"Number of looks at them so far: {len(looks)} ({'; '.join(f'{date} with {at}' for date, at in looks)}).",
+        )
+    else:
+        yield "Programs and machines for rehearsal: the model was mended by them, so these figures are favourable."
+    yield from (
+        "",
+        "- **user**: one plain `clue record` on this computer at the target's number of ranks, nominal performance",
+        "  factors, links as `clue calibrate network` measures them between two of the target's hosts;",
+        "  `clue simulate --samples 100` (`clue run` for programs that decide by what comes first).",
+        "- **calibrated**: the same, with a performance factor for each program, recorded on one node of the target.",
+        "- **hindsight**: the same, with the CPU time that bursts took in the runs: the model of messages alone.",
+        "- **baseline**: max over ranks r of C(r) + max(S(r), R(r)): C is the computation of r; S and R are the sums",
+        "  of L + m / B over the messages that r sends and receives, L being the time of an empty message over their",
+        "  link, B its bandwidth from an empty message to 1 MiB. No simulation. **none**: `contention: none`.",
+        "  **computation**: C(r) of the rank that computes longest. All three with hindsight's computation.",
+        "",
+        "Measured is the median of the runs on the emulated cluster, from MPI's initialisation to its finalisation,",
+        "less what a program that only loads mpi4py takes there.",
+        "",
+    )
+
+
+def _goals(cases: Sequence[UnseenCase]) -> Iterator[str]:
+    worth = {name: Worth.of(cases, column) for name, column in COLUMNS.items()}
+    user, ratio = worth["user"], worth["hindsight"].mean / worth["baseline"].mean
+    covered = sum(case.covered for case in cases) / len(cases)
+    rows = (
+        ("as a user: mean / 90th percentile", "≤ 12 % / ≤ 25 %", _pair(user)),
+        ("calibrated processor: mean / 90th percentile", "≤ 7 % / ≤ 15 %", _pair(worth["calibrated"])),
+        ("in hindsight: mean", "≤ 5 %", f"{worth['hindsight'].mean:.1%}"),
+        ("against latency + size / bandwidth, same CPU times: ratio of mean errors", "≤ 0.5", f"{ratio:.2f}"),
+        ("coverage of 80 % intervals by --samples alone", "70–90 %", f"{covered:.0%}"),
+        ("as a user: pairs of machines within 25 %: right order", "≥ 85 %", f"{_share(user.ordered)} of {user.pairs}"),
+        ("as a user: worst regret", "≤ 10 %", _share(user.regret)),
+        ("as a user: Kendall's tau, median of programs", "–", "–" if user.tau is None else f"{user.tau:.2f}"),
+    )
+    yield from (f"| figure ({len(cases)} cases) | goal | reached |", "| --- | --- | --- |")
+    yield from (f"| {' | '.join(row)} |" for row in rows)
+    yield ""
+
+
+def _columns(cases: Sequence[UnseenCase]) -> Iterator[str]:
+    yield "| column | mean absolute error | 90th percentile | near pairs ordered rightly | worst regret | tau |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for name, column in COLUMNS.items():
+        worth = Worth.of(cases, column)
+        tau = "–" if worth.tau is None else f"{worth.tau:.2f}"
+        figures = (f"{worth.mean:.1%}", f"{worth.most:.1%}", _share(worth.ordered), _share(worth.regret), tau)
+        yield f"| {name.replace('_', ', ')} | {' | '.join(figures)} |"
+    yield ""
+
+
+def _by(what: str, cases: Sequence[UnseenCase], of: Callable[[UnseenCase], str]) -> Iterator[str]:
+    shown = (*_MODEL, "baseline", "none", "computation")
+    yield f"| {what} | cases | {' | '.join(shown)} | covered |"
+    yield f"| --- | --- |{' --- |' * (len(shown) + 1)}"
+    for name in dict.fromkeys(map(of, cases)):
+        group = [case for case in cases if of(case) == name]
+        means = (f"{Worth.of(group, COLUMNS[column]).mean:.1%}" for column in shown)
+        covered = sum(case.covered for case in group) / len(group)
+        yield f"| {name} | {len(group)} | {' | '.join(means)} | {covered:.0%} |"
+    yield ""
+
+
+def _matrix(cases: Sequence[UnseenCase]) -> Iterator[str]:
+    machines = list(dict.fromkeys(case.machine for case in cases))
+    yield from (f"Errors by case, in %: {' / '.join(_MODEL)} (measured seconds):", "")
+    yield f"| | {' | '.join(machines)} |"
+    yield f"| --- |{' --- |' * len(machines)}"
+    for program in dict.fromkeys(case.program for case in cases):
+        cells = {case.machine: _cell(case) for case in cases if case.program == program}
+        yield f"| {program} | {' | '.join(cells.get(name, '') for name in machines)} |"
+    yield ""
+
+
+def _cell(case: UnseenCase) -> str:
+    errors = (f"{100 * (COLUMNS[column](case) / case.measured - 1):+.0f}" for column in _MODEL)
+    return f"{' / '.join(errors)} ({case.measured:.2f})"
+
+
+def _pair(worth: Worth) -> str:
+    return f"{worth.mean:.1%} / {worth.most:.1%}"
+
+
+def _share(share: float | None) -> str:
+    return "–" if share is None else f"{share:.0%}"

@@ -1,0 +1,104 @@
+"""Predict, run for real, compare; as root.
+
+``python -m benchmarks.accuracy.validate [--quick] [-o benchmarks/accuracy/validation.csv]``
+
+Records programs on this computer, calibrates the links and processors of emulated machines, predicts every program on
+every machine, and then runs it there. Writes a table and, beside it, a page that says what it means.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.accuracy.validate import cases, tables
+from benchmarks.accuracy.validate.calibrating import Calibrator, describe
+from benchmarks.accuracy.validate.experiment import Setup
+from benchmarks.accuracy.validate.figures import PredictedCase
+from benchmarks.accuracy.validate.measured import MeasurementFolder
+from benchmarks.accuracy.validate.predicting import HostRecordings
+from clue.errors import ClueError
+from testbed import cluster
+
+
+def main() -> int:
+    """Do it; returns the exit status."""
+    asked = _arguments()
+    lack = cluster.missing()
+    if lack is not None:
+        print(lack, file=sys.stderr)
+        return 2
+    try:
+        with tempfile.TemporaryDirectory() as scratch:
+            _validate(asked, MeasurementFolder(asked.measured or Path(scratch)))
+    except ClueError as error:
+        print(error, file=sys.stderr)
+        return error.exit_status
+    return 0
+
+
+def _validate(asked: argparse.Namespace, measured: MeasurementFolder) -> None:
+    measured.folder.mkdir(parents=True, exist_ok=True)
+    experiment = _experiment(asked, measured)
+    known = {(each.program, each.machine): each for each in tables.read_csv(asked.output)} if asked.output else {}
+    for name in cases.QUICK_MACHINES if asked.quick else cases.MACHINE_NAMES:
+        if _wanted(name, asked.machines):
+            known |= {(each.program, each.machine): each for each in experiment.on(cases.machine(name))}
+            if asked.output is not None:  # Each machine takes minutes: what is done is kept.
+                _write(asked.output, list(known.values()), experiment.calibrator)
+    if asked.output is None and known:
+        print(tables.page(list(known.values()), _command(), list(describe(experiment.calibrator)), []))
+
+
+def _experiment(asked: argparse.Namespace, measured: MeasurementFolder) -> Setup:
+    programs = [
+        case for case in (cases.QUICK_CASES if asked.quick else cases.CASES) if _wanted(case.program, asked.programs)
+    ]
+    calibrator = Calibrator(5.0 if asked.quick else 15.0, measured, _tell)
+    recorder = HostRecordings(measured, 2 if asked.quick else 5, _tell)
+    return Setup(programs, asked.runs, calibrator, recorder, measured, _tell)
+
+
+def _write(file: Path, compared: list[PredictedCase], calibrator: Calibrator) -> None:
+    tables.write_csv(file, compared)
+    remarks = tables.notes_beside(file)
+    file.with_suffix(".md").write_text(tables.page(compared, _command(), list(describe(calibrator)), remarks))
+
+
+def _command() -> str:
+    return " ".join(["python -m benchmarks.accuracy.validate", *sys.argv[1:]])
+
+
+def _wanted(name: str, chosen: list[str] | None) -> bool:
+    return chosen is None or name in chosen
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy.validate", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a few small cases, to see that everything runs")
+    parser.add_argument("--programs", type=lambda text: text.split(","), help="only these (default: all)")
+    parser.add_argument("--machines", type=lambda text: text.split(","), help="only these (default: all)")
+    parser.add_argument("--runs", type=int, default=5, help="real runs of each case (default: %(default)s)")
+    parser.add_argument(
+        "--measured",
+        type=Path,
+        metavar="FOLDER",
+        help="keep recordings and measurements there; what it has is not measured again",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        help="the CSV file, whose other cases stay; a page of its name is written beside it",
+    )
+    return parser.parse_args()
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,149 @@
+"""From a machine as it is described to one as it was measured: its links, calibrated on a testbed.
+
+A link is that between two kinds of hosts, or between two ranks of one; what has been calibrated once is used again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from itertools import combinations_with_replacement
+from typing import Any
+
+from benchmarks.accuracy.validate.measured import MeasurementFolder
+from clue.calibration.link import FittedLink, progress_of
+from clue.calibration.measurement import EagerLimit, Estimate, Measurement, SizeRow
+from clue.calibration.network import calibrate_link, measure_link
+from clue.calibration.time_slice import measure_time_slice
+from clue.machine import Machine, Network, NodeType, Ports
+from testbed import launch
+from testbed.description import Host, hosts_of
+
+#: What a link depends on of a host: factor, busy processes (which a rank that wakes waits for) and bandwidth.
+_End = tuple[float, int, float | None]
+#: What it depends on: both hosts, and whether they are one.
+_Key = tuple[_End, _End, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrator:
+    """Calibrates machines, each kind of link once.
+
+    Attributes:
+        seconds: How long a link is measured.
+        measured: Keeps measurements.
+        tell: Told what is being done.
+        known: Links by what they depend on.
+    """
+
+    seconds: float
+    measured: MeasurementFolder
+    tell: Callable[[str], None]
+    known: dict[_Key, FittedLink] = field(default_factory=dict)
+
+    def calibrated(self, machine: Machine) -> Machine:
+        """Return the machine with its links as measured."""
+        types = machine.node_types()
+        between = {
+            (one, other): self._link(types[one], types[other], machine, same=False)
+            for one, other in combinations_with_replacement(types, 2)
+            if one != other or sum(node is types[one] for node in machine.nodes) > 1
+        }
+        within = {
+            name: self._link(each, each, machine, same=True) for name, each in types.items() if each.processors > 1
+        }
+        nodes = tuple(self._with_turns(node) for node in machine.nodes)
+        return replace(machine, nodes=nodes, network=_network(between, within))
+
+    def _with_turns(self, node: NodeType) -> NodeType:
+        """Return a node type with the time slice of this computer, whose scheduler shares out a loaded host's core."""
+        if not node.background_load:
+            return node
+        measured = self.measured.get("time-slice", lambda: asdict(measure_time_slice() or Estimate.alone(0.0)))
+        return replace(node, time_slice=Estimate(**measured).value)
+
+    def _link(self, one: NodeType, other: NodeType, machine: Machine, *, same: bool) -> FittedLink:
+        hosts = [_host(machine, node, index) for index, node in enumerate((one, other))]
+        low, high = sorted(((host.factor, host.background, host.bandwidth) for host in hosts), key=str)
+        key = (low, high, same)
+        if key not in self.known:
+            name = "link-" + "-".join(map(_label, (low, high)))
+            plain = self.measured.get(name + "-within" * same, lambda: asdict(self._measure(hosts, key)))
+            self.known[key] = calibrate_link(as_measurement(plain)).fitted
+        return self.known[key]
+
+    def _measure(self, hosts: list[Host], key: _Key) -> Measurement:
+        *ends, same = key
+        self.tell(f"calibrating {' – '.join(map(_words, ends[:1] if same else ends))}{' itself' if same else ''}")
+        with launch.standing("calibration", hosts) as name:
+            addresses = [hosts[0].address, hosts[0 if same else 1].address]
+            return measure_link([str(launch.mpiexec_of(name))], addresses, seconds=self.seconds)
+
+
+def as_measurement(plain: dict[str, Any]) -> Measurement:
+    """Return a measurement from its fields as they are kept."""
+    rows = tuple(
+        SizeRow(
+            row["size"],
+            **{
+                name: Estimate(**row[name]) if row.get(name) else None for name in ("one_way", "blocked", "gap", "call")
+            },
+            window=row["window"],
+            pairs=1,
+            both_ways=False,
+        )
+        for row in plain["rows"]
+    )
+    return Measurement(
+        rows,
+        receive=Estimate(**plain["receive"]),
+        eager=EagerLimit(**plain["eager"]),
+        acknowledged_from=plain.get("acknowledged_from"),
+        in_calls=plain.get("in_calls"),
+        hosts=tuple(plain["hosts"]),
+        notes=tuple(plain["notes"]),
+        **{name: plain[name] for name in ("mpi", "date", "source")},
+    )
+
+
+def _host(machine: Machine, node: NodeType, index: int) -> Host:
+    host = next(host for host in hosts_of(machine) if machine.nodes[host.index] is node)
+    return replace(host, index=index)
+
+
+def _label(end: _End) -> str:
+    factor, background, bandwidth = end
+    return f"{factor:g}{f'loaded{background}' if background else ''}at{bandwidth or 0:g}"
+
+
+def _words(end: _End) -> str:
+    factor, background, bandwidth = end
+    busy = f" with {background} busy processes" if background else ""
+    return f"1/{factor:g} core{busy} at {'any speed' if bandwidth is None else f'{bandwidth * 8 / 1e6:g} Mbit/s'}"
+
+
+def _network(between: dict[tuple[str, str], FittedLink], within: dict[str, FittedLink]) -> Network:
+    links = [*between.values(), *within.values()]
+    pairs = {pair: each.link for (a, b), each in between.items() for pair in ((a, b), (b, a))}
+    inside = {name: each.link for name, each in within.items()}
+    return Network(
+        between_nodes=links[0].link,
+        within_node=next(iter(inside.values()), links[0].link),
+        pairs=pairs,
+        within=inside,
+        contention=Ports(),
+        progress=progress_of(links),
+    )
+
+
+def describe(calibrator: Calibrator) -> Iterator[str]:
+    """Yield a line on each link that was calibrated."""
+    for (low, high, same), fitted in calibrator.known.items():
+        where = f"{_words(low)}, within" if same else f"{_words(low)} – {_words(high)}"
+        limit = fitted.link.eager_limit
+        empty = fitted.link.send_delay(0) + fitted.link.transmission_delay(0) + fitted.link.receive_delay
+        megabyte = fitted.link.send_delay(2**20) + fitted.link.transmission_delay(2**20)
+        yield (
+            f"{where}: {empty * 1e6:.0f} us, {2**20 / megabyte / 1e6:.1f} MB/s at 1 MiB, "
+            f"eager up to {'any size' if limit is None else f'{limit:.0f} B'}"
+        )

@@ -1,0 +1,65 @@
+"""Programs that decide by what comes first: they do so in virtual time, with the bursts of a recording.
+
+A trace keeps who got which piece of work where it was recorded. On other processors others would have got it, so the
+program runs live on the machine. What it computes there is taken from the recording, call by call of a kind: bursts
+measured in a live run would be those of this computer as it happens to be, with another rank's data in its caches.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import cycle
+from pathlib import Path
+
+from benchmarks.accuracy.validate.sections import section
+from clue.execution import run
+from clue.machine import Machine, Placement
+from clue.trace import Op, Trace
+from clue.trace.calls import Call
+
+
+class LikeCalls:
+    """Bursts of a section, each before a call of the kind it was recorded before; after the last come the first again.
+
+    Calls of which the section has none are outside it, and take no time.
+    """
+
+    rate = None
+
+    def __init__(self, recorded: Trace) -> None:
+        bursts: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for rank in range(recorded.ranks):
+            ops = recorded.rank(rank)
+            for op, cpu in zip(ops.op.tolist(), ops.cpu.tolist(), strict=True):
+                bursts[rank, op].append(cpu)
+        self._bursts = {kind: cycle(each) for kind, each in bursts.items()}
+
+    def burst(self, rank: int, index: int, call: Call) -> int:  # noqa: ARG002 - it is the kind that counts
+        """Return the next burst before such a call; that before the barrier behind the section is its last one."""
+        op = Op.COMPUTE if call.op == Op.BARRIER else call.op
+        return next(self._bursts.get((rank, op), cycle([0])))
+
+
+def live_section(command: Sequence[str], recorded: Trace, machine: Machine) -> Trace:
+    """Return the section of a program as it is on a machine.
+
+    Args:
+        command: The program and its arguments.
+        recorded: Its section as recorded.
+        machine: Where it runs, with ranks in blocks.
+    """
+    placement = Placement.block(machine, recorded.ranks)
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+        outcome = run(
+            command,
+            recorded.ranks,
+            machine,
+            placement,
+            record=True,
+            bursts=LikeCalls(recorded),
+            stdout=nowhere.fileno(),
+        )
+    assert outcome.trace is not None
+    return section(outcome.trace)

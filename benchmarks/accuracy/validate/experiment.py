@@ -1,0 +1,186 @@
+"""The experiment: calibrate, predict, and only then run for real, machine by machine."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+
+from benchmarks.accuracy.validate import cases
+from benchmarks.accuracy.validate.calibrating import Calibrator
+from benchmarks.accuracy.validate.cases import SizedProgram
+from benchmarks.accuracy.validate.figures import PredictedCase
+from benchmarks.accuracy.validate.measured import MeasurementFolder
+from benchmarks.accuracy.validate.predicting import (
+    ColdStart,
+    Factor,
+    HostRecordings,
+    predict,
+    recorded_cpu,
+    said_by,
+)
+from clue.errors import RecordError
+from clue.machine import Machine, Placement
+from clue.uncertainty.model_error import mean_message
+from testbed import launch
+from testbed.description import Host, hosts_of
+from testbed.experiment import in_turns, on_demand
+
+#: How often bursts are calibrated.
+_CALIBRATION_RUNS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RealRun:
+    """A run for real.
+
+    Attributes:
+        seconds: What its section took.
+        late: For which share of that a rank, the worst, had no core of this computer though it should.
+        computation: CPU time of all ranks' bursts in it, seconds.
+    """
+
+    seconds: float
+    late: float
+    computation: float
+
+
+@dataclass(frozen=True, slots=True)
+class SmallRuns:
+    """What runs of smaller sizes say.
+
+    Attributes:
+        cold_starts: What each of a program's bursts takes longer than recorded.
+        missed: What predictions of these very runs missed them by, relatively: root mean square.
+    """
+
+    cold_starts: dict[SizedProgram, ColdStart]
+    missed: float
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What predictions rest on, and how often they are tried.
+
+    Attributes:
+        programs: Programs with their sizes.
+        runs: Real runs of each case.
+        calibrator: Knows links.
+        recorder: Has traces.
+        measured: Keeps what runs took.
+        tell: Told what is being done.
+        calibrations: What was calibrated on machines, by their names.
+    """
+
+    programs: Sequence[SizedProgram]
+    runs: int
+    calibrator: Calibrator
+    recorder: HostRecordings
+    measured: MeasurementFolder
+    tell: Callable[[str], None]
+    calibrations: dict[str, SmallRuns] = field(default_factory=dict)
+
+    def _calibration(self, machine: Machine) -> SmallRuns:
+        """Return what was calibrated on a machine whose links are as fast, and whose slowest processors are likest."""
+        candidates = map(cases.machine, cases.CALIBRATION_MACHINES)
+        as_fast = [each for each in candidates if _bandwidth(each) == _bandwidth(machine)]
+        where = min(as_fast, key=lambda each: abs(math.log(_slowest(each) / _slowest(machine))))
+        if where.name not in self.calibrations:
+            self.calibrations[where.name] = self._calibrate(where)
+        return self.calibrations[where.name]
+
+    def _calibrate(self, machine: Machine) -> SmallRuns:
+        """Calibrate processors: what bursts take longer there than recorded, from runs of a smaller size.
+
+        While a rank waits for a message others have its core: then its caches are cold, whatever it computes.
+        """
+        smaller = [replace(case, size=case.smaller) for case in self.programs]
+        runs = self._runs(machine, smaller, _CALIBRATION_RUNS)
+        calibrated = self.calibrator.calibrated(machine)
+        cold_starts, missed = {}, []
+        for case, small in zip(self.programs, smaller, strict=True):
+            sections = self.recorder.sections(small, machine)
+            cold_starts[case] = ColdStart.of([run.computation for run in runs[small]], sections)
+            predicted = predict(small, sections, calibrated, cold_starts[case].factor(sections)).predicted
+            missed.append(math.log(predicted / statistics.median(run.seconds for run in runs[small])))
+            longer = f"{cold_starts[case].seconds * 1e6:.1f} us longer than recorded"
+            self.tell(f"bursts of {case.program} take {longer} on {machine.name}; predicted {missed[-1]:+.1%} off")
+        return SmallRuns(cold_starts, math.sqrt(statistics.fmean(each * each for each in missed)))
+
+    def on(self, machine: Machine) -> Iterator[PredictedCase]:
+        """Predict all programs on a machine, and run them there."""
+        calibrated = self.calibrator.calibrated(machine)
+        runs = self._runs(machine, self.programs, self.runs)
+        for case in self.programs:
+            sections = self.recorder.sections(case, machine)
+            known = self._calibration(machine)
+            factor = known.cold_starts[case].factor(sections)
+            prediction = predict(case, sections, calibrated, factor, known.missed)
+            ratio = statistics.median(run.computation for run in runs[case]) / recorded_cpu(sections)
+            hindsight = predict(case, sections, calibrated, Factor(ratio)).predicted
+            compared = PredictedCase(
+                case.program, machine.name, machine.processors, case.size, prediction,
+                runs=tuple(run.seconds for run in runs[case]), late=statistics.median(run.late for run in runs[case]),
+                burst_ratio=ratio, factor=factor.value, hindsight=hindsight, message=mean_message(sections[0].ops),
+            )  # fmt: skip
+            self.tell(_summary(compared))
+            yield compared
+
+    def _runs(
+        self, machine: Machine, programs: Sequence[SizedProgram], count: int
+    ) -> dict[SizedProgram, list[RealRun]]:
+        """Return as many runs of each program.
+
+        Recordings take turns with runs, so that both are from the same minutes.
+        """
+        hosts = hosts_of(machine)
+        placed = [hosts[node] for node in Placement.block(machine, machine.processors).nodes]
+        with on_demand(machine.name, hosts) as testbed:
+
+            def run(case: SizedProgram) -> dict[str, float]:
+                self.tell(f"running {case.program} on {machine.name}")
+                return asdict(run_once(testbed(), placed, case))
+
+            def turn(case: SizedProgram, i: int) -> RealRun | None:
+                self.recorder.record(case, machine, i)
+                name = f"{machine.name}-{case.program}-{case.size}-{i}"
+                return RealRun(**self.measured.get(name, partial(run, case))) if i < count else None
+
+            found = in_turns(programs, max(count, self.recorder.times), turn)
+        return {case: [run for run in runs if run is not None] for case, runs in found.items()}
+
+
+def _bandwidth(machine: Machine) -> float | None:
+    """Return the bandwidth of a machine's links, of the fastest ones; ``None``: not shaped."""
+    bandwidths = [host.bandwidth for host in hosts_of(machine)]
+    return None if None in bandwidths else max(each for each in bandwidths if each is not None)
+
+
+def _slowest(machine: Machine) -> float:
+    """Return how many times slower than a core of this computer the slowest processors are."""
+    return max(host.factor * (1 + host.background) for host in hosts_of(machine))
+
+
+def _summary(case: PredictedCase) -> str:
+    return (
+        f"{case.program} on {case.machine}: predicted {case.prediction.predicted:.3f} s (computation "
+        f"{case.prediction.compute:.3f}), measured {case.measured:.3f} ± {case.spread:.3f}: "
+        f"{case.error:+.1%}; late {case.late:.1%}, bursts {case.burst_ratio:.2f}"
+    )
+
+
+def run_once(testbed: str, placed: Sequence[Host], case: SizedProgram) -> RealRun:
+    """Run a program for real.
+
+    Raises:
+        RecordError: If it fails, or its result is wrong.
+    """
+    outcome = launch.run(testbed, placed, [sys.executable, *case.command], timeout=300)
+    said = said_by(outcome)
+    if said["error"] > 1e-6:
+        raise RecordError(f"{case.program}: result must be right, got an error of {said['error']:g}")
+    late = max((rank.late for rank in outcome.ranks), default=0.0) / said["seconds"]
+    return RealRun(said["seconds"], late, sum(rank.burst_cpu for rank in outcome.ranks))

@@ -1,0 +1,108 @@
+"""What predictions are worth: errors, whether the order of machines is right, and what a wrong choice costs."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from benchmarks.accuracy.validate.predicting import Prediction
+
+#: A measurement beyond one of these was disturbed: half the range of its runs, time for which ranks were late, and the
+#: change of CPU times since calibration, all relative.
+_MOST_SPREAD, _MOST_LATE, _MOST_CHANGE = 0.05, 0.03, 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedCase:
+    """A case predicted and measured.
+
+    Attributes:
+        program: Name of the program.
+        machine: Name of the machine.
+        ranks: Number of ranks.
+        size: Problem size.
+        prediction: What was predicted before it ran.
+        runs: What runs took, seconds.
+        late: Share of the slowest rank's time by which this computer was late: a disturbed measurement, if much.
+        burst_ratio: CPU time of bursts when measured, relative to that recorded; the sum over ranks.
+        factor: The same as calibrated beforehand, which the prediction rests on.
+        hindsight: What would have been predicted, seconds, had the CPU time of bursts been known as it was measured.
+        message: Mean size of the messages that the program names, bytes.
+    """
+
+    program: str
+    machine: str
+    ranks: int
+    size: int
+    prediction: Prediction
+    runs: tuple[float, ...]
+    late: float
+    burst_ratio: float
+    factor: float
+    hindsight: float
+    message: float
+
+    @property
+    def measured(self) -> float:
+        """The median run."""
+        return statistics.median(self.runs)
+
+    @property
+    def spread(self) -> float:
+        """Half of what lies between the fastest and the slowest run, seconds."""
+        return (max(self.runs) - min(self.runs)) / 2
+
+    @property
+    def error(self) -> float:
+        """How far the prediction is off, relative to what was measured."""
+        return self.prediction.predicted / self.measured - 1
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether the measurement was spoilt, most likely by other work of this computer.
+
+        Its runs differ much, ranks were late to get their core, or their bursts took another CPU time than
+        calibrated. The last also excludes cases whose computation was predicted wrongly for any other reason,
+        so figures of what is left are favourable: those of all cases count.
+        """
+        return (
+            self.spread > _MOST_SPREAD * self.measured
+            or self.late > _MOST_LATE
+            or abs(self.burst_ratio / self.factor - 1) > _MOST_CHANGE
+        )
+
+    @property
+    def covered(self) -> float:
+        """Share of the runs within the predicted interval."""
+        return sum(self.prediction.low <= run <= self.prediction.high for run in self.runs) / len(self.runs)
+
+
+def in_hindsight(case: PredictedCase) -> PredictedCase:
+    """Return a case as it would have been predicted, had the speed of this computer in those minutes been known."""
+    known = case.hindsight / case.prediction.predicted
+    low, high = case.prediction.low * known, case.prediction.high * known
+    return replace(case, prediction=replace(case.prediction, predicted=case.hindsight, low=low, high=high))
+
+
+def kendall(pairs: Sequence[tuple[float, float]]) -> float:
+    """Return Kendall's tau of (predicted, measured): 1 where both order alike, -1 where they contradict each other."""
+    signs = [_sign(a[0] - b[0]) * _sign(a[1] - b[1]) for a, b in combinations(pairs, 2)]
+    return sum(signs) / len(signs) if signs else 1.0
+
+
+def _sign(number: float) -> int:
+    return (number > 0) - (number < 0)
+
+
+def regret(pairs: Sequence[tuple[float, float]]) -> float:
+    """Return how much longer than on the best machine the program takes on that predicted to be the best."""
+    chosen = min(pairs)[1]
+    return chosen / min(measured for _, measured in pairs) - 1
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """Return the smallest value that is not exceeded by this share of the values."""
+    ranked = sorted(values)
+    return ranked[min(len(ranked) - 1, max(0, -int(-share * len(ranked) // 1) - 1))]

@@ -1,0 +1,77 @@
+"""What pages of results are made of: tables, goals, and on which computer and with which version they were measured."""
+
+from __future__ import annotations
+
+import csv
+import platform
+import re
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+#: The checkout.
+ROOT = Path(__file__).resolve().parents[1]
+#: What a page says of a goal that was reached, missed, or not measured.
+REACHED = {True: "yes", False: "**no**", None: "not measured"}
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One figure to reach.
+
+    Attributes:
+        figure: What it is.
+        wanted: How much, in words.
+        measured: What was measured, in words; ``""``: nothing.
+        reached: Whether it is enough; ``None`` if nothing was measured.
+    """
+
+    figure: str
+    wanted: str
+    measured: str = ""
+    reached: bool | None = None
+
+
+def processor() -> str:
+    """Return what this computer calls its processor, with its speed and number of cores."""
+    info = Path("/proc/cpuinfo").read_text()
+    model = re.findall(r"model name\s*: (.*)", info)
+    megahertz = re.findall(r"cpu MHz\s*: ([\d.]+)", info)
+    speed = f" at {float(megahertz[0]) / 1e3:.1f} GHz" if megahertz else ""
+    return f"{model[0] if model else platform.machine()}{speed} ({len(model)} cores)"
+
+
+def revision() -> str:
+    """Return which version of the checkout is measured."""
+    said = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    return said.stdout.strip() or "not a checkout"
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a table."""
+    yield "| " + " | ".join(head) + " |"
+    yield "|" + " --- |" * len(head)
+    yield from ("| " + " | ".join(row) + " |" for row in rows)
+
+
+def notes_beside(table: Path) -> list[str]:
+    """Return what was written by hand about a table, in the file of its name that ends in ``.notes.md``."""
+    notes = table.with_suffix(".notes.md")
+    return [notes.read_text()] if notes.exists() else []
+
+
+def write_rows(file: Path, lines: Iterable[Sequence[object]]) -> None:
+    """Write a table, its titles first."""
+    with file.open("w", newline="") as out:
+        csv.writer(out, lineterminator="\n").writerows(lines)
+
+
+def rows(file: Path) -> list[dict[str, str]]:
+    """Return the rows of a table, by column; none if there is no file."""
+    if not file.exists():
+        return []
+    with file.open(newline="") as table:
+        return list(csv.DictReader(table))

@@ -1,4 +1,0 @@
-"""Loads what every program loads, and ends: see :mod:`benchmarks.unseen.experiment`."""
-
-import numpy as np  # noqa: F401
-from mpi4py import MPI  # noqa: F401

@@ -1,0 +1,33 @@
+"""An experiment on a testbed: runs of several programs, in turns, while it stands; what is known is not run again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from itertools import product
+from typing import TypeVar
+
+from testbed import launch
+from testbed.description import Host
+
+_Case = TypeVar("_Case", bound=Hashable)
+_Run = TypeVar("_Run")
+
+
+@contextmanager
+def on_demand(name: str, hosts: Sequence[Host]) -> Iterator[Callable[[], str]]:
+    """Give what builds a testbed when it is first called, and tells its name; it is gone after the block."""
+    with ExitStack() as opened:
+        yield cache(lambda: opened.enter_context(launch.standing(name.replace("-", "_"), hosts)))
+
+
+def in_turns(cases: Sequence[_Case], times: int, run: Callable[[_Case, int], _Run]) -> dict[_Case, list[_Run]]:
+    """Run each case so often, and return what came of it.
+
+    Cases take turns, so that minutes in which this computer is disturbed do not fall to one of them.
+    """
+    found: dict[_Case, list[_Run]] = {case: [] for case in cases}
+    for turn, case in product(range(times), cases):
+        found[case].append(run(case, turn))
+    return found

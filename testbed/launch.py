@@ -1,0 +1,209 @@
+"""Running programs on a testbed: MPICH's own launcher, with :mod:`testbed.entry` in the place of ssh."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from clue.errors import RecordError
+from clue.recording import find_mpiexec
+from testbed import cluster, compiled
+from testbed.description import Host
+
+
+@dataclass(frozen=True, slots=True)
+class RankFigures:
+    """What a rank's processor did.
+
+    Attributes:
+        bursts: Number of bursts between MPI calls.
+        burst_cpu: CPU time of all bursts, seconds of a core of this computer at its best; on processors of another kind
+            what they make of it.
+        burst_wall: Time they took on the host.
+        late: How much longer that was than it should be, because this computer had no core free; seconds.
+        lates: Bursts that were late.
+        mpi_wall: Time in MPI calls.
+        mpi_cpu: CPU time in them.
+        delayed: For how long of them it had something to do, and this computer no core free; seconds.
+        began: When what is told began: the section between the first two barriers or, if the whole is asked for, when
+            MPI's initialisation had ended; seconds of a clock that all ranks share.
+        ended: When it ended: the section, or the computation before MPI's finalisation.
+    """
+
+    bursts: int
+    burst_cpu: float
+    burst_wall: float
+    late: float
+    lates: int
+    mpi_wall: float
+    mpi_cpu: float
+    delayed: float
+    began: float
+    ended: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutput:
+    """What came of a run.
+
+    Attributes:
+        output: What it printed.
+        ranks: Figures by rank; empty where ranks are not paced.
+    """
+
+    output: str
+    ranks: tuple[RankFigures, ...]
+
+    @property
+    def seconds(self) -> float:
+        """From when the first rank began until the last one ended, what the figures tell of."""
+        return max(rank.ended for rank in self.ranks) - min(rank.began for rank in self.ranks)
+
+
+@contextmanager
+def standing(name: str, hosts: Sequence[Host]) -> Iterator[str]:
+    """Have a testbed for the length of a block: it is gone afterwards, even if this process is killed.
+
+    Gives its name, made so that others of the same machine may stand at the same time.
+
+    Raises:
+        UsageError: If it cannot be built.
+    """
+    name = f"{name}_{os.getpid()}"
+    guardian = subprocess.Popen(
+        [sys.executable, "-m", "testbed", "guard", name],
+        cwd=Path(__file__).parents[1], stdin=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    assert guardian.stdin is not None
+    try:
+        cluster.build(name, hosts)
+        yield name
+    finally:
+        guardian.stdin.close()  # That is what it waits for, and what a killed process does too.
+        guardian.wait()
+
+
+def run(
+    name: str,
+    placement: Sequence[Host],
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+    timeout: float = 600.0,
+    rehearsed: bool = True,
+) -> RunOutput:
+    """Run a command under mpiexec on a testbed that stands.
+
+    Args:
+        name: The testbed's.
+        placement: The host of each rank.
+        command: What every rank runs.
+        environment: Variables beside those of this process.
+        timeout: Seconds until it is ended.
+        rehearsed: Whether it is a program that was made to be measured: its figures are of the section between its
+            first two barriers, and memory that it frees stays with it. Otherwise they are of the whole, from MPI's
+            initialisation to its finalisation, and memory is as the system has it.
+
+    Raises:
+        RecordError: If it fails or takes too long.
+    """
+    with tempfile.TemporaryDirectory() as figures:
+        places = [f"{host.address}:{len(list(group))}" for host, group in groupby(placement)]
+        words = [
+            str(mpiexec_of(name, rehearsed=rehearsed)),
+            "-hosts",
+            ",".join(places),
+            "-n",
+            str(len(placement)),
+            *command,
+        ]
+        settings = {**os.environ, **(environment or {}), "CLUE_TESTBED_FIGURES": figures}
+        settings["CLUE_TESTBED_WHOLE"] = str(int(not rehearsed))
+        output = _finish(words, settings, timeout)
+        return RunOutput(output, tuple(_figures(Path(figures), len(placement))))
+
+
+def mpiexec_of(name: str, *, rehearsed: bool = True) -> Path:
+    """Return a command that starts MPI programs on a testbed that stands, to be used as mpiexec is.
+
+    Without options for hosts its ranks run on the switch. What it starts has only TCP between ranks, those of one host
+    included unless hosts share memory, one thread, the pace of its host and, if it is rehearsed, memory that stays.
+    """
+    command = cluster.state_file(name).with_suffix(".mpiexec" if rehearsed else ".plain-mpiexec")
+    launcher = (
+        f"-launcher ssh -launcher-exec {shlex.quote(str(_agent(name)))} -iface bridge -disable-hostname-propagation"
+    )
+    settings = {**_SETTINGS, **(KEPT_MEMORY if rehearsed else {}), "LD_PRELOAD": str(compiled.pace())}
+    settings["MPIR_CVAR_NOLOCAL"] = str(int(not cluster.shares_memory(name)))
+    variables = " ".join(f"-genv {key} {shlex.quote(value)}" for key, value in settings.items())
+    entry = shlex.join([*cluster.entry_command(name), cluster.SWITCH, "--exec", find_mpiexec()])
+    command.write_text(f'#!/bin/sh\nexec {entry} {launcher} -genvall {variables} "$@"\n')
+    command.chmod(0o755)
+    return command
+
+
+#: What makes MPICH use TCP between hosts, and libraries one thread. Of its ways over TCP, libfabric's own is the one
+#: that uses both directions of a link to the full. (With UCX, and with libfabric's ofi_rxm, which alone has eager
+#: messages as textbooks do, a large alltoall reaches half the bandwidth.)
+_SETTINGS = {
+    "MPIR_CVAR_CH4_NETMOD": "ofi",
+    "FI_PROVIDER": "tcp",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+}
+#: Memory that was freed stays with the process: whether a burst gets it back from the kernel, page by page, would
+#: depend on what else lies on the heap, which is not the same when recording.
+KEPT_MEMORY = {
+    "MALLOC_MMAP_THRESHOLD_": "33554432",
+    "MALLOC_TRIM_THRESHOLD_": "1073741824",
+}
+
+
+def _agent(name: str) -> Path:
+    """Return a program that MPI's launcher can call as it calls ssh."""
+    agent = cluster.state_file(name).with_suffix(".ssh")
+    agent.write_text(f'#!/bin/sh\nexec {shlex.join(cluster.entry_command(name))} "$@"\n')
+    agent.chmod(0o755)
+    return agent
+
+
+def _finish(words: Sequence[str], settings: Mapping[str, str], timeout: float) -> str:
+    process = subprocess.Popen(
+        words, env=dict(settings), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, start_new_session=True,
+    )  # fmt: skip
+    try:
+        output, _ = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        raise RecordError(f"testbed: program must end within {timeout:g} s, got none: it was stopped") from None
+    finally:
+        _stop(process)
+    if process.returncode:
+        raise RecordError(f"testbed: program must end well, got exit status {process.returncode}: {output[-2000:]}")
+    return output
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    """End mpiexec, if it still runs: it ends its ranks when it is interrupted, and they end when it is gone."""
+    for number in (signal.SIGINT, signal.SIGKILL):
+        if process.poll() is None:
+            with suppress(ProcessLookupError, subprocess.TimeoutExpired):
+                os.killpg(process.pid, number)
+                process.communicate(timeout=5)
+
+
+def _figures(folder: Path, ranks: int) -> Iterator[RankFigures]:
+    for rank in range(ranks):
+        file = folder / f"{rank}.json"
+        if file.exists():
+            yield RankFigures(**json.loads(file.read_text()))

@@ -1,0 +1,91 @@
+"""What an emulated machine really is, where that is more than clue is told of it: ``truths/`` beside ``machines/``.
+
+A machine's own file is what a buyer knows: nodes, nominal speeds and links. Its truth, a file of the same name, is what
+the testbed builds.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from clue.config import load_machine
+from clue.config.quantities import Bandwidth, PositiveInt, Time
+from clue.errors import UsageError
+from testbed.description import Host, Kind, Rack, hosts_of
+
+
+class _Form(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _KindForm(_Form):
+    vectors: Literal[16, 32, 64] | None = None
+    interpreter: Annotated[float, Field(ge=1)] = 1.0
+    busy_memory: bool = False
+
+
+class _RackForm(_Form):
+    bandwidth: Bandwidth | None = None
+    latency: Time = 0.0
+
+
+class _HostsForm(_Form):
+    count: PositiveInt = 1
+    factor: Annotated[float, Field(ge=1)]
+    processors: PositiveInt = 1
+    bandwidth: Bandwidth | None = None
+    latency: Time = 0.0
+    rack: str | None = None
+    kind: str | None = None
+
+
+class _TruthForm(_Form):
+    hosts: Annotated[list[_HostsForm], Field(min_length=1)]
+    racks: dict[str, _RackForm] = {}
+    kinds: dict[str, _KindForm] = {}
+    shared_memory: bool = False
+
+
+def hosts_at(machine: Path | str) -> tuple[Host, ...]:
+    """Return the hosts that emulate the machine of a file: as its truth says or, where it has none, as the file does.
+
+    Raises:
+        UsageError: If it has something that cannot be emulated, or a truth of other nodes than the machine has.
+    """
+    told, file = load_machine(machine), Path(machine).parents[1] / "truths" / Path(machine).name
+    if not file.exists():
+        return hosts_of(told)
+    hosts = hosts_as(yaml.safe_load(file.read_text()), file.name)
+    stated, real = [node.processors for node in told.nodes], [host.processors for host in hosts]
+    if stated != real:
+        raise UsageError(f"{file}: hosts must have the processors of the machine's nodes, {stated}, got {real}")
+    return hosts
+
+
+def hosts_as(document: Any, name: str) -> tuple[Host, ...]:
+    """Return the hosts of a truth.
+
+    Raises:
+        UsageError: If the document is none, or names a rack or kind that it does not describe.
+    """
+    try:
+        form = _TruthForm.model_validate(document)
+        racks = {each: Rack(each, said.bandwidth, said.latency) for each, said in form.racks.items()}
+        kinds = {each: Kind(said.vectors, said.interpreter, said.busy_memory) for each, said in form.kinds.items()}
+        each_host = [said for said in form.hosts for _ in range(said.count)]
+        return tuple(
+            Host(
+                index, said.factor, said.processors, 0, said.bandwidth, said.latency,
+                None if said.rack is None else racks[said.rack], Kind() if said.kind is None else kinds[said.kind],
+                form.shared_memory,
+            )
+            for index, said in enumerate(each_host)
+        )  # fmt: skip
+    except ValidationError as error:
+        raise UsageError(f"{name}: {error}") from None
+    except KeyError as error:
+        raise UsageError(f"{name}: hosts must name racks and kinds that are described, got {error}") from None

@@ -1,0 +1,76 @@
+"""Steps of micro-tests: real ranks and ranks of a trace do the same, and what a machine makes of them adds up."""
+
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.accuracy.micro.__main__ import lines
+from benchmarks.accuracy.micro.program import figures
+from benchmarks.accuracy.micro.simulated import simulated, trace_of_step
+from benchmarks.accuracy.micro.steps import BUSY, SIZES, STEPS, Step, stream_length
+from clue.config import load_machine
+from clue.kernel import simulate
+from clue.machine import Machine
+
+SENDS, TRAVELS, RECEIVES = 20e-6, 30e-6, 10e-6
+
+
+def _machine(factor: float = 10.0) -> Machine:
+    link = {"send_delay": "20 us", "transmission_delay": "30 us", "receive_delay": "10 us"}
+    return load_machine(
+        {
+            "name": "two nodes",
+            "nodes": [{"count": 2, "type": "host"}],
+            "node_types": {"host": {"performance_factor": factor, "processors": 2}},
+            "network": {"between_nodes": link, "within_node": link, "contention": "none"},
+        }
+    )
+
+
+def _step(name: str) -> Step:
+    return next(step for step in STEPS if step.name == name)
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
+@pytest.mark.parametrize("nbytes", [0, SIZES[-1]])
+def test_every_step_is_a_program_that_ends(step: Step, nbytes: int) -> None:
+    """No step deadlocks, and what is told of it are calls that it has."""
+    trace, _ = trace_of_step(step, nbytes, 10.0)
+    told = simulated(step, nbytes, _machine())
+    assert simulate(trace, _machine()).makespan == pytest.approx(told["whole"] * step.messages(nbytes), rel=1e-3)
+    assert all(told[name] >= 0 for name in step.calls)
+
+
+def test_a_stream_takes_its_sends() -> None:
+    """One send after the other, then the last one travels and is received."""
+    length = stream_length(0)
+    told = simulated(_step("stream, blocking"), 0, _machine())
+    assert told["whole"] * length == pytest.approx(length * SENDS + TRAVELS + RECEIVES, rel=1e-3)
+    assert told["first send"] == pytest.approx(SENDS, rel=1e-3)
+
+
+@pytest.mark.parametrize("factor", [1.0, 10.0])
+def test_a_rank_that_computes_does_so_as_long_on_any_processor(factor: float) -> None:
+    """The late receiver's message is there when it asks for it."""
+    told = simulated(_step("late receiver"), 0, _machine(factor))
+    assert told["whole"] == pytest.approx(BUSY + RECEIVES, rel=1e-3)
+    assert told["recv"] == pytest.approx(RECEIVES, rel=1e-2)
+
+
+def test_figures_are_medians_over_turns() -> None:
+    """Of three turns that of the middle one; the whole is until the last rank is done, by message."""
+    step = replace(_step("stream, blocking"), name="four", calls={"second call": (0, 1, 1), "first": (1, 0, 0)})
+    ranks: list[list[list[float]]] = [[[1.0, 2.0], [1.0, 3.0], [1.0, 5.0]], [[4.0], [4.0], [4.0]], [[], [], []]]
+    assert stream_length(SIZES[-1]) == 4
+    assert figures(step, SIZES[-1], ranks) == {
+        "step": "four", "size": SIZES[-1], "whole": 1.0, "least": 1.0, "second call": 2.0, "first": 4.0,
+    }  # fmt: skip
+
+
+def test_the_table_holds_measured_against_simulated() -> None:
+    """A step that was measured twice as long as it is simulated is 50 % too short."""
+    told = simulated(_step("late receiver"), 0, _machine())
+    measured = {**told, "whole": 2 * told["whole"], "least": told["whole"]}
+    table = list(lines(_machine(), [measured]))
+    assert table[2] == "| late receiver | 0 | whole | 40020 | 20010 | -50% |"
+    assert table[-1].endswith("0 of 1 steps within 10 %; mean absolute error 50.0%")

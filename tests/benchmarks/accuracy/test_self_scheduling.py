@@ -1,0 +1,54 @@
+"""Comparing the lines of the study: who is the fastest, and where two of them cross."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.accuracy.self_scheduling.comparing import crossings, curves, fastest
+from benchmarks.accuracy.self_scheduling.lines import SS, VRP_DYNAMIC, VRP_SS
+from benchmarks.accuracy.self_scheduling.real import Answer, middle
+from benchmarks.accuracy.self_scheduling.times import Time
+
+
+def test_lines_cross_between_sizes() -> None:
+    """From 1 below at 100 to 3 above at 200: a quarter of the way, 125; back at 300 by as much: 250."""
+    assert crossings({100: 1, 200: 5, 300: 0}, {100: 2, 200: 2, 300: 3}) == [125, 250]
+
+
+def test_touching_is_no_crossing() -> None:
+    """Equal at one size and on the same side before and after."""
+    assert crossings({1: 1, 2: 2, 3: 1}, {1: 2, 2: 2, 3: 2}) == []
+
+
+def test_lines_by_machine_and_kind() -> None:
+    """Only what ran live on the machine that is asked for."""
+    times = [
+        Time("live", "a", "SS", 10, 4, 2.0),
+        Time("replay", "a", "SS", 10, 4, 3.0),
+        Time("live", "b", "SS", 10, 4, 4.0),
+    ]
+    assert curves(times, "a") == {"SS": {10: 2.0}}
+    assert fastest({"SS": {10: 2.0}, "GSS": {10: 1.0}}, 10) == "GSS"
+
+
+def test_the_models_of_the_paper_cross_where_it_says() -> None:
+    """Equations 15 to 17: from n = 1115 on VRP-SS is before SS, and at 2500 both others take 60 % longer."""
+    assert VRP_SS.by_paper(1115) == pytest.approx(SS.by_paper(1115), rel=0.05)
+    assert VRP_SS.by_paper(1000) > SS.by_paper(1000)
+    assert VRP_SS.by_paper(1200) < SS.by_paper(1200)
+    assert [line.by_paper(2500) / VRP_SS.by_paper(2500) for line in (SS, VRP_DYNAMIC)] == pytest.approx(
+        [1.6, 1.6], abs=0.06
+    )
+
+
+def test_what_a_run_says_is_read() -> None:
+    """Seconds and rows stand in the line that the program prints, whatever stands around it."""
+    said = Answer.read("warning\nmatrix_product strategy=ss n=9 chunks=3 rows=[4, 5] seconds=1.250000\n")
+    assert said == Answer(1.25, (4, 5))
+
+
+def test_the_middle_of_some_runs() -> None:
+    """Of three the median; of two the faster one."""
+    one, two, three = (Answer(seconds, ()) for seconds in (1.0, 2.0, 3.0))
+    assert middle([three, one, two]) == two
+    assert middle([two, one]) == one

@@ -1,0 +1,58 @@
+"""Unseen programs run as they are, unseen machines can be built, and one table tells who may look at what."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.accuracy.unseen.cases import MACHINES, PROGRAMS, UNSEEN_MACHINES, UNSEEN_PROGRAMS, Set, UnseenMachine
+from clue.config import load_machine
+from clue.errors import ClueError
+from clue.recording import find_mpiexec
+from testbed.truth import hosts_at
+
+try:
+    find_mpiexec()
+    LACK = ""
+except ClueError as error:
+    LACK = str(error)
+
+#: Arguments for a quick run.
+SMALL = {
+    "integer_sort": "2000 1", "multigrid": "64 2", "overlap": "32 8 3", "lookahead": "48 4", "sparse_cg": "12 3",
+    "fft3d": "12 1", "objects": "20 2", "panels": "48 4", "kmeans": "100 4 2", "map_reduce": "20 1", "pool": "12 5",
+    "page_rank": "300 4 2", "heat": "32 10", "particles": "100 3",
+    "power": "60 20", "red_black": "24 30", "walks": "20 30 3", "merge_tree": "1000 2", "ring_product": "30 2",
+}  # fmt: skip
+
+
+def test_the_table_has_all_there_is() -> None:
+    """Each program and each machine, whose truth stands beside it, is in one of the sets."""
+    assert sorted(each.name for each in UNSEEN_PROGRAMS) == sorted(file.stem for file in PROGRAMS.glob("*.py"))
+    assert sorted(each.name for each in UNSEEN_MACHINES) == sorted(file.stem for file in MACHINES.glob("*.yaml"))
+    truths = (MACHINES.parent / "truths").glob("*.yaml")
+    assert sorted(each.name for each in UNSEEN_MACHINES) == sorted(file.stem for file in truths)
+    assert sum(each.of is Set.REHEARSAL for each in UNSEEN_PROGRAMS) == 9
+    assert sum(each.of is Set.REHEARSAL for each in UNSEEN_MACHINES) == 3
+    assert sum(each.of is Set.FROZEN for each in UNSEEN_PROGRAMS) >= 10
+    assert sum(each.of is Set.FROZEN for each in UNSEEN_MACHINES) >= 6
+
+
+@pytest.mark.parametrize("machine", UNSEEN_MACHINES, ids=lambda machine: machine.name)
+def test_two_cores_are_enough_for_every_machine(machine: UnseenMachine) -> None:
+    """At most eight ranks, worth at most one core, or two; clue is told of the same nodes."""
+    hosts = hosts_at(machine.file)
+    told = load_machine(machine.file)
+    assert told.name == machine.name
+    assert told.processors == sum(host.processors for host in hosts) <= 8
+    assert sum(host.cores for host in hosts) <= (1 if any(host.kind.busy_memory for host in hosts) else 2)
+
+
+@pytest.mark.skipif(bool(LACK), reason=LACK)
+@pytest.mark.parametrize("program", sorted(SMALL))
+def test_programs_check_themselves_and_say_nothing(program: str, tmp_path: Path) -> None:
+    """Each runs on four ranks; a wrong result would end it by an assertion."""
+    words = [find_mpiexec(), "-n", "4", sys.executable, str(PROGRAMS / f"{program}.py"), *SMALL[program].split()]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

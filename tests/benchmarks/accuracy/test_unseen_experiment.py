@@ -1,0 +1,213 @@
+"""The benchmark of what a user gets: its sums by hand, and that frozen cases stay frozen. Nothing is measured here."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from benchmarks.accuracy.unseen import cases, looks, tables
+from benchmarks.accuracy.unseen.buying import Buyer
+from benchmarks.accuracy.unseen.experiment import Experiment, RealRun
+from benchmarks.accuracy.unseen.figures import COLUMNS, UnseenCase, Worth
+from benchmarks.accuracy.unseen.predicting import Figures, baseline
+from benchmarks.accuracy.validate.measured import MeasurementFolder
+from clue.config import load_machine
+from clue.errors import RecordError, UsageError
+from clue.kernel import compile_program, simulate
+from clue.machine import Placement
+from clue.trace import TraceBuilder
+from testbed.description import Host
+from testbed.experiment import in_turns
+from tests.kernel.cases import machine
+
+
+def case(name: str, on: str, measured: float, predicted: float, **changes: object) -> UnseenCase:
+    """Return a case whose every prediction is the same but for the sum, which is twice as much."""
+    figures = Figures(predicted, predicted, 2 * predicted, predicted)
+    made = UnseenCase(
+        program=name, machine=on, ranks=4, size="8", frozen=True, live=False, runs=(measured,) * 3,
+        late=0.0, user=predicted, low=round(0.9 * predicted, 5), high=round(1.1 * predicted, 5),
+        by_user=figures, calibrated=figures, hindsight=figures, message=100.0, commit="abc",
+    )  # fmt: skip
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def test_the_sum_by_hand() -> None:
+    """Ranks compute 1 and 2 s; 0 sends three messages of 1000 B, 1 none: both have their time, and 1 is the last."""
+    trace = TraceBuilder(2)
+    zero, one = trace
+    for _ in range(3):
+        zero.send(1, 1000)
+        one.recv(0)
+    program, on = compile_program(trace.build()), machine(2)
+    placement = Placement((0, 1))
+    result = simulate(program, on, placement, traffic=True)
+    link = on.network.between_nodes
+
+    def takes(nbytes: float) -> float:
+        return link.send_delay(nbytes) + link.transmission_delay(nbytes) + link.receive_delay
+
+    messages = 3 * (takes(0) + 1000 * (takes(2**20) - takes(0)) / 2**20)
+    assert baseline(np.array([1.0, 2.0]), result, on, placement) == pytest.approx(2.0 + messages)
+    assert baseline(np.array([3.0, 2.0]), result, on, placement) == pytest.approx(3.0 + messages)
+
+
+def test_what_a_column_is_worth() -> None:
+    """Errors of 10, 0 and 50 %; of two machines within 25 % the wrong one is chosen, which costs 20 %."""
+    found = [case("a", "x", 1.0, 1.1), case("a", "y", 1.2, 1.0, runs=(1.2,)), case("a", "z", 4.0, 6.0)]
+    worth = Worth.of(found, COLUMNS["user"])
+    assert worth.mean == pytest.approx((0.1 + 1 / 6 + 0.5) / 3)
+    assert worth.most == pytest.approx(0.5)
+    assert (worth.ordered, worth.pairs) == (0.0, 1)
+    assert worth.regret == pytest.approx(0.2)
+    assert worth.tau == pytest.approx(1 / 3)
+    assert [each.covered for each in found] == [True, False, False]
+    assert found[1].kind == "computes and communicates, short messages"
+
+
+def test_one_machine_has_no_order() -> None:
+    """Neither pairs, nor regret, nor tau."""
+    worth = Worth.of([case("a", "x", 1.0, 1.1), case("b", "x", 1.0, 1.1)], COLUMNS["user"])
+    assert (worth.ordered, worth.pairs, worth.regret, worth.tau) == (None, 0, None, None)
+
+
+def test_the_table_and_its_page(tmp_path: Path) -> None:
+    """The columns that are promised, the same cases when read again, and the goals on the page."""
+    found = [case("a", "x", 1.0, 1.1), case("a", "y", 2.0, 1.9)]
+    file = tmp_path / "unseen.csv"
+    tables.write_csv(file, found)
+    promised = "program, machine, ranks, size, measured, user, calibrated, hindsight, baseline, low, high, commit"
+    assert set(promised.split(", ")) <= set(file.read_text().splitlines()[0].split(","))
+    assert tables.read_csv(file) == found
+    page = tables.page(found, "python -m benchmarks.accuracy.unseen", [("2026-01-01", "abc")], ["a remark"])
+    assert "| as a user: mean / 90th percentile | ≤ 12 % / ≤ 25 % | 7.5% / 10.0% |" in page
+    assert "Number of looks at them so far: 1 (2026-01-01 with abc)" in page
+    assert "ratio of mean errors | ≤ 0.5 | 0.07 |" in page
+    assert "a remark" in page
+    rehearsal = tables.page([replace(each, frozen=False) for each in found], "", [], [])
+    assert "Rehearsal" in rehearsal and "looks" not in rehearsal
+
+
+def test_rehearsal_and_frozen_cases_never_meet() -> None:
+    """What is chosen for one is not in the other, machines as programs."""
+    for of in cases.Set:
+        programs, machines = cases.chosen(of)
+        assert programs and machines
+        assert all(each.of is of for each in programs) and all(each.of is of for each in machines)
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository of one file that is committed."""
+    monkeypatch.setattr(looks, "_ROOT", tmp_path)
+    monkeypatch.setattr(looks, "LOOKS", tmp_path / "looks.csv")
+    (tmp_path / "model.py").write_text("1\n")
+    for words in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"]):
+        subprocess.run(["git", "-C", str(tmp_path), *words], check=True)
+    return tmp_path
+
+
+def test_a_model_that_is_not_committed_is_refused(repository: Path) -> None:
+    """A changed file and a new one are; what the benchmark writes itself is not."""
+    table = repository / "unseen.csv"
+    table.write_text("written before\n")
+    (repository / "looks.csv").write_text("date,commit\n")
+    assert looks.frozen_commit([table]) == looks.commit()
+    (repository / "new.py").write_text("2\n")
+    with pytest.raises(UsageError, match=r"must be committed before .*, got new.py"):
+        looks.frozen_commit([table])
+    (repository / "new.py").unlink()
+    (repository / "model.py").write_text("2\n")
+    with pytest.raises(UsageError, match=r"got model.py"):
+        looks.frozen_commit([table])
+
+
+def test_looks_are_counted_by_commit(repository: Path) -> None:
+    """Going on with the same model is no further look; another model is."""
+    assert repository.is_dir() and looks.looks() == []
+    assert [looks.look(commit) for commit in ("a", "a", "b", "a")] == [1, 1, 2, 3]
+    assert [commit for _, commit in looks.looks()] == ["a", "b", "a"]
+
+
+def test_cases_take_turns() -> None:
+    """Each once before any is run again."""
+    done: list[tuple[str, int]] = []
+
+    def run(case: str, turn: int) -> int:
+        done.append((case, turn))
+        return turn
+
+    found = in_turns("ab", 2, run)
+    assert done == [("a", 0), ("b", 0), ("a", 1), ("b", 1)]
+    assert found == {"a": [0, 1], "b": [0, 1]}
+
+
+LINK = "{{send_delay: {}, transmission_delay: {{latency: 30 us, bandwidth: 1 Gbit/s}}}}"
+
+
+def test_a_buyer_puts_measured_links_into_the_machines_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each pair of node types has its own, each type with several processors one within; the rest is as stated."""
+    file = tmp_path / "stated.yaml"
+    file.write_text(
+        "name: stated\nnodes: [{count: 2, type: a}, {count: 1, type: b}]\n"
+        "node_types: {a: {performance_factor: 2, processors: 2}, b: {performance_factor: 4}}\n"
+        f"network: {{between_nodes: {LINK.format('20 us')}, contention: none}}\n"
+    )
+    hosts = (*(Host(index, 2.0, 2, 0, None) for index in range(2)), Host(2, 4.0, 1, 0, None))
+    measured: list[int] = []
+
+    def calibrated(_buyer: Buyer, ends: list[Host], _testbed: object) -> dict[str, object]:
+        measured.append(len(ends))
+        between = yaml.safe_load(LINK.format(f"{len(measured)} us"))
+        within = yaml.safe_load(LINK.format(f"{10 * len(measured)} us"))
+        if len(measured) == 1:
+            between |= {"eager_limit": "8 KiB", "acknowledged_from": "1 KiB"}
+        return {"between_nodes": between, "within_node": within}
+
+    monkeypatch.setattr(Buyer, "_calibrated", calibrated)
+    folder = tmp_path / "measured"
+    folder.mkdir()
+    (folder / "cold-start-stated.json").write_text('{"after": [[0.0, 0.0], [0.001, 5e-05]], "at_most": 1.5}')
+    told = load_machine(Buyer(folder, 1.0, print).described(file, hosts, lambda: ""))
+    assert measured == [2, 2]
+    waits_cost = [(node.cold_start.after(1e-3), node.cold_start.at_most) for node in told.nodes[1:]]
+    assert waits_cost == [(pytest.approx(100e-6), 1.5), (pytest.approx(200e-6), 1.5)]
+    network = told.network
+    sends = [network.link(*pair, same_node=False).send_delay(0) for pair in (("a", "a"), ("a", "b"), ("b", "a"))]
+    assert sends == pytest.approx([1e-6, 2e-6, 2e-6])
+    assert network.link("a", "a", same_node=True).send_delay(0) == pytest.approx(10e-6)
+    limits = [(link.eager_limit, link.acknowledged_from) for link in (network.between_nodes, network.pairs["a", "b"])]
+    assert limits == [(8192, 1024), (None, None)]
+    assert network.contention.name == "none"
+
+
+def test_what_loading_takes_is_taken_off() -> None:
+    """The median of runs that do nothing, of seconds and of each rank's CPU time, which does not fall below 0."""
+    nothing = [RealRun(seconds, 0.0, [0.01, cpu]) for seconds, cpu in ((0.1, 0.01), (0.2, 0.02), (0.9, 0.03))]
+    net = RealRun(1.0, 0.5, [0.11, 0.015]).beyond(nothing)
+    assert net.seconds == pytest.approx(0.8)
+    assert (net.late, list(net.computing)) == (0.5, pytest.approx([0.1, 0.0]))
+
+
+def test_a_recording_is_kept_whole_or_not_at_all(tmp_path: Path) -> None:
+    """One that fails leaves nothing that the next takes for a recording; one that is there is not made again."""
+    experiment = Experiment([], 1, MeasurementFolder(tmp_path), Buyer(tmp_path, 1.0, print), "abc", print)
+
+    def fail(target: Path) -> None:
+        target.write_text("half")
+        raise RecordError("ended early")
+
+    def record(target: Path) -> None:
+        target.write_text("first")
+        target.with_name("program.2.clue").write_text("second")
+
+    with pytest.raises(RecordError):
+        experiment._kept("a", fail)
+    for made in (record, fail):
+        first, repeats = experiment._kept("a", made)
+        assert (first.read_text(), [each.read_text() for each in repeats]) == ("first", ["second"])

@@ -1,0 +1,86 @@
+"""The harness that runs mpi4py's tests: what it makes of passes, failures, skips and runs that end early."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.conformance.files import REAL, Verdict, run_file
+from benchmarks.conformance.table import Comparison, read_csv, report, write_csv
+
+TESTS = """\
+import os, unittest
+from mpi4py import MPI
+rank = MPI.COMM_WORLD.rank
+
+class TestAll(unittest.TestCase):
+    def test1Passes(self):
+        self.assertTrue(True)
+
+    def test2FailsOnOneRank(self):
+        self.assertEqual(rank, 0)
+
+    @unittest.skipIf(rank == 1, "by one rank")
+    def test3SkippedOnOneRank(self):
+        pass
+
+    @unittest.skip("by all")
+    def test4Skipped(self):
+        pass
+
+    def test5EndsTheRun(self):
+        MPI.COMM_WORLD.Barrier()
+        if rank == 1:
+            os._exit(3)
+        MPI.COMM_WORLD.Barrier()
+
+    def test6StillHasItsChance(self):
+        self.assertEqual(MPI.COMM_WORLD.allreduce(1), 2)
+"""
+
+
+def test_every_test_has_its_chance_and_is_judged_on_all_ranks(tmp_path: Path) -> None:
+    """One that ends the run costs those behind it nothing."""
+    (tmp_path / "test_small.py").write_text(TESTS)
+    outcomes = run_file(REAL, 2, tmp_path, "test_small")
+    assert [(each.test.rpartition(".")[2], each.outcome) for each in outcomes] == [
+        ("test1Passes", "passed"),
+        ("test2FailsOnOneRank", "failed"),
+        ("test3SkippedOnOneRank", "passed"),
+        ("test4Skipped", "skipped"),
+        ("test5EndsTheRun", "ended"),
+        ("test6StillHasItsChance", "passed"),
+    ]
+    assert outcomes[1].why == "rank 1: AssertionError: 1 != 0 (test_small.py:10)"
+
+
+def test_a_file_that_cannot_be_imported_is_one_test_that_did_not_pass(tmp_path: Path) -> None:
+    """Nothing of it is known."""
+    (tmp_path / "test_broken.py").write_text("import no_such_module")
+    (outcome,) = run_file(REAL, 1, tmp_path, "test_broken")
+    assert outcome.outcome in {"failed", "ended"}
+
+
+def test_shares_count_what_the_real_library_passes() -> None:
+    """Of three that pass there, one passes live: a third; what is skipped there plays no part."""
+    real = tuple(Verdict(f"test_p2p.T.{name}", "passed") for name in "abc")
+    live = (Verdict("test_p2p.T.a", "passed"), Verdict("test_p2p.T.b", "failed", "rank 1: ValueError: odd (t.py:3)"))
+    compared = Comparison("test_p2p", 2, (*real, Verdict("test_p2p.T.d", "skipped")), live)
+    assert compared.passed == (1, 3)
+    text = report([compared], [], "command")
+    assert "| test_p2p | 1/3 | 33.3 % | 1 × ValueError: odd; 1 × not found |" in text
+
+
+def test_the_table_names_the_tests_that_differ_and_counts_the_others(tmp_path: Path) -> None:
+    """What is read from it gives the same page: of 40 tests that pass both ways one line is kept."""
+    table = tmp_path / "results.csv"
+    alike = tuple(Verdict(f"test_rma.T.{number}", "passed") for number in range(40))
+    real = (*alike, Verdict("test_rma.T.odd", "passed"), Verdict("test_rma.T.none", "skipped"))
+    live = (*alike, Verdict("test_rma.T.odd", "failed", "rank 0: OSError: no"), Verdict("test_rma.T.none", "skipped"))
+    compared = [Comparison("test_rma", ranks, real, live) for ranks in (1, 2)]
+    write_csv(table, compared)
+    assert table.read_text().splitlines()[1:] == [
+        "test_rma,,1 2,passed,passed,,40",
+        "test_rma,,1 2,skipped,skipped,,1",
+        "test_rma,test_rma.T.odd,1 2,passed,failed,rank 0: OSError: no,1",
+    ]
+    assert report(list(read_csv(table).values()), [], "command") == report(compared, [], "command")

@@ -1,0 +1,90 @@
+"""The programs that clue and its peers are timed on do what they say."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import clue
+from benchmarks.speed.workloads import (
+    BenchProgram,
+    BurstLengths,
+    allreduce,
+    alltoall,
+    count_messages,
+    halo,
+    large,
+    pipeline,
+    ring,
+)
+from clue.machine import Curve, Link, Machine, Network, NodeType
+from clue.trace import Op
+
+SMALL: list[tuple[Callable[..., BenchProgram], int, int]] = [
+    (halo, 16, 1500),
+    (ring, 4, 40),
+    (pipeline, 4, 40),
+    (alltoall, 8, 500),
+    (allreduce, 8, 500),
+]
+
+
+def _machine(nodes: int) -> Machine:
+    link = Link(Curve.line(0.0), Curve.line(1e-3))
+    return Machine("flat", (NodeType("node"),) * nodes, Network(link, link))
+
+
+@pytest.mark.parametrize(("make", "ranks", "messages"), SMALL)
+def test_message_count(make: Callable[..., BenchProgram], ranks: int, messages: int) -> None:
+    """A workload sends as many messages as it says, by the traffic of a replay."""
+    workload = make(ranks, messages)
+    result = clue.simulate(workload.trace, _machine(ranks), engine="reference", traffic=True)
+    assert result.traffic is not None
+    assert workload.messages == result.traffic.messages.sum() == count_messages(workload.trace)
+    assert messages / 2 <= workload.messages <= messages * 2
+
+
+@pytest.mark.parametrize(("make", "ranks", "messages"), SMALL)
+def test_rows_mean_something(make: Callable[..., BenchProgram], ranks: int, messages: int) -> None:
+    """Every row of a workload is one that a recorder could have written."""
+    make(ranks, messages).trace.check()
+
+
+def test_halo_without_jitter() -> None:
+    """Lock-step: each iteration takes its burst and one message's way, the allreduce one way a doubling."""
+    workload = halo(16, messages=1, bursts=BurstLengths(seconds=1e-3, jitter=0.0))
+    assert clue.simulate(workload.trace, _machine(16)).makespan == pytest.approx(10 * 2e-3 + 4e-3)
+
+
+def test_ring_passes_one_token() -> None:
+    """One token is under way at a time: a turn takes the bursts of all ranks and a message's way to each."""
+    workload = ring(4, messages=8, bursts=BurstLengths(seconds=1e-3, jitter=0.0))
+    assert clue.simulate(workload.trace, _machine(4)).makespan == pytest.approx(2 * 4 * 2e-3)
+
+
+def test_pipeline_overlaps() -> None:
+    """The last of n items has passed p - 1 senders: (n + p - 2) bursts, p - 1 ways."""
+    workload = pipeline(4, messages=30, bursts=BurstLengths(seconds=2e-3, jitter=0.0))
+    assert clue.simulate(workload.trace, _machine(4)).makespan == pytest.approx(12 * 2e-3 + 3 * 1e-3)
+
+
+def test_bursts_repeat() -> None:
+    """The same seed gives the same program; bursts keep within their jitter."""
+    first, again = halo(16, 1500).trace.ops, halo(16, 1500).trace.ops
+    assert (first.cpu == again.cpu).all()
+    drawn = first.cpu[first.cpu > 0]
+    assert drawn.min() >= 25_000
+    assert drawn.max() <= 75_000
+
+
+def test_large_has_as_many_ops_as_asked() -> None:
+    """The largest workload is sized by its ops."""
+    assert 10_000 <= large(16, 10_000).ops < 12_000
+
+
+def test_requests_of_a_halo_exchange() -> None:
+    """A Waitall names the eight requests of its iteration."""
+    rank = halo(16, 1500).trace.rank(5)
+    second = int(np.flatnonzero(rank.op == Op.WAIT)[1])
+    begin, count = int(rank.extra[second]), int(rank.count[second])
+    assert rank.extras[begin : begin + count].tolist() == rank.request[second - 8 : second].tolist()

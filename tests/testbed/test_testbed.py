@@ -1,0 +1,431 @@
+"""Machines become hosts, hosts become namespaces, and nothing is left of them."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from clue.config import load_machine
+from clue.errors import CacheError, UsageError
+from clue.machine import Machine
+from testbed import cluster, compiled, launch
+from testbed.description import Host, Kind, Rack, hosts_of
+from testbed.truth import hosts_as, hosts_at
+
+ROOT = Path(__file__).parents[2]
+LACK = cluster.missing()
+needs_testbed = pytest.mark.skipif(LACK is not None, reason=LACK or "")
+
+
+def _machine(**changes: object) -> Machine:
+    document: dict[str, object] = {
+        "name": "small",
+        "nodes": [{"count": 1, "type": "fast"}, {"count": 2, "type": "slow"}],
+        "node_types": {"fast": {"performance_factor": 5, "processors": 2}, "slow": {"performance_factor": 20}},
+        "network": {
+            "between_nodes": {
+                "send_delay": "20 us",
+                "transmission_delay": {"latency": "30 us", "bandwidth": "80 Mbit/s"},
+            }
+        },
+    }
+    return load_machine({**document, **changes})
+
+
+def test_hosts_are_what_the_machine_says() -> None:
+    """Factors, processors and bandwidths are those of the node types; two fifths and two twentieths are half a core."""
+    hosts = hosts_of(_machine())
+    assert [host.factor for host in hosts] == [5, 20, 20]
+    assert [host.bandwidth for host in hosts] == pytest.approx([10e6, 10e6, 10e6])
+    assert [host.name for host in hosts] == ["h0", "h1", "h2"]
+    assert len({host.address for host in hosts}) == 3
+    assert sum(host.cores for host in hosts) == pytest.approx(0.5)
+
+
+def _paired(stated: str) -> Machine:
+    slow = {"latency": "30 us", "bandwidth": "8 Mbit/s"}
+    other = {"latency": "30 us", "bandwidth": stated}
+    return _machine(
+        network={
+            "between_nodes": {
+                "send_delay": "20 us",
+                "transmission_delay": {"latency": "30 us", "bandwidth": "80 Mbit/s"},
+            },
+            "pairs": [
+                {"between": ["fast", "slow"], "transmission_delay": other},
+                {"between": ["slow", "slow"], "transmission_delay": slow},
+            ],
+        }
+    )
+
+
+def test_a_slow_link_slows_all_that_crosses_it() -> None:
+    """A pair that is slower than others makes the link of one end slow."""
+    assert [host.bandwidth for host in hosts_of(_paired("8 Mbit/s"))] == pytest.approx([10e6, 1e6, 1e6])
+
+
+def test_a_pair_cannot_be_slower_than_both_ends() -> None:
+    """Two hosts whose links are faster than what is stated between them cannot be built."""
+    with pytest.raises(UsageError, match=r"bandwidth between fast and slow must be that of the slower link"):
+        hosts_of(_paired("4 Mbit/s"))
+
+
+def test_cores_have_as_much_to_do_as_each_other() -> None:
+    """A fifth of a core twice stands on one core each, two twentieths on both; a loaded host has one of its own."""
+    assert cluster.deal_cores(hosts_of(_machine()), [2, 3]) == {None: [2, 3], 0: [2, 3], 1: [2], 2: [3]}
+    one_fast = [Host(0, 10.0, 1, 0, None), *(Host(index, 40.0, 1, 0, None) for index in (1, 2, 3))]
+    assert cluster.deal_cores(one_fast, [0, 1]) == {None: [0, 1], 0: [0], 1: [1], 2: [1], 3: [1]}
+    loaded = [Host(0, 4.0, 1, 0, None), Host(1, 1.0, 1, 4, None)]
+    assert cluster.deal_cores(loaded, [0, 1]) == {None: [1], 0: [1], 1: [0]}
+    pairs = [Host(index, 20.0, 2, 2, None) for index in (0, 1)]
+    assert cluster.deal_cores(pairs, [0, 1]) == {None: [0, 1], 0: [0, 1], 1: [1, 0]}
+
+
+def test_frames_are_small_where_any_link_is_slow() -> None:
+    """What an idle link lets pass at once is a frame: 9000 B of a message would pass a slow link as if it were fast."""
+    fast, slow = Host(0, 20.0, 2, 0, 125e6), Host(1, 20.0, 2, 0, 1.25e6)
+    assert [cluster._frame(hosts) for hosts in ([fast], [fast, slow], [slow])] == [9000, 1500, 1500]
+
+
+def test_a_port_has_half_of_its_switchs_memory() -> None:
+    """Three hosts and a cable are four ports in a rack; two racks and a host are three at the switch between them."""
+    racks = Rack("a"), Rack("b")
+    hosts = [Host(index, 10.0, 1, 0, None, rack=rack) for index, rack in enumerate([racks[0]] * 3 + [racks[1], None])]
+    ports = [cluster.port_memory(hosts, rack) / (512 * 1024) for rack in (*racks, None)]
+    assert ports == [2.0, 1.0, 1.5]
+
+
+@pytest.mark.parametrize(
+    ("node", "rule"),
+    [
+        ({"performance_factor": 0.5}, r"performance_factor of fast must be at least 1 .*, got 0\.5"),
+        ({"performance_factor": 5, "background_load": 0.5}, r"background_load of fast must be whole, got 0\.5"),
+        (
+            {"performance_factor": 1, "processors": 2, "background_load": 1},
+            r"fast has background load and performance_factor 1, so it must be one whole core: 1 processor, got 2",
+        ),
+    ],
+)
+def test_what_cannot_be_emulated_is_said(node: dict[str, object], rule: str) -> None:
+    """A processor faster than this computer's, and half a busy process, cannot be had."""
+    with pytest.raises(UsageError, match=rule):
+        hosts_of(_machine(nodes=[{"count": 2, "type": "fast"}], node_types={"fast": node}))
+
+
+def test_users_who_are_not_root_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is missing is said before anything is built."""
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert cluster.missing() == "testbed: user must be root, to make network namespaces and control groups"
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_root_runs_only_what_it_compiled_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Helpers lie in a folder of our own; one that others may write is refused, and a planted helper is replaced."""
+    monkeypatch.setenv("CLUE_CACHE", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "shared"))
+    helpers = [compiled.competitor(), compiled.keeper(), compiled.pace(), compiled.relay(), compiled.streamer()]
+    assert {helper.parent for helper in helpers} == {tmp_path / "testbed"}
+    assert all(helper.stat().st_mode & 0o077 == 0 for helper in [*helpers, tmp_path / "testbed"])
+    helpers[0].write_text("#!/bin/sh\nexit 0\n")
+    assert compiled.keeper().read_bytes().startswith(b"\x7fELF")
+    (tmp_path / "testbed").chmod(0o1777)
+    with pytest.raises(CacheError, match="testbed: folder must be one that only you may write, got mode 1777"):
+        compiled.keeper()
+
+
+def test_a_truth_says_what_a_machine_is() -> None:
+    """Latencies, racks, kinds of processors and shared memory, host by host."""
+    left, right = hosts_as(
+        {
+            "hosts": [
+                {"factor": 10, "processors": 2, "bandwidth": "80 Mbit/s", "latency": "0.2 ms", "rack": "a"},
+                {"factor": 20, "kind": "old"},
+            ],
+            "racks": {"a": {"bandwidth": "8 Mbit/s", "latency": "1 ms"}},
+            "kinds": {"old": {"vectors": 16, "interpreter": 1.8}},
+            "shared_memory": True,
+        },
+        "pair",
+    )
+    assert left == Host(0, 10.0, 2, 0, 10e6, 2e-4, Rack("a", 1e6, 1e-3), Kind(), shared_memory=True)
+    assert right == Host(1, 20.0, 1, 0, None, 0.0, None, Kind(16, 1.8), shared_memory=True)
+
+
+@pytest.mark.parametrize(
+    ("document", "rule"),
+    [
+        ({"hosts": [{"factor": 0.5}]}, "pair: .*factor"),
+        ({"hosts": [{"factor": 10, "rack": "b"}]}, "hosts must name racks and kinds that are described, got 'b'"),
+        ({"hosts": [{"factor": 10, "speed": 3}]}, "pair: .*speed"),
+    ],
+)
+def test_a_truth_that_cannot_be_is_refused(document: dict[str, object], rule: str) -> None:
+    """What is not known, and a processor faster than this computer's."""
+    with pytest.raises(UsageError, match=f"(?s){rule}"):
+        hosts_as(document, "pair")
+
+
+def test_a_machine_and_its_truth_have_the_same_nodes(tmp_path: Path) -> None:
+    """Without a truth a machine is what its file says; with one it is that, with as many processors."""
+    for folder in ("machines", "truths"):
+        (tmp_path / folder).mkdir()
+    told, truth = tmp_path / "machines" / "two.yaml", tmp_path / "truths" / "two.yaml"
+    told.write_text(
+        "name: two\nnodes: [{count: 2, type: a}]\nnode_types: {a: {performance_factor: 10}}\n"
+        "network: {between_nodes: {send_delay: 20 us, transmission_delay: 30 us}}\n"
+    )
+    assert hosts_at(told) == hosts_of(load_machine(told))
+    truth.write_text("hosts: [{count: 2, factor: 12}]")
+    assert [host.factor for host in hosts_at(told)] == [12, 12]
+    truth.write_text("hosts: [{count: 3, factor: 12}]")
+    with pytest.raises(
+        UsageError, match=r"hosts must have the processors of the machine's nodes, \[1, 1\], got \[1, 1, 1\]"
+    ):
+        hosts_at(told)
+
+
+@needs_testbed
+def test_more_than_this_computer_has_is_refused() -> None:
+    """Processors that are worth more than all cores cannot all be real."""
+    cores = len(os.sched_getaffinity(0))
+    with pytest.raises(UsageError, match=rf"processors must be worth at most the {cores} cores"):
+        cluster.build("greedy", [Host(0, 1.0, cores + 1, 0, None)])
+
+
+#: A message of 100 000 B goes to and fro; then both ranks compute 10 ms of CPU time; they say what each took.
+PROGRAM = """
+import json, time
+from mpi4py import MPI
+comm, message = MPI.COMM_WORLD, bytearray(100000)
+comm.Barrier()
+begin = time.perf_counter()
+if comm.rank == 0:
+    comm.Send(message, dest=1); comm.Recv(message, source=1)
+else:
+    comm.Recv(message, source=0); comm.Send(message, dest=0)
+sent = time.perf_counter() - begin
+comm.Barrier()
+begin, cpu, own = time.perf_counter(), time.thread_time(), time.process_time()
+while time.thread_time() - cpu < 0.01:
+    pass
+own = time.process_time() - own
+comm.Barrier()
+print(json.dumps([comm.rank, MPI.Get_processor_name(), sent, time.perf_counter() - begin, own]), flush=True)
+"""
+
+
+@needs_testbed
+def test_hosts_links_and_processors_are_real(tmp_path: Path) -> None:
+    """A round trip takes as long as the links say, 10 ms of steady CPU time ten times as long; nothing is left."""
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    hosts = [Host(index, 10.0, 1, 0, 2e6) for index in range(2)]
+    with launch.standing("test", hosts) as name:
+        assert name in cluster.existing()
+        outcome = launch.run(name, hosts, [sys.executable, str(program)], timeout=60)
+    found = sorted(json.loads(line) for line in outcome.output.splitlines())
+    assert [host for _, host, *_ in found] == ["h0", "h1"]
+    # Two ways of 100 000 B at 2 MB/s; headers come on top, a frame and a little passes unshaped.
+    assert 0.09 < found[0][2] < 0.3
+    assert all(0.098 < took < 0.3 for _, _, _, took, _ in found)
+    # Its clock is that of a core at its best; the real one, which others may slow down, takes as long or longer.
+    assert all(0.009 < own < 0.05 for *_, own in found)
+    assert name not in cluster.existing()
+
+
+@needs_testbed
+def test_a_slow_host_shares_its_processors_with_competitors(tmp_path: Path) -> None:
+    """Two competitors and a rank on two processors leave each two thirds of one: 10 ms of CPU time take 150 ms."""
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    hosts = [Host(index, 10.0, 2, 2 * index, None) for index in range(2)]
+    with launch.standing("contended", hosts) as name:
+        outcome = launch.run(name, hosts, [sys.executable, str(program)], timeout=60)
+    alone, shared = outcome.ranks
+    assert alone.burst_wall - alone.late == pytest.approx(10 * alone.burst_cpu, rel=0.05)
+    assert shared.burst_wall - shared.late == pytest.approx(15 * shared.burst_cpu, rel=0.05)
+    assert not cluster.existing() & {name}
+
+
+#: Round trips of an empty message from rank 0 to the last one, the seconds of the quickest, and what a rank is told.
+ROUND_TRIPS = """
+import json, os, time
+from mpi4py import MPI
+comm, took = MPI.COMM_WORLD, []
+for _ in range(5):
+    begin = time.perf_counter()
+    if comm.rank == 0:
+        comm.Send(b"", comm.size - 1); comm.Recv(bytearray(0), comm.size - 1)
+    elif comm.rank == comm.size - 1:
+        comm.Recv(bytearray(0), 0); comm.Send(b"", 0)
+    took.append(time.perf_counter() - begin)
+names = ["MPIR_CVAR_NOLOCAL", "MALLOC_TRIM_THRESHOLD_", "OPENBLAS_CORETYPE"]
+if comm.rank == 0:
+    print(json.dumps([min(took), *(os.environ.get(name) for name in names)]), flush=True)
+"""
+
+
+@needs_testbed
+def test_cables_are_as_long_as_stated(tmp_path: Path) -> None:
+    """A round trip passes both hosts' cables and both racks' twice: 4 x 4 ms and 4 x 2 ms."""
+    program = tmp_path / "program.py"
+    program.write_text(ROUND_TRIPS)
+    racks = [Rack("a", 10e6, 2e-3), Rack("b", 10e6, 2e-3)]
+    hosts = [Host(index, 10.0, 1, 0, 10e6, 4e-3, racks[index], Kind(vectors=16)) for index in range(2)]
+    with launch.standing("far", hosts) as name:
+        outcome = launch.run(name, hosts, [sys.executable, str(program)], timeout=60, rehearsed=False)
+    took, *told = json.loads(outcome.output)
+    assert 0.024 <= took < 0.2
+    assert told == ["1", None, "Nehalem"]
+    # The figures are those of the whole program: from MPI's initialisation to its finalisation.
+    assert outcome.seconds >= 5 * took
+
+
+#: All ranks of the first rack send to those of the second at once; the last one tells how long that took.
+UPLINK = """
+import time
+from mpi4py import MPI
+comm, message = MPI.COMM_WORLD, bytearray(50000)
+comm.Barrier()
+begin = time.perf_counter()
+if comm.rank < 2:
+    comm.Send(message, comm.rank + 2)
+else:
+    comm.Recv(message, comm.rank - 2)
+comm.Barrier()
+if comm.rank == 0:
+    print(time.perf_counter() - begin, flush=True)
+"""
+
+
+@needs_testbed
+def test_a_rack_shares_its_uplink(tmp_path: Path) -> None:
+    """Two hosts with 50 000 B each for the other rack take as long as 100 000 B over the 2 MB/s that they share."""
+    program = tmp_path / "program.py"
+    program.write_text(UPLINK)
+    racks = [Rack("a", 2e6), Rack("b", 2e6)]
+    hosts = [Host(index, 10.0, 1, 0, 20e6, rack=racks[index // 2]) for index in range(4)]
+    with launch.standing("racks", hosts) as name:
+        took = float(launch.run(name, hosts, [sys.executable, str(program)], timeout=60).output)
+    assert 0.04 < took < 0.3  # What a burst of frames passes unshaped makes it shorter than 0.05.
+
+
+@needs_testbed
+def test_ranks_of_a_host_share_memory(tmp_path: Path) -> None:
+    """Four ranks of one host reach each other; MPICH is told that it may use memory for that."""
+    program = tmp_path / "program.py"
+    program.write_text(ROUND_TRIPS)
+    hosts = [Host(0, 10.0, 4, 0, None, shared_memory=True)]
+    with launch.standing("memory", hosts) as name:
+        outcome = launch.run(name, hosts * 4, [sys.executable, str(program)], timeout=60)
+    assert json.loads(outcome.output)[1] == "0"
+
+
+#: Some 30 ms of CPU time in Python's interpreter; says how long they were by the program's own clock.
+INTERPRETED = """
+import time
+from mpi4py import MPI
+MPI.COMM_WORLD.Barrier()
+begin = time.thread_time()
+for _ in range(3000):
+    sum(i for i in range(200))
+print(time.thread_time() - begin)
+MPI.COMM_WORLD.Barrier()
+"""
+
+
+@needs_testbed
+def test_an_interpreter_can_be_slower_than_all_else(tmp_path: Path) -> None:
+    """Nearly all of the burst is spent in it: three times slower, it takes twice as long at least, by any clock."""
+    program = tmp_path / "program.py"
+    program.write_text(INTERPRETED)
+    took, said = [], []
+    for slower in (1.0, 3.0):
+        hosts = [Host(0, 10.0, 1, 0, None, kind=Kind(interpreter=slower))]
+        with launch.standing("kind", hosts) as name:
+            outcome = launch.run(name, hosts, [sys.executable, str(program)], timeout=60)
+        (rank,) = outcome.ranks
+        assert rank.burst_wall >= 9 * rank.burst_cpu
+        took.append(rank.burst_cpu)
+        said.append(float(outcome.output))
+    assert 2 < took[1] / took[0] < 4
+    assert 2 < said[1] / said[0] < 4
+    assert said == pytest.approx(took, rel=0.2)
+
+
+#: Pieces of some 60 us, each a burst of its own, then as many in one burst; the typical CPU time of either, us.
+SHORT_BURSTS = """
+import json, statistics, time
+from mpi4py import MPI
+def piece():
+    begin = time.thread_time()
+    for _ in range(6000): pass
+    return time.thread_time() - begin
+def alone():
+    MPI.COMM_WORLD.Iprobe()
+    return piece()
+apart, together = [alone() for _ in range(400)], [piece() for _ in range(400)]
+print(json.dumps([1e6 * statistics.median(each) for each in (apart, together)]), flush=True)
+"""
+
+
+@needs_testbed
+def test_what_paces_a_rank_is_not_charged_to_it(tmp_path: Path) -> None:
+    """A signal that comes 30 us after a burst began costs some 20 us, a third of a short burst: it is deducted."""
+    program = tmp_path / "program.py"
+    program.write_text(SHORT_BURSTS)
+    hosts = [Host(0, 10.0, 1, 0, None)]
+    with launch.standing("signals", hosts) as name:
+        outcome = launch.run(name, hosts, [sys.executable, str(program)], timeout=60)
+    apart, together = json.loads(outcome.output)
+    assert 30 < together < 300
+    assert apart == pytest.approx(together, abs=10)
+
+
+@needs_testbed
+def test_all_hosts_share_memory_or_none() -> None:
+    """It is one setting of the MPI library's."""
+    hosts = [Host(0, 10.0, 2, 0, None, shared_memory=True), Host(1, 10.0, 2, 0, None)]
+    with pytest.raises(UsageError, match="shared memory must be had by all hosts, or by none"):
+        cluster.build("mixed", hosts)
+
+
+STAND = """
+import time
+from testbed import launch
+from testbed.description import Host
+with launch.standing("killed", [Host(0, 1.0, 1, 1, 1e6)]) as name:
+    print(name, flush=True)
+    time.sleep(60)
+"""
+
+
+@needs_testbed
+def test_a_killed_run_leaves_nothing(tmp_path: Path) -> None:
+    """Whoever stood a testbed up is killed: its guardian removes namespaces, groups and processes."""
+    script = tmp_path / "stand.py"
+    script.write_text(STAND)
+    process = subprocess.Popen(
+        [sys.executable, str(script)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    name = process.stdout.readline().strip()
+    assert name in cluster.existing()
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    until = time.monotonic() + 20
+    while name in cluster.existing() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert name not in cluster.existing()
