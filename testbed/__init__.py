@@ -6,5 +6,5 @@ TCP. ``python -m testbed up|run|down MACHINE.yaml``; needs root. It emulates clu
 What it can emulate of a machine's file: any number of nodes and node types, performance factors (of at least 1: a
 processor that is slower than this computer's), processors per node, background loads of whole cores, and a bandwidth
 for each node type's link. A truth beside it can say more: latencies, racks, memory that ranks share, and processors of
-another kind (:mod:`testbed.truth`). What it cannot: tori and trees, changes at a time. See TESTBED.md.
+another kind (:mod:`testbed.truth`). What it cannot: tori and trees, changes at a time. See README.md.
 """
