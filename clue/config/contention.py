@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
 from clue.config.curves import CurveForm, build_curve
-from clue.config.document import Document, Path
-from clue.config.faults import Faults
+from clue.config.document import Path
 from clue.config.forms import Form, shape
 from clue.config.quantities import EagerLimit, Number, Time, TimePerByte, says_none
+from clue.config.reading import Reading
 from clue.config.topologies import FlowsForm, TopologyForm, build_topology, check_topology
 from clue.machine import Contention, Curve, FactorTable, Flows, Link, NoContention, Ports
 
@@ -152,23 +152,22 @@ def _ports(busy: CurveForm | None, loggops: LogGOPSForm | None) -> Ports:
 # --- what several keys say together ---
 
 
-def check_contention(document: Document, given: object, nodes: int, faults: Faults) -> None:
+def check_contention(reading: Reading, given: object, nodes: int) -> None:
     """Check a topology in itself, and that it has a place for every node."""
     if isinstance(given, ContentionForm) and given.flows is not None:
-        check_topology(document, (*CONTENTION, "flows"), given.flows, nodes, faults)
+        check_topology(reading, (*CONTENTION, "flows"), given.flows, nodes)
 
 
-def check_kept(document: Document, path: Path, before: Contention, after: Contention, faults: Faults) -> None:
+def check_kept(reading: Reading, path: Path, before: Contention, after: Contention) -> None:
     """Check that a change during a run keeps the model of contention, and the topology; figures may change.
 
     Args:
-        document: The machine as written.
+        reading: The machine as written.
         path: Of the change.
         before: What held before it.
         after: What it would make of that.
-        faults: Takes the fault.
     """
     if before.name != after.name:
-        faults.add(document, (*path, *CONTENTION), f"must stay {before.name} during a run, got {after.name}")
+        reading.fault((*path, *CONTENTION), f"must stay {before.name} during a run, got {after.name}")
     elif before.topology is not None and before != after:
-        faults.add(document, (*path, *CONTENTION), "must keep its topology during a run, got another")
+        reading.fault((*path, *CONTENTION), "must keep its topology during a run, got another")

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from clue.config.cost_schema import CloudForm, CostForm, DrawForm, LicenceForm, PartForm, SourcedForm, YearlyForm
 from clue.config.currencies import Exchange
 from clue.config.document import Document, Path, children, format_path, format_value
-from clue.config.faults import Faults, did_you_mean, validated
+from clue.config.faults import did_you_mean
 from clue.config.forms import Form
-from clue.config.references import Reading
+from clue.config.reading import Reading
 from clue.machine import Machine
 from clue.purchase.costs import (
     Cloud,
@@ -51,16 +51,14 @@ class CostReader:
         written = self._laid_over_each_other(path)
         if written is None:
             return None
-        faults = Faults()
-        form = validated(CostForm, written, faults)
+        own = Reading(written)
+        form = own.form(CostForm, _faults_of)
         if form is not None:
-            for below, rule in _faults_of(form):
-                faults.add(written, below, rule)
             for name, part in form.parts.items():
                 if part.type is not None:
                     self.types.setdefault(part.type, (written, ("parts", name, "type")))
-        self.reading.faults.extend(faults)
-        return None if form is None or faults else costs_of(form, self.exchange)
+        self.reading.faults.extend(own.faults)
+        return None if form is None or own.faults else costs_of(form, self.exchange)
 
     def _laid_over_each_other(self, path: Path) -> Document | None:
         document = self.reading.document
@@ -93,7 +91,7 @@ class CostReader:
         for name, (document, path) in self.types.items():
             if name not in known:
                 rule = "must be a node type of an option's machine"
-                self.reading.faults.add(document, path, f'{rule}, got "{name}"{did_you_mean(name, sorted(known))}')
+                self.reading.of(document).fault(path, f'{rule}, got "{name}"{did_you_mean(name, sorted(known))}')
 
 
 def with_costs(option: Option, costs: Costs | None, currency: str) -> Option:

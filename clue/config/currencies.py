@@ -9,7 +9,7 @@ from clue.config.cost_schema import RateForm
 from clue.config.document import Path
 from clue.config.forms import Form
 from clue.config.machines import check_currencies
-from clue.config.references import Reading
+from clue.config.reading import Reading
 from clue.units import Money
 
 
@@ -46,7 +46,7 @@ def exchange_of(reading: Reading, forms: Mapping[str, RateForm], prices: Mapping
         elif form.rate.amount == 0:
             reading.fault((*path, "rate"), f"must be above 0, got {form.rate.amount:g} {form.rate.currency}")
     rates: dict[Path, Money] = {("currencies", name, "rate"): form.rate for name, form in forms.items()}
-    check_currencies(reading.document, rates, reading.faults)
+    check_currencies(reading, rates)
     known = [*(form.rate for form in forms.values()), *prices.values()]
     currency = next((money.currency for money in known), "")
     return Exchange(currency, {name: form.rate.amount for name, form in forms.items()})
@@ -55,7 +55,7 @@ def exchange_of(reading: Reading, forms: Mapping[str, RateForm], prices: Mapping
 def check_prices(reading: Reading, prices: Mapping[Path, Money], exchange: Exchange) -> None:
     """Check that prices, given by their paths, are in one currency, or in one that has a rate."""
     if not exchange.rates:
-        check_currencies(reading.document, prices, reading.faults)
+        check_currencies(reading, prices)
         return
     for path, price in prices.items():
         if price.currency != exchange.currency and price.currency not in exchange.rates:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path as FilePath
 
 from clue.config.document import Document, format_value
-from clue.config.faults import Faults, did_you_mean, validated
+from clue.config.faults import did_you_mean
 from clue.config.machines import build_machine_apart, machine_from
-from clue.config.references import Reading, build_application, number_of_ranks, refer_to_machine
+from clue.config.reading import Reading
+from clue.config.references import build_application, number_of_ranks, refer_to_machine
 from clue.config.run_schema import OrderForm, RunForm, SimulationForm
 from clue.config.scenarios import build_scenario
 from clue.config.simulation import PlacementChoice, SimulationConfig
@@ -65,11 +66,11 @@ def kind_of(document: Document) -> str:
     for key, kind in _TELLING.items():
         if key in keys:
             return kind
-    faults = Faults()
+    reading = Reading(document)
     got = ", ".join(map(str, keys)) if keys else format_value(document.value)
     near = next((near for key in keys if (near := did_you_mean(key, _TELLING))), "")
-    faults.add(document, (), f"must have program and machine, or workloads and options, got {got}{near}")
-    faults.check()
+    reading.fault((), f"must have program and machine, or workloads and options, got {got}{near}")
+    reading.check()
     raise AssertionError("unreachable")
 
 
@@ -79,16 +80,16 @@ def _config(
     kind = kind_of(document)
     base = path.parent if path is not None else relative_to or FilePath()
     name = path.stem if path is not None else kind
-    faults = Faults()
+    reading = Reading(document, base)
     config: SimulationConfig | Scenario | None = None
     if kind == "machine":
-        faults.add(document, (), "must be a simulation or a comparison, got a machine")
+        reading.fault((), "must be a simulation or a comparison, got a machine")
     elif kind == "scenario":
-        config = build_scenario(Reading(_variant(document, name, full), base, faults), name)
+        config = build_scenario(reading.of(_variant(document, name, full)), name)
     else:
         _variant(document, name, full)
-        config = _simulation(Reading(document, base, faults), name, path)
-    faults.check()
+        config = _simulation(reading, name, path)
+    reading.check()
     assert config is not None
     return config
 
@@ -103,7 +104,7 @@ def _variant(document: Document, name: str, full: bool) -> Document:
 
 
 def _simulation(reading: Reading, name: str, path: FilePath | None) -> SimulationConfig | None:
-    form = validated(SimulationForm, reading.document, reading.faults)
+    form = reading.form(SimulationForm)
     machine = _machine(reading)
     if form is None:
         return None
@@ -126,7 +127,7 @@ def _machine(reading: Reading) -> Machine | None:
     if not isinstance(top, dict) or "machine" not in top:
         return None
     referred = refer_to_machine(reading, ("machine",))
-    return build_machine_apart(*referred, reading.faults) if referred is not None else None
+    return build_machine_apart(reading, *referred) if referred is not None else None
 
 
 def _ranks(reading: Reading, form: RunForm) -> int | None:

@@ -16,7 +16,8 @@ from pathlib import Path as FilePath
 from clue.config.contention import build_contention, check_contention, check_kept, loggops_link
 from clue.config.curves import CurveForm, build_curve
 from clue.config.document import Document, Path, children, format_value
-from clue.config.faults import Faults, did_you_mean, validated
+from clue.config.faults import did_you_mean
+from clue.config.reading import Reading
 from clue.config.schema import (
     AlgorithmForm,
     BetweenForm,
@@ -76,51 +77,50 @@ def machine_from(document: Document, path: FilePath | None) -> Machine:
     Raises:
         ConfigError: With everything that is wrong with it.
     """
-    faults = Faults()
-    machine = build_machine(document, faults, path.stem if path else "machine")
-    faults.check()
+    reading = Reading(document)
+    machine = build_machine(reading, path.stem if path else "machine")
+    reading.check()
     assert machine is not None
     return machine
 
 
-def build_machine(document: Document, faults: Faults, name: str = "machine") -> Machine | None:
+def build_machine(reading: Reading, name: str = "machine") -> Machine | None:
     """Build a machine from its document, or add what is wrong to the faults and return nothing.
 
     Args:
-        document: The machine as written, with anything laid over it.
-        faults: Takes what is wrong.
+        reading: The machine as written, with anything laid over it.
         name: Its name if the document does not say.
     """
-    form = validated(MachineForm, document, faults)
-    _check_names(document, faults)
-    if form is None or faults:
+    form = reading.form(MachineForm)
+    _check_names(reading)
+    if form is None or reading.faults:
         return None
     prices: dict[Path, Money] = {
         ("node_types", key, "price"): t.price for key, t in form.node_types.items() if t.price is not None
     }
-    check_currencies(document, prices, faults)
-    _check_domains(document, form, faults)
-    check_contention(document, form.network.contention, sum(group.count for group in form.nodes), faults)
-    if faults:
+    check_currencies(reading, prices)
+    _check_domains(reading, form)
+    check_contention(reading, form.network.contention, sum(group.count for group in form.nodes))
+    if reading.faults:
         return None
-    changes = _changes(document, form, faults, name)
-    machine = None if faults else _machine(document, form, name, faults, changes)
-    return None if faults else machine
+    changes = _changes(reading, form, name)
+    machine = None if reading.faults else _machine(reading, form, name, changes)
+    return None if reading.faults else machine
 
 
-def build_machine_apart(document: Document, name: str, faults: Faults) -> Machine | None:
-    """Build a machine beside other things: faults that those have do not keep it from being built."""
-    own = Faults()
-    machine = build_machine(document, own, name)
-    faults.extend(own)
+def build_machine_apart(reading: Reading, document: Document, name: str) -> Machine | None:
+    """Build a machine that is read beside other things: faults that those have do not keep it from being built."""
+    own = Reading(document)
+    machine = build_machine(own, name)
+    reading.faults.extend(own.faults)
     return machine
 
 
 def _machine(
-    document: Document, form: MachineForm, name: str, faults: Faults, changes: tuple[tuple[float, Machine], ...] = ()
+    reading: Reading, form: MachineForm, name: str, changes: tuple[tuple[float, Machine], ...] = ()
 ) -> Machine:
     types = {
-        key: _node_type(key, each, build_speeds(each.speed, document, ("node_types", key, "speed"), faults))
+        key: _node_type(key, each, build_speeds(each.speed, reading, ("node_types", key, "speed")))
         for key, each in form.node_types.items()
     }
     nodes = tuple(types[group.type] for group in form.nodes for _ in range(group.count))
@@ -274,19 +274,19 @@ def _algorithms(choice: str | list[AlgorithmForm]) -> AlgorithmChoice:
 # --- what several keys say together ---
 
 
-def _check_names(document: Document, faults: Faults) -> None:
+def _check_names(reading: Reading) -> None:
     """Check the names in a machine against one another; other faults it may have are passed over."""
-    top = document.value
+    top = reading.document.value
     if not isinstance(top, dict):
         return
     types, network = top.get("node_types"), top.get("network")
     if isinstance(types, dict):
         for path, name in _named_types(top):
             if isinstance(name, str) and name not in types:
-                faults.add(document, path, f"must be one of the node_types, {_got(name, types)}")
+                reading.fault(path, f"must be one of the node_types, {_got(name, types)}")
     if isinstance(network, dict):
-        _check_network_given(document, top, network, faults)
-        _check_collectives(document, network.get("collectives"), faults)
+        _check_network_given(reading, top, network)
+        _check_collectives(reading, network.get("collectives"))
 
 
 def _named_types(top: dict[object, object]) -> Iterator[tuple[Path, object]]:
@@ -301,36 +301,34 @@ def _named_types(top: dict[object, object]) -> Iterator[tuple[Path, object]]:
                 yield ("network", "pairs", i, "between", j), name
 
 
-def _check_network_given(
-    document: Document, top: dict[object, object], network: dict[object, object], faults: Faults
-) -> None:
+def _check_network_given(reading: Reading, top: dict[object, object], network: dict[object, object]) -> None:
     groups = [group for _, group in children(top.get("nodes")) if isinstance(group, dict)]
     alone = len(groups) == 1 and groups[0].get("count", 1) == 1
     between, loggops = network.get("between_nodes"), network.get("loggops")
     if between is None and loggops is None and not (alone and network.get("within_node") is not None):
-        faults.add(document, ("network", "between_nodes"), "must be given, got nothing")
+        reading.fault(("network", "between_nodes"), "must be given, got nothing")
     if loggops is None:
         return
     path: Path = ("network", "loggops")
     if between is not None:
-        faults.add(document, path, "must stand instead of between_nodes, got both", of_key=True)
+        reading.fault(path, "must stand instead of between_nodes, got both", of_key=True)
     if network.get("pairs"):
-        faults.add(document, path, "must hold for all nodes, got pairs that differ", of_key=True)
+        reading.fault(path, "must hold for all nodes, got pairs that differ", of_key=True)
 
 
-def _check_collectives(document: Document, collectives: object, faults: Faults) -> None:
+def _check_collectives(reading: Reading, collectives: object) -> None:
     known = _known_algorithms()
     for name, choice in children(collectives):
         path: Path = ("network", "collectives", name)
         if name == "library" or not known:
             continue
         if name not in known:
-            faults.add(document, path, f"must be a collective, {_got(name, known)}", of_key=True)
+            reading.fault(path, f"must be a collective, {_got(name, known)}", of_key=True)
             continue
         for below, algorithm in _named_algorithms(choice):
             if isinstance(algorithm, str) and algorithm not in known[str(name)]:
                 rule = f"must be an algorithm of {name} ({', '.join(known[str(name)])})"
-                faults.add(document, path + below, f"{rule}, {_got(algorithm, known[str(name)])}")
+                reading.fault(path + below, f"{rule}, {_got(algorithm, known[str(name)])}")
 
 
 def _named_algorithms(choice: object) -> Iterator[tuple[Path, object]]:
@@ -351,61 +349,61 @@ def _got(name: object, known: Iterable[str]) -> str:
     return f"got {format_value(name)}{did_you_mean(name, known)}"
 
 
-def check_currencies(document: Document, prices: Mapping[Path, Money], faults: Faults) -> None:
+def check_currencies(reading: Reading, prices: Mapping[Path, Money]) -> None:
     """Check that all prices, given by their paths, are in one currency: that of most of them."""
     currencies = Counter(price.currency for price in prices.values()).most_common(1)
     for path, price in prices.items():
         for usual, _ in currencies:
             if price.currency != usual:
-                faults.add(document, path, f"must be in {usual} as the other prices, got {price.currency}")
+                reading.fault(path, f"must be in {usual} as the other prices, got {price.currency}")
 
 
-def _check_domains(document: Document, form: MachineForm, faults: Faults) -> None:
+def _check_domains(reading: Reading, form: MachineForm) -> None:
     """Check that domains are equal groups of processors, and that there are some if a link is between them."""
     for name, node in form.node_types.items():
         if node.processors % node.domains:
             path: Path = ("node_types", name, "domains")
-            faults.add(document, path, f"must divide the processors, {node.processors}, got {node.domains}")
+            reading.fault(path, f"must divide the processors, {node.processors}, got {node.domains}")
     if form.network.across_domains is not None and all(node.domains == 1 for node in form.node_types.values()):
         rule = "must be of a machine with domains (node_types), got none"
-        faults.add(document, ("network", "across_domains"), rule, of_key=True)
+        reading.fault(("network", "across_domains"), rule, of_key=True)
 
 
 # --- changes during a run ---
 
 
-def _changes(document: Document, form: MachineForm, faults: Faults, name: str) -> tuple[tuple[float, Machine], ...]:
-    now = document.without("changes")
+def _changes(reading: Reading, form: MachineForm, name: str) -> tuple[tuple[float, Machine], ...]:
+    now = reading.of(reading.document.without("changes"))
     contention = build_contention(form.network.contention, form.network.loggops)
     changes: list[tuple[float, Machine]] = []
     for i, change in enumerate(form.changes):
-        _check_change(document, ("changes", i), change, form, faults)
-        now = now.overlaid(document.at("changes", i).without("at"))
-        changed = validated(MachineForm, now, faults)
-        _check_names(now, faults)
-        if changed is not None and not faults:
-            check_contention(now, changed.network.contention, 0, faults)
-        if changed is not None and not faults:
-            machine = _machine(now, changed, name, faults)
-            check_kept(document, ("changes", i), contention, machine.network.contention, faults)
+        _check_change(reading, ("changes", i), change, form)
+        now = now.of(now.document.overlaid(reading.document.at("changes", i).without("at")))
+        changed = now.form(MachineForm)
+        _check_names(now)
+        if changed is not None and not now.faults:
+            check_contention(now, changed.network.contention, 0)
+        if changed is not None and not now.faults:
+            machine = _machine(now, changed, name)
+            check_kept(reading, ("changes", i), contention, machine.network.contention)
             if changed.network.progress != form.network.progress:
                 rule = f"must stay {form.network.progress} during a run, got {changed.network.progress}"
-                faults.add(document, ("changes", i, "network", "progress"), rule)
+                reading.fault(("changes", i, "network", "progress"), rule)
             changes.append((change.at, machine))
     return tuple(changes)
 
 
-def _check_change(document: Document, path: Path, change: ChangeForm, form: MachineForm, faults: Faults) -> None:
+def _check_change(reading: Reading, path: Path, change: ChangeForm, form: MachineForm) -> None:
     for name, keys in change.node_types.items():
         below: Path = (*path, "node_types", name)
         before = form.node_types.get(name)
         if before is None:
             rule = f"must be one of the node_types, {_got(name, form.node_types)}"
-            faults.add(document, below, rule, of_key=True)
+            reading.fault(below, rule, of_key=True)
             continue
         for key, kept in (("processors", before.processors), ("domains", before.domains)):
             if keys.get(key, kept) != kept:
-                faults.add(document, (*below, key), f"must stay {kept} during a run, got {format_value(keys[key])}")
+                reading.fault((*below, key), f"must stay {kept} during a run, got {format_value(keys[key])}")
         if "copy_bandwidth" in keys:
             rule = f"must stay as it is at first, got {format_value(keys['copy_bandwidth'])}"
-            faults.add(document, (*below, "copy_bandwidth"), rule)
+            reading.fault((*below, "copy_bandwidth"), rule)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
 from itertools import chain, pairwise, product
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
-from clue.config.faults import Faults, validated
+from clue.config.document import Path as Steps
 from clue.config.forms import Form
 from clue.config.quantities import PositiveInt
+from clue.config.reading import Reading
 from clue.config.sources import read_file
 from clue.files import is_file
 from clue.uncertainty.model_error import Kind, ModelError, Scatter
@@ -81,15 +83,14 @@ def load_model_error(file: Path) -> ModelError:
     Raises:
         ConfigError: If it is not what it should be.
     """
-    document, faults = read_file(file), Faults()
-    form = validated(ModelErrorForm, document, faults)
-    if form is not None:
-        kinds = tuple(map(_kind, form.kinds))
-        if not _hold_all(kinds):
-            faults.add(document, ("kinds",), f"must hold any case once, from [0, …] to […, null], got {len(kinds)}")
-    faults.check()
-    assert form is not None
+    form = Reading(read_file(file)).checked(ModelErrorForm, _faults_of)
+    kinds = tuple(map(_kind, form.kinds))
     return ModelError(form.source, form.date, form.cases, form.programs, _scatter(form.shared), kinds)
+
+
+def _faults_of(form: ModelErrorForm) -> Iterator[tuple[Steps, str]]:
+    if not _hold_all(tuple(map(_kind, form.kinds))):
+        yield ("kinds",), f"must hold any case once, from [0, …] to […, null], got {len(form.kinds)}"
 
 
 def _kind(form: KindForm) -> Kind:

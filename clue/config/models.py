@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from pathlib import Path as FilePath
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
 
 from clue.config.document import Document, Path, format_value
-from clue.config.faults import Faults, validated
 from clue.config.forms import Form, Name
 from clue.config.program_models import is_composed, program_model
 from clue.config.quantities import PositiveInt
+from clue.config.reading import Reading
 from clue.config.sources import Source, read_source
 from clue.errors import ModelError
 from clue.models import Adjustment, Bin, ClusterModel, Errors, FittedTime, Footprint, Run, Term, Use
@@ -109,12 +108,6 @@ class ModelForm(Form):
     runs: list[RunForm] = Field(default=[], description="What it was fitted to.")
 
 
-class _Fault(Protocol):
-    """Takes a fault of the value at a path, or of its key."""
-
-    def __call__(self, path: Path, rule: str, *, of_key: bool = False) -> None: ...
-
-
 def load_model(source: Source, *, relative_to: FilePath | None = None) -> Model:
     """Load a fitted model.
 
@@ -127,13 +120,13 @@ def load_model(source: Source, *, relative_to: FilePath | None = None) -> Model:
     """
     document, _ = read_source(source, ("models",), relative_to)
     if is_composed(document):
-        faults = Faults()
+        reading = Reading(document)
         rule = (
             "must be nt or pt for what is asked, got composed: such a model answers clue model show and predict, and "
             "stands in comparisons"
         )
-        faults.add(document, ("form",), rule)
-        faults.check()
+        reading.fault(("form",), rule)
+        reading.check()
     return _loaded(document)
 
 
@@ -148,25 +141,25 @@ def load_any_model(source: Source) -> Model | ProgramModel:
 
 
 def _loaded(document: Document) -> Model:
-    faults = Faults()
-    form = validated(ModelForm, document, faults)
-    model = None if form is None else _model(partial(faults.add, document), form)
-    faults.check()
+    reading = Reading(document)
+    form = reading.form(ModelForm)
+    model = None if form is None else _model(reading, form)
+    reading.check()
     assert model is not None
     return model
 
 
-def _model(fault: _Fault, form: ModelForm) -> Model:
+def _model(reading: Reading, form: ModelForm) -> Model:
     kinds: dict[str, list[Bin]] = {}
     for i, each in enumerate(form.models):
-        kinds.setdefault(each.processor, []).append(_bin(fault, ("models", i), each))
+        kinds.setdefault(each.processor, []).append(_bin(reading, ("models", i), each))
     adjusted = "" if form.adjustment is None else form.adjustment.processor
     if adjusted and adjusted not in kinds:
         rule = f"must be a kind that has models ({', '.join(kinds)}), got {format_value(adjusted)}"
-        fault(("adjustment", "processor"), rule)
+        reading.fault(("adjustment", "processor"), rule)
     footprint = None
     if form.footprint is not None:
-        term = _term(fault, ("footprint", "term"), form.footprint.term)
+        term = _term(reading, ("footprint", "term"), form.footprint.term)
         footprint = Footprint(form.footprint.bytes, term)
     lines = (
         {}
@@ -186,25 +179,25 @@ def _model(fault: _Fault, form: ModelForm) -> Model:
     return Model(form.name, form.form, form.plain, form.source, form.made, runs, cluster)
 
 
-def _bin(fault: _Fault, path: Path, form: BinForm) -> Bin:
-    parts = {part: _time(fault, (*path, "parts", part), each) for part, each in form.parts.items()}
+def _bin(reading: Reading, path: Path, form: BinForm) -> Bin:
+    parts = {part: _time(reading, (*path, "parts", part), each) for part, each in form.parts.items()}
     low, high = form.memory or (None, None)
     memory = (low or 0.0, math.inf if high is None else high)
     return Bin(form.processes, parts, form.ranks, memory, form.composed or "")
 
 
-def _time(fault: _Fault, path: Path, form: TimeForm) -> FittedTime:
+def _time(reading: Reading, path: Path, form: TimeForm) -> FittedTime:
     count, covariance = len(form.terms), form.covariance
     if [len(row) for row in covariance] != [count] * count:
-        fault((*path, "covariance"), f"must have {count} rows of {count}, got others")
+        reading.fault((*path, "covariance"), f"must have {count} rows of {count}, got others")
         covariance = [[0.0] * count] * count
     for name, (low, high) in form.domain.items():
         if low > high:
-            fault((*path, "domain", name), f"must rise, got {low:g} to {high:g}")
-    terms = tuple(_term(fault, (*path, "terms", text), text) for text in form.terms)
+            reading.fault((*path, "domain", name), f"must rise, got {low:g} to {high:g}")
+    terms = tuple(_term(reading, (*path, "terms", text), text) for text in form.terms)
     needed = {name for term in terms for name in term.features}
     if missing := sorted(needed - form.domain.keys()):
-        fault((*path, "domain"), f"must have every feature of the terms, got none for {', '.join(missing)}")
+        reading.fault((*path, "domain"), f"must have every feature of the terms, got none for {', '.join(missing)}")
     left = math.inf if form.leave_one_out is None else form.leave_one_out
     return FittedTime(
         terms,
@@ -218,9 +211,9 @@ def _time(fault: _Fault, path: Path, form: TimeForm) -> FittedTime:
     )
 
 
-def _term(fault: _Fault, path: Path, text: str) -> Term:
+def _term(reading: Reading, path: Path, text: str) -> Term:
     try:
         return Term.parse(text)
     except ModelError as error:
-        fault(path, str(error).removeprefix("term "), of_key=path[-1] == text)
+        reading.fault(path, str(error).removeprefix("term "), of_key=path[-1] == text)
         return Term()

@@ -224,7 +224,7 @@ class _Family:
             "node_types": {kind: part.value for kind, part in types.items()},
             "network": network.value,
         }
-        machine = build_machine_apart(Document(value, origins), name, self._reading.faults)
+        machine = build_machine_apart(self._reading, Document(value, origins), name)
         self.notes += [f"{name}: {note}" for note in machine.notes] if machine is not None else []
         return machine
 

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from clue.config.document import Document, Path
-from clue.config.faults import Faults, validated
 from clue.config.forms import Form, Name
+from clue.config.reading import Reading
 from clue.models.parts import Part, ProgramModel, Repeated, Runs
 
 _NotNegative = Annotated[float, Field(ge=0, strict=False)]
@@ -58,26 +58,20 @@ def program_model(document: Document) -> ProgramModel:
     Raises:
         ConfigError: With everything that is wrong with it.
     """
-    faults = Faults()
-    form = validated(ProgramModelForm, document, faults)
-    if form is not None:
-        for path, rule in _faults(form):
-            faults.add(document, path, rule)
-    faults.check()
-    assert form is not None
+    form = Reading(document).checked(ProgramModelForm, _faults_of)
     runs = Runs(tuple(form.sizes), tuple(form.ranks), tuple(map(_part, form.parts)))
     return ProgramModel(form.name, form.fit, form.machine, form.source, form.made, runs, form.described)
 
 
-def _faults(form: ProgramModelForm) -> Iterator[tuple[Path, str]]:
+def _faults_of(form: ProgramModelForm) -> Iterator[tuple[Path, str]]:
     runs = len(form.sizes)
     if len(form.ranks) != runs:
         yield ("ranks",), f"must be as many as sizes ({runs}), got {len(form.ranks)}"
     for i, part in enumerate(form.parts):
-        yield from _faults_of(part, ("parts", i), runs, min(form.ranks))
+        yield from _faults_of_part(part, ("parts", i), runs, min(form.ranks))
 
 
-def _faults_of(part: PartForm, path: Path, runs: int, least: float) -> Iterator[tuple[Path, str]]:
+def _faults_of_part(part: PartForm, path: Path, runs: int, least: float) -> Iterator[tuple[Path, str]]:
     if (part.seconds is None) is (part.parts is None) or (part.times is None) is not (part.parts is None):
         yield path, "must have either seconds, or times and parts, got others"
     for name in ("seconds", "times"):
@@ -87,7 +81,7 @@ def _faults_of(part: PartForm, path: Path, runs: int, least: float) -> Iterator[
     if part.others >= least:
         yield (*path, "others"), f"must be fewer than the ranks of all runs ({least:g}), got {part.others}"
     for i, each in enumerate(part.parts or ()):
-        yield from _faults_of(each, (*path, "parts", i), runs, least)
+        yield from _faults_of_part(each, (*path, "parts", i), runs, least)
 
 
 def _part(form: PartForm) -> Part | Repeated:

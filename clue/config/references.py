@@ -2,37 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path as FilePath
 
 from clue.config.document import Document, Path, format_value
-from clue.config.faults import Faults, did_you_mean
+from clue.config.faults import did_you_mean
 from clue.config.machines import build_machine_apart
+from clue.config.reading import Reading
 from clue.config.run_schema import ProgramForm
 from clue.config.sources import locate, read_file
 from clue.errors import ConfigError
 from clue.files import exists, is_file
 from clue.machine import Machine
 from clue.predict.application import MACHINE, PLACEHOLDER, Application, Extrapolated, Modelled
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A file that is being read.
-
-    Attributes:
-        document: What it says.
-        base: Folder that the relative paths in it start from.
-        faults: Takes what is wrong with it.
-    """
-
-    document: Document
-    base: FilePath
-    faults: Faults
-
-    def fault(self, path: Path, rule: str, *, of_key: bool = False) -> None:
-        """Add a fault of the value at a path, or of its key."""
-        self.faults.add(self.document, path, rule, of_key=of_key)
 
 
 def refer_to_machine(reading: Reading, path: Path) -> tuple[Document, str] | None:
@@ -70,7 +51,7 @@ def option_machine(reading: Reading, name: object) -> Machine | None:
     if option.get("nodes") is not None:
         # A price of the whole belongs to the number of nodes that was written with it.
         machine = _counted(machine.without("price"), reading, (*path, "nodes"))
-    return build_machine_apart(machine, title, reading.faults)
+    return build_machine_apart(reading, machine, title)
 
 
 def _counted(machine: Document, reading: Reading, path: Path) -> Document:

@@ -9,10 +9,9 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from clue.config.document import Path, format_value
-from clue.config.faults import Faults, validated
 from clue.config.forms import Form, Name
 from clue.config.quantities import PositiveInt, RunTime, run_time
-from clue.config.references import Reading
+from clue.config.reading import Reading
 from clue.config.tables import read_table
 from clue.config.validation_schema import row_of
 from clue.models import Run, Use
@@ -64,16 +63,15 @@ def load_runs(file: FilePath) -> tuple[Run, ...]:
     Raises:
         ConfigError: With everything that is wrong with it.
     """
-    faults = Faults()
-    reading = Reading(read_table(file, COLUMNS, _row), file.parent, faults)
-    form = validated(RunsForm, reading.document, faults)
+    reading = Reading(read_table(file, COLUMNS, _row), file.parent)
+    form = reading.form(RunsForm)
     runs = [run for i, row in enumerate(form.rows if form else ()) for run in _runs(reading, ("rows", i), row)]
     if form is not None and not form.rows:
         reading.fault(("rows",), "must have rows, got none")
     programs = sorted({row.program for row in form.rows if row.program} if form else ())
     if len(programs) > 1:
         reading.fault(("rows",), f"must be of one program, got {', '.join(programs)}")
-    faults.check()
+    reading.check()
     return tuple(runs)
 
 

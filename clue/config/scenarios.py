@@ -10,9 +10,10 @@ from clue.config.cost_schema import LimitsForm
 from clue.config.costs import CostReader, with_costs
 from clue.config.currencies import Exchange, check_prices, exchange_of, notes_of, prices_in
 from clue.config.document import Path, children
-from clue.config.faults import did_you_mean, validated
+from clue.config.faults import did_you_mean
 from clue.config.offers import generate_options
-from clue.config.references import Reading, build_application, number_of_ranks, option_machine
+from clue.config.reading import Reading
+from clue.config.references import build_application, number_of_ranks, option_machine
 from clue.config.run_schema import KernelForm, OptionForm, OrderForm, ProgramForm, ScenarioForm, WorkloadForm
 from clue.config.skeleton_runs import measured_by
 from clue.machine import Machine
@@ -23,7 +24,7 @@ from clue.units import MONTH, Money
 
 def build_scenario(reading: Reading, name: str) -> Scenario | None:
     """Build a comparison, called so if it has no name of its own; ``None`` if it has faults."""
-    form = validated(ScenarioForm, reading.document, reading.faults)
+    form = reading.form(ScenarioForm)
     machines = _machines(reading)
     if form is None:
         return None

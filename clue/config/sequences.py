@@ -6,9 +6,9 @@ from pathlib import Path as FilePath
 
 from pydantic import Field
 
-from clue.config.faults import Faults, validated
 from clue.config.forms import Form, Name
 from clue.config.quantities import PositiveInt, Size
+from clue.config.reading import Reading
 from clue.config.sources import Source, read_source
 from clue.forecasting.sequence import Data, Plan, Step
 
@@ -51,10 +51,7 @@ def load_sequence(source: Source, *, relative_to: FilePath | None = None) -> Pla
         ConfigError: With everything that is wrong with it.
     """
     document, _ = read_source(source, ("sequences",), relative_to)
-    faults = Faults()
-    form = validated(SequenceForm, document, faults)
-    faults.check()
-    assert form is not None
+    form = Reading(document).checked(SequenceForm)
     data = {name: Data(each.size, each.host) for name, each in form.data.items()}
     steps = (Step(each.makes, each.routine, each.sizes, tuple(each.reads), each.size, each.host) for each in form.steps)
     return Plan(data, tuple(steps), form.results, tuple(form.hosts))

@@ -8,10 +8,9 @@ from typing import Annotated
 from pydantic import Field
 
 from clue.config.document import Path, format_value
-from clue.config.faults import Faults, validated
 from clue.config.forms import Form, Name
 from clue.config.quantities import PositiveInt
-from clue.config.references import Reading
+from clue.config.reading import Reading
 from clue.config.run_schema import MeasuredSkeletonForm
 from clue.config.sources import read_file
 from clue.errors import ConfigError, SkeletonError
@@ -45,11 +44,7 @@ def load_skeleton_run(path: FilePath | str) -> SkeletonRun:
     Raises:
         ConfigError: With everything that is wrong with it.
     """
-    document = read_file(FilePath(path))
-    faults = Faults()
-    form = validated(SkeletonRunForm, document, faults)
-    faults.check()
-    assert form is not None
+    form = Reading(read_file(FilePath(path))).checked(SkeletonRunForm)
     return SkeletonRun(
         str(path),
         form.skeleton,

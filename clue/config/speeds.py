@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, Discriminator, Field, Strict, Tag
 
-from clue.config.document import Document, Path, format_value
-from clue.config.faults import Faults
+from clue.config.document import Path, format_value
 from clue.config.forms import Form, Name
 from clue.config.quantities import PositiveInt, Speed, Work
+from clue.config.reading import Reading
 from clue.errors import ClueError
 from clue.machine import SpeedCurve
 
@@ -81,24 +81,23 @@ SpeedForm = Annotated[
 
 
 def build_speeds(
-    forms: Mapping[str, float | SpeedPointsForm | RoutineForm], document: Document, path: Path, faults: Faults
+    forms: Mapping[str, float | SpeedPointsForm | RoutineForm], reading: Reading, path: Path
 ) -> dict[str, float | SpeedCurve]:
     """Build the speeds of a node type, or add what is wrong.
 
     Args:
         forms: By region.
-        document: The machine's.
+        reading: The machine's.
         path: Where they stand in it.
-        faults: Takes what is wrong.
     """
     found: dict[str, float | SpeedCurve] = {}
     for region, form in forms.items():
         if isinstance(form, RoutineForm):
             try:
-                found[region] = _measured_speed(form, document.at(*path, region).file)
+                found[region] = _measured_speed(form, reading.document.at(*path, region).file)
             except ClueError as error:
                 for fault in error.faults:
-                    faults.add(document, (*path, region), fault)
+                    reading.fault((*path, region), fault)
         else:
             found[region] = SpeedCurve.through(form.points) if isinstance(form, SpeedPointsForm) else form
     return found

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 from typing_extensions import assert_never
 
-from clue.config.document import Document, Path
-from clue.config.faults import Faults, did_you_mean
+from clue.config.document import Path
+from clue.config.faults import did_you_mean
 from clue.config.forms import Form, shape
 from clue.config.quantities import Bandwidth, Number
+from clue.config.reading import Reading
 
 if TYPE_CHECKING:
     from clue.machine.contention.topology import Topology
@@ -153,22 +154,22 @@ def build_topology(form: TopologyForm) -> Topology:
             assert_never(form)
 
 
-def check_topology(document: Document, path: Path, form: TopologyForm, nodes: int, faults: Faults) -> None:
+def check_topology(reading: Reading, path: Path, form: TopologyForm, nodes: int) -> None:
     """Check a topology in itself, and that it has a place for every node."""
-    if isinstance(form, FatTreeForm) and not _levels_agree(document, path, form, faults):
+    if isinstance(form, FatTreeForm) and not _levels_agree(reading, path, form):
         return
     topology = build_topology(form)
     if topology.links(nodes) > MOST_LINKS:
-        faults.add(document, path, f"must have at most {MOST_LINKS} links, got {topology.links(nodes)}")
+        reading.fault(path, f"must have at most {MOST_LINKS} links, got {topology.links(nodes)}")
     elif topology.room is not None and topology.room < nodes:
         key = (*path, _PLACES[form.topology])
-        faults.add(document, key, f"must give a place to each of the {nodes} nodes, got {topology.room} places")
+        reading.fault(key, f"must give a place to each of the {nodes} nodes, got {topology.room} places")
 
 
-def _levels_agree(document: Document, path: Path, tree: FatTreeForm, faults: Faults) -> bool:
+def _levels_agree(reading: Reading, path: Path, tree: FatTreeForm) -> bool:
     levels = len(tree.down)
     lengths = {"up": len(tree.up), "links": len(tree.cables), "bandwidth": len(tree.bandwidths)}
     for key, length in lengths.items():
         if length != levels:
-            faults.add(document, (*path, key), f"must have {levels} entries, as many as down, got {length}")
+            reading.fault((*path, key), f"must have {levels} entries, as many as down, got {length}")
     return all(length == levels for length in lengths.values())

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 
 from clue.config.document import Path, format_value
-from clue.config.faults import Faults, did_you_mean, validated
+from clue.config.faults import did_you_mean
 from clue.config.machines import build_machine_apart
-from clue.config.references import Reading, build_application, number_of_ranks, refer_to_machine
+from clue.config.reading import Reading
+from clue.config.references import build_application, number_of_ranks, refer_to_machine
 from clue.config.run_schema import OrderForm, ProgramForm
 from clue.config.simulation import PlacementChoice
 from clue.config.skeleton_runs import measured_by
@@ -81,15 +82,15 @@ def load_validation(source: Source, *, relative_to: FilePath | None = None) -> V
     """
     document, path = read_source(source, ("validations",), relative_to)
     base = path.parent if path is not None else relative_to or FilePath()
-    faults = Faults()
-    config = _validation(Reading(document, base, faults), path.stem if path is not None else "validation")
-    faults.check()
+    reading = Reading(document, base)
+    config = _validation(reading, path.stem if path is not None else "validation")
+    reading.check()
     assert config is not None
     return config
 
 
 def _validation(reading: Reading, name: str) -> ValidationConfig | None:
-    form = validated(ValidationForm, reading.document, reading.faults)
+    form = reading.form(ValidationForm)
     if form is None:
         _check_machines(reading)
         return None
@@ -113,7 +114,7 @@ def _check_machines(reading: Reading) -> None:
     for path in paths:
         referred = refer_to_machine(reading, path)
         if referred is not None:
-            build_machine_apart(*referred, reading.faults)
+            build_machine_apart(reading, *referred)
 
 
 #: A case: the file that it stands in, the path there, and its form.
@@ -136,9 +137,8 @@ def load_measurements(table: FilePath) -> list[Measurement]:
     Raises:
         ConfigError: With everything that is wrong with it.
     """
-    faults = Faults()
-    reading = Reading(read_table(table, COLUMNS, row_of), table.parent, faults)
-    form = validated(TableForm, reading.document, faults)
+    reading = Reading(read_table(table, COLUMNS, row_of), table.parent)
+    form = reading.form(TableForm)
     found: dict[tuple[str, int, int], tuple[float, ...]] = {}
     for i, row in enumerate(form.rows if form is not None else ()):
         callpath = "->".join(str(each) for each in (row.program, row.machine) if isinstance(each, str)) or "main"
@@ -152,7 +152,7 @@ def load_measurements(table: FilePath) -> list[Measurement]:
             found[at] = (*found.get(at, ()), *_runs(row))
     if form is not None and not form.rows:
         reading.fault(("rows",), "must have rows, got none")
-    faults.check()
+    reading.check()
     return [
         Measurement({"size": size, "ranks": ranks}, path, "time", runs) for (path, size, ranks), runs in found.items()
     ]
@@ -168,11 +168,11 @@ def _rows(reading: Reading, name: str) -> Iterator[_Written]:
         reading.fault(("table",), f"must be a file that exists, got {format_value(name)}")
         return
     try:
-        table = replace(reading, document=read_table(file, COLUMNS, row_of))
+        table = reading.of(read_table(file, COLUMNS, row_of))
     except ConfigError as error:
         reading.faults.take(error)
         return
-    rows = validated(TableForm, table.document, reading.faults)
+    rows = table.form(TableForm)
     for i, row in enumerate(rows.rows if rows is not None else ()):
         yield table, ("rows", i), row
 
@@ -300,7 +300,7 @@ class _Builder:
             else:
                 # A machine that is written under machines is called what it is called there.
                 title = key if place[0] == "machines" else referred[1]
-                self.machines[key] = build_machine_apart(referred[0], title, reading.faults)
+                self.machines[key] = build_machine_apart(reading, referred[0], title)
         return self.machines[key]
 
 
