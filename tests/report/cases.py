@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import replace
+from io import StringIO
 
 import numpy as np
+from rich.console import Console, RenderableType
 
+from clue.analysis.scaling import Series
 from clue.machine import ColdStart, Curve, FactorTable, Link, Machine, Network, NodeType
 from clue.predict.prediction import Prediction
 from clue.purchase import ComponentOutcome, Criterion, Entry, Ranking, WorkloadOutcome
@@ -142,3 +146,26 @@ def trace() -> Trace:
         rank.collective(Op.ALLTOALLV, extras=(10, 20, 30))
     built.declare(0, region="solve", flops=3e9, peak_memory=100_000_000)
     return built.build()
+
+
+def rendered(text: RenderableType | None, width: int = 100) -> str:
+    """Return the text as a file would get it, lines without their trailing blanks."""
+    file = StringIO()
+    Console(file=file, width=width).print(text)
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
+
+
+def row(text: str, begin: str) -> str:
+    """Return the first line that begins so, with single blanks."""
+    return next(line for line in map(" ".join, map(str.split, text.splitlines())) if f"{line} ".startswith(f"{begin} "))
+
+
+SCALING = (
+    Series("Fast Ethernet", ((1, 8.0), (2, 5.0), (4, 2.5))),
+    Series("SCI", ((2, 4.0), (4, 2.0))),
+)
+
+
+def read(text: str) -> list[dict[str, str]]:
+    """Read CSV."""
+    return list(csv.DictReader(StringIO(text)))

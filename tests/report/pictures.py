@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -107,3 +108,8 @@ def _legends_on_data(drawn: Figure) -> list[str]:
         for axes in drawn.axes
         if _overlap(legend.get_window_extent(canvas.get_renderer()), axes.bbox)
     ]
+
+
+def is_picture(path: Path) -> bool:
+    """Tell whether a file is a PNG of more than a blank page."""
+    return path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 8000

@@ -35,7 +35,7 @@ from clue.uncertainty import Sampled, Sampling, Spread
 from clue.units import Money
 from tests.report.cases import machine, many_ranks, workload
 from tests.report.pictures import faults, points, visible_words
-from tests.report.test_timeline import iterating
+from tests.report.timeline.test_plot import iterating
 from tests.validation.test_figures import compared, refit, validation
 
 #: Names as readers have them: of eighty letters with and without joints, in other scripts, with signs of mathematics.

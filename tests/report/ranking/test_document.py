@@ -1,0 +1,69 @@
+"""The JSON document of a ranking, whose keys are an interface."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from clue.purchase import Entry
+from clue.report.ranking.document import ranking_document
+from tests.report.cases import by_makespan, ranking
+
+
+def test_ranking_has_the_keys_of_the_interface() -> None:
+    """An option with a position has exactly the figures that the interface names, and more."""
+    document = json.loads(json.dumps(ranking_document(ranking())))
+    assert document["scenario"] == "which-cluster"
+    assert document["criterion"] == "points"
+    assert document["warnings"] == ["Cheap: curve from published values"]
+    first = document["ranking"][0]
+    assert first["position"] == 1
+    assert first["option"] == "Cheap"
+    assert first["price"] == {"amount": 295000, "currency": "ATS"}
+    assert first["affordable"] is True
+    assert first["score"] == 195.0
+    large = first["workloads"]["large"]
+    assert (large["makespan"], large["instances"], large["ranks"], large["points"]) == (16.0, 3, 6, 146.25)
+    assert (large["side_by_side"], large["turns"], large["idle"], large["throughput"]) == (3, 2, 2, 6 / 16)
+    assert large["kernels"]["cholesky"]["makespan"] == 8.0
+
+
+def test_ranking_lists_by_position_then_those_that_cannot_run_then_the_unaffordable() -> None:
+    """What has no position comes last, without that key and with its reason."""
+    listed = ranking_document(ranking())["ranking"]
+    assert isinstance(listed, list)
+    assert [each["option"] for each in listed] == ["Cheap", "Fine", "Small", "Gold"]
+    small, gold = listed[2:]
+    assert "position" not in small
+    assert "position" not in gold
+    assert (small["affordable"], small["reason"]) == (True, "large: a rank needs 900 MB")
+    assert (gold["affordable"], gold["reason"]) == (False, "costs more than the budget")
+    assert small["price"] is None
+
+
+def test_options_of_unknown_price_come_before_those_over_the_budget() -> None:
+    """Whether they are affordable is null, in the document and in the order of the table."""
+    unknown = Entry("Unknown", "unknown", None, None, None, None, "no price is stated", ())
+    known = ranking()
+    with_it = replace(known, entries=(unknown, *known.entries))
+    listed = ranking_document(with_it)["ranking"]
+    assert isinstance(listed, list)
+    assert [(each["option"], each["affordable"]) for each in listed[2:]] == [
+        *(("Small", True), ("Unknown", None), ("Gold", False)),
+    ]
+
+
+def test_amounts_are_whole_where_they_are() -> None:
+    """A price of 295000 is written as such, one with a fraction keeps it."""
+    listed = ranking_document(ranking())["ranking"]
+    assert isinstance(listed, list)
+    assert json.dumps([each["price"]["amount"] for each in listed[:2]]) == "[295000, 298500.5]"
+
+
+def test_points_are_null_where_they_do_not_count() -> None:
+    """A ranking by another criterion has no points and no budget."""
+    document = ranking_document(by_makespan())
+    listed = document["ranking"]
+    assert isinstance(listed, list)
+    assert document["budget"] is None
+    assert listed[0]["workloads"]["large"]["points"] is None

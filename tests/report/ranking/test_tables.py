@@ -1,0 +1,138 @@
+"""Rankings as CSV, LaTeX and Markdown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from clue.report.ranking.tables import ranking_csv, ranking_latex, ranking_markdown
+from clue.report.shared.latex import escaped as escaped_for_latex
+from clue.report.shared.markdown import escaped as escaped_for_markdown
+from clue.uncertainty import Sampling, Spread
+from clue.units import Money
+from tests.report.cases import by_makespan, ranking, read
+
+
+def test_csv_of_a_ranking_has_a_row_for_each_workload() -> None:
+    """By position; then options that have none, with the reason."""
+    rows = read(ranking_csv(ranking()))
+    assert [(row["position"], row["option"], row["workload"]) for row in rows] == [
+        ("1", "Cheap", "small"), ("1", "Cheap", "large"), ("2", "Fine", "small"), ("2", "Fine", "large"),
+        ("", "Small", ""), ("", "Gold", ""),
+    ]  # fmt: skip
+    first = rows[0]
+    assert (first["price (ATS)"], first["score (points)"], first["points"]) == ("295000", "195.0", "48.75")
+    assert (first["makespan (s)"], first["instances"], first["ranks"], first["idle processors"]) == (
+        "8.0",
+        "3",
+        "6",
+        "2",
+    )
+    assert (rows[5]["affordable"], rows[5]["reason"]) == ("False", "costs more than the budget")
+
+
+def test_csv_has_intervals_where_there_are_samples() -> None:
+    """The ends of the interval and the median, and how often an option is the best."""
+    entries = tuple(replace(each, spread=Spread(7.5, 8.0, 9.0), best=0.75) for each in by_makespan().entries)
+    row = read(ranking_csv(replace(by_makespan(), entries=entries, sampling=Sampling(100))))[0]
+    assert (row["score low (s)"], row["score median (s)"], row["score high (s)"]) == ("7.5", "8.0", "9.0")
+    assert row["best (share of samples)"] == "0.75"
+    assert "points" not in row and not any(name.startswith("price") for name in row)
+
+
+def test_csv_keeps_currencies_and_hard_names_apart() -> None:
+    """A column for each currency; quotes, commas and line breaks in names survive."""
+    cheap, fine = ranking().entries[3], ranking().entries[1]
+    name = 'a "big", one\nor two'
+    mixed = replace(ranking(), entries=(cheap, replace(fine, option=name, price=Money(1900, "EUR"))))
+    rows = read(ranking_csv(mixed))
+    assert [(row["price (ATS)"], row["price (EUR)"]) for row in rows[1:3]] == [("295000", ""), ("", "1900")]
+    assert rows[2]["option"] == name
+
+
+def test_csv_has_bounds_of_options_that_come_later() -> None:
+    """Of those that are not among the first: what their score cannot be better than."""
+    later = replace(ranking().entries[2], bound=120.0, reason="")
+    rows = read(ranking_csv(replace(ranking(), entries=(*ranking().entries[3:], later), first=1)))
+    assert (rows[-1]["option"], rows[-1]["score at best (points)"], rows[0]["score at best (points)"]) == (
+        "Small",
+        "120.0",
+        "",
+    )
+
+
+def test_latex_has_the_table_of_the_terminal() -> None:
+    """Rules of booktabs, numbers set right, warnings as comments; sections set apart."""
+    lines = ranking_latex(ranking()).splitlines()
+    assert lines[:2] == [
+        "% which-cluster: ranked by points (higher is better); budget 300,000 ATS",
+        "% needs \\usepackage{booktabs}",
+    ]
+    assert "% Warnings: Cheap: curve from published values" in lines
+    assert "% Not ranked: Small: large: a rank needs 900 MB" in lines
+    begin = lines.index("\\begin{tabular}{rlrrllrr}")
+    assert lines[begin + 1 : begin + 6] == [
+        "\\toprule",
+        "\\# & option & price & score & workload & instances $\\times$ ranks & makespan & points \\\\",
+        "\\midrule",
+        "1 & Cheap & 295,000 ATS & 195.0 & small & 3 $\\times$ 6 (2 idle) in 2 turns & 8 s & 48.8 \\\\",
+        " &  &  &  & large & 3 $\\times$ 6 (2 idle) in 2 turns & 16 s & 146.2 \\\\",
+    ]
+    assert lines.count("\\addlinespace") == 1
+    assert lines[-2:] == ["\\bottomrule", "\\end{tabular}"]
+
+
+def test_latex_shows_names_and_does_not_obey_them() -> None:
+    """Each character that LaTeX obeys."""
+    assert escaped_for_latex(r"50% of a_b & {c} #1 $x$ ~^\input") == (
+        r"50\% of a\_b \& \{c\} \#1 \$x\$ \textasciitilde{}\textasciicircum{}\textbackslash{}input"
+    )
+    assert escaped_for_latex("[2] <a> | – ×") == r"{[}2{]} \textless{}a\textgreater{} \textbar{} -- $\times$"
+    text = ranking_latex(by_makespan())
+    assert "{[}red{]}first{[}/red{]}" in text and r"a \$trange \$ second" in text
+
+
+def test_markdown_has_the_table_of_the_terminal() -> None:
+    """A row a line, what is not ranked and warnings as lists."""
+    assert ranking_markdown(ranking()) == (
+        "**which-cluster: ranked by points (higher is better); budget 300,000 ATS**\n\n"
+        "| \\# | option | price | score | workload | instances × ranks | makespan | points |\n"
+        "| --: | :-- | --: | --: | :-- | :-- | --: | --: |\n"
+        "| 1 | Cheap | 295,000 ATS | 195.0 | small | 3 × 6 (2 idle) in 2 turns | 8 s | 48.8 |\n"
+        "|  |  |  |  | large | 3 × 6 (2 idle) in 2 turns | 16 s | 146.2 |\n"
+        "|  |  |  |  | &nbsp;&nbsp;cholesky |  | 8 s | 73.1 |\n"
+        "|  |  |  |  | &nbsp;&nbsp;reduce |  | 8 s | 73.1 |\n"
+        "| 2 | Fine | 298,500 ATS | 83.0 | small | 3 × 6 (2 idle) in 2 turns | 8 s | 20.8 |\n"
+        "|  |  |  |  | large | 3 × 6 (2 idle) in 2 turns | 16 s | 62.2 |\n"
+        "|  |  |  |  | &nbsp;&nbsp;cholesky |  | 8 s | 31.1 |\n"
+        "|  |  |  |  | &nbsp;&nbsp;reduce |  | 8 s | 31.1 |\n"
+        "\nNot ranked:\n\n- Small: large: a rank needs 900 MB\n"
+        "- Gold (500,000 ATS): costs more than the budget\n"
+        "\nWarnings:\n\n- Cheap: curve from published values\n"
+    )
+
+
+def test_markdown_says_what_intervals_are_and_what_comes_later() -> None:
+    """As the terminal does."""
+    later = replace(ranking().entries[2], bound=120.0, reason="")
+    entries = (*ranking().entries[3:], later)
+    text = ranking_markdown(replace(ranking(), entries=entries, first=1, sampling=Sampling(100)))
+    assert "\nNotes:\n\n- 80% of 100 samples of the stated noise (seed 0) lie between" in text
+    assert "- 1 options come after the first 1: none of them can score better than 120.0.\n" in text
+
+
+def test_markdown_shows_names_and_does_not_obey_them() -> None:
+    """Each character that it obeys within a line, and line breaks."""
+    assert escaped_for_markdown("a|b *c* `d` [e](f) <g> _h_") == r"a\|b \*c\* \`d\` \[e\](f) \<g\> \_h\_"
+    entries = (replace(by_makespan().entries[0], option="two\nlines"),)
+    assert r"two\\nlines" in ranking_markdown(replace(by_makespan(), entries=entries))
+
+
+@pytest.mark.parametrize("write", [ranking_csv, ranking_latex, ranking_markdown])
+def test_a_ranking_without_positions_says_why(write: object) -> None:
+    """Instead of a table."""
+    nothing = replace(ranking(), entries=ranking().entries[:1])
+    text = write(nothing)  # type: ignore[operator]
+    assert "Gold" in text and "costs more than the budget" in text
+    assert "tabular" not in text and "|" not in text

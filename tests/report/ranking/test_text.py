@@ -1,0 +1,74 @@
+"""Rankings as text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from clue.purchase import Criterion
+from clue.purchase.costs import Sheet
+from clue.purchase.outcome import OptionCost
+from clue.report.ranking.text import ranking_text
+from clue.units import YEAR
+from tests.report.cases import (
+    by_makespan,
+    ranking,
+    rendered,
+    row,
+)
+
+
+def test_ranking_shows_position_price_score_split_makespan_and_points() -> None:
+    """An option's line holds all that it is judged by, and its workloads and kernels follow."""
+    text = rendered(ranking_text(ranking()))
+    assert "ranked by points (higher is better); budget 300,000 ATS" in text
+    first = "1 Cheap 295,000 ATS 195.0 small 3 × 6 (2 idle) in 2 turns 8 s 48.8"
+    assert row(text, "1 Cheap") == first
+    assert row(text, "large") == "large 3 × 6 (2 idle) in 2 turns 16 s 146.2"
+    assert row(text, "cholesky") == "cholesky 8 s 73.1"
+    assert text.index("Cheap") < text.index("Fine")
+
+
+def test_ranking_says_why_options_have_no_position() -> None:
+    """Options that cannot run or be paid stand below the table with their reason."""
+    text = rendered(ranking_text(ranking()))
+    assert "Not ranked\n- Small: large: a rank needs 900 MB\n- Gold (500,000 ATS): costs more than the budget" in text
+    assert text.endswith("Warnings\n- Cheap: curve from published values")
+
+
+def test_ranking_without_any_position_says_so() -> None:
+    """Where nothing can be ranked there is no empty table."""
+    nothing = replace(ranking(), entries=ranking().entries[:1])
+    assert "No option can be ranked." in rendered(ranking_text(nothing))
+
+
+def test_names_are_not_markup() -> None:
+    """What looks like rich's markup is printed as it is."""
+    assert "[red]first[/red]" in rendered(ranking_text(by_makespan()))
+
+
+def test_other_criteria_have_no_points() -> None:
+    """A ranking by makespan has no column of points, and scores with their unit."""
+    text = rendered(ranking_text(by_makespan()))
+    assert "points" not in text
+    assert row(text, "1 [red]first[/red]").startswith("1 [red]first[/red] – 8 s ")
+
+
+def test_a_ranking_shows_what_options_cost_over_their_life() -> None:
+    """Item by item, with energy and carbon; a dash where nothing is stated; and the front."""
+    sheet = Sheet({"purchase": 1e6, "energy": 123_456.0, "residual": -50_000.0}, 0.125, 3.6e12, 350_000.0)
+    powered = OptionCost(sheet, "ATS", {}, {}, 2, 40.0, 9e3, ())
+    rented = OptionCost(Sheet({"purchase": 0.0, "cloud": 99.5}, 0.5, None, None), "ATS", {}, {}, 0, 0.0, None, ())
+    figures = {Criterion.TOTAL_COST: 1.0, Criterion.MAKESPAN: 2.0}
+    costs = {"Fine": powered, "Cheap": rented}
+    entries = tuple(
+        replace(each, cost=costs[each.option], figures=figures) if each.position else each for each in ranking().entries
+    )
+    asked = replace(ranking(), entries=entries, life=5 * YEAR, discount_rate=0.03, pareto=("Cheap", "Fine"))
+    shown = rendered(ranking_text(asked))
+    assert "Costs over 5 years, discounted at 3.0% a year, ATS" in shown
+    assert re.search(r"option +total +purchase +energy +cloud +residual +busy +MWh +t CO2", shown)
+    assert re.search(r"Cheap +99.50 +0.00 +– +99.50 +– +50.0% +– +–", shown)
+    assert re.search(r"Fine +1,073,456 +1,000,000 +123,456 +– +-50,000 +12.5% +1,000 +350", shown)
+    assert "Pareto front by total cost, makespan: Cheap; Fine" in shown
+    assert "Costs over" not in rendered(ranking_text(ranking()))

@@ -1,0 +1,34 @@
+"""Simulations as CSV, LaTeX and Markdown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from clue.report.result.tables import result_csv, result_latex, result_markdown
+from tests.report.cases import many_ranks, read, result
+
+
+def test_csv_of_a_result_has_all_ranks_with_all_digits() -> None:
+    """Units stand in the names of the columns."""
+    third = replace(result().ranks[1], wait=1 / 3)
+    text = result_csv(replace(result(), ranks=(result().ranks[0], third)))
+    assert text.splitlines()[0] == "rank,node,finish (s),compute (s),communicate (s),wait (s)"
+    assert text.splitlines()[1] == "0,0,4.0,2.0,1.0,1.0"
+    assert float(read(text)[1]["wait (s)"]) == 1 / 3
+    assert len(read(result_csv(many_ranks(100)))) == 100
+
+
+def test_latex_of_a_result_has_all_ranks() -> None:
+    """Also where the terminal shows a summary."""
+    lines = result_latex(many_ranks(100), "many").splitlines()
+    assert len(lines) == 2 + 4 + 100 + 2
+    assert "\\addlinespace" not in lines
+
+
+def test_markdown_of_a_result_has_all_ranks_and_warnings() -> None:
+    """In one unit, as in the terminal."""
+    lines = result_markdown(result(), "ping_pong").splitlines()
+    assert lines[0] == r"**ping\_pong**"
+    assert lines[2].startswith("| rank | node | finish (s) |")
+    assert lines[4] == "| 0 | 0 | 4.0000 | 2.0000 | 1.0000 | 1.0000 | 50.0% |"
+    assert lines[-1] == "- pair: no contention is stated"

@@ -1,0 +1,21 @@
+"""The JSON document of a comparison."""
+
+from __future__ import annotations
+
+import json
+
+from clue.predict.application import Application
+from clue.purchase import Component, Option, Scenario, Workload
+from clue.report.scenario.document import scenario_document
+from tests.report.cases import BUDGET, machine
+
+
+def test_scenario_document_tells_what_would_be_compared() -> None:
+    """Workloads and options are there by name, with programs, splits and prices."""
+    work = Workload("large", (Component("all", Application(trace="large-{ranks}.clue")),), instances=None, ranks=(4, 6))
+    scenario = Scenario("which", (work,), (Option("Mixed", machine(), BUDGET),), budget=BUDGET)
+    document = json.loads(json.dumps(scenario_document(scenario), allow_nan=False))
+    assert document["budget"] == {"amount": 300000, "currency": "ATS"}
+    assert document["workloads"]["large"]["ranks"] == [4, 6]
+    assert document["workloads"]["large"]["kernels"]["all"]["trace"] == "large-{ranks}.clue"
+    assert document["options"]["Mixed"]["processors"] == 6

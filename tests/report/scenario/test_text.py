@@ -1,0 +1,22 @@
+"""Comparisons before they are simulated, as text."""
+
+from __future__ import annotations
+
+from clue.predict.application import Application
+from clue.purchase import Component, Option, Scenario, Workload
+from clue.report.scenario.text import scenario_text
+from tests.report.cases import (
+    BUDGET,
+    machine,
+    rendered,
+    row,
+)
+
+
+def test_scenario_shows_workloads_and_options() -> None:
+    """A comparison that was not simulated shows what has to run and what could be bought."""
+    work = Workload("large", (Component("all", Application(trace="t")),), instances=None, ranks=(4, 6))
+    scenario = Scenario("which", (work,), (Option("Mixed", machine(), BUDGET),), budget=BUDGET)
+    text = rendered(scenario_text(scenario))
+    assert row(text, "large") == "large all as many as fit 4, 6 1"
+    assert row(text, "Mixed") == "Mixed mixed 3 6 300,000 ATS"
