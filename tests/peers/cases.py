@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from benchmarks import workloads
+from benchmarks.speed import workloads
 from clue.trace import Op, Trace
 from tests.formats.programs import APART, Kind, random_program
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import workloads
+from benchmarks.speed import workloads
 from clue.kernel import simulate
 from clue.trace import TraceBuilder
 from tests.peers import cases, machines
