@@ -1,4 +1,4 @@
-"""What pages of results are made of: tables, goals, and on which computer and with which version they were measured."""
+"""Common parts of pages of results: tables, goals, the computer, and the version that was measured."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-#: The checkout.
+#: The folder of the checkout.
 ROOT = Path(__file__).resolve().parents[1]
-#: What a page says of a goal that was reached, missed, or not measured.
+#: Words for a goal that was reached, missed, or not measured.
 REACHED = {True: "yes", False: "**no**", None: "not measured"}
 
 
@@ -34,7 +34,7 @@ class Goal:
 
 
 def processor() -> str:
-    """Return what this computer calls its processor, with its speed and number of cores."""
+    """Return the name of this computer's processor, with its speed and number of cores."""
     info = Path("/proc/cpuinfo").read_text()
     model = re.findall(r"model name\s*: (.*)", info)
     megahertz = re.findall(r"cpu MHz\s*: ([\d.]+)", info)
@@ -43,7 +43,7 @@ def processor() -> str:
 
 
 def revision() -> str:
-    """Return which version of the checkout is measured."""
+    """Return the version of the checkout."""
     said = subprocess.run(
         ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -58,7 +58,7 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterat
 
 
 def notes_beside(table: Path) -> list[str]:
-    """Return what was written by hand about a table, in the file of its name that ends in ``.notes.md``."""
+    """Return the remarks on a table that were written by hand, in the file of its name with ``.notes.md``."""
     notes = table.with_suffix(".notes.md")
     return [notes.read_text()] if notes.exists() else []
 

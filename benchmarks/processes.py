@@ -1,7 +1,7 @@
-"""Running a program and telling what it took: processor time and memory of it and its children, on one core.
+"""Run a program on one core, and measure its processor time and memory, its children included.
 
-This file is also the launcher between: ``python -S processes.py FIGURES COMMAND…``. The kernel counts to a new
-program's memory that of the process which started it, so that must be a small one.
+This file is also the launcher in between: ``python -S processes.py FIGURES COMMAND…``. The kernel counts the memory of
+the starting process as that of the new program, so the starting process must be small.
 """
 
 from __future__ import annotations

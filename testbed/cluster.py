@@ -24,18 +24,18 @@ _PREFIX = "clue-"
 _NAMESPACES = Path("/run/netns")
 _STATES = Path("/run/clue-testbed")
 SWITCH = "switch"
-#: The bridge that joins all: hosts without racks, and the cables of racks.
+#: The bridge that joins hosts without racks, and the cables of racks.
 _ROOT = "bridge"
-#: A link lets a frame pass at once after a pause, and as much more as must not be lost when a timer is late: seconds.
+#: Burst of the token bucket beyond one frame, seconds: what a link would lose when a timer is late.
 _LATE = 100e-6
-#: Frames that wait for a host's own link at most: Linux's default.
+#: Most frames in the queue of a host's own link: Linux's default.
 _HOST_FRAMES = 1000
-#: The memory of a switch, bytes for each of its ports, which share it.
+#: Memory of a switch per port, bytes; the ports share it.
 _PORT_MEMORY = 512 * 1024
 _HEADER = 14
-#: Ranks of a host that can share memory: HOST_RANKS of pace.c.
+#: Most ranks of a host that can share memory: HOST_RANKS of pace.c.
 _MOST_RANKS = 64
-#: Makes libraries run what they have for processors with vectors of so many bytes: numpy, OpenBLAS, glibc.
+#: Settings by which numpy, OpenBLAS and glibc take the code for vectors of so many bytes.
 _VECTORS = {
     16: {
         "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR",
@@ -49,7 +49,7 @@ _VECTORS = {
     },
     64: {},
 }
-#: How long a core is watched, to find how fast it is at its best, seconds.
+#: Time for which a core is watched to find its best speed, seconds.
 _WATCHED = 3.0
 #: Frames in bytes, large where all hosts' links are fast: each costs this computer some 30 us, whatever its size. A
 #: link that is idle lets one pass at once, which on a slow link would be many a whole message.
@@ -57,7 +57,7 @@ _FRAME, _LARGE_FRAME, _FAST = 1500, 9000, 5e6
 
 
 def missing() -> str | None:
-    """Say what this computer lacks for a testbed, or ``None``."""
+    """Return what this computer lacks for a testbed, in words, or ``None``."""
     if os.geteuid() != 0:
         return "testbed: user must be root, to make network namespaces and control groups"
     for tool in ("ip", "tc", "cc"):
@@ -98,7 +98,7 @@ def namespace(name: str, host: str) -> str:
 
 
 def build(name: str, hosts: Sequence[Host]) -> None:
-    """Build a testbed; what there was of this name is removed first.
+    """Build a testbed; an earlier one of the same name is removed first.
 
     Raises:
         UsageError: If this computer cannot have testbeds, or has too few cores for this one.
@@ -271,7 +271,7 @@ def _load(name: str, host: Host) -> None:
 
 
 def _keep(name: str, cores: Sequence[int]) -> None:
-    """Keep cores at work whenever nobody wants them, and tell ranks how fast they are: see keeper.c.
+    """Keep idle cores busy at the lowest priority, and tell ranks how fast they are: see keeper.c.
 
     Cores of loaded hosts are at work anyway, and beside busy processes a keeper would get as much as each of these: the
     kernel shares among sessions first, and by priority only within one.
@@ -283,9 +283,9 @@ def _keep(name: str, cores: Sequence[int]) -> None:
 
 
 def _best() -> str:
-    """Return what the keeper's piece of work takes at best, seconds; measured once, and kept until the computer starts.
+    """Return the best time of the keeper's piece of work, seconds; measured once, and kept until the computer restarts.
 
-    All that is measured refers to it: were it another one each time, so would be the processors of every testbed.
+    All measurements refer to it: with another value each time, every testbed would have other processors.
     """
     keeper = compiled.keeper()
     known = _STATES / f"{keeper.name}.best"
@@ -298,7 +298,7 @@ def _best() -> str:
 
 
 def _contenders(name: str, host: Host) -> Path:
-    """Return the file by which those that compute on a host know of each other: see competitor.c."""
+    """Return the file through which processes that compute on a host know of each other: see competitor.c."""
     return state_file(name).with_suffix(f".{host.name}-contenders")
 
 
@@ -318,7 +318,7 @@ def deal_cores(hosts: Sequence[Host], cores: Sequence[int]) -> dict[int | None, 
     """Return the core of each processor of a host, by its index; ``None`` are all cores without loaded hosts.
 
     A loaded host has a core of its own. The others' processors are dealt out so that cores have as much to do as each
-    other, and stay there: what changes its core finds its caches cold, and takes up to twice as long.
+    other, and ranks stay there: a process that changes its core finds cold caches, and takes up to twice as long.
     """
     free = list(cores)
     cpus: dict[int | None, list[int]] = {host.index: [free.pop(0)] for host in hosts if host.loaded}
@@ -337,7 +337,7 @@ def deal_cores(hosts: Sequence[Host], cores: Sequence[int]) -> dict[int | None, 
 
 
 def _known(name: str, host: Host | None, cpus: Mapping[int | None, Sequence[int]]) -> dict[str, object]:
-    """Return what must be known to enter a host, or the switch, where programs are started from."""
+    """Return what is needed to enter a host, or the switch, from which programs are started."""
     label = SWITCH if host is None else host.name
     return {
         "name": label,
@@ -373,7 +373,7 @@ def entry_command(name: str) -> list[str]:
 
 
 def remove(name: str) -> None:
-    """Remove all that there is of a testbed."""
+    """Remove everything that belongs to a testbed."""
     control_groups.remove(name)
     for each in _namespaces_of(name):
         _call("ip", "netns", "del", each)
@@ -382,7 +382,7 @@ def remove(name: str) -> None:
 
 
 def existing() -> set[str]:
-    """Return the names of testbeds of which something is there."""
+    """Return the names of testbeds of which anything exists."""
     states = {file.stem for file in _STATES.glob("*.json")}
     spaces = {file.name.removeprefix(_PREFIX).rpartition("-")[0] for file in _NAMESPACES.glob(f"{_PREFIX}*-*")}
     return states | spaces | control_groups.existing()

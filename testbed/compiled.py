@@ -1,4 +1,4 @@
-"""What of a testbed is written in C, compiled on first use."""
+"""The parts of a testbed that are written in C, compiled on first use."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _compiled(source: str, suffix: str, *options: str) -> Path:
         if done.returncode:
             raise UsageError(f"testbed: {source} must compile, got {done.stderr.strip()}")
 
-    # Root runs it: nobody else may have written it, or may write it.
+    # Root runs it, so nobody else may be able to write it.
     with open_folder(home() / "testbed") as folder:
         os.close(folder.made(f"{code.stem}-{key}{suffix}", compile_to))
         return folder.path.resolve() / f"{code.stem}-{key}{suffix}"

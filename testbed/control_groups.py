@@ -65,7 +65,7 @@ def _end(group: Path, patience: float = 5.0) -> None:
         for process in _processes(group):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
-                # To die takes processor time, of which one of the lowest priority has none beside busy ones.
+                # A process needs processor time to die; beside busy ones, one of the lowest priority gets none.
                 os.sched_setscheduler(process, os.SCHED_OTHER, os.sched_param(0))
         try:
             group.rmdir()

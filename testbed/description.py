@@ -1,4 +1,4 @@
-"""What a machine says, as hosts that can be built: the only place that knows which machines can be emulated."""
+"""A machine's description as hosts that can be built: the only place that knows which machines can be emulated."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_HOSTS = 250
 
 @dataclass(frozen=True, slots=True)
 class Rack:
-    """A switch of its own for some hosts, joined with the others by one cable that they share.
+    """A switch for some of the hosts, connected to the others by one shared cable.
 
     Attributes:
         name: Its name.
@@ -30,7 +30,7 @@ class Rack:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a processor is beside slower than this computer's: programs differ in how much slower they are on it.
+    """How a processor differs from this computer's other than by its speed: some programs are slowed more than others.
 
     Attributes:
         vectors: Bytes of the widest vectors that libraries may use: 64, 32 or 16, or whatever this computer has.
@@ -57,7 +57,7 @@ class Host:
         bandwidth: Of its link to the switch, each way, B/s, headers included; ``None``: not shaped.
         latency: Of its link, seconds each way, beside this computer's own: from host to host it counts twice.
         rack: Where it stands; ``None``: on the switch that joins all.
-        kind: What its processors are beside slower.
+        kind: How its processors differ from this computer's other than by their speed.
         shared_memory: Whether its ranks reach each other through memory; otherwise by TCP within it.
     """
 

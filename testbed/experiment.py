@@ -1,4 +1,4 @@
-"""An experiment on a testbed: runs of several programs, in turns, while it stands; what is known is not run again."""
+"""An experiment on a testbed: runs of several programs in turn while it is up; known results are not measured again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Run = TypeVar("_Run")
 
 @contextmanager
 def on_demand(name: str, hosts: Sequence[Host]) -> Iterator[Callable[[], str]]:
-    """Give what builds a testbed when it is first called, and tells its name; it is gone after the block."""
+    """Yield a function that builds a testbed on its first call, and returns its name; the block's end removes it."""
     with ExitStack() as opened:
         yield cache(lambda: opened.enter_context(launch.standing(name.replace("-", "_"), hosts)))
 

@@ -23,7 +23,7 @@ from testbed.description import Host
 
 @dataclass(frozen=True, slots=True)
 class RankFigures:
-    """What a rank's processor did.
+    """What the processor of a rank did.
 
     Attributes:
         bursts: Number of bursts between MPI calls.
@@ -72,9 +72,9 @@ class RunOutput:
 
 @contextmanager
 def standing(name: str, hosts: Sequence[Host]) -> Iterator[str]:
-    """Have a testbed for the length of a block: it is gone afterwards, even if this process is killed.
+    """Keep a testbed up for the length of a block: it is removed afterwards, even if this process is killed.
 
-    Gives its name, made so that others of the same machine may stand at the same time.
+    Yields its name, which is unique, so that several testbeds of one machine can be up at the same time.
 
     Raises:
         UsageError: If it cannot be built.
@@ -89,7 +89,7 @@ def standing(name: str, hosts: Sequence[Host]) -> Iterator[str]:
         cluster.build(name, hosts)
         yield name
     finally:
-        guardian.stdin.close()  # That is what it waits for, and what a killed process does too.
+        guardian.stdin.close()  # It waits for that, and the pipe of a killed process is closed, too.
         guardian.wait()
 
 
@@ -102,7 +102,7 @@ def run(
     timeout: float = 600.0,
     rehearsed: bool = True,
 ) -> RunOutput:
-    """Run a command under mpiexec on a testbed that stands.
+    """Run a command under mpiexec on a testbed that is up.
 
     Args:
         name: The testbed's.

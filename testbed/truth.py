@@ -1,4 +1,4 @@
-"""What an emulated machine really is, where that is more than clue is told of it: ``truths/`` beside ``machines/``.
+"""What an emulated machine really is, where its file tells clue less: ``truths/`` beside ``machines/``.
 
 A machine's own file is what a buyer knows: nodes, nominal speeds and links. Its truth, a file of the same name, is what
 the testbed builds.

@@ -1,4 +1,4 @@
-"""A program's structure graph with what its nodes take, in one recording and by models elsewhere."""
+"""The times of the nodes of a program's structure graph: in one recording, and by models at other sizes and ranks."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from clue.models.parts import doubts, forecast_of
 from clue.models.terms import RANKS, SIZE
 from clue.structure import Graph, Kind, Node
 
-#: Kinds of nodes that nothing lies within.
+#: Kinds of nodes without children.
 LEAVES = frozenset({Kind.COMPUTATION, Kind.COMMUNICATION})
 
 
 @dataclass(frozen=True, eq=False)
 class GraphProfile:
-    """A graph with what its nodes take in one recording, and what models say of them elsewhere.
+    """A graph with the times of its nodes in one recording, and what models say of other sizes and ranks.
 
     Attributes:
         name: The trace, or the pattern of several.
         graph: The graph.
-        recording: Of which recording ranks and counts are told.
-        ranks: Its ranks.
-        times: What its nodes take.
-        measure: What that is, in words.
+        recording: Index of the recording whose ranks and counts are shown.
+        ranks: Number of ranks of that recording.
+        times: Times of its nodes.
+        measure: What these times are, in words.
         composition: The model, if there are several recordings.
         target: The size and number of ranks that the model is asked for.
     """
@@ -42,7 +42,7 @@ class GraphProfile:
 
     @cached_property
     def seconds(self) -> Mapping[Node, float]:
-        """What each node takes, seconds: loops and sequences what is in them."""
+        """Time of each node, seconds; that of a loop or sequence is the sum of its children."""
         found: dict[Node, float] = {}
 
         def take(node: Node) -> float:
@@ -58,7 +58,7 @@ class GraphProfile:
 
     @cached_property
     def counts(self) -> Mapping[Node, float]:
-        """How often each loop is repeated whenever ranks come to it, in the mean."""
+        """Mean number of iterations of each loop, each time it is entered."""
         found: dict[Node, float] = {}
 
         def count(node: Node, around: float) -> None:
@@ -72,12 +72,12 @@ class GraphProfile:
         return found
 
     def share(self, node: Node) -> float:
-        """Return which share of all time a node takes."""
+        """Return the share of a node in the whole time."""
         whole = self.seconds[self.graph.root]
         return self.seconds[node] / whole if whole else 0.0
 
     def model(self, node: Node) -> Time | None:
-        """Return what models a node."""
+        """Return the model of a node, if there is one."""
         return None if self.composition is None else self.composition.nodes.get(node)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""A trace as loops, with what bursts take in them."""
+"""A trace as loops, with the times of the bursts in them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from clue.trace import Op, Trace
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopsProfile:
-    """The loops of a trace, with what bursts take in them.
+    """The loops of a trace, with the times of the bursts in them.
 
     Attributes:
         loops: The loops.
-        calls: By symbol's node, how often it is reached on all ranks.
-        ops: By symbol's node, how many ops it has on all ranks: as many, but for messages along bits.
-        seconds: By symbol's node, what their bursts take.
+        calls: Number of calls on all ranks, by node of a symbol.
+        ops: Number of ops on all ranks, by node of a symbol: as many as calls, except for messages along bits.
+        seconds: Time of the bursts before them, seconds, by node of a symbol.
     """
 
     loops: Loops

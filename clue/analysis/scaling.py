@@ -1,4 +1,4 @@
-"""How programs scale: times over processors, and speed-ups over a start that they share."""
+"""How programs scale: times over processors, and speed-ups."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 from clue.purchase import Ranking, WorkloadOutcome
 
-#: Speed-ups that exceed the ideal by less, relative to it, are ideal.
+#: Relative excess over the ideal up to which a speed-up counts as ideal.
 _IDEAL = 0.005
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a point of a speed-up is made of.
+    """The parts of the time behind a point of a speed-up.
 
     Attributes:
         parts: compute, communicate and wait of one instance, added up over its ranks, in seconds.
-        beside: Instances that ran side by side.
+        beside: Number of instances that ran side by side.
     """
 
     parts: tuple[float, float, float]
@@ -30,9 +30,9 @@ class Series:
 
     Attributes:
         name: The machine.
-        points: Processors and figure, by rising number of processors: makespans in s for a speed-up, flop/s
-            for a performance.
-        costs: What makespans are made of, by point, if that is known.
+        points: Pairs of processors and a figure, by rising number of processors: makespans in seconds for a speed-up,
+            flop/s for a performance.
+        costs: The parts of the makespans, by point, if they are known.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Series:
 
 
 def scaling_of(ranking: Ranking) -> dict[str, list[Series]]:
-    """Return by workload, for each option, the time of one turn over ranks per instance, where several were tried."""
+    """Return the time of one turn over ranks per instance: by workload, a series for each option that tried several."""
     found: dict[str, list[Series]] = {}
     for entry in ranking.entries:
         by_workload: dict[str, list[WorkloadOutcome]] = {}
@@ -68,18 +68,18 @@ def _cost(outcome: WorkloadOutcome) -> Cost | None:
 
 
 def speedups(series: Series) -> list[tuple[int, float]]:
-    """Return processors and speed-up; the fewest processors measured count as that many times one."""
+    """Return processors and speed-ups; on the fewest processors the speed-up is taken to be ideal."""
     fewest, longest = series.points[0]
     return [(processors, ratio(fewest * longest, makespan)) for processors, makespan in series.points]
 
 
 def ratio(of: float, to: float) -> float:
-    """Return a ratio, which is not a number where there is nothing to compare with."""
+    """Return a ratio, NaN for a divisor of 0."""
     return of / to if to > 0 else float("nan")
 
 
 def slowest_start(series: Sequence[Series]) -> Series:
-    """Return the series to measure all against: among those that start at the fewest processors, the slowest there."""
+    """Return the baseline of all series: of those that start at the fewest processors, the slowest there."""
     return max(series, key=lambda each: (-each.points[0][0], each.points[0][1]))
 
 

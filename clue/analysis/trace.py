@@ -24,7 +24,7 @@ class CallProfile:
         count: How often it was made, over all ranks.
         nbytes: Bytes handed to it: of a send its message, of a collective what :mod:`clue.trace.ops` defines.
         seconds: Wall time inside it when recorded, summed over ranks.
-        left_out: Those that the simulator leaves out, if any.
+        left_out: The calls among them that the simulator leaves out, if any.
     """
 
     call: str
@@ -57,8 +57,8 @@ class SiteProfile:
 
     Attributes:
         number: Index of the site in the trace.
-        site: Its call path; the unknown one for what no line of the program is known to have called.
-        calls: Names of the MPI calls made there: one, but where a name stands for several functions.
+        site: Its call path; the unknown site for calls that no line of the program is known to have made.
+        calls: Names of the MPI calls made there; several only if a name stands for several functions.
         count: How often they were made, over all ranks; 0 where a region begins or ends.
         nbytes: Bytes handed to them, as in :class:`CallProfile`.
         compute: CPU time of the bursts that end there, as recorded, summed over ranks, s.
@@ -79,7 +79,7 @@ class CommunicatorProfile:
     """One communicator of the program.
 
     Attributes:
-        name: How it came to be.
+        name: The call that made it.
         size: Ranks in its (local) group.
         remote: Ranks in the remote group of an intercommunicator, else ``None``.
         ops: Messages and collectives on it, as recorded ops over all ranks.
@@ -110,7 +110,7 @@ def profile_calls(trace: Trace) -> tuple[CallProfile, ...]:
 
 
 def profile_sites(trace: Trace) -> tuple[SiteProfile, ...]:
-    """Sum a trace up by site, in the order of computation and time inside calls together, the longest first."""
+    """Sum a trace up by site, the one with the most computation and time inside calls first."""
     ops, sites, kinds = trace.ops, trace.head.sites, len(trace.head.calls)
     made = ops.op != Op.COMPUTE
     calls = np.flatnonzero(made & ((ops.flags & Flag.CONTINUED) == 0))
@@ -132,7 +132,7 @@ def profile_sites(trace: Trace) -> tuple[SiteProfile, ...]:
 
 
 def payload(trace: Trace) -> npt.NDArray[np.int64]:
-    """Return the bytes of each op, those listed in the extra column included."""
+    """Return the bytes of each op, including those listed in the extra column."""
     ops, sums = trace.ops, np.concatenate(([0], np.cumsum(trace.ops.extras)))
     start = trace.row_extras
     nbytes = np.where(ops.op == Op.SPAWN, 0, ops.nbytes)

@@ -24,7 +24,7 @@ be 1e-6. Both replay the same time-independent traces, which clue writes and rea
 messages by clue, as MPICH does. Bursts differ by rank and time. SimGrid 3.32.
 
 Random programs have two to eight ranks, messages of 0 B to 1 MB, nonblocking ones waited for in any order,
-sub-communicators, all collectives; W1 to W4 are the workloads of `benchmarks/`, of some 2,000 messages.
+sub-communicators, all collectives; W1 to W4 are the workloads of `benchmarks/speed`, of some 2,000 messages.
 """
 _EAGER = """
 ## Eager messages

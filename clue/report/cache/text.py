@@ -1,4 +1,4 @@
-"""The cache as text: what is kept, by program, and how large and how old it is."""
+"""The cache as text: its entries by program, with size and age."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data against fit of a calibrated link: what was measured, what the fitted link gives, and the errors below."""
+"""Calibrated links: measured times, the fitted curve, and its relative errors below; slowdowns by contention."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clue.machine import Machine
 from clue.report.shared import style
 from clue.units import format_size, format_time
 
-#: Where an empty message stands on the logarithmic axis.
+#: Position of an empty message on the logarithmic axis.
 _EMPTY = 0.5
 
 
@@ -84,9 +84,9 @@ def draw_contention(measurement: PairMeasurement, judged: Sequence[Judged], mach
     numbers = [1, *sorted({pairs for pairs, _ in slowdowns})]
     lines = [(each, line) for each, line in zip(judged[:2], ("-", ":"), strict=False)]
     for i, (size, colour, marker) in enumerate(zip(sizes, style.colours(len(sizes)), cycle(style.MARKERS))):
-        # Alone a message takes as long as alone; what was not measured is no point.
+        # A message alone has a slowdown of 1; numbers of pairs that were not measured have no point.
         measured = [slowdowns.get((pairs, size), 1.0 if pairs == 1 else np.nan) for pairs in numbers]
-        # From the eighth on colours and markers are those of the first, but hollow.
+        # From the eighth on, colours repeat with hollow markers.
         fill = colour if i < len(style.SERIES) else style.PAPER
         label = f"{format_size(size)}, measured"
         axes.plot(numbers, measured, marker, color=colour, markerfacecolor=fill, label=label)
@@ -105,7 +105,7 @@ def _draw_times(axes: Axes, calibration: Calibration) -> None:
     link, rows = calibration.fitted.link, calibration.measurement.rows
     machine = pair(link, calibration.fitted.progress)
     largest = max(row.size for row in rows)
-    # Times jump behind the eager limit: a line between sizes that are far apart would slope there.
+    # Times jump behind the eager limit; a line between distant sizes would show a slope instead.
     jump = [] if link.eager_limit is None else [link.eager_limit, link.eager_limit + 1]
     sizes = np.unique(np.concatenate(([0.0], np.geomspace(1, max(largest, 2), 160).round(), jump)))
     _points(axes, "half round trip, measured", [(row.size, row.one_way) for row in rows], style.COMPUTE, "o")
@@ -146,7 +146,7 @@ def _simulated(machine: Machine, sizes: np.ndarray) -> list[float]:
 
 
 def _line(sizes: np.ndarray, times: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
-    """Return what can be drawn: an empty message beside the others, no time of 0."""
+    """Return the points that can be drawn: an empty message left of the others, no time of 0."""
     drawn = np.asarray(times, np.float64)
     return np.maximum(sizes, _EMPTY), np.where(drawn > 0, drawn, np.nan)
 

@@ -1,4 +1,4 @@
-"""What calibration found, as text and as JSON: data beside fit, and what was assumed."""
+"""Calibrations as text and as JSON documents: data beside fit, and assumptions."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _quality(calibration: Calibration) -> Iterator[str]:
 
 
 def network_document(between: Calibration | None, within: Calibration | None, path: str) -> dict[str, object]:
-    """Return what JSON says of calibrated links; sizes in bytes, times in seconds."""
+    """Describe calibrated links as a JSON document; sizes in bytes, times in seconds."""
     links = {
         name: _link_document(each)
         for name, each in (("between_nodes", between), ("within_node", within))
@@ -161,7 +161,7 @@ def contention_text(measurement: PairMeasurement, judged: Sequence[Judged]) -> R
 
 
 def contention_document(measurement: PairMeasurement, judged: Sequence[Judged], path: str) -> dict[str, object]:
-    """Return what JSON says of contention; sizes in bytes, times in seconds."""
+    """Describe contention as a JSON document; sizes in bytes, times in seconds."""
     return {
         "machine": path,
         "hosts": list(measurement.hosts),
@@ -236,7 +236,7 @@ def _shares(node: NodeCalibration) -> RenderableType | None:
 
 
 def processor_document(node: NodeCalibration, path: str) -> dict[str, object]:
-    """Return what JSON says of a calibrated node type."""
+    """Describe a calibrated node type as a JSON document."""
     return {
         "node_type": path,
         **fields(node, "name", "processors", "compared_with"),

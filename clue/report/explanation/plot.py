@@ -25,7 +25,7 @@ from clue.units import format_time
 if TYPE_CHECKING:
     from clue.explain import Explanation, Sensitivity
 
-#: So many regions have a colour of their own; so many parameters, ranks and call sites are shown.
+#: Most regions with a colour of their own; most parameters, and most ranks and call sites, that are shown.
 _MOST_REGIONS, _MOST_PARAMETERS, _MOST_SHARES = 6, 16, 24
 _COLOURS = {
     Part.SHARING: "#AACCDD",
@@ -42,7 +42,7 @@ _COLOURS = {
 }
 _GREYS = ("#B8C4CE", "#DDE3E8")
 _LOWER, _HIGHER = "#9FB1BB", "#3B4A54"
-#: Inches of the picture, of its words, and of a parameter's name.
+#: Widths in inches: the picture, its text, and a parameter's name.
 _WIDTH, _TITLE, _NAME = 9.6, 7.0, 2.6
 #: A label stands in a bar that is at least so wide, as a share of the whole; bars together take so much of the picture.
 _ROOM, _BARS = 0.03, 0.68
@@ -96,7 +96,7 @@ def _draw_path(axes: Axes, explanation: Explanation) -> dict[str, Patch]:
 
 
 def _finding(explanation: Explanation, parts: Sequence[tuple[str, str, float]]) -> str:
-    """Say what takes most of the path."""
+    """Say which part of the path is the longest."""
     if not explanation.makespan:
         return "it takes no time"
     name, _, most = max(parts, key=lambda part: part[2])
@@ -122,7 +122,7 @@ def _parts(explanation: Explanation) -> list[tuple[str, str, float]]:
 
 
 def _bars(explanation: Explanation) -> dict[str, list[tuple[str, float]]]:
-    """Return whose time the path is, and where in the program it arises: names and seconds, the largest first."""
+    """Return the path by rank and by call site: names and seconds, the largest first."""
     ranks = [(str(each.rank), each.seconds) for each in rank_shares(explanation.path)]
     sites = site_shares(explanation.path, explanation.sites)
     named = [
@@ -154,7 +154,7 @@ def _label(axes: Axes, x: float, y: float, text: str, colour: str) -> None:
 
 
 def _draw_tornado(axes: Axes, shown: Sequence[Sensitivity], tried: int) -> dict[str, Patch]:
-    """Draw what each parameter does; returns its legend."""
+    """Draw the effect of each parameter; returns the legend."""
     rows = np.arange(len(shown))
     change = f"{shown[0].change:.0%}" if shown else "10%"
     # What is close to zero is drawn on top of nothing; a deadlock has no bar.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from clue.explain import RankingExplanation, RankingSensitivity
     from clue.explain.ranking import FirstPlace
 
-#: So many parameters are shown at least, those that come closest to giving the first place away.
+#: Least number of parameters that are shown: those that come closest to changing the first place.
 LEAST_ROWS = 5
 
 

@@ -1,4 +1,4 @@
-"""The explanation of a simulation as text: its critical path, whom the others waited for, efficiencies, sensitivity."""
+"""The explanation of a simulation as text: critical path, ranks that others waited for, efficiencies, sensitivities."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from clue.explain import Efficiencies, Explanation, Sensitivity
 
-#: So many ranks and call sites on the path are listed, those with the largest share.
+#: Most ranks and call sites of the path that are listed, the largest shares first.
 MOST_RANKS, MOST_SITES = 8, 12
 _EFFICIENCIES = (
     ("parallel", "parallel efficiency", "mean computation / makespan = load balance × communication efficiency"),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def extrapolation_document(made: Extrapolation, family: Family, target: str) -> Document:
-    """Describe a trace that was made, and what it was made of."""
+    """Describe an extrapolated trace, and the recordings that it was made from."""
     return {
         "trace": target,
         **fields(made, "size"),
@@ -31,7 +31,7 @@ def extrapolation_document(made: Extrapolation, family: Family, target: str) -> 
 
 
 def refusal_document(error: RefusedError, size: int, ranks: int, warnings: Sequence[str] = ()) -> Document:
-    """Describe what was refused, and what to record about it; there is no trace then."""
+    """Describe what was refused, and what to record instead; there is no trace then."""
     return {
         "trace": None,
         "size": size,

@@ -1,4 +1,4 @@
-"""Bursts at call sites: what they took in recordings, what models make of that, and what follows for a target.
+"""Bursts at call sites: measured, modelled, and predicted for a target.
 
 A panel is a pool: the bursts before one part of a call, of all ranks or of those of one role. Dots are means of
 recordings, lines and bands what the ensemble says between them, by the number of ranks; a star is the target.
@@ -28,13 +28,13 @@ from clue.units import format_time
 if TYPE_CHECKING:
     from clue.extrapolation import inference
 
-#: Panels at most, and side by side; inches of one.
+#: Most panels, and panels side by side; width and height of one, inches.
 _MOST, _COLUMNS, _WIDTH, _HEIGHT = 12, 3, 3.7, 2.9
-#: Points of a line between two recordings.
+#: Points of a curve between two recordings.
 _BETWEEN = 16
-#: The least factor between the ends of an axis of times; a factor from which on ticks are at powers of ten.
+#: Least ratio of the ends of an axis of times; ratio from which on ticks are at powers of ten.
 _LEAST_SPAN, _DECADES = 4.0, 10.0
-#: Stars of a target whose ranks have different sizes.
+#: Most stars for a target whose ranks have different sizes.
 _STARS = 9
 
 
@@ -81,7 +81,7 @@ def _mark(marker: str, colour: str) -> Line2D:
 
 
 def _names(program: Structure, shown: Sequence[Fitted]) -> list[str]:
-    """Return what the pools are called: call site, call, which of its parts if it has several, role."""
+    """Return names of the pools: call site, call, part of the call if it has several, role."""
     parts = [program.parts[each.part].part for each in shown]
     sites = labels([program.sites[part.site] for part in parts])
     return [
@@ -129,7 +129,7 @@ def _ordered(columns: Mapping[str, Floats], along: str) -> dict[str, Floats]:
 
 
 def _between(column: Floats) -> Floats:
-    """Return values between each two, at equal ratios where neither is 0."""
+    """Return values with further ones between each two, at equal ratios if neither is 0."""
     parts = [
         np.geomspace(one, other, _BETWEEN) if one > 0 and other > 0 else np.linspace(one, other, _BETWEEN)
         for one, other in pairwise(column.tolist())
@@ -138,7 +138,7 @@ def _between(column: Floats) -> Floats:
 
 
 def _some_of(columns: Mapping[str, Floats]) -> dict[str, Floats]:
-    """Return a few points, the first and the last among them."""
+    """Return a few of the points, including the first and the last."""
     count = len(next(iter(columns.values())))
     chosen = np.unique(np.linspace(0, count - 1, min(count, _STARS)).round().astype(np.intp))
     return {name: column[chosen] for name, column in columns.items()}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def extrapolation_text(made: Extrapolation, family: Family, target: str) -> RenderableType:
-    """Show what a trace was made of, how far it is from that, and what can be done with it."""
+    """Show the recordings that a trace was made from, how far it is beyond them, and how to use it."""
     factor, trace = made.factor, made.trace
     command = " ".join((family.program, *family.command(made.size, trace.ranks)))
     return stack(
@@ -72,7 +72,7 @@ def plan_text(plan: Plan, command: str, warnings: Sequence[str] = ()) -> Rendera
 
 
 def _assumed(plan: Plan) -> str:
-    """Say which sizes and numbers of ranks the program is taken to take, and how sure that is."""
+    """Say which sizes and numbers of ranks the program is assumed to accept, and how sure that is."""
     known = " and ".join(filter(None, map(str, (plan.takes, plan.learned))))
     if plan.tried:
         return f"The program took all of these{f' ({known})' if known else ''}."

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def forecast_document(found: Forecast) -> Document:
-    """Describe what a routine will take."""
+    """Describe the forecast of a routine."""
     return {
         **fields(found, "seconds", "low", "inside", "routine", "host", "memory"),
         "high": number(found.high),
@@ -40,7 +40,7 @@ def need_document(routine: str, host: str, need: Need, memory: int, warnings: Se
 def available_document(
     found: Sequence[Figure], routes: Sequence[tuple[str, Route, str]], warnings: Sequence[str]
 ) -> Document:
-    """Describe what of hosts is available."""
+    """Describe the availability of hosts."""
     now = time.time()
     return {
         "hosts": [{**each.value.document(), "age": max(0.0, now - each.measured)} for each in found],
@@ -94,7 +94,7 @@ def sequence_document(found: Timeline, warnings: Sequence[str]) -> Document:
 
 
 def number(value: float) -> float | None:
-    """Return a number that JSON has: nothing for an infinite one."""
+    """Return a number as JSON has it: ``null`` for an infinite one."""
     return value if math.isfinite(value) else None
 
 

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from clue.forecasting.segments import Need
     from clue.forecasting.sequence import Timeline
 
-#: Grids that are shown.
+#: Most grids that are shown.
 _SHOWN = 20
 
 
 def forecast_text(found: Forecast) -> RenderableType:
-    """Show what a routine will take, and why."""
+    """Show the forecast of a routine, and why."""
     there = found.available
     return stack(
         heading(f"{found.routine} on {found.host}: {format_time(found.seconds)}"),
@@ -56,7 +56,7 @@ def need_text(routine: str, host: str, need: Need, memory: int, warnings: Sequen
 def available_text(
     found: Sequence[Figure], routes: Sequence[tuple[str, Route, str]], warnings: Sequence[str]
 ) -> RenderableType:
-    """Show what of hosts is available."""
+    """Show the availability of hosts."""
     columns = ("share of a core", "cores", "load", "free memory", "age", "latency", "bandwidth")
     new = table("host", *columns, "over", title="Available", numbers=columns)
     ways = {host: route for host, route, _ in routes}
@@ -88,7 +88,7 @@ def best_text(routine: str, found: Sequence[Estimate], left_out: int, warnings: 
 
 
 def sequence_text(found: Timeline, warnings: Sequence[str]) -> RenderableType:
-    """Show what takes place when."""
+    """Show which operation of a sequence runs when and where."""
     columns = ("begin", "end")
     new = table("what", "where", *columns, title=f"All of it: {format_time(found.seconds)}", numbers=columns)
     for each in found.events:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from clue.analysis.graph import LEAVES, GraphProfile
-from clue.report.model.program_document import estimate_document, model_text
+from clue.report.model.program_document import estimate_document, formula_text
 from clue.structure import Kind, Node
 
 
 def graph_document(profile: GraphProfile) -> dict[str, object]:
-    """Describe all of it."""
+    """Describe a graph: its nodes with ranks and times, the models of these, and what they say of a target."""
     whole = profile.seconds[profile.graph.root]
     document = {
         "trace": profile.name,
@@ -42,7 +42,7 @@ def _node(profile: GraphProfile, node: Node) -> dict[str, object]:
         document["count"] = profile.counts[node]
     time = profile.model(node)
     if time is not None and node.kind in LEAVES:
-        document["model"] = {"terms": model_text(time)}
+        document["model"] = {"terms": formula_text(time)}
     if node in profile.predicted:
         document["predicted"] = profile.predicted[node].seconds
     if node.children:

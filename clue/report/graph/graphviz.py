@@ -46,7 +46,7 @@ def _label(profile: GraphProfile, node: Node) -> str:
 
 
 def _edges(node: Node, numbers: Mapping[Node, str]) -> Iterator[tuple[str, str]]:
-    """Yield what follows what: in a sequence, to and from all that is side by side."""
+    """Yield the edges: each leaf that ends a child of a sequence leads to each leaf that begins the next."""
     if node.kind is not Kind.PARALLEL:
         for one, other in zip(node.children, node.children[1:], strict=False):
             yield from ((numbers[end], numbers[begin]) for end in _ends(one, -1) for begin in _ends(other, 0))

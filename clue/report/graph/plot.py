@@ -19,9 +19,9 @@ from clue.report.shared.style import save
 from clue.structure import Kind, Node
 from clue.units import format_share, format_time
 
-#: Inches: of a column, of a leaf, of what a loop or branches need above them, and around them.
+#: Sizes in inches: width of a column, height of a leaf, room above a loop or branches, and around them.
 _WIDTH, _LEAF, _HEAD, _EDGE = 4.4, 0.36, 0.34, 0.14
-#: Leaves up to which all are drawn; of more, those that take a smaller share of the time are left out.
+#: Most leaves that are all drawn; of more, those with a smaller share of the time are left out.
 _ALL, _SMALL = 40, 0.005
 _GLYPH = 0.3
 
@@ -55,7 +55,7 @@ class _Layout:
     hidden: frozenset[Node]
 
     def shown(self, node: Node) -> list[Node]:
-        """Return the children of which something is drawn."""
+        """Return the children that are drawn, at least in part."""
         return [child for child in node.children if any(self.is_drawn(leaf) for _, leaf in child.walk())]
 
     def is_drawn(self, node: Node) -> bool:

@@ -1,4 +1,4 @@
-"""A program's structure graph as text: a line a node, indented as nodes are nested."""
+"""A program's structure graph as text: one line for each node, indented by its depth."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from clue.analysis.graph import GraphProfile
     from clue.structure import Node
 
-#: What nodes look like, by their kind.
+#: Signs of nodes, by their kind.
 _SIGNS = {"sequence": "", "parallel": "∥ ", "loop": "↻ ", "computation": "▪ ", "communication": "▽ "}
 
 
 def graph_text(profile: GraphProfile) -> RenderableType:
-    """Show a graph: of each node whose it is and what it takes; and its model, if there is one."""
+    """Show a graph: the ranks, time and model of each node."""
     composition = profile.composition
     modelled = composition is not None
     numbers = ("time", "share", *(["predicted"] if profile.target else []))
@@ -48,7 +48,7 @@ def graph_text(profile: GraphProfile) -> RenderableType:
 
 def _add(profile: GraphProfile, shown: object, depth: int, node: Node) -> None:
     from clue.report.graph.words import ranks_of, words  # noqa: PLC0415 - numpy
-    from clue.report.model.program_document import model_text  # noqa: PLC0415
+    from clue.report.model.program_document import formula_text  # noqa: PLC0415
 
     region = f" [{node.region}]" if node.region else ""
     cells = [
@@ -62,5 +62,5 @@ def _add(profile: GraphProfile, shown: object, depth: int, node: Node) -> None:
     if profile.target:
         cells.append("" if node.children else format_time(profile.predicted[node].seconds) if time else NONE)
     if profile.composition is not None:
-        cells.append("" if time is None else model_text(time))
+        cells.append("" if time is None else formula_text(time))
     add_row(shown, *cells)  # type: ignore[arg-type]

@@ -15,13 +15,13 @@ def ranks_of(profile: GraphProfile, node: Node) -> str:
 
 
 def whose(profile: GraphProfile, node: Node) -> str:
-    """Return a node's ranks with what they are."""
+    """Return a node's ranks in words, with "rank" or "ranks" before them."""
     ranks = node.ranks(profile.recording)
     return f"rank {ranks[0]}" if len(ranks) == 1 else f"ranks {ranks_of(profile, node)}"
 
 
 def words(profile: GraphProfile, node: Node) -> str:
-    """Return what a node is, on one line."""
+    """Return a node on one line: iterations and name of a loop, name or ranks of others."""
     if node.kind is Kind.LOOP:
         return f"{format_number(profile.counts[node])} × {node.name}"
     return node.name or whose(profile, node)

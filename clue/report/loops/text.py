@@ -1,4 +1,4 @@
-"""A trace as loops, as text: what a person would write of the program."""
+"""A trace as loops, as text in the manner of pseudocode."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def loops_text(profile: LoopsProfile) -> RenderableType:
-    """Show a trace as loops: one line a loop or call, with whose it is and the burst before it."""
+    """Show a trace as loops: one line for each loop or call, with its ranks and the mean burst before it."""
     from clue.report.loops.words import lines_of  # noqa: PLC0415 - numpy
 
     loops, trace = profile.loops, profile.loops.trace

@@ -27,11 +27,11 @@ from clue.trace import Flag, Op
 from clue.trace.ops import COLLECTIVES, ROOTED
 from clue.units import format_number, format_size
 
-#: Names of iterations by level.
+#: Names of iteration variables, by level.
 _ITERATIONS = "ijklmnopqrstuvwxyzabcdefgh"
-#: What a number is that is always 0, or 1.
+#: The expressions of a number that is always 0, or 1.
 ZERO, ONCE = Affine(0), Affine(1)
-#: Pieces of a table, and variants by rank, that are told; of others only between what values they are.
+#: Most pieces of a table, and variants by rank, that are listed; of more only the range of values is given.
 _TOLD = 3
 _SENDS = (Op.SEND, Op.ISEND)
 _SIZED = (*_SENDS, Op.PACK)
@@ -44,11 +44,11 @@ class Line:
     """A loop, or a call.
 
     Attributes:
-        depth: In how many loops it is.
-        words: What it is.
-        ranks: Whose.
+        depth: Number of loops around it.
+        words: The loop or call in words.
+        ranks: The ranks that do it.
         calls: How many calls it makes on all ranks; 0 for a loop.
-        burst: What a burst before it takes on average, seconds.
+        burst: Mean time of the burst before it, seconds.
         site: Where in the program it is made, if that is known.
     """
 
@@ -71,7 +71,7 @@ def lines_of(profile: LoopsProfile) -> Iterator[Line]:
 
 
 def _kind(profile: LoopsProfile, part: Part) -> tuple[str, tuple[int, ...]]:
-    """Return what parts have in common that are told together: a call in messages of each rank's own."""
+    """Return a key that is equal for parts shown together: a call whose messages differ by rank, or equal ranks."""
     leaves = [node for node in part.node.walk() if node.symbol != LOOP]
     names = {profile.name(node) for node in leaves}
     pickled = all(profile.flags(node) & (Flag.PICKLED | BITS) == Flag.PICKLED for node in leaves)
@@ -123,7 +123,7 @@ def _line(profile: LoopsProfile, call: Sequence[Node], ranks: tuple[int, ...], d
 
 
 def _along(profile: LoopsProfile, node: Node) -> str:
-    """Tell with whom messages along the bits of the rank are exchanged."""
+    """Say with which partners messages along the bits of the rank are exchanged."""
     if not profile.flags(node) & BITS:
         return ""
     there, back = ("to", "from") if profile.column("op", node) == Op.SEND else ("from", "to")
@@ -131,7 +131,7 @@ def _along(profile: LoopsProfile, node: Node) -> str:
 
 
 def _words(profile: LoopsProfile, node: Node) -> str:
-    """Tell what an op does: sizes and partners."""
+    """Return sizes and partners of an op in words."""
     if profile.flags(node) & BITS:
         sent = tuple(each for each in node.numbers["nbytes"] if each[0] != ZERO)  # those that send anything
         return _said(sent or node.numbers["nbytes"], _in_bytes)
@@ -184,12 +184,12 @@ def _varies(node: Node, level: int) -> bool:
 
 # --- numbers in words ---
 
-#: Shows a value; or what is added to one, with its sign.
+#: Formats a value, or with a second argument (a sign) a summand.
 _Show = Callable[..., str]
 
 
 def _said(variants: Variants, show: _Show) -> str:
-    """Tell a number: the expression of most ranks first."""
+    """Return a number in words, the expression of most ranks first."""
     most, *others = sorted(variants, key=lambda variant: -len(variant[1]))
     if len(others) >= _TOLD:
         return _told_in_short(variants, show)
@@ -198,7 +198,7 @@ def _said(variants: Variants, show: _Show) -> str:
 
 
 def _told_in_short(variants: Variants, show: _Show) -> str:
-    """Tell a number that is another one on many ranks: what most have, or between what it is."""
+    """Return a number that differs by rank in short: that of most ranks, or its range."""
     bases = [each.base for each, _ in variants if is_constant(each)]
     if len(bases) == len(variants) and min(bases) > NO_NUMBER:
         return f"({show(min(bases))} to {show(max(bases))}, by rank)"
@@ -227,7 +227,7 @@ def _term(step: int, name: str, show: _Show) -> str:
 
 
 def _listed(table: Table, show: _Show) -> str:
-    """Tell the values of a table, or the first of them."""
+    """Return the values of a table, or the first of them."""
     told: list[str] = []
     for count, first, step in table.pieces[:_TOLD]:
         last = show(first + (count - 1) * step)
@@ -253,7 +253,7 @@ def _rank(number: int, sign: str | None = None) -> str:
 
 
 def _distance(number: int, sign: str | None = None) -> str:
-    """Show a rank by its distance from the own one."""
+    """Show a rank relative to the own one."""
     if sign is not None:
         return str(number)
     if number < NO_NUMBER:

@@ -71,7 +71,7 @@ def _speed(speed: float | SpeedCurve) -> object:
 
 
 def cold_start_document(start: ColdStart) -> Document | None:
-    """Describe what waits cost (seconds by seconds of wait, and the largest share of a burst), if that is stated."""
+    """Describe the cost of cold starts, if stated: seconds by seconds of wait, and the largest share of a burst."""
     return {"after": start.points, "at_most": start.at_most} if start.is_stated else None
 
 

@@ -46,7 +46,7 @@ def draw_delays(machine: Machine) -> Figure:
     for axes, (name, link) in zip(grid, shown, strict=False):
         _draw_link(axes, name, link, sizes)
     if not any(delays(link, sizes).any() for _, link in shown):
-        grid[0].set_ylim(*_NO_DELAY)  # where there is no curve, an axis has no ends of its own
+        grid[0].set_ylim(*_NO_DELAY)  # without a curve an axis has no limits of its own
     for unused in grid[len(shown) :]:
         unused.set_axis_off()
     style.legend_below(
@@ -76,7 +76,7 @@ def delays(link: Link, sizes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64
 def _draw_link(axes: Axes, name: str, link: Link, sizes: npt.NDArray[np.float64]) -> None:
     axes.set(xscale="log", yscale="log")
     for (_, colour, line), times in zip(_CURVES, delays(link, sizes), strict=True):
-        # A delay of 0 has no place on a logarithmic axis.
+        # A logarithmic axis has no 0.
         axes.plot(sizes, np.where(times > 0, times, np.nan), color=colour, linestyle=line, linewidth=2)
     style.finish_axes(
         axes,
@@ -101,7 +101,7 @@ def _finding(link: Link) -> str:
 
 
 def _mark_eager_limit(axes: Axes, link: Link) -> None:
-    """Mark the limit, and say what it is in the upper left, where delays that rise with the size leave room."""
+    """Mark the eager limit, with its label in the upper left, where rising delays leave room."""
     limit = link.eager_limit
     text = "every message\nis eager" if limit is None else "no message\nis eager"
     right = limit is not None and limit >= 100

@@ -70,7 +70,7 @@ def _speed(speed: float | SpeedCurve) -> str:
 
 
 def _special(machine: Machine) -> Iterator[str]:
-    """Yield what only some node types have, in words."""
+    """Yield the properties that only some node types have, in words."""
     for name, node in machine.node_types().items():
         for region, speed in node.speeds.items():
             yield f"{name}: {region or 'no region'} runs at {_speed(speed)}"
@@ -97,13 +97,13 @@ def _special(machine: Machine) -> Iterator[str]:
 
 
 def cold_start_words(start: ColdStart) -> str:
-    """Say what waits cost."""
+    """Say what cold starts after waits cost."""
     said = ", ".join(f"{format_time(extra)} after {format_time(wait)}" for wait, extra in start.points if wait)
     return f"{said}; at most {start.at_most:.3g} of what they take warm"
 
 
 def _noise(machine: Machine) -> Iterator[str]:
-    """Yield what is said of how sure figures are, in words."""
+    """Yield the stated noise of figures, in words."""
     for name, node in machine.node_types().items():
         stated = {"each burst, independently": node.noise.computation, "the performance factor": node.noise.factor}
         yield from (f"{name}: noise of {deviation:.3g} % in {what}" for what, deviation in _percent(stated))

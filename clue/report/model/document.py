@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from clue.models.model import Model
     from clue.predict.configurations import Beside
 
-#: Keys of a file whose entries have a line each.
+#: Keys of a file whose entries are written one a line.
 _LISTS = ("models", "runs")
 
 
@@ -53,9 +53,9 @@ def found_document(found: Found, size: float, outside: tuple[str, ...], replays:
 
     Args:
         found: What it found.
-        size: N, of the problem.
-        outside: How the best lies outside of what was fitted.
-        replays: What replays say beside.
+        size: Problem size N.
+        outside: In what respects the best one lies outside the domain of the fit.
+        replays: The best ones by replays, to compare with.
     """
     candidates = [
         {**_candidate(each), **({"replayed": replays.replayed.get(i)} if replays else {})}
@@ -72,7 +72,7 @@ def found_document(found: Found, size: float, outside: tuple[str, ...], replays:
 
 
 def _beside(replays: Beside) -> Document:
-    """Describe what is best by replays, with what the model says of it, and what the model's choice loses."""
+    """Describe the best configurations by replays, with the model's times, and the loss of the model's choice."""
     candidates = [
         {**_configuration(each.uses), **fields(each, "seconds", "loss"), "model": said}
         for each, said in zip(replays.found.candidates, replays.modelled, strict=True)

@@ -15,7 +15,7 @@ from clue.report.model.text import configuration_text
 from clue.report.shared import style
 from clue.units import format_time
 
-#: So many configurations have a curve: those of most runs, from few ranks to many.
+#: Most configurations with a curve: those with most runs, from few ranks to many.
 MOST = 6
 
 
@@ -51,7 +51,7 @@ def _draw_curves(axes: Axes, model: Model, runs: list[Run]) -> None:
     for name, colour, marker in zip(shown, style.colours(MOST), style.MARKERS, strict=False):
         of = by_use[name]
         sizes = np.geomspace(min(each.size for each in of), 1.5 * max(each.size for each in of), 60)
-        # Beyond what was measured there may be no model: then there is no curve.
+        # Outside the measured domain there may be no model, and so no curve.
         sizes = np.array([size for size in sizes if model.cluster.answers(float(size), of[0].uses)])
         told = [model.cluster.predict(float(size), of[0].uses) for size in sizes]
         axes.plot(sizes, [each.seconds for each in told], color=colour, linewidth=1.2)

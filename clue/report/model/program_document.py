@@ -40,7 +40,7 @@ def program_model_document(model: ProgramModel) -> dict[str, object]:
         "form": "composed",
         "fit": model.how,
         "parts": [
-            {"part": each.name.lstrip("/"), "model": model_text(each.time)} for each in spent("", model.time, at)
+            {"part": each.name.lstrip("/"), "model": formula_text(each.time)} for each in spent("", model.time, at)
         ],
         "error": {"mean": sum(off) / len(off), "largest": max(off)},
         "domain": {name: list(ends) for name, ends in model.time.domain.items()},
@@ -59,7 +59,7 @@ def estimate_document(said: Forecast) -> dict[str, object]:
     return {**found, "high": said.high if math.isfinite(said.high) else None}
 
 
-def model_text(time: Time) -> str:
+def formula_text(time: Time) -> str:
     """Return a model on one line: of an ensemble its most plausible member."""
     within = time.time if isinstance(time, Among) else time
     text = str(within.members[0].model if isinstance(within, Ensemble) else within)

@@ -1,4 +1,4 @@
-"""Fitted models, and what they say, as text."""
+"""Fitted models and their predictions as text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FORMS = {
 
 
 def model_text(model: Model, place: str) -> RenderableType:
-    """Show a model: where it comes from, its formulas, what they are off by, and where they hold."""
+    """Show a model: source, formulas, errors and domain."""
     errors = model.errors()
     left = f"; {_share(errors.leave_one_out)} at points left out" if math.isfinite(errors.leave_one_out) else ""
     return stack(
@@ -120,7 +120,7 @@ def found_text(
     outside: tuple[str, ...],
     replays: Beside | None = None,
 ) -> RenderableType:
-    """Show the best configuration, and those after it; beside them what replays take, and which are best by these."""
+    """Show the best configurations, beside them their times by replays, and which are best by these."""
     replayed = {} if replays is None else replays.replayed
     numbers = ("time", "longer by")
     column = () if replays is None else ("replayed",)
@@ -138,7 +138,7 @@ def found_text(
 
 
 def _by_replay(replays: Beside) -> RenderableType:
-    """Show which configurations are best by replays, and what the model's choice loses by them."""
+    """Show the best configurations by replays, and the loss of the model's choice."""
     found, numbers = replays.found, ("replayed", "longer by", "model")
     shown = table("", "processors", "ranks", *numbers, title="By replays", numbers=numbers)
     for place, (each, said) in enumerate(zip(found.candidates, replays.modelled, strict=True), 1):

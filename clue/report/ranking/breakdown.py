@@ -18,7 +18,7 @@ from clue.report.shared.lettering import fit
 from clue.report.shared.scale import time_scale
 from clue.units import format_time
 
-#: Panels and bars of a panel that are drawn at most.
+#: Most panels, and most bars of a panel.
 MOST_PANELS, MOST_BARS = 12, 20
 #: Inches of a bar with its labels, of the axes by number of columns, of a name.
 _BAR, _WIDTHS, _NAME = 0.56, {1: 7.8, 2: 3.2}, 1.9
@@ -43,7 +43,8 @@ class Bar:
 def draw_breakdown(ranking: Ranking) -> Figure:
     """Draw one panel per workload, or per component where a workload has several, with a bar per option.
 
-    Of very many the panels with the longest makespans and the first options are drawn, and the picture says so.
+    Where there are too many, the panels with the longest makespans and the first options are drawn, and the picture
+    says so.
     """
     panels, left_out = drawn_panels(ranking)
     columns = 1 if len(panels) == 1 else 2
@@ -66,7 +67,7 @@ def draw_breakdown(ranking: Ranking) -> Figure:
 
 
 def drawn_panels(ranking: Ranking) -> tuple[list[tuple[str, list[Bar]]], str]:
-    """Return the panels and bars that fit a picture, and which these are of how many, in words."""
+    """Return the panels and bars that fit a picture, and in words what is left out."""
     panels = list(split_panels(ranking))
     longest = sorted(range(len(panels)), key=lambda i: -max(sum(bar.parts) for bar in panels[i][1]))
     kept = [panels[i] for i in sorted(longest[:MOST_PANELS])]

@@ -37,7 +37,7 @@ def ranking_document(ranking: Ranking) -> Document:
 
 
 def place(entry: Entry) -> tuple[bool, int, int]:
-    """Order by position; after the last, those that cannot run, those without a price, then those over the budget."""
+    """Order by position; then those that cannot run, those without a price, then those over the budget."""
     return entry.position is None, (True, None, False).index(entry.affordable), entry.position or 0
 
 
@@ -105,7 +105,7 @@ def _component(outcome: ComponentOutcome) -> Document:
         "turn": None if prediction is None else prediction.makespan,
         "ops": None if prediction is None else prediction.ops,
         "compute_by_region": {} if prediction is None else dict(prediction.compute_by_region),
-        # What no simulation told: a model, or a skeleton that was run.
+        # Where the figure comes from, if not from a simulation: a model, or a skeleton that was run.
         **({} if prediction is None or prediction.simulated else {"by": prediction.engine}),
     }
 

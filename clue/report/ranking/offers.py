@@ -1,4 +1,4 @@
-"""Price and score: each option as a point, and which of them nothing beats in both."""
+"""Price and score: each option as a point, with the Pareto front."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clue.report.shared import style
 from clue.report.shared.lettering import fit
 from clue.report.shared.scale import time_scale
 
-#: Options that are named; inches of a name.
+#: Most options that are named; width of a name, inches.
 _NAMED, _NAME = 12, 2.2
 
 
@@ -64,5 +64,5 @@ def unbeaten(offers: Iterable[Entry], *, higher: bool) -> list[Entry]:
 
 
 def _named(first: Sequence[Entry], offers: Sequence[Entry]) -> list[Entry]:
-    """Return the options that get their names: those that nothing beats before others."""
+    """Return the options that are named: those of the Pareto front first."""
     return [*first, *(each for each in offers if each not in first)][:_NAMED]

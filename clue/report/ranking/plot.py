@@ -13,7 +13,7 @@ from clue.report.ranking.scaling import draw_common_speedup, draw_performance, d
 from clue.report.ranking.scores import draw_ranking
 from clue.report.shared.style import save
 
-#: Letters of a workload in the name of a file.
+#: Most letters of a workload in the name of a file.
 _LONGEST_NAME = 60
 
 
@@ -37,7 +37,7 @@ def plot_ranking(ranking: Ranking, folder: Path) -> list[Path]:
 
 
 def file_names(names: Iterable[str]) -> list[str]:
-    """Return parts of file names for names of workloads, each its own."""
+    """Return a different part of a file name for each workload."""
     found: list[str] = []
     for name in names:
         plain = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)[:_LONGEST_NAME]

@@ -18,7 +18,7 @@ from clue.report.shared import style
 from clue.report.shared.lettering import fit
 from clue.units import format_time
 
-#: Lines that have a colour of their own; names of a line that stands for several; notes below the title.
+#: Most lines with a colour of their own; most names for a line that stands for several; most notes below the title.
 _MOST_LINES, _NAMED, _NOTES = len(style.SERIES), 2, 3
 _WIDTH, _HEIGHT, _WORDS = 8.6, 5.8, 7.3
 _DASHED = "dashed: ideal, n times as fast on n times as many processors"
@@ -48,9 +48,9 @@ def draw_speedup(series: Sequence[Series], title: str) -> Figure:
 
 
 def draw_common_speedup(series: Sequence[Series], title: str) -> Figure:
-    """Draw speed-up from makespans over one start for all, so that a faster machine stands higher.
+    """Draw speed-ups of all machines over one common start, so that a faster machine lies higher.
 
-    Each that starts there has an ideal line of its own: that of a slow machine says nothing of a fast one.
+    Each machine that starts there has an ideal line of its own: the ideal of a slow machine is not that of a fast one.
     """
     start = slowest_start(series)
     fewest, longest = start.points[0]
@@ -73,7 +73,7 @@ def _about_instances(series: Sequence[Series]) -> str:
 
 
 def _above_ideal(series: Series) -> Iterator[str]:
-    """Say why a machine is more than ideally faster than itself on its fewest processors, if it is."""
+    """Explain a super-linear speed-up of a machine over its own fewest processors, if it has one."""
     speeds = speedups(series)
     above = [i for i, (n, speed) in enumerate(speeds) if i and is_above(n, speed)]
     if above:
@@ -84,7 +84,7 @@ def _above_ideal(series: Series) -> Iterator[str]:
 
 
 def _reason(series: Series, at: int) -> str:
-    """Say what of the time of all ranks there is less of than on the fewest processors."""
+    """Say which part of the time of all ranks is shorter than on the fewest processors."""
     processors, fewest = series.points[at][0], series.points[0][0]
     if not series.costs:
         return f"beside what {fewest} processor{'s' * (fewest > 1)} took, each having its own recording"
@@ -127,7 +127,7 @@ def draw_performance(series: Sequence[Series], title: str) -> Figure:
 
 
 def _start(title: str, base: str, series: Sequence[Series]) -> tuple[Figure, Axes]:
-    """Return a figure for speed-ups that says in words what they are relative to, and why some are above the ideal."""
+    """Return a figure for speed-ups whose title says what they are relative to, and why some are above the ideal."""
     notes = _few([note for each in series for note in _above_ideal(each)])
     words = "\n".join(fit(line, _WORDS, lines=3, size=style.TICK, prose=True) for line in (base, _DASHED, *notes))
     drawn = style.figure(_WIDTH, _HEIGHT + 0.17 * words.count("\n"), title)
@@ -140,7 +140,7 @@ def _start(title: str, base: str, series: Sequence[Series]) -> tuple[Figure, Axe
 def _draw_lines(
     axes: Axes, series: Sequence[Series], lines: Sequence[Sequence[tuple[int, float]]]
 ) -> list[tuple[Sequence[tuple[int, float]], str]]:
-    """Draw lines, those that lie on each other once; returns the first ones, which have colours, with these."""
+    """Draw lines, coinciding ones once; return those with a colour of their own, with the colour."""
     groups: dict[tuple[tuple[int, str], ...], list[int]] = {}
     for i, line in enumerate(lines):
         groups.setdefault(tuple((n, f"{figure:.5g}") for n, figure in line), []).append(i)
@@ -151,7 +151,7 @@ def _draw_lines(
             *zip(*lines[same[0]], strict=True),
             color=style.SERIES[i],
             marker=style.MARKERS[i],
-            # What lies below others looks out behind them.
+            # Markers of lines below others are larger, so that they stay visible.
             markersize=9 - 0.6 * i,
             linewidth=1.8,
             zorder=3 + i / 10,

@@ -17,14 +17,14 @@ from clue.report.shared.lettering import fit
 from clue.report.shared.scale import time_scale
 from clue.units import Money
 
-#: Options that are drawn at most: so many that have a position, and so many that have none.
+#: Most options that are drawn: with a position, and without one.
 MOST_PLACED, MOST_OTHERS = 40, 10
-#: Workloads that have a colour of their own.
+#: Most workloads with a colour of their own.
 _MOST_WORKLOADS = len(style.SERIES)
 _WIDTH = 11.0
-#: Inches of a name, of the bars of scores, and of the words beside the budget.
+#: Widths in inches: a name, the bars of scores, the words beside the budget.
 _NAME, _SCORES, _PRICES = 2.1, 4.2, 3.3
-#: From here on prices are in millions.
+#: Least price that is shown in millions.
 _MILLIONS = 1e8
 
 
@@ -55,7 +55,7 @@ def ordered(ranking: Ranking) -> list[Entry]:
 
 
 def drawn_entries(ranking: Ranking) -> tuple[list[Entry], str]:
-    """Return the entries that fit a picture, and how many do not, in words."""
+    """Return the entries that fit a picture, and in words how many do not."""
     entries = ordered(ranking)
     placed = [each for each in entries if each.position is not None]
     others = entries[len(placed) :]
@@ -88,7 +88,7 @@ def _label(entry: Entry) -> str:
 
 
 def score_parts(ranking: Ranking, entries: Sequence[Entry]) -> dict[str, list[float]]:
-    """Return scores by workload where its points add up to the score, else whole under ``""``."""
+    """Return scores by workload if points add up to the score; else the whole score under ``""``."""
     names = list(dict.fromkeys(each.workload for entry in entries for each in entry.workloads))
     parts = {name: [_points(entry, name) for entry in entries] for name in names}
     sums = [sum(values) for values in zip(*parts.values(), strict=True)] if parts else []
@@ -99,7 +99,7 @@ def score_parts(ranking: Ranking, entries: Sequence[Entry]) -> dict[str, list[fl
 
 
 def _few(parts: Mapping[str, list[float]]) -> dict[str, list[float]]:
-    """Return no more parts than can be told apart; the smallest ones are added up."""
+    """Return as many parts as colours can tell apart; the smallest ones are added up."""
     if len(parts) <= _MOST_WORKLOADS:
         return dict(parts)
     by_size = sorted(parts, key=lambda name: -sum(parts[name]))
@@ -109,7 +109,7 @@ def _few(parts: Mapping[str, list[float]]) -> dict[str, list[float]]:
 
 
 def _colours(parts: Mapping[str, list[float]]) -> list[str]:
-    """Return colours of workloads; of very many the last is what is left."""
+    """Return colours of workloads; where there are too many, the last stands for the remainder."""
     colours = style.colours(len(parts))
     return colours if len(parts) < _MOST_WORKLOADS else [*colours[:-1], style.OTHER_REGIONS]
 

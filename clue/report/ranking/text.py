@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from clue.purchase import Entry, Ranking, WorkloadOutcome
 
-#: So many options that cannot be ranked are named, with the reason.
+#: Most options without a position that are listed with the reason.
 _LISTED = 20
-#: From here on a score is written with all its digits before the point.
+#: Least score that is written with all digits before the decimal point.
 _MANY = 1e3
 
 
@@ -49,7 +49,7 @@ def _interruption(ranking: Ranking) -> RenderableType:
 
 
 def later(ranking: Ranking) -> list[str]:
-    """Count what is not listed: options that come later, and generated ones that the budget does not cover."""
+    """Count the options that are not listed: later ones, and generated ones beyond the budget."""
     bounds = [each.bound for each in ranking.entries if each.bound is not None]
     told = []
     if bounds and not ranking.interrupted:
@@ -64,7 +64,7 @@ def later(ranking: Ranking) -> list[str]:
 
 
 def ranking_title(ranking: Ranking) -> str:
-    """Say by what options are ranked."""
+    """Say by which criterion options are ranked."""
     better = "higher" if ranking.higher_is_better else "lower"
     budget = f"; budget {ranking.budget}" if ranking.budget is not None else ""
     criterion = ranking.criterion.value.replace("_", " ")
@@ -90,7 +90,7 @@ def format_score(score: float | None, unit: str) -> str:
 
 
 def how_sampled(ranking: Ranking) -> str:
-    """Say what intervals are made of; ``""`` if there are none."""
+    """Say what the intervals contain; ``""`` if there are none."""
     from clue.uncertainty import CERTAIN, LEVEL  # noqa: PLC0415 - numpy
 
     sampling, error = ranking.sampling, ranking.error
@@ -147,14 +147,14 @@ def _share(entry: Entry) -> str:
 
 
 def _by(outcome: WorkloadOutcome) -> str:
-    """Say what told a makespan that no simulation did: a model, or a skeleton that was run."""
+    """Say where a makespan comes from, if not from a simulation: a model, or a skeleton that was run."""
     made = [each.prediction for each in outcome.components if each.prediction is not None]
     told = sorted({each.engine for each in made if not each.simulated})
     return f" by {' and '.join(told)}" if told else ""
 
 
 def _workload_lines(entry: Entry) -> Iterator[tuple[str, str, str, str]]:
-    """Yield workload, split, makespan and points; of several kernels, a line for each too; a line of its interval."""
+    """Yield workload, split, makespan and points; a line for each of several kernels; a line for the interval."""
     for outcome in entry.workloads:
         makespan = f"{format_time(outcome.makespan)}{_by(outcome)}"
         yield outcome.workload, format_split(outcome), makespan, _points(outcome.points)
@@ -209,7 +209,7 @@ def pareto_front(ranking: Ranking) -> str:
 
 
 def not_ranked(ranking: Ranking) -> list[str]:
-    """Say which options cannot be ranked, and why; of many the first, and how many more."""
+    """Say which options cannot be ranked, and why; of many, the first ones and how many more there are."""
     entries = [each for each in ranking.entries if each.position is None and each.bound is None]
     reasons = [
         f"{each.option}{f' ({each.price})' if each.price else ''}: {each.reason}"

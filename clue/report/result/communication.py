@@ -18,13 +18,13 @@ from clue.report.shared import style
 from clue.result import Traffic
 from clue.units import count_of, format_size
 
-#: Ranks up to which each cell says its bytes.
+#: Most ranks for which cells show their bytes as text.
 _LABELLED = 12
-#: Ranks up to which each has cells of its own, and up to which its totals have bars of their own.
+#: Most ranks with cells of their own, and with bars of their own for their totals.
 MOST_CELLS, _BARS = 600, 64
-#: Ends of the colour bar nearer to each other than this factor are one.
+#: Ratio of the ends of the colour bar below which they count as one.
 _ONE_SIZE = 1.001
-#: Labels of the colour bar stand at least so far apart, as a share of it.
+#: Least distance of labels of the colour bar, as a share of its length.
 _APART = 0.1
 # Without the palest colours, which could not be told from the white of no bytes.
 _MAP = LinearSegmentedColormap.from_list("bytes", colormaps["YlGnBu"](np.linspace(0.2, 1.0, 256)))
@@ -36,7 +36,7 @@ def draw_communication(traffic: Traffic, title: str, instances: int = 1) -> Figu
     Args:
         traffic: Who sent how much to whom.
         title: Of the picture.
-        instances: How many copies of the program ran side by side; of those that are alike one is drawn.
+        instances: How many copies of the program ran side by side; equal ones are drawn once.
     """
     shown = first_instance(traffic, instances)
     told = [_finding(shown)]
@@ -80,7 +80,7 @@ def _draw_matrix(drawn: Figure, axes: Axes, nbytes: npt.NDArray[np.int64]) -> No
     ranks, cells = len(nbytes), pool(nbytes.astype(float))
     shown = np.ma.masked_equal(cells, 0.0)
     least, most = (float(shown.min()), float(shown.max())) if shown.count() else (1.0, 10.0)
-    # A scale needs two ends: where all pairs sent alike, they take the dark one.
+    # A scale needs two ends: where all pairs sent the same, they get the dark one.
     norm = LogNorm(least if least * _ONE_SIZE < most else most / 10, most)
     image = axes.imshow(
         shown,

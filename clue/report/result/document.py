@@ -40,7 +40,7 @@ def result_document(result: Result, sampled: Sampled | None = None) -> Document:
 
 
 def steady_document(steady: Steady) -> Document:
-    """Describe of what part a simulation was: its ops, the interval, and why it is the whole, if it is."""
+    """Describe which part of a program was simulated: ops, interval, and why all of it was, if so."""
     from clue.uncertainty import LEVEL  # noqa: PLC0415 - numpy
 
     return {

@@ -11,14 +11,14 @@ from clue.report.shared.scale import Window, span, time_scale
 from clue.uncertainty import LEVEL, Sampled
 from clue.units import format_time
 
-#: Bars, for so many samples or more; fewer for fewer.
+#: Number of bars, and of samples from which on there are as many.
 _MOST_BARS = 40
-#: Inches of the words above.
+#: Width of the words above, inches.
 _TITLE = 7.8
 
 
 def draw_samples(sampled: Sampled, title: str) -> Figure:
-    """Draw how often which makespan came out.
+    """Draw a histogram of makespans.
 
     Args:
         sampled: Makespans of samples.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from clue.steady import Steady
     from clue.uncertainty import Sampled
 
-#: With more ranks than this the table holds a summary and the slowest.
+#: Most ranks that are listed; of more, the table holds a summary and the slowest.
 MOST_RANKS = 32
 SLOWEST = 8
 _TIMES = ("finish", "compute", "communicate", "wait")

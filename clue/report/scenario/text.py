@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from clue.purchase import Scenario, Workload
 
-#: So many options are listed.
+#: Most options that are listed.
 _LISTED = 100
 
 

@@ -1,4 +1,4 @@
-"""Call sites in words: short, and told apart where several have one name."""
+"""Short names of call sites, with callers where several sites have the same name."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ UNKNOWN = "(unknown)"
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What a call site is called among others.
+    """The name of a call site among others.
 
     Attributes:
         name: File and line.
         function: The function that it is in, without those around it.
-        callers: The callers by which it differs from others of its name, the innermost first.
+        callers: The callers by which it differs from other sites of the same name, the innermost first.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Label:
 
 
 def labels(sites: Sequence[Site]) -> list[Label]:
-    """Return what each of some call sites is called among them."""
+    """Return a name for each of some call sites that tells it apart from the others."""
     alike: dict[str, list[Site]] = {}
     for site in sites:
         alike.setdefault(site.name, []).append(site)
@@ -51,5 +51,5 @@ def labels(sites: Sequence[Site]) -> list[Label]:
 
 
 def _differing(callers: Sequence[tuple[str, ...]]) -> set[int]:
-    """Return at which depth callers differ."""
+    """Return the depths at which callers differ."""
     return {depth for depth, each in enumerate(zip_longest(*callers)) if len(set(each)) > 1}

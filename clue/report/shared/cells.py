@@ -1,4 +1,4 @@
-"""What stands in a table for the terminal, cell by cell, for other forms of it."""
+"""The cells of a table for the terminal, to write it in other formats."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Cells:
 
     Attributes:
         columns: Headings.
-        right: Which columns are set right: those of numbers.
-        sections: Rows that belong together; a row has a text for each column, on one line.
+        right: Which columns are aligned right: those of numbers.
+        sections: Groups of rows that belong together; a row has one line of text for each column.
     """
 
     columns: tuple[str, ...]
@@ -28,7 +28,7 @@ class Cells:
 
 
 def cells_of(table: Table) -> Cells:
-    """Return what stands in a table; a row whose cells have several lines is as many rows, which are one section."""
+    """Return the cells of a table; a row whose cells have several lines becomes a section of as many rows."""
     columns = tuple(_plain(column.header) for column in table.columns)
     right = tuple(column.justify == "right" for column in table.columns)
     rows = zip(*(column.cells for column in table.columns), strict=True)

@@ -10,7 +10,7 @@ Row = dict[str, object]
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Row]) -> str:
-    """Return rows as CSV (RFC 4180 with plain newlines); what a row lacks, and what is not known, is empty."""
+    """Return rows as CSV (RFC 4180 with plain newlines); missing and unknown values are empty."""
     text = StringIO()
     writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
     writer.writeheader()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from clue.units import Money
 
 Document = dict[str, object]
-#: Every whole number up to here is one that a float can hold.
+#: Up to here a float holds every whole number exactly.
 _WHOLE = 2.0**53
 
 
@@ -41,7 +41,7 @@ def money(stated: Money | None) -> Document | None:
 
 
 def plain(document: Mapping[str, object]) -> Document:
-    """Replace what JSON cannot hold: curves become their segments, numbers that are not finite ``null``."""
+    """Replace what JSON lacks: curves become their segments, and numbers that are not finite become ``null``."""
     return {key: _plain_value(value) for key, value in document.items()}
 
 

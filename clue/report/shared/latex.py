@@ -1,6 +1,6 @@
-r"""Tables for papers: a ``tabular`` with the rules of booktabs, whatever stands in it escaped.
+r"""Tables for papers: a ``tabular`` with the rules of booktabs, with all text escaped.
 
-The file is to be included: ``\input{ranking.tex}`` within a ``table``. What must be known beside figures stands above
+The file is to be included: ``\input{ranking.tex}`` within a ``table``. Notes and warnings stand above
 it as comments.
 """
 
@@ -15,7 +15,7 @@ from clue.report.shared.printable import printable
 if TYPE_CHECKING:
     from rich.table import Table
 
-#: Characters that LaTeX obeys, or sets as others, and what it shows for them.
+#: Characters that LaTeX interprets or replaces, and their escapes.
 _ESCAPES = str.maketrans({
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
@@ -53,7 +53,7 @@ def _row(texts: Sequence[str]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Return a cell; what begins with blanks belongs to what stands above."""
+    """Return a cell; leading blanks become an indent, as the line belongs to the one above."""
     return "\\quad " * text.startswith(" ") + escaped(text.lstrip())
 
 

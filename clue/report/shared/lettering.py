@@ -1,8 +1,8 @@
-"""Text that fits: measured in the font of the pictures, wrapped, and shortened in the middle where that does not do.
+"""Text that fits: measured in the font of the pictures, wrapped, and shortened in the middle if it is still too long.
 
-Names are the reader's: they may hold "$", which is no mathematics here, line breaks, and letters of any script. What
-the usual font lacks is looked up in the fonts of the computer; what none has is spelt as in Python, so that two names
-never look alike because both are boxes.
+Names come from users: they may hold "$", which does not start mathematics here, line breaks, and letters of any script.
+Letters that the usual font lacks are looked up in the fonts of the computer; letters that none has are escaped as in
+Python, so that no two names look alike because both are boxes.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ FAMILY = "DejaVu Sans"
 #: Fonts that draw a box for every letter there is.
 _NO_LETTERS = "Last Resort"
 _DPI, _SUBPIXELS = 150.0, 64.0
-#: Letters on whole pixels take so much more.
+#: Factor by which rounding letters to whole pixels makes text wider.
 _HINTED = 1.03
-#: A word too long for a line is broken behind these.
+#: Characters after which a word that is too long for a line is broken.
 _JOINTS = re.compile(r"(?<=[-_/.,:;+→=])")
 _ELLIPSIS = "…"
 
 
 def fit(text: str, inches: float, lines: int = 1, size: float = 9.0, *, bold: bool = False, prose: bool = False) -> str:
-    """Wrap a text to a width, and leave out its middle, or the end of prose, where it needs more than so many lines."""
+    """Wrap a text to a width; where it needs too many lines, leave out its middle, or the end of prose."""
 
     def broken(text: str) -> list[str]:
         return list(_lines(text, lambda line: width(line, size, bold) <= inches))
@@ -106,7 +106,7 @@ def families(text: str) -> list[str]:
 
 @cache
 def family_of(letter: str) -> str | None:
-    """Return a font that has a letter: the usual one if it can be, ``None`` if there is none."""
+    """Return a font that has a letter: the usual one if possible, ``None`` if no font has it."""
     if not letter.isprintable():
         return None
     if _has(font_manager.findfont(FontProperties(family=[FAMILY])), letter):

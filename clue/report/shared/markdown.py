@@ -1,4 +1,4 @@
-"""Tables for wikis, in the Markdown of GitHub and GitLab, whatever stands in them escaped."""
+"""Tables for wikis, in the Markdown of GitHub and GitLab, with all text escaped."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from clue.report.shared.printable import printable
 if TYPE_CHECKING:
     from rich.table import Table
 
-#: Characters that Markdown obeys within a line.
+#: Characters that Markdown interprets within a line.
 _OBEYED = re.compile(r"([\\`*_\[\]<>|#~&$])")
-#: Lines of a cell that begin with blanks belong to what stands above.
+#: Indents lines of a cell that begin with blanks, as they belong to the line above.
 _INDENT = "&nbsp;"
 
 

@@ -1,4 +1,4 @@
-"""Text on its way out: names come from traces and files of others, and a terminal obeys what some characters say.
+"""Text that is safe to print: names come from others' traces and files, and terminals interpret control characters.
 
 Every text that is shown passes :func:`printable`: cells and lines of reports (:mod:`clue.report.shared.table`), labels
 of pictures (:mod:`clue.report.shared.lettering`), errors and warnings (:mod:`clue.cli.streams`), progress. What an
@@ -10,10 +10,10 @@ from __future__ import annotations
 import codecs
 import unicodedata
 
-#: Unicode's classes of what is not seen but done: control characters, format characters such as those that turn the
-#: direction of writing, separators of lines and paragraphs, and halves of characters.
+#: Unicode's categories of invisible characters with an effect: control characters, format characters such as those that
+#: change the direction of writing, separators of lines and paragraphs, and surrogates.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-#: Characters of a text that are shown.
+#: Most characters of a text that are shown.
 _LONGEST = 4000
 #: What clue's own words use that ASCII and Latin-1 lack, in letters that they have.
 _LETTERS = str.maketrans({
@@ -25,7 +25,7 @@ READABLE = "clue.readable"
 
 
 def printable(text: str) -> str:
-    r"""Return text in which whatever a terminal would obey is written as an escape: ``\x1b[2J`` for ESC ``[2J``.
+    r"""Return text with an escape for each character that a terminal would interpret: ``\x1b[2J`` for ESC ``[2J``.
 
     A newline is one of them: a name must not begin a line that looks like one of clue's own. What is longer than
     anybody reads is cut.

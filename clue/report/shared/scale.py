@@ -1,11 +1,11 @@
-"""Units that suit a whole axis or column, one for all its figures, so that they can be compared; stretches of time."""
+"""One unit of time for a whole axis or column, so that its figures can be compared; windows of time."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import floor, log10
 
-#: Before or behind the decimal point; of longer and shorter times nobody counts the digits.
+#: Most digits before or after the decimal point; longer and shorter times get an exponent.
 _MOST_DIGITS = 6
 
 
@@ -50,7 +50,7 @@ def time_scale(longest: float) -> Scale:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A stretch of virtual time, in seconds."""
+    """An interval of virtual time, in seconds."""
 
     begin: float
     end: float
@@ -62,7 +62,7 @@ class Window:
 
 
 def span(window: Window) -> str:
-    """Format a stretch of time with as many digits as tell its ends apart: ``"1.20–1.25 s"``."""
+    """Format an interval with enough digits to tell its ends apart: ``"1.20–1.25 s"``."""
     scale = time_scale(window.end)
     ends, length = (window.begin / scale.length, window.end / scale.length), window.length / scale.length
     form = "e" if scale.decimals is None else "f"

@@ -1,4 +1,4 @@
-"""The one look of clue's pictures: colours, fonts, axes, units, saving. Knows nothing of what is drawn.
+"""The common style of clue's pictures: colours, fonts, axes, units, saving. It knows no subject.
 
 Colours are from Paul Tol's schemes for the colour-blind (SRON/EPS/TN/09-002): computation in cool colours,
 communication in warm ones, waiting in grey. Printed in grey, computing, sending, receiving and waiting differ in
@@ -32,14 +32,14 @@ COMMUNICATE = SEND
 #: Regions of a program, the first being :data:`COMPUTE`.
 REGIONS = (COMPUTE, "#44BB99", "#77AADD", "#332288", "#999933", "#225555")
 OTHER_REGIONS = "#88AABB"
-#: For what has no colour of its own, and the markers that tell lines apart without colour.
+#: For items without a colour of their own; markers that tell lines apart without colour.
 SERIES = ("#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377", "#222222")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 TITLE, LABEL, TICK = 13, 10, 9
-#: From so many times as many on, an axis of counts is logarithmic.
+#: Least ratio of the largest to the smallest count at which an axis of counts is logarithmic.
 _WIDE = 24
-#: What a tint has of its colour; the rest is white.
+#: Share of the colour in its tint; the rest is white.
 _TINT = 0.4
 #: Inches of a line of text, by its size.
 _LINE = 1.35 / 72
@@ -48,7 +48,7 @@ _SWATCH, _LONGEST = 0.75, 3.6
 
 
 class Picture(Figure):
-    """A figure whose words stay words: no name in it is mathematics, and each letter has a font or is escaped."""
+    """A figure that shows text as it is: no name is taken for mathematics, and each letter has a font or is escaped."""
 
     def draw(self, renderer: RendererBase) -> None:
         """Draw the figure."""
@@ -74,7 +74,7 @@ def _drawable(text: Text) -> str:
 
 
 def figure(width: float, height: float, title: str) -> Figure:
-    """Return an empty figure of so many inches with a title, higher by what a long title takes."""
+    """Return an empty figure with a title, sizes in inches; a long title makes it higher."""
     shown = fit(title, width - 0.4, lines=3, size=TITLE, bold=True)
     new = Picture(
         figsize=(width, height + shown.count("\n") * TITLE * _LINE), dpi=DPI, layout="constrained", facecolor=PAPER
@@ -99,13 +99,13 @@ def finish_axes(axes: Axes, xlabel: str = "", ylabel: str = "", title: str = "",
 
 
 def round_ticks(axis: Axis, most: int, *, whole: bool = False) -> None:
-    """Put ticks of an axis at round figures, not more than so many steps apart; at whole numbers only, if wanted."""
+    """Put the ticks of an axis at round figures, with at most so many steps; at whole numbers only, if wanted."""
     fewest = 1 if whole else 2  # for two ticks, the locator would leave whole numbers
     axis.set_major_locator(MaxNLocator(nbins=most, integer=whole, steps=[1, 2, 2.5, 5, 10], min_n_ticks=fewest))
 
 
 def counts(axes: Axes, numbers: Sequence[int]) -> bool:
-    """Give an axis of rising counts its ticks; tells whether it is logarithmic, as where they differ by much."""
+    """Set the ticks of an axis of rising counts; return whether it is logarithmic, as where counts differ by much."""
     if numbers[-1] <= _WIDE * numbers[0]:
         axes.set_xlim(left=0)
         round_ticks(axes.xaxis, 12, whole=True)
@@ -129,7 +129,7 @@ def size_label(size: float, _position: float | None = None) -> str:
 
 
 def percent(share: float) -> str:
-    """Format a share; what is there is never 0%."""
+    """Format a share; only a share of 0 is shown as 0%."""
     return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
 
 
@@ -139,32 +139,37 @@ def colours(count: int) -> list[str]:
 
 
 def paper_or_ink(colour: str) -> str:
-    """Return the colour of letters that can be read on a colour."""
+    """Return the colour of letters that is legible on a colour."""
     red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
     return PAPER if 0.299 * red + 0.587 * green + 0.114 * blue < 0.55 else INK
 
 
 def tint(colour: str) -> str:
-    """Return a lighter colour of the same kind."""
+    """Return a lighter colour of the same hue."""
     parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return "#" + "".join(f"{round(255 - _TINT * (255 - part)):02X}" for part in parts)
 
 
 def beside(texts: Iterable[str], inches: float) -> float:
-    """Return by what factor an axis of so many inches must go on behind its bars for the texts beside them."""
+    """Return the factor by which an axis must be longer than its bars, so that the texts beside these fit.
+
+    Args:
+        texts: The texts.
+        inches: Length of the axis.
+    """
     room = max((width(line, TICK) for text in texts for line in text.split("\n")), default=0.0) + 0.2
     return 1 / (1 - min(room / inches, 0.8))
 
 
 def note(axes: Axes, text: str, at: tuple[float, float], gap: float, *, colour: str = INK, behind: str = "") -> None:
-    """Write a text so many points to the right of a place, on a ground of the colour ``behind`` if one is given."""
+    """Write a text to the right of a place, ``gap`` points from it, on a background ``behind`` if one is given."""
     ground = {"facecolor": behind, "edgecolor": "none", "pad": 1} if behind else None
     look: dict[str, Any] = {"va": "center", "fontsize": TICK, "color": colour, "bbox": ground}
     axes.annotate(text, at, (gap, 0), textcoords="offset points", **look)
 
 
 def legend_below(drawn: Figure, handles: Sequence[Artist], labels: Sequence[str]) -> None:
-    """Put the legend of a whole figure below it, where it covers no data; the figure grows by what it takes."""
+    """Put the legend of a whole figure below it, where it covers no data; the figure grows by its height."""
     shown = [fit(label, min(_LONGEST, drawn.get_figwidth() - _SWATCH - 0.3), lines=2, size=TICK) for label in labels]
     columns = _legend_columns(shown, drawn.get_figwidth())
     drawn.legend(
@@ -182,7 +187,7 @@ def legend_below(drawn: Figure, handles: Sequence[Artist], labels: Sequence[str]
 
 
 def _legend_columns(labels: Sequence[str], inches: float) -> int:
-    """Return the most columns of about equal height that fit a width in inches."""
+    """Return the largest number of columns of about equal height that fit a width in inches."""
     widths = [max(width(line, TICK) for line in label.split("\n")) + _SWATCH for label in labels]
     for columns in sorted({-(-len(labels) // lines) for lines in range(1, len(labels))}, reverse=True):
         # Matplotlib fills columns one after the other.

@@ -1,4 +1,4 @@
-"""The one style of clue's tables and blocks of text. Knows nothing of what stands in them."""
+"""The common style of clue's tables and blocks of text. It knows no subject."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-#: What stands where there is no figure.
+#: Stands for a missing figure.
 NONE = "–"
 
 
 def table(*columns: str, title: str = "", numbers: Sequence[str] = ()) -> Table:
-    """Return an empty table; the columns named in ``numbers`` are set right and never wrapped."""
+    """Return an empty table; the columns named in ``numbers`` are aligned right and never wrapped."""
     from rich.box import SIMPLE_HEAD  # noqa: PLC0415 - loaded when needed
     from rich.table import Table  # noqa: PLC0415
 

@@ -21,9 +21,9 @@ class Replayed:
 
     Attributes:
         machine: Its name.
-        application: That of the application.
-        skeleton: That of the skeleton.
-        scale: How much longer the application is meant to be.
+        application: Makespan of the application.
+        skeleton: Makespan of the skeleton.
+        scale: Intended ratio of the two.
     """
 
     machine: str
@@ -33,12 +33,12 @@ class Replayed:
 
     @property
     def predicted(self) -> float:
-        """What the skeleton says of the application, seconds."""
+        """The application's time as predicted by the skeleton, seconds."""
         return self.skeleton * self.scale
 
     @property
     def error(self) -> float:
-        """How far that is off, relative to the application."""
+        """Error of this prediction, relative to the application."""
         return self.predicted / self.application - 1 if self.application else 0.0
 
 
@@ -50,7 +50,7 @@ class Written:
         skeleton: The skeleton.
         identity: Of the program.
         target: Its file.
-        statements: How many it has.
+        statements: Number of its statements.
         characters: What its regions compute, by name.
         replayed: What replays on machines take.
     """
@@ -83,7 +83,7 @@ def skeleton_document(written: Written) -> Document:
 
 
 def measured_document(measured: Measured) -> Document:
-    """Describe what an application takes by a run of its skeleton."""
+    """Describe the prediction of an application's time from a run of its skeleton."""
     return {
         **fields(measured, "seconds", "scale", "skeleton", "ranks"),
         **fields(measured.interval, "low", "high"),

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from clue.skeleton.construction import DominantSequence
     from clue.skeleton.prediction import Measured, SkeletonRun
 
-#: Letters of a signature that are shown.
+#: Most letters of a signature that are shown.
 _LONGEST = 600
 
 
 def skeleton_text(written: Written, command: str) -> RenderableType:
-    """Show what a skeleton is made of, how short it could be, and how it is run."""
+    """Show the parts of a skeleton, how short it could be, and how to run it."""
     made = written.skeleton
     signature = str(made.signature)
     more = f" … ({len(signature):,} letters)" if len(signature) > _LONGEST else ""
@@ -66,7 +66,7 @@ def _replayed(replayed: Sequence[Replayed]) -> Table:
 
 
 def measured_text(measured: Measured, here: SkeletonRun) -> RenderableType:
-    """Show what an application takes by a run of its skeleton."""
+    """Show the prediction of an application's time from a run of its skeleton."""
     interval = measured.interval
     how = "measured where it was recorded" if measured.is_ratio_measured else "by construction"
     return stack(

@@ -1,7 +1,7 @@
 """What every rank did when, in the forms of other tools: files of Perfetto and of Paraver.
 
 Both are made of :class:`.events.Events`: bursts of computation, MPI calls, and the messages of sends. Times are whole
-nanoseconds of virtual time. Messages within collective calls are not among them: there the call says what is moved.
+nanoseconds of virtual time. Messages within collective calls are left out: there the call says what it moves.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _LONGEST = 2.0**63 / 1e9
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form of timelines.
+    """A file format for timelines.
 
     Attributes:
         title: What it is.
-        suffix: How its files' names end.
-        beside: How the names of files end that belong to it.
-        writer: The module here whose ``write`` makes it.
+        suffix: Suffix of its file.
+        beside: Suffixes of the further files that belong to it.
+        writer: The module here whose ``write`` writes it.
     """
 
     title: str
@@ -56,10 +56,10 @@ FORMS = (
 
 
 def form_of(path: Path) -> Form:
-    """Return the form that the name of a file tells.
+    """Return the format that the suffix of a file name stands for.
 
     Raises:
-        UsageError: If it tells none.
+        UsageError: If there is no format with this suffix.
     """
     for form in FORMS:
         if path.suffix == form.suffix:
@@ -85,9 +85,9 @@ def write_timeline(path: Path, trace: Trace, program: Program, machine: Machine,
     """Write what every rank did when.
 
     Args:
-        path: Where it goes; its ending tells the form.
+        path: The file; its suffix says in which format.
         trace: What the program did when recorded.
-        program: The same, compiled.
+        program: The compiled trace.
         machine: Where it ran.
         result: What happened, with timeline and calls.
 
@@ -95,7 +95,7 @@ def write_timeline(path: Path, trace: Trace, program: Program, machine: Machine,
         The files.
 
     Raises:
-        UsageError: If the name tells no form, or times are too long to be counted in nanoseconds.
+        UsageError: If the suffix stands for no format, or times are too long to be counted in nanoseconds.
         OutputError: If a file cannot be written.
     """
     from clue.report.timeline.events import events_of  # noqa: PLC0415 - numpy

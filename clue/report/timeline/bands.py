@@ -16,11 +16,11 @@ import numpy.typing as npt
 
 from clue.result import Result, Timeline
 
-#: Bands at most; of more, those of a node or of neighbouring ranks share one.
+#: Most bands of a picture; where there are more, the ranks of a node, or neighbouring ranks, share a band.
 MOST_BANDS = 64
-#: Bands of neighbours that more ranks than that are cut into.
+#: Number of bands into which neighbouring ranks are merged where there are too many.
 _BLOCKS = 32
-#: Times that differ by less, as a share of the makespan, differ by rounding alone.
+#: Largest difference of two times that counts as rounding, as a share of the makespan.
 _ROUNDING = 1e-9
 
 Ranks = Sequence[int]
@@ -32,7 +32,7 @@ class Band:
 
     Attributes:
         label: What stands beside it.
-        ranks: Those of which it shows the mean.
+        ranks: The ranks whose mean it shows.
     """
 
     label: str
@@ -77,7 +77,7 @@ def layout(result: Result) -> Layout:
 
 
 def sample(result: Result, of: Layout, count: int) -> Layout:
-    """Return bands of so many single ranks, from the one that waits least to the one that waits most."""
+    """Return bands of a sample of single ranks, in the order of how long they wait."""
     ranks = sorted((rank for band in of.bands for rank in band.ranks), key=lambda rank: (result.ranks[rank].wait, rank))
     chosen = [ranks[i] for i in np.linspace(0, len(ranks) - 1, count).round().astype(int)]
     remark = f"{count} of {len(ranks):,} ranks, from the one that waits least to the one that waits most"
@@ -93,7 +93,7 @@ def alike(timeline: Timeline, ranks: int, makespan: float) -> list[int]:
     found, tolerance = list(range(ranks)), _ROUNDING * makespan
     for members in _by_what(pieces).values():
         leader = members[0]
-        # Those that are alike stand side by side in the order of their sums, so that each is compared once.
+        # Sorted by their sums, equal ranks are neighbours, so each is compared once.
         for rank in sorted(members, key=lambda rank: float(pieces[rank]["end"].sum())):
             leader = leader if _same_times(pieces[leader], pieces[rank], tolerance) else rank
             found[rank] = leader
@@ -107,7 +107,7 @@ def by_rank(timeline: Timeline, ranks: int) -> list[npt.NDArray[np.void]]:
 
 
 def _by_what(pieces: Sequence[npt.NDArray[np.void]]) -> dict[bytes, list[int]]:
-    """Return ranks by what they do, whenever that is."""
+    """Group ranks by what they do, whenever they do it."""
     found: dict[bytes, list[int]] = {}
     for rank, piece in enumerate(pieces):
         digest = hashlib.blake2b(piece["activity"].tobytes())

@@ -66,7 +66,7 @@ def _microseconds(nanoseconds: int) -> float:
 
 
 def _process(node: int) -> int:
-    """Return the process of a node; 0 is none."""
+    """Return the process number of a node, from 1: 0 stands for no process."""
     return node + 1
 
 
@@ -113,7 +113,7 @@ def _call(events: Events, call: Call) -> _Event:
 
 
 def _about(events: Events, call: Call) -> Iterator[tuple[str, object]]:
-    """Yield what is to be said of a call: site, partner and bytes, those of what it sends if it also receives."""
+    """Yield the arguments of a call: site, partner, and bytes (of a call that sends and receives, the bytes sent)."""
     if call.site:
         yield "site", printable(events.sites[call.site])
     partners = call.dests or call.sources
@@ -149,7 +149,7 @@ def _flows(events: Events) -> Iterator[_Event]:
 
 
 def _inside(time: int, call: tuple[int, int]) -> float:
-    """Return the time within a call that is next to one, in microseconds: a flow belongs to what is open then."""
+    """Return the time within a call that is nearest to a time, in microseconds: a flow binds to the slice open then."""
     begin, end = call
     return _microseconds(min(max(time, begin), max(end - 1, begin)))
 
@@ -170,7 +170,7 @@ def _counters(events: Events) -> Iterator[_Event]:
 
 
 def levels(changes: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield times and what a level is from then on, of changes of it at times; where it stays as it is, nothing."""
+    """Turn changes of a level at times into times and levels from then on; times without a change are left out."""
     table = np.array(list(changes), np.int64).reshape(-1, 2)
     times, which = np.unique(table[:, 0], return_inverse=True)
     steps = np.zeros(len(times), np.int64)

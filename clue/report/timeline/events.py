@@ -1,4 +1,4 @@
-"""What every rank did when, as other tools tell it: bursts, calls and messages, in whole nanoseconds."""
+"""What every rank did when, in the terms of other tools: bursts, calls and messages, in whole nanoseconds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Integers = npt.NDArray[np.int64]
 _NONBLOCKING = int(Flag.NONBLOCKING)
 _SENDS = frozenset({Op.SEND, Op.ISEND})
 _POSTS = frozenset({Op.RECV, Op.IRECV, Op.MPROBE})
-#: Ops that name who sends.
+#: Ops that name a source rank.
 _NAME_SOURCES = _POSTS | {Op.PROBE}
 
 
@@ -45,14 +45,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A stretch of a rank's time.
+    """A time interval of a rank.
 
     Attributes:
-        rank: Whose it is, among all instances.
+        rank: The rank, counted over all instances.
         begin: When it begins, ns.
         end: When it ends, ns.
         activity: What the rank does.
-        region: Of computation, the index of its region.
+        region: Index of the region, for computation.
     """
 
     rank: int
@@ -67,7 +67,7 @@ class Call:
     """An MPI call.
 
     Attributes:
-        rank: Who makes it, among all instances.
+        rank: The rank that makes it, counted over all instances.
         begin: When it begins, ns.
         end: When it ends, ns.
         name: Its name, as ``Send``.
@@ -75,7 +75,7 @@ class Call:
         site: Index of its call site; 0 if that is unknown.
         dests: Ranks of the program that it sends to.
         sources: Ranks of the program that it receives from, or asks for messages of.
-        sent: Bytes that it sends; of a collective call what it is handed.
+        sent: Bytes that it sends; for a collective call, the bytes that it is given.
         received: Bytes of the messages whose receives it posts.
         root: Rank of the program that is the root of a collective call, or ``None``.
         members: Ranks that take part in a collective call, or 0.
@@ -96,7 +96,7 @@ class Call:
 
     @property
     def title(self) -> str:
-        """What MPI calls it: mpi4py has one in small letters for objects beside it."""
+        """Its name in MPI: mpi4py's lower-case methods, which send objects, have the name of the same call."""
         return f"MPI_{self.name[:1].upper()}{self.name[1:]}".replace(".", "_")
 
     @property
@@ -115,8 +115,8 @@ class Message:
     """A message that was received, times in ns.
 
     Attributes:
-        source: Who sent it, among all instances.
-        dest: Who received it.
+        source: The sender, counted over all instances.
+        dest: The receiver.
         nbytes: Its size.
         tag: Its tag.
         sent: When the send began.
@@ -147,7 +147,7 @@ class Events:
         program: Name of the program.
         engine: Which engine simulated it.
         makespan: When the last rank ends, ns.
-        places: Of each rank.
+        places: The place of each rank.
         regions: Names of regions by index.
         sites: Names of call sites by index; ``""`` for the unknown one.
         slices: Computation, and what ranks do and wait for within calls; by rank and time.
@@ -177,7 +177,7 @@ class Events:
 
 
 def nanoseconds(seconds: npt.NDArray[np.float64]) -> Integers:
-    """Return times in whole nanoseconds: what was in order stays in order."""
+    """Return times in whole nanoseconds; rounding keeps their order."""
     return np.rint(seconds * 1e9).astype(np.int64)
 
 
@@ -209,7 +209,7 @@ def _slices(segments: npt.NDArray[np.void]) -> Iterator[Slice]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """Rows of the trace, those of one instance after the other.
+    """Rows of the trace, one instance after the other.
 
     Attributes:
         begin: When the call of each op began, ns.
@@ -241,7 +241,7 @@ class _Rows:
 def _places(
     program: Program, rows: _Rows, slices: tuple[Slice, ...], result: Result, finish: list[int]
 ) -> Iterator[Place]:
-    """Yield where ranks are: those that are spawned wait first, before any call."""
+    """Yield where ranks are: spawned ranks first wait to be started, before any call."""
     first: dict[int, Slice] = {}
     for each in slices:
         first.setdefault(each.rank, each)
@@ -255,7 +255,7 @@ def _places(
 
 
 def _calls(trace: Trace, program: Program, rows: _Rows, result: Result) -> Iterator[Call]:
-    """Yield the calls of all instances: ops that continue a call belong to it, and computation alone is none."""
+    """Yield the calls of all instances; ops that continue a call belong to it, and computation is no call."""
     ops, of = program.columns, program.ops
     names, sites, codes = ops.call.tolist(), ops.site.tolist(), ops.op.tolist()
     peers, nbytes, comms = program.peers.tolist(), payload(trace).tolist(), ops.comm.tolist()
@@ -298,7 +298,7 @@ def _received(program: Program, result: Result) -> dict[int, int]:
 
 
 def _messages(program: Program, rows: _Rows, calls: Calls) -> Iterator[Message]:
-    """Yield the messages that were received: those nobody took have no end."""
+    """Yield the messages that were received; a message that nobody received has no end."""
     taken = taking(program)
     ranks = np.repeat(np.arange(program.ranks), np.diff(program.offsets)).tolist()
     tags, nbytes = program.columns.tag.tolist(), program.columns.nbytes.tolist()
@@ -324,7 +324,7 @@ def _messages(program: Program, rows: _Rows, calls: Calls) -> Iterator[Message]:
 
 
 def taking(program: Program) -> dict[int, int]:
-    """Return for rows that post a receive the row at whose end its message is there; not for those never waited for."""
+    """Map each row that posts a receive to the row at whose end its message has arrived, if that is ever awaited."""
     taken: dict[int, int] = {}
     for first, rows in zip(program.offsets, program.rows, strict=False):
         pending: dict[int, int] = {}

@@ -10,9 +10,9 @@ from matplotlib.colors import to_rgb
 
 from clue.report.timeline.shares import Shares
 
-#: A share from which on a column has one activity; columns of several that are a line to the eye.
+#: Least share of a column that counts as pure; most columns that the eye sees as a line.
 _PURE, _LINE = 0.97, 5
-#: One row in so many is the gap between bands.
+#: Rows of a band per row of the gap between bands.
 _GAP = 8
 
 
@@ -36,7 +36,7 @@ def paint(found: Shares, colours: Sequence[str], rows: int) -> npt.NDArray[np.fl
 
 
 def _narrow(of: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Tell columns apart in which one activity passes into another: the height of a line means nothing to an eye."""
+    """Mark the columns in which one activity passes into another: the eye sees a line there, whatever its height."""
     mixed = of.max(axis=1, initial=0.0) < _PURE
     edges = np.concatenate(([0], np.flatnonzero(np.diff(mixed)) + 1, [len(mixed)]))
     found: npt.NDArray[np.bool_] = mixed & np.repeat(np.diff(edges) <= _LINE, np.diff(edges))

@@ -6,7 +6,7 @@ node, from 0 by rank, is on processor j mod p, as in the model. Times are nanose
 - states: computation is *Running*; calls have the states that Extrae gives them; before it is spawned a rank is *Not
   created*;
 - events: MPI calls by Extrae's types and numbers (calls that it does not know have numbers from 1000 on), the bytes
-  that collective calls are handed, regions as user functions, call sites as lines of callers; 0 ends what was begun;
+  that collective calls are handed, regions as user functions, call sites as caller lines; the value 0 ends each;
 - communications: logical times are those of the calls that send and that post the receive, physical ones those at which
   the data start to leave and have arrived.
 
@@ -172,7 +172,7 @@ def _records(events: Events, objects: _Objects, numbers: Mapping[str, int]) -> I
 
 
 def _lives(events: Events, objects: _Objects, numbers: Mapping[str, int]) -> Iterator[_Record]:
-    """Yield states and events, of each rank in its order: where one thing ends when another begins, it ends first."""
+    """Yield states and events of each rank in order; at equal times an end comes before a begin."""
     for place, thread in zip(events.places, objects.threads, strict=True):
         if place.start:
             yield 0, f"1:{thread}:0:{place.start}:{_NOT_CREATED}"

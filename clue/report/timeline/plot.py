@@ -29,13 +29,13 @@ from clue.report.timeline.zoom import representative
 from clue.result import Activity, Result, Timeline
 from clue.units import count_of, format_time
 
-#: Columns of the picture along time.
+#: Columns of the picture along the time axis.
 COLUMNS = 1200
-#: Bands that the panel of a stretch shows at most; of more ranks it shows some.
+#: Most bands of the enlarged panel; of more ranks it shows a sample.
 MOST_BANDS_ZOOMED = 16
 _SAMPLED = 12
 _WIDTH = 11.0
-#: Segments of a rank that can be seen without enlargement.
+#: Segments of a rank that are visible without enlargement.
 _FEW = COLUMNS // 4
 #: Inches for labels of bands, and of a line of remarks.
 _LABELS, _REMARKS = 1.5, 9.0
@@ -158,7 +158,7 @@ def kinds_of(timeline: Timeline) -> tuple[tuple[Kind, ...], npt.NDArray[np.intp]
 
 
 def of_sites(timeline: Timeline) -> Timeline:
-    """Return a timeline whose regions are the call sites: time within a call is its own, computation the next one's."""
+    """Return the timeline with call sites as regions: a call site gets its calls and the computation before them."""
     segments = timeline.segments.copy()
     segments["region"] = segments["site"]
     return replace(timeline, segments=segments, regions=tuple(map(str, labels(timeline.sites))))
@@ -216,7 +216,7 @@ def _lines(*told: str) -> str:
 
 
 def _exact(time: float) -> str:
-    """Format a time with the digits that a stretch after it takes for granted."""
+    """Format a time with as many digits as the width of the stretch after it needs."""
     scale = time_scale(time)
     return f"{time / scale.length:.12g} {scale.unit}"
 
@@ -225,7 +225,7 @@ def _exact(time: float) -> str:
 
 
 def _height(bands: int) -> float:
-    """Return inches for so many bands: broad ones where there are few."""
+    """Return the height of a panel in inches: few bands are drawn higher."""
     return bands * max(0.12, min(0.55, 4.0 / max(bands, 1)))
 
 
@@ -248,11 +248,11 @@ def _draw_panel(axes: Axes, panel: _Panel, colours: Sequence[str], height: float
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """How times stand at an axis.
+    """The scale of a time axis.
 
     Attributes:
-        origin: What 0 is, seconds.
-        length: Of a unit, seconds.
+        origin: The time that the axis calls 0, seconds.
+        length: Length of a unit, seconds.
         label: For the axis.
     """
 

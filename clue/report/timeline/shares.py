@@ -1,7 +1,7 @@
 """What part of each column of time goes to which activity: the figures that a timeline is painted from.
 
-A column gets shares, not the activity that happened to be drawn last, so that nothing short hides behind something
-long. Segments are taken a million at a time, so that memory does not grow with them.
+A column gets shares, not the activity that happened to be drawn last, so that short activities do not hide behind long
+ones. Segments are processed a million at a time, so that memory does not grow with their number.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from clue.result import Activity, Timeline
 
 Shares = npt.NDArray[np.float64]
 
-#: Segments taken at a time.
+#: Segments processed at a time.
 _AT_A_TIME = 1 << 20
-#: A change of a share from column to column that an eye sees.
+#: Least visible change of a share from one column to the next.
 _SEEN = 0.1
-#: Columns that share a mean where activities alternate too fast for an eye, in a stretch of at least twice as many.
+#: Columns that share a mean where activities alternate too fast to be seen; such a stretch has at least twice as many.
 AVERAGED = 48
-#: Turns from more to less, or back, among so many columns, from which on an eye does not follow.
+#: Changes of direction (from rising to falling, or back) among so many columns above which the eye cannot follow.
 _TURNS = 16
-#: Columns without a turn that an eye sees as one thing wherever they are.
+#: Columns without a change of direction that are visible by themselves.
 _VISIBLE = 24
 
 
@@ -37,9 +37,9 @@ def shares(
     Args:
         timeline: What every rank did when.
         kinds: Number of the kind, by activity and region, from 0; shape (activities, regions).
-        bands: Number of the band by rank, from 0; below 0 for a rank that is in none. Each has one rank at least.
+        bands: Number of the band of each rank, from 0; negative for a rank in no band. Each band has at least one rank.
         window: What the columns are of.
-        columns: Into how many equal columns it is cut.
+        columns: Number of equal columns.
 
     Returns:
         Means over the ranks of a band, shape (bands, columns, kinds). What is missing to 1 is the time after ranks
@@ -84,9 +84,9 @@ def seconds_by_kind(timeline: Timeline) -> npt.NDArray[np.float64]:
 
 
 def averaged(found: Shares) -> tuple[Shares, npt.NDArray[np.bool_]]:
-    """Give columns between which activities alternate too fast for the eye their mean.
+    """Replace columns between which activities alternate too fast to be seen by their mean.
 
-    Stretches that an eye can tell apart stay as they are; so does the time of each activity, in each band.
+    Visible stretches stay as they are, and so does the time of each activity in each band.
 
     Args:
         found: Shape (bands, columns, kinds).
@@ -112,7 +112,7 @@ def _restless(of: npt.NDArray[np.float64]) -> Iterator[tuple[int, int]]:
     if len(of) < 2 * AVERAGED:
         return
     change = np.diff(of, axis=0)
-    # A share goes on rising or falling, for the eye, until it is seen to do otherwise.
+    # A share counts as rising or falling until it visibly changes direction.
     last = np.maximum.accumulate(np.where(np.abs(change) > _SEEN, np.arange(len(change))[:, None], 0), axis=0)
     way = np.sign(np.take_along_axis(change, last, axis=0))
     turns = np.zeros(len(of), bool)

@@ -1,4 +1,4 @@
-"""Which stretch of a timeline stands for what is too dense to be seen as a whole."""
+"""Which stretch of a timeline to enlarge: one that is typical of where activities are too dense to be seen."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import numpy.typing as npt
 from clue.report.shared.scale import Window
 from clue.report.timeline.shares import Shares
 
-#: Segments of a rank that a stretch shows.
+#: Segments of a rank within a stretch.
 _SEGMENTS = 48
-#: A stretch that is a larger part of the whole would show no more than that.
+#: Longest stretch, as a share of the whole: a longer one would show no more than the whole does.
 _MOST = 0.25
-#: Columns whose shares, all activities together, are less further off than that are as good.
+#: Columns that are further from the mean than the best one by less than this (sum over activities) count as good.
 _AS_GOOD = 0.02
 
 
 def representative(
     found: Shares, dense: npt.NDArray[np.bool_], pieces: Sequence[npt.NDArray[np.void]], whole: Window
 ) -> Window | None:
-    """Return a stretch in which activities have about the shares that they have wherever they are dense.
+    """Return a stretch whose shares of activities are about the mean of all dense stretches.
 
     Args:
         found: Shares of each column of each band, shape (bands, columns, kinds).
@@ -49,14 +49,14 @@ def _typical(found: Shares, dense: npt.NDArray[np.bool_]) -> int:
     """Return the column that is most like the mean of the dense ones, in as many bands as possible."""
     counts = np.maximum(dense.sum(axis=1), 1)
     means = (found * dense[:, :, None]).sum(axis=1) / counts[:, None]
-    # As far off as can be where a band is not dense at all.
+    # The largest possible distance where a band is not dense.
     off = np.where(dense, np.abs(found - means[:, None, :]).sum(axis=2), 2.0)[dense.any(axis=1)].mean(axis=0)
     good = np.flatnonzero(off <= off.min() + _AS_GOOD)
     return int(good[np.argmin(np.abs(good - off.size // 2))])
 
 
 def _median_length(pieces: Sequence[npt.NDArray[np.void]], begin: float) -> float:
-    """Return how long so many segments take from a time on, in the median rank."""
+    """Return how long the next segments after a time take in the median rank."""
     lengths = []
     for piece in pieces:
         first = int(np.searchsorted(piece["end"], begin, "right"))
@@ -66,6 +66,6 @@ def _median_length(pieces: Sequence[npt.NDArray[np.void]], begin: float) -> floa
 
 
 def _rounded(begin: float, length: float, whole: Window) -> Window:
-    """Return a stretch whose ends can be said in few digits."""
+    """Return a stretch whose ends have few digits."""
     step = 10.0 ** floor(log10(length)) / 10
     return Window(max(floor(begin / step) * step, whole.begin), min(ceil((begin + length) / step) * step, whole.end))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from clue.recording import Repeated
     from clue.trace import Trace
 
-#: With more communicators or ranks than this the tables are cut, and say so.
+#: Most communicators or ranks that are listed; longer tables are cut, and say so.
 MOST_ROWS = 32
 
 
@@ -98,7 +98,7 @@ def _making(trace: Trace) -> Table:
 
 
 def _host_speed(trace: Trace) -> str:
-    """Say between which shares of its best the host ran while bursts did."""
+    """Say how fast the host was during bursts, as shares of its best speed."""
     from clue.trace.speed import speeds  # noqa: PLC0415 - numpy
 
     ranges = (f"{low:.2f}–{high:.2f} of its best ({piece})" for piece, (low, high) in speeds(trace).items())
@@ -107,7 +107,7 @@ def _host_speed(trace: Trace) -> str:
 
 
 def _bursts(trace: Trace) -> str:
-    """Say what simulations replay where that is not what was recorded."""
+    """Say how much computation simulations replay, if that differs from what was recorded."""
     if trace.head.typical is None and trace.head.probe is None:
         return ""
     raw, counted = (float(each.sum()) * 1e-9 for each in (trace.ops.cpu, trace.bursts))

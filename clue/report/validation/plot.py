@@ -1,4 +1,4 @@
-"""Predicted against measured times with the diagonal, and what error each refitted parameter leaves."""
+"""Predicted over measured times with the diagonal, and the error that each refitted parameter leaves."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from clue.validation import Compared, Validation
 
 #: Half the width of the band around the diagonal, relative.
 BAND = 0.1
-#: Ticks within a power of ten by how far times differ at most, and about so many ticks where they differ by more.
+#: Ticks within a decade, by the largest ratio of times for which they are used; about how many ticks beyond it.
 _STEPS = ((8.0, (1, 1.5, 2, 3, 5, 7)), (200.0, (1, 2, 5)), (1e4, (1, 3)))
 _MOST_TICKS = 6
-#: Refits drawn at most; inches of the name of one, and of their axes.
+#: Most refits that are drawn; width of a name and of their axes, inches.
 MOST_REFITS, _NAME, _REFITS = 20, 1.9, 2.8
-#: So many programs have a colour of their own; the others share one.
+#: Most programs with a colour of their own; the others share one.
 _MOST_PROGRAMS = len(style.SERIES)
 
 
@@ -50,7 +50,7 @@ def draw_validation(validation: Validation, title: str) -> Figure:
 
 
 def _draw_cases(axes: Axes, validation: Validation) -> None:
-    # No time of 0 has a place on a logarithmic axis.
+    # A logarithmic axis has no 0.
     shown = [each for each in validation.compared if each.predicted > 0 and min(each.case.runs) > 0]
     intervals = [(each.interval.low, each.interval.high) for each in shown if each.interval is not None]
     times = [time for each in shown for time in (each.predicted, *each.case.runs)] or [1.0]
@@ -76,7 +76,7 @@ def _draw_cases(axes: Axes, validation: Validation) -> None:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Return round times within a range: several to a power of ten where there are few of these, else not all."""
+    """Return round times within a range: several a decade where there are few decades, else powers of ten."""
     first, last = int(np.floor(np.log10(low))), int(np.ceil(np.log10(high)))
     steps = next((steps for most, steps in _STEPS if high / low < most), (1,))
     powers = range(first, last + 1, max(1, (last - first) // _MOST_TICKS))

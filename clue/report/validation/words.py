@@ -18,9 +18,9 @@ def parameter_name(parameter: Parameter) -> str:
     return f"{parameter.name}{link}{parameter.of}" if parameter.of else parameter.name
 
 
-#: Ratios of a thousand or a million, but for so much, show another unit.
+#: Factor within which a ratio of times counts as a thousand or a million, which suggests another unit.
 _SAME_UNIT = 3.0
-#: What is said of a multiplier above 1, below 1, and of 2 or more.
+#: Words for a multiplier above 1, below 1, and of 2 or more.
 _WORDS = {
     "computation": ("taking {} longer", "taking {} less time", "taking {} times as long"),
     "contention": ("{} stronger", "{} weaker", "{} times as strong"),
@@ -29,7 +29,7 @@ _OTHER_WORDS = ("{} higher", "{} lower", "{} times as high")
 
 
 def change(refit: Refit) -> str:
-    """Say what a multiplier does, in words: ``"computation on fast taking 8.0% longer"``."""
+    """Return the effect of a multiplier in words: ``"computation on fast taking 8.0% longer"``."""
     more, less, many = _WORDS.get(refit.parameter.name, _OTHER_WORDS)
     multiplier, name = refit.multiplier, parameter_name(refit.parameter)
     if abs(multiplier - 1) < 5e-4:
@@ -40,7 +40,7 @@ def change(refit: Refit) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share as a percentage: of a tenth of a percent below ten, else whole."""
+    """Return a share as a percentage: with one decimal below ten, else whole."""
     return format_share(share, 1 if share < 0.0995 else 0)
 
 
