@@ -5,6 +5,6 @@ TCP. ``python -m testbed up|run|down MACHINE.yaml``; needs root. It emulates clu
 
 It can emulate any number of nodes and node types, performance factors (of at least 1: a processor that is slower than
 this computer's), processors per node, background loads of whole cores, and a bandwidth for each node type's link. A
-truth file beside the machine's can state more: latencies, racks, memory that ranks share, and processors of another kind
-(:mod:`testbed.truth`). It cannot emulate tori and trees, or changes during a run. See README.md.
+truth file beside the machine's can state more: latencies, racks, memory that ranks share, and processors of another
+kind (:mod:`testbed.truth`). It cannot emulate tori and trees, or changes during a run. See README.md.
 """

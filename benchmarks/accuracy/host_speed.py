@@ -38,7 +38,7 @@ _Quiet = dict[tuple[str | float, str | float], Row]
 
 @contextmanager
 def beside(programs: Sequence[str]) -> Iterator[None]:
-    """Have processes run for the length of a block."""
+    """Run processes for the length of a block."""
     with ExitStack() as stack:
         for program in programs:
             process = stack.enter_context(subprocess.Popen([sys.executable, "-c", program]))

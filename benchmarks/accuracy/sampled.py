@@ -24,14 +24,14 @@ from clue.trace import Trace
 
 @dataclass(frozen=True, slots=True)
 class LongProgram:
-    """A program with more iterations than it has where it is kept.
+    """A program with more iterations than in its file.
 
     Attributes:
         name: Of its file.
         ranks: How many.
         size: Of its problem.
         line: A line of it.
-        longer: What stands in its place.
+        longer: The line that replaces it.
         seen: Whether it was looked at while the model was made.
     """
 

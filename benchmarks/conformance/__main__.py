@@ -1,4 +1,4 @@
-"""Run mpi4py's tests and demos by a real MPI library and live, and write what came of it.
+"""Run mpi4py's tests and demos by a real MPI library and live, and write the results.
 
 python -m benchmarks.conformance [--ranks 1 2 3 5] [--files p2p cco …] [-o benchmarks/conformance/README.md]
 """
@@ -21,7 +21,7 @@ from tests.conformance.suite import fetch
 
 
 def main() -> None:
-    """Run, and write the report: what an earlier one says of other files and ranks stays in it."""
+    """Run, and write the page; earlier results of other files and numbers of ranks are kept."""
     asked = _arguments()
     tests = fetch()
     figures = asked.output.with_name("results.csv") if asked.output is not None else None

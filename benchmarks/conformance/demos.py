@@ -15,9 +15,9 @@ from pathlib import Path
 from benchmarks.conformance.files import LIVE, REAL, RunEnd, start
 
 _OWN = Path(__file__).with_name("programs")
-#: An argument that begins so stands for a copy of the file that can be executed.
+#: Prefix of an argument that stands for an executable copy of a file.
 _EXECUTABLE = "executable:"
-#: So often a program may fail by mpiexec: schwimmbad's pool sends to ranks that have ended, which MPICH may take ill.
+#: Attempts by mpiexec: schwimmbad's pool sends to ranks that have ended, which may fail with MPICH.
 _TRIES = 5
 _THREADS = "it is told that threads take turns (MPI.THREAD_SERIALIZED), and leaves it at that"
 _EARLY = "MPI is initialised before a live program begins, which cannot configure its import any more (mpi4py.rc)"
@@ -46,7 +46,7 @@ class DemoProgram:
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """What came of a program: whether it ends well either way, and prints the same (``None``: not compared)."""
+    """The outcome of a program: whether it ends well either way, and prints the same (``None``: not compared)."""
 
     name: str
     ranks: int

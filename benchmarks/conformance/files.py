@@ -1,7 +1,7 @@
 """Running files of mpi4py's tests on so many ranks, by a real MPI library or live, to the end of each file.
 
-A test that brings the whole run down (a deadlock, a crash) costs the tests behind it their chance; so the rest of the
-file runs again without it, until every test has had its own.
+A test that ends the whole run (a deadlock, a crash) keeps the tests behind it from running; so the rest of the file
+runs again without it, until every test has run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from virtual_layer.programs import settings
 ROOT = Path(__file__).resolve().parents[2]
 MACHINE = Path(__file__).with_name("machine.yaml")
 _ONE_FILE = Path(__file__).with_name("one_file.py")
-#: So often a file is begun again, at most.
+#: Most times that a file is started again.
 _ROUNDS = 40
 #: Seconds that a rank may go without an MPI call.
 _LIMIT = 60
@@ -30,7 +30,7 @@ _LIMIT = 60
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What came of one test, on all ranks together: ``passed``, ``skipped``, ``failed`` or ``ended`` (the run)."""
+    """The outcome of one test, on all ranks together: ``passed``, ``skipped``, ``failed`` or ``ended`` (the run)."""
 
     test: str
     outcome: str
@@ -100,7 +100,7 @@ def start(way: Way, ranks: int, program: Sequence[str], *, folder: Path | None =
 
 @dataclass(slots=True)
 class _File:
-    """A file on its way: which tests it has, and what is known of each."""
+    """The state of a file: its tests, and their outcomes so far."""
 
     tests: list[str] = field(default_factory=list)
     known: dict[str, Verdict] = field(default_factory=dict)
@@ -148,7 +148,7 @@ def _notes(path: Path) -> tuple[list[str], dict[str, tuple[str, str]]]:
 
 
 def _take(file: _File, read: Sequence[tuple[list[str], dict[str, tuple[str, str]]]], ending: RunEnd) -> bool:
-    """Take what a round has shown; tells whether that is anything."""
+    """Take the outcomes of a round; return whether there are any."""
     before = len(file.known)
     file.tests = file.tests or max((tests for tests, _ in read), key=len)
     ranks = [last for _, last in read]

@@ -1,4 +1,4 @@
-"""What came of mpi4py's tests, as Markdown and as CSV."""
+"""Outcomes of mpi4py's tests, as Markdown and as CSV."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ class Comparison:
 
     @property
     def pairs(self) -> list[tuple[Verdict, Verdict]]:
-        """What came of each test, by the real library and live; one that was not found is put down to its file."""
+        """The outcomes of each test by the real library and live; a test that was not found counts as ended."""
         live = {outcome.test: outcome for outcome in self.live}
         why = next((each.why for each in self.live if each.outcome == "ended"), "not found")
         return [(real, live.get(real.test) or Verdict(real.test, "ended", why)) for real in self.real]
 
     @property
     def counting(self) -> list[Verdict]:
-        """What came live of the tests that the real library passes."""
+        """The live outcomes of the tests that pass by the real library."""
         return [live for real, live in self.pairs if real.outcome == "passed"]
 
     @property
     def faults(self) -> list[Verdict]:
-        """Those of them that did not pass live."""
+        """The live failures among these."""
         return [outcome for outcome in self.counting if outcome.outcome != "passed"]
 
     @property
@@ -55,7 +55,7 @@ class Comparison:
 
     @property
     def line(self) -> str:
-        """How it went, in a line."""
+        """The outcome in a line."""
         passed, of = self.passed
         reasons = "; ".join(f"{count} × {why}" for why, count in _reasons(self.faults).most_common(3))
         return f"{self.module}, {self.ranks} ranks: {passed} of {of}" + (f": {reasons}" if reasons else "")
@@ -181,9 +181,9 @@ _COLUMNS = ("file", "test", "ranks", "real", "live", "why", "tests")
 
 
 def write_csv(path: Path, compared: Iterable[Comparison]) -> None:
-    """Write what came of the tests, with the numbers of ranks at which it came out so.
+    """Write the outcomes of the tests, with the numbers of ranks at which they occurred.
 
-    Tests that come out alike by the real library and live are counted, file by file; each of the others has a line.
+    Tests with the same outcome by the real library and live are counted, file by file; each of the others has a line.
     """
     found: dict[tuple[str, str, str, str, str, int], list[int]] = {}
     for each in compared:
@@ -206,7 +206,7 @@ def write_csv(path: Path, compared: Iterable[Comparison]) -> None:
 def read_csv(path: Path) -> dict[tuple[str, int], Comparison]:
     """Read what :func:`write_csv` wrote, by file and ranks; nothing if there is no such file.
 
-    Tests that are counted only have numbers for names.
+    Tests that were only counted get numbers for names.
     """
     found: dict[tuple[str, int], list[tuple[Verdict, Verdict]]] = {}
     if path.exists():

@@ -1,4 +1,4 @@
-"""The figures of live execution, each beside what it is to reach."""
+"""The figures of live execution, each with its goal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def call_goals(ranks: int, rounds: int) -> Iterator[Goal]:
 
 
 def payload_goals(sizes: Sequence[int]) -> Iterator[Goal]:
-    """Measure how fast large messages move, Send to Recv, median over messages."""
+    """Measure the bandwidth of large messages, Send to Recv, median over messages."""
     for size in sizes:
         seconds = median(_json(Live("payload.py", ("--bytes", str(size))).output()))
         name = f"message of {size >> 20} MiB"

@@ -1,4 +1,4 @@
-"""Starting `clue run` and looking at its processes from outside."""
+"""Start ``clue run``, and observe its processes from outside."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ class Standing:
     """A run whose ranks have all met.
 
     Attributes:
-        seconds: From typing the command until then.
-        processes: How many processes there are.
-        memory: Bytes of all, what they share counted once (proportional set size).
+        seconds: Time from the start of the command until then.
+        processes: Number of its processes.
+        memory: Their memory, bytes, with shared pages counted once (proportional set size).
     """
 
     seconds: float
@@ -130,5 +130,5 @@ def family(pid: int) -> Iterator[int]:
 
 
 def proportional(pid: int) -> float:
-    """Return a process's memory in bytes, each shared page divided among those who share it."""
+    """Return a process's proportional set size, bytes: shared pages are divided among the processes that share them."""
     return 1024 * float(re.findall(r"^Pss:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.M)[0])

@@ -53,7 +53,7 @@ def _command(asked: argparse.Namespace) -> str:
 
 
 def _more_goals(asked: argparse.Namespace, folder: Path) -> Iterator[Goal]:
-    """Measure what is not a contest."""
+    """Measure the goals that compare clue with no peer."""
     if "W1" in asked.workloads and asked.engine == "fast":
         _tell("sweep")
         yield sweep_goal(folder, QUICK_MESSAGES if asked.quick else MESSAGES)

@@ -9,9 +9,9 @@ from benchmarks.speed.contest import NetworkCase
 from benchmarks.speed.settings import FLOWS, ContentionKind, NetworkSetting
 from benchmarks.speed.workloads import allreduce, alltoall, halo, pipeline, ring
 
-#: Messages of a workload in full size, and where links are shared: the peer takes up to a minute for those.
+#: Messages of a workload in full size; fewer where links are shared, which takes the peer up to a minute.
 MESSAGES, FLOW_MESSAGES = 1_000_000, 100_000
-#: In the quick form.
+#: The same with ``--quick``.
 QUICK_MESSAGES = 20_000
 MEBIBYTE = 1 << 20
 _SINGLE = (

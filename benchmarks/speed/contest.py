@@ -23,9 +23,9 @@ class NetworkCase:
     """A workload on networks.
 
     Attributes:
-        make: Makes it, given about how many messages to send.
+        make: Builds the workload, given the approximate number of messages.
         settings: The networks.
-        messages: How many.
+        messages: The number of messages.
         reference: Whether clue's reference engine takes part, instead of peers.
     """
 
@@ -37,7 +37,7 @@ class NetworkCase:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """What a simulator took for a workload.
+    """Times and memory of a simulator on a workload.
 
     Attributes:
         workload: Its name.
@@ -45,7 +45,7 @@ class Timing:
         messages: Messages it sends.
         ops: Ops it records.
         setting: The network.
-        simulator: Which.
+        simulator: Name of the simulator.
         replays: All of its replays.
     """
 
@@ -69,7 +69,7 @@ class Timing:
 
     @property
     def end_to_end(self) -> float:
-        """Messages a second from opening what is read to the result."""
+        """Messages a second, from opening the input to the result."""
         return self.messages / median(each.preparation + each.seconds for each in self.replays)
 
     @property
@@ -105,15 +105,15 @@ class Timing:
 
 
 class Simulator(Protocol):
-    """Who takes part: clue, or a peer."""
+    """A contestant: clue, or a peer."""
 
     name: str
 
     def covers(self, setting: NetworkSetting) -> bool:
-        """Tell whether it can run on this network."""
+        """Return whether it can simulate this network."""
 
     def prepare(self, workload: BenchProgram, folder: Path) -> None:
-        """Write the workload in its form."""
+        """Write the workload in its input format."""
 
     def replay(self, workload: BenchProgram, folder: Path, setting: NetworkSetting) -> ReplayTime:
         """Replay what was prepared in a folder."""
@@ -164,7 +164,7 @@ class Contest:
         repeats: Replays of each contestant.
         patience: Seconds after which a case is not repeated any more.
         folder: Where to keep inputs.
-        tell: Called with what is being done.
+        tell: Called with a description of each step.
     """
 
     def __init__(
@@ -217,7 +217,7 @@ class Contest:
         return [Clue("reference", "clue, reference"), self._clue] if case.reference else [self._clue, *self._peers]
 
     def _prepare(self, workload: BenchProgram, simulators: Sequence[Simulator]) -> Path:
-        """Write what the simulators read, unless it is there; the same folder never holds two workloads."""
+        """Write the simulators' inputs, unless they exist; a folder never holds two workloads."""
         words = "".join(c if c.isalnum() else "-" for c in workload.name)
         folder = self._folder / f"{words}-{workload.messages}"
         for simulator in simulators:

@@ -1,4 +1,4 @@
-"""What the fast engine is to reach, beside what was measured."""
+"""Goals of the fast engine, beside the measurements."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Point = tuple[str, float]
 def _compared(
     figure: str, limit: float, points: Iterable[Point], better: Callable[[float, float], bool] = ge, unit: str = "×"
 ) -> Goal:
-    """Judge figures of which each must be good enough."""
+    """Compare each figure with a goal; all must reach it."""
     points = list(points)
     sign = "at least" if better is ge else "at most"
     wanted = f"{sign} {limit:g} {unit}"
@@ -49,7 +49,7 @@ class Board:
     def ratios(
         self, workload: str, setting: NetworkSetting, peer: str, *, ranks: int | None = None, figure: str = "rate"
     ) -> Iterator[Point]:
-        """Go through clue's messages a second over those of a peer, which may know fewer models than clue."""
+        """Yield the ratios of messages a second, clue over a peer, which may have fewer models than clue."""
         for mine in self._clue(workload, setting):
             if ranks is not None and mine.ranks != ranks:
                 continue
@@ -63,7 +63,7 @@ class Board:
         return same and other.setting.bandwidth == mine.setting.bandwidth and other.messages == mine.messages
 
     def growth(self, workload: str, setting: NetworkSetting, few: int, many: int) -> Iterator[Point]:
-        """Give the time per message with many ranks over that with few."""
+        """Return the ratio of times per message, many ranks over few."""
         by_ranks = {each.ranks: each for each in self._clue(workload, setting)}
         if few in by_ranks and many in by_ranks:
             yield "", by_ranks[few].rate / by_ranks[many].rate
@@ -74,7 +74,7 @@ class Board:
                 yield each
 
     def beyond(self) -> Iterator[Point]:
-        """Go through the memory beyond the trace, bytes an op, of programs whose calls are messages."""
+        """Yield the memory beyond the trace, bytes per op, of programs whose calls are messages."""
         for each in self._clue("W1", NetworkSetting()):
             yield f"P={each.ranks}", each.beyond / each.ops
 
@@ -85,7 +85,7 @@ _SHARED_WORKLOADS = {"W1": "W1", "W4 8 B": "W4 allreduce 8 B", "W4 1 MiB": "W4 a
 
 
 def contest_goals(measured: Sequence[Timing]) -> Iterator[Goal]:
-    """Judge what was measured side by side."""
+    """Compare the measurements beside peers with the goals."""
     board = Board(measured)
     none, factor = NetworkSetting(ContentionKind.NONE), NetworkSetting(ContentionKind.FACTOR)
     yield _compared("W1, no contention: messages/s against LogGOPSim", 10, board.ratios("W1", none, "LogGOPSim"))

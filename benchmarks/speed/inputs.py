@@ -1,7 +1,7 @@
-"""Workloads in the forms that peers read: the same messages in the same order, collectives lowered alike.
+"""Workloads in the input formats of peers: the same messages in the same order, by the same collective algorithms.
 
-Knows only what the workloads use: calls on the world, and waits for everything that was started. What clue itself
-reads and writes of these forms is another matter, and richer.
+Only what the workloads use is covered: calls on the world, and waits for all requests. :mod:`clue.formats` reads and
+writes more of these formats.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _COLLECTIVE_TAG = 99
 
 
 class Do(Enum):
-    """What a step does; the value is SimGrid's word for it."""
+    """The action of a step; the value is SimGrid's word for it."""
 
     COMPUTE = "compute"
     SEND = "send"
@@ -54,7 +54,7 @@ _POINT_TO_POINT = {Op.SEND: Do.SEND, Op.RECV: Do.RECV, Op.ISEND: Do.ISEND, Op.IR
 
 
 def steps(workload: BenchProgram, rank: int) -> Iterator[Step]:
-    """Go through what a rank does."""
+    """Yield the steps of a rank."""
     trace = workload.trace
     ops = trace.rank(rank)
     for code, cpu, peer, tag, nbytes, count in _rows(ops):
@@ -126,7 +126,7 @@ _NODE = np.dtype(
 )
 _KIND = {Do.SEND: 1, Do.ISEND: 1, Do.RECV: 2, Do.IRECV: 2, Do.COMPUTE: 3}
 _COOKIE = 4223
-#: So many messages awaited at once are joined in one node, so that the next ones need not depend on each of them.
+#: Number of awaited messages from which on one node joins them, so that the next nodes need not depend on each.
 _JOINED = 2
 
 

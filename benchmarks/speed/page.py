@@ -1,4 +1,4 @@
-"""Writing what was measured as Markdown."""
+"""The page of results in Markdown."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from benchmarks.speed.settings import FLOWS
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """How the measurements came to be.
+    """How the figures were measured.
 
     Attributes:
-        peers: Who took part beside clue.
-        command: What was typed.
+        peers: The simulators beside clue.
+        command: The command line.
         repeats: Replays of each contestant, at most.
     """
 
@@ -127,7 +127,7 @@ def _measurements(shown: Sequence[Timing], measured: Sequence[Timing]) -> Iterat
 
 
 def _times(other: Timing, measured: Sequence[Timing], figure: str) -> str:
-    """Say how many times as fast clue is, by a figure."""
+    """Return by how much clue is faster by a figure, in words."""
     mine = [
         each
         for each in measured

@@ -1,7 +1,7 @@
-"""The simulators that clue is timed beside: what they read, how they are started, what they say.
+"""The simulators beside clue: their inputs, command lines and outputs.
 
-Both run as programs of their own; from the processor time of each run that of a start with the same ranks and nothing
-to do is taken away.
+Both run as programs of their own. The processor time of a start with the same ranks and an empty program is subtracted
+from that of each run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from benchmarks.speed.workloads import BenchProgram, nothing
 
 @dataclass(frozen=True, slots=True)
 class ReplayTime:
-    """What a replay of a workload took.
+    """Times and memory of a replay of a workload.
 
     Attributes:
         seconds: Processor time of the replay alone.
@@ -52,11 +52,11 @@ class PeerSimulator(ABC):
 
     @abstractmethod
     def covers(self, setting: NetworkSetting) -> bool:
-        """Tell whether it can run on this network, or on one near enough to compare with."""
+        """Return whether it can simulate this network, or one close enough to compare."""
 
     @abstractmethod
     def prepare(self, workload: BenchProgram, folder: Path) -> None:
-        """Write the workload in its form."""
+        """Write the workload in its input format."""
 
     @abstractmethod
     def command(self, folder: Path, setting: NetworkSetting, ranks: int) -> list[str]:
@@ -64,7 +64,7 @@ class PeerSimulator(ABC):
 
     @abstractmethod
     def makespan(self, output: str) -> float:
-        """Read the prediction in what it printed, seconds."""
+        """Return the predicted makespan from its output, seconds."""
 
     def replay(self, workload: BenchProgram, folder: Path, setting: NetworkSetting) -> ReplayTime:
         """Replay what was prepared in a folder."""
@@ -74,7 +74,7 @@ class PeerSimulator(ABC):
         return ReplayTime(max(used.seconds - start, 1e-3), start, used.peak, self.makespan(used.output))
 
     def _start(self, folder: Path, setting: NetworkSetting, ranks: int) -> float:
-        """Return the processor time of a start with nothing to do; measured once."""
+        """Return the processor time of a start with an empty program; measured once."""
         if (setting, ranks) not in self._starts:
             idle = folder / f"nothing-{ranks}"
             idle.mkdir(exist_ok=True)
@@ -138,7 +138,7 @@ class SimGrid(PeerSimulator):
 
     @classmethod
     def is_installed(cls) -> bool:
-        """Tell whether its programs can be found."""
+        """Return whether its programs are installed."""
         return shutil.which("smpirun") is not None
 
     def covers(self, setting: NetworkSetting) -> bool:  # noqa: D102 - see Peer
@@ -177,7 +177,7 @@ def _platform(setting: NetworkSetting, ranks: int) -> str:
 
 
 def installed(loggopsim: Path | None) -> list[PeerSimulator]:
-    """Return the peers that are there.
+    """Return the peers that are installed.
 
     Args:
         loggopsim: LogGOPSim's program, where the user has built it.

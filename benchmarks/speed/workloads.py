@@ -40,10 +40,10 @@ class BenchProgram:
     """A program to replay.
 
     Attributes:
-        name: What it is called in tables.
-        trace: What it does.
-        messages: Point-to-point messages it sends, collectives lowered.
-        library: Whose choice of algorithms lowers them.
+        name: Its name in tables.
+        trace: Its trace.
+        messages: Number of point-to-point messages, those of collectives included.
+        library: The MPI library whose algorithms of collectives are used.
     """
 
     name: str
@@ -62,7 +62,7 @@ class BurstLengths:
     """Computation between calls.
 
     Attributes:
-        seconds: On average.
+        seconds: Mean length.
         jitter: Half the width of the uniform distribution around the average, as a share of it; 0: lock-step.
         seed: Of the random numbers.
     """
@@ -123,7 +123,7 @@ def large(ranks: int = 16384, ops: int = 50_000_000) -> BenchProgram:
 
 
 def ring(ranks: int, messages: int = 1_000_000, nbytes: int = 1024, bursts: BurstLengths = _JITTERED) -> BenchProgram:
-    """Make W2's ring: a token goes round and round; who has it computes a little, and sends it on."""
+    """Make W2's ring: a token circulates; the rank that has it computes a little, and sends it on."""
     rank = np.arange(ranks)[:, None]
     first = rank == 0
     turn: Columns = {
@@ -171,7 +171,7 @@ def allreduce(ranks: int, messages: int = 1_000_000, nbytes: int = 8, bursts: Bu
 
 
 def nothing(ranks: int) -> BenchProgram:
-    """Make a program whose ranks compute for a moment each, to see what a start takes."""
+    """Make a program whose ranks compute for a moment each, to measure the time of a start."""
     columns: Columns = {"op": np.full((ranks, 1), Op.COMPUTE), "cpu": np.full((ranks, 1), 1000)}
     return BenchProgram(f"nothing, P={ranks}", _trace("nothing", columns), 0)
 

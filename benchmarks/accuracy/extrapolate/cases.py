@@ -1,4 +1,4 @@
-"""What is extrapolated: programs with the sizes of their targets, and machines."""
+"""The cases: programs with the sizes of their targets, and machines."""
 
 from __future__ import annotations
 

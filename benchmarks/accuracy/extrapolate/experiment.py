@@ -1,4 +1,4 @@
-"""Recording small and large, and predicting the large from the small."""
+"""Record at small and large sizes, and predict the large ones from the small ones."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ class Case:
 
     @property
     def error(self) -> float:
-        """How far the prediction is off, relative to the truth."""
+        """Error of the prediction, relative to the truth."""
         return self.predicted / self.truth - 1
 
     @property
     def rival(self) -> float:
-        """The same of the fit."""
+        """Error of the fit, relative to the truth."""
         return self.fitted / self.truth - 1
 
     @property
@@ -161,5 +161,5 @@ def _raw(trace: Trace) -> Trace:
 
 
 def makespan(trace: Trace, where: Machine) -> float:
-    """Return how long a trace takes on a machine, seconds."""
+    """Return the makespan of a trace on a machine, seconds."""
     return simulate(compile_program(trace), where, Placement.block(where, trace.ranks), "auto").makespan

@@ -56,7 +56,7 @@ class Setting:
         return ops // (_AGREEING if self.agrees else _HALO)
 
     def makespan(self, steps: int, ranks: int) -> float | None:
-        """Return what the program takes, if that has a closed form: without contention, on 2^k ranks.
+        """Return the makespan by a closed form, if there is one: without contention, on 2^k ranks.
 
         Of the two messages of a step the second arrives last: s after the first began to be sent, 2 s + t in all. An
         allreduce doubles distances k times.
@@ -75,16 +75,16 @@ _MORE = 8
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a command took.
+    """Time and memory of a command.
 
     Attributes:
-        setting: What was simulated.
-        ranks: On how many ranks.
-        ops: How many ops.
-        makespan: What came out, seconds.
-        expected: What the closed form says, if there is one.
-        wall: Seconds it took.
-        cpu: Seconds of processor time.
+        setting: The simulated program and machine.
+        ranks: Number of ranks.
+        ops: Number of ops.
+        makespan: The result, seconds.
+        expected: The makespan by the closed form, if there is one.
+        wall: Elapsed time, seconds.
+        cpu: Processor time, seconds.
         peak: Its largest resident memory, bytes.
     """
 
@@ -148,7 +148,7 @@ def configuration(folder: Path, pattern: str, setting: Setting, steps: int, rank
 
 
 def measure(folder: Path, setting: Setting, ops: int, ranks: int) -> Measured:
-    """Give the command and measure it."""
+    """Run the command and measure it."""
     steps = setting.steps(ops)
     file = configuration(folder, recorded(folder, agrees=setting.agrees), setting, steps, ranks)
     output = folder / "result.json"

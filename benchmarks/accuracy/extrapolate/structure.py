@@ -1,4 +1,4 @@
-"""Whether a trace that was made has the ops of one that was recorded: all of them, and nothing else."""
+"""Whether an extrapolated trace has exactly the ops of a recorded one."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import numpy as np
 from clue.trace import Trace
 from clue.trace.ops import COLUMNS
 
-#: What is measured, or counts what heads list, which need not be listed in one order.
+#: Columns that are not compared: measured times, and indices into lists of the head, whose order may differ.
 _MEASURED, _LISTED = {"cpu", "begin", "took"}, {"comm", "call", "region", "site", "extra"}
 
 
 def difference(made: Trace, recorded: Trace) -> str:
-    """Return in which field ops differ first, and where; ``""`` if they are the same."""
+    """Return the first field in which ops differ, and where; ``""`` if they are equal."""
     if made.ranks != recorded.ranks:
         return f"ranks: {made.ranks} instead of {recorded.ranks}"
     for rank in range(made.ranks):

@@ -33,7 +33,7 @@ Row: TypeAlias = tuple[Op, int, int, int, int, tuple[int, ...]]
 
 
 def size_of(local: int, ranks: int, dimensions: int) -> int:
-    """Return the size at which each rank has as much: N / P = local along a line, N^2 / P = local^2 for squares."""
+    """Return the size at which each rank has the local size: N / P = local on a line, N^2 / P = local^2 for squares."""
     return local * ranks if dimensions == 1 else isqrt(local * local * ranks)
 
 
@@ -87,7 +87,7 @@ def _rows(trace: Trace, rank: int) -> Iterator[Row]:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one number of dimensions.
+    """The outcome for one number of dimensions.
 
     Attributes:
         dimensions: Of the grid of ranks.

@@ -1,4 +1,4 @@
-"""From a machine as it is described to one as it was measured: its links, calibrated on a testbed.
+"""A described machine becomes a measured one: its links are calibrated on a testbed.
 
 A link is that between two kinds of hosts, or between two ranks of one; what has been calibrated once is used again.
 """
@@ -19,7 +19,7 @@ from clue.machine import Machine, Network, NodeType, Ports
 from testbed import launch
 from testbed.description import Host, hosts_of
 
-#: What a link depends on of a host: factor, busy processes (which a rank that wakes waits for) and bandwidth.
+#: Properties of a host that its link depends on: factor, busy processes (for which a waking rank waits), bandwidth.
 _End = tuple[float, int, float | None]
 #: What it depends on: both hosts, and whether they are one.
 _Key = tuple[_End, _End, bool]
@@ -32,8 +32,8 @@ class Calibrator:
     Attributes:
         seconds: How long a link is measured.
         measured: Keeps measurements.
-        tell: Told what is being done.
-        known: Links by what they depend on.
+        tell: Called with a description of each step.
+        known: Links by the properties that they depend on.
     """
 
     seconds: float

@@ -1,4 +1,4 @@
-"""What is predicted and measured: programs with their sizes, and machines."""
+"""The cases: programs with their sizes, and machines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SizedProgram:
         program: Its name.
         size: Its argument.
         smaller: A smaller size, to calibrate processors with.
-        decides: Whether what it does depends on what comes first: then it is run live in virtual time.
+        decides: Whether it decides by arrival order: then it is run live in virtual time.
     """
 
     program: str

@@ -1,4 +1,4 @@
-"""Programs that decide by what comes first: they do so in virtual time, with the bursts of a recording.
+"""Programs that decide by arrival order: they do so in virtual time, with the bursts of a recording.
 
 A trace keeps who got which piece of work where it was recorded. On other processors others would have got it, so the
 program runs live on the machine. What it computes there is taken from the recording, call by call of a kind: bursts

@@ -38,8 +38,8 @@ class RealRun:
     """A run for real.
 
     Attributes:
-        seconds: What its section took.
-        late: For which share of that a rank, the worst, had no core of this computer though it should.
+        seconds: Time of its section.
+        late: Share of that time for which a rank, at worst, had to wait for a core of this computer.
         computation: CPU time of all ranks' bursts in it, seconds.
     """
 
@@ -50,11 +50,11 @@ class RealRun:
 
 @dataclass(frozen=True, slots=True)
 class SmallRuns:
-    """What runs of smaller sizes say.
+    """Results of runs of smaller sizes.
 
     Attributes:
-        cold_starts: What each of a program's bursts takes longer than recorded.
-        missed: What predictions of these very runs missed them by, relatively: root mean square.
+        cold_starts: How much longer each burst of a program takes than recorded.
+        missed: Relative errors of predictions of these very runs, root mean square.
     """
 
     cold_starts: dict[SizedProgram, ColdStart]
@@ -63,7 +63,7 @@ class SmallRuns:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What predictions rest on, and how often they are tried.
+    """The basis of predictions, and the number of runs to compare them with.
 
     Attributes:
         programs: Programs with their sizes.

@@ -1,4 +1,4 @@
-"""What predictions are worth: errors, whether the order of machines is right, and what a wrong choice costs."""
+"""How good predictions are: errors, order of machines, and the cost of wrong choices."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class PredictedCase:
 
     @property
     def error(self) -> float:
-        """How far the prediction is off, relative to what was measured."""
+        """Error of the prediction, relative to the measured time."""
         return self.prediction.predicted / self.measured - 1
 
     @property
@@ -87,7 +87,7 @@ def in_hindsight(case: PredictedCase) -> PredictedCase:
 
 
 def kendall(pairs: Sequence[tuple[float, float]]) -> float:
-    """Return Kendall's tau of (predicted, measured): 1 where both order alike, -1 where they contradict each other."""
+    """Return Kendall's tau of (predicted, measured): 1 for the same order, -1 for the reverse."""
     signs = [_sign(a[0] - b[0]) * _sign(a[1] - b[1]) for a, b in combinations(pairs, 2)]
     return sum(signs) / len(signs) if signs else 1.0
 

@@ -1,7 +1,7 @@
-"""What was measured stays in a folder: a second call measures what is missing, and predicts everything afresh.
+"""A folder keeps measurements: a second call measures only what is missing, and predicts everything anew.
 
 A run on a testbed takes an hour, a prediction a minute: a change of the model can be tried on the same measurements.
-What is kept depends on nothing but what was run; a folder belongs to one state of programs, machines and computer.
+Measurements depend only on what was run; a folder belongs to one state of programs, machines and computer.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ class MeasurementFolder:
     """A folder of measurements, each a JSON file of its name.
 
     Attributes:
-        folder: It; must exist.
+        folder: Its path; must exist.
     """
 
     folder: Path
 
     def get(self, name: str, measure: Callable[[], Any]) -> Any:
-        """Return what is known by this name; measured now, and kept, if nothing is."""
+        """Return the measurement of a name; if there is none, measure and keep it."""
         file = self.folder / f"{name}.json"
         if not file.exists():
             draft = file.with_suffix(".draft")

@@ -35,7 +35,7 @@ _SAMPLES = 100
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """Seconds that a section is to take.
+    """The predicted time of a section, seconds.
 
     Attributes:
         predicted: The median of what samples of the noise say.
@@ -52,7 +52,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """How much longer bursts take on a testbed than recorded.
+    """The factor by which bursts take longer on a testbed than recorded.
 
     Attributes:
         value: The factor.
@@ -135,7 +135,7 @@ def _cpu(recorded: Trace) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ColdStart:
-    """What a program's bursts take longer on a testbed than recorded: the same for each, long or short.
+    """The time by which each burst of a program, long or short, takes longer on a testbed than recorded.
 
     Attributes:
         seconds: CPU time of a burst.
