@@ -19,6 +19,7 @@ from benchmarks.accuracy.validate.experiment import Setup
 from benchmarks.accuracy.validate.figures import PredictedCase
 from benchmarks.accuracy.validate.measured import MeasurementFolder
 from benchmarks.accuracy.validate.predicting import HostRecordings
+from benchmarks.page import notes_beside
 from clue.errors import ClueError
 from testbed import cluster
 
@@ -63,7 +64,7 @@ def _experiment(asked: argparse.Namespace, measured: MeasurementFolder) -> Setup
 
 def _write(file: Path, compared: list[PredictedCase], calibrator: Calibrator) -> None:
     tables.write_csv(file, compared)
-    remarks = tables.notes_beside(file)
+    remarks = notes_beside(file)
     file.with_suffix(".md").write_text(tables.page(compared, _command(), list(describe(calibrator)), remarks))
 
 
