@@ -250,7 +250,7 @@ def test_a_case_for_real(tmp_path: Path) -> None:
     """
     chosen = ["--quick", "--programs=jacobi", "--machines=2x100m", "--runs=1"]
     command = [sys.executable, "-m", "benchmarks.accuracy.validate", *chosen, "--measured=kept", "-o", "validation.csv"]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     first, second = (
         subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         for _ in range(2)
