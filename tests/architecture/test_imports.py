@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("clue", "virtual_layer", "benchmarks", "testbed")
+PACKAGES = ("clue", "virtual_layer", "benchmarks")
 
 
 def files_of(*packages: str) -> dict[str, Path]:

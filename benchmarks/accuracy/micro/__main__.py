@@ -24,14 +24,14 @@ from benchmarks.accuracy.micro.simulated import simulated
 from benchmarks.accuracy.micro.steps import STEPS
 from benchmarks.accuracy.validate.calibrating import as_measurement
 from benchmarks.accuracy.validate.measured import MeasurementFolder
+from benchmarks.testbed import cluster, launch
+from benchmarks.testbed.description import Host
+from benchmarks.testbed.truth import hosts_at
 from clue.calibration.link import FittedLink, progress_of
 from clue.calibration.network import calibrate_link, measure_link
 from clue.config import load_machine
 from clue.errors import ClueError, UsageError
 from clue.machine import Machine
-from testbed import cluster, launch
-from testbed.description import Host
-from testbed.truth import hosts_at
 
 PROGRAM = Path(__file__).with_name("program.py")
 

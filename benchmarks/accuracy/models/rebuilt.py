@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.accuracy.models.rebuilt FOLDER [-o FILE.md] [--smoke]`` (root; some 12 minutes)
 
-One fast node and four slow ones with two processors each (``testbed/machines/one-fast-four-dual.yaml``) run
+One fast node and four slow ones with two processors each (``benchmarks/testbed/machines/one-fast-four-dual.yaml``) run
 ``benchmarks/accuracy/programs/lu.py`` with MPICH over TCP. Models are fitted to the sets Basic and NL, and choose
 processors and processes on each at the largest size, where every candidate is run, too; replays of recordings choose
 beside them. Results that FOLDER has are not measured again. ``--smoke`` does all of it with few and tiny runs, whose
@@ -28,6 +28,8 @@ from benchmarks.accuracy.validate.measured import MeasurementFolder
 from benchmarks.accuracy.validate.predicting import FACTOR, said_by
 from benchmarks.accuracy.validate.sections import section
 from benchmarks.page import markdown_table, processor, revision
+from benchmarks.testbed import launch
+from benchmarks.testbed.description import Host, hosts_of
 from clue.config import load_machine
 from clue.errors import ClueError
 from clue.kernel import Program, compile_program, simulate
@@ -36,8 +38,6 @@ from clue.models import ClusterModel, Composition, Configuration, Method, Run, U
 from clue.models.cluster_fit import COMMUNICATE, COMPUTE
 from clue.report.model.text import configuration_text
 from clue.trace import Trace
-from testbed import launch
-from testbed.description import Host, hosts_of
 
 FAST, SLOW = "fast", "slow"
 MACHINE = MACHINES / "one-fast-four-dual.yaml"

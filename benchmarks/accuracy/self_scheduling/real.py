@@ -2,8 +2,9 @@
 
 ``python -m benchmarks.accuracy.self_scheduling.real [--n 1600]``
 
-The strategies run with real MPI on an emulated cluster of unequal hosts (:mod:`testbed`), and live on the machine that
-was calibrated there. Computation is measured in both. Beside them stands what replays of traces of equal nodes predict.
+The strategies run with real MPI on an emulated cluster of unequal hosts (:mod:`benchmarks.testbed`), and live on the
+machine that was calibrated there. Computation is measured in both. Beside them stands what replays of traces of equal
+nodes predict.
 Prints Markdown. The checkout must not lie in /tmp: hosts have one of their own.
 """
 
@@ -25,10 +26,10 @@ from benchmarks.accuracy.self_scheduling.lines import PROGRAM
 from benchmarks.accuracy.validate.calibrating import Calibrator, describe
 from benchmarks.accuracy.validate.measured import MeasurementFolder
 from benchmarks.page import markdown_table
+from benchmarks.testbed import cluster, launch
+from benchmarks.testbed.description import hosts_of
 from clue.execution import LiveRun, run
 from clue.machine import Machine, Placement
-from testbed import cluster, launch
-from testbed.description import hosts_of
 
 MACHINE = Path(__file__).with_name("two-fast-three-slow.yaml")
 #: By strategy: whether it is told the workers' performance, and what that is.

@@ -21,8 +21,8 @@ from benchmarks.accuracy.skeletons.figures import predictions
 from benchmarks.accuracy.skeletons.making import SUFFIXES
 from benchmarks.accuracy.validate.measured import MeasurementFolder
 from benchmarks.page import notes_beside
+from benchmarks.testbed import cluster
 from clue.errors import ClueError, UsageError
-from testbed import cluster
 
 
 def main() -> int:

@@ -22,12 +22,12 @@ from benchmarks.accuracy.skeletons.figures import APPLICATION as WHOLE
 from benchmarks.accuracy.skeletons.figures import CLASS_S, Measured, SkeletonFacts, skeleton_name
 from benchmarks.accuracy.skeletons.making import SUFFIXES, document, facts, made, making_of_a_million, program_of
 from benchmarks.accuracy.validate.measured import MeasurementFolder
+from benchmarks.testbed import launch
+from benchmarks.testbed.description import Host
+from benchmarks.testbed.experiment import on_demand
+from benchmarks.testbed.launch import RankFigures
+from benchmarks.testbed.truth import hosts_at
 from clue.errors import ClueError
-from testbed import launch
-from testbed.description import Host
-from testbed.experiment import on_demand
-from testbed.launch import RankFigures
-from testbed.truth import hosts_at
 
 P = ParamSpec("P")
 #: Seconds that it takes to start a run; and within which it must end, as a multiple of what is expected.

@@ -125,7 +125,7 @@ def _opening(command: str, language: str) -> Iterator[str]:
         f"{processor()}.",
         "",
         "The study of Sodhi, Subhlok and Xu, *Performance Prediction with Skeletons*, on [an emulated",
-        "cluster](../../testbed/README.md). Six programs of our own in the manner of NPB's, in Python, were recorded",
+        "cluster](../testbed/README.md). Six programs of our own in the manner of NPB's, in Python, were recorded",
         "once on four dedicated hosts; skeletons of 10 to 0.5 s were made by `clue skeleton`, in",
         f"{language.capitalize()}. Programs and skeletons then ran on that cluster and in five scenarios. Predicted is",
         "the skeleton's time in a scenario x application / skeleton, both dedicated. Nothing was fitted.",

@@ -18,8 +18,8 @@ from benchmarks.accuracy.unseen.buying import Buyer
 from benchmarks.accuracy.unseen.experiment import Experiment
 from benchmarks.accuracy.validate.measured import MeasurementFolder
 from benchmarks.page import notes_beside
+from benchmarks.testbed import cluster
 from clue.errors import ClueError, UsageError
-from testbed import cluster
 
 
 def main() -> int:

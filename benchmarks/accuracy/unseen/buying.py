@@ -14,12 +14,12 @@ from typing import Any
 import yaml
 
 from benchmarks.accuracy.validate.measured import MeasurementFolder
+from benchmarks.testbed import launch
+from benchmarks.testbed.description import Host
 from clue.calibration.cold_start import measure_cold_start
 from clue.config import load_machine
 from clue.errors import RecordError
 from clue.machine import Machine
-from testbed import launch
-from testbed.description import Host
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,14 +23,14 @@ from benchmarks.accuracy.unseen.cases import Set, UnseenMachine, UnseenProgram
 from benchmarks.accuracy.unseen.figures import UnseenCase
 from benchmarks.accuracy.unseen.predicting import Recorded, by_user, cpu_of, figures
 from benchmarks.accuracy.validate.measured import MeasurementFolder
+from benchmarks.testbed import launch
+from benchmarks.testbed.description import Host
+from benchmarks.testbed.experiment import in_turns, on_demand
+from benchmarks.testbed.truth import hosts_at
 from clue.config import load_machine
 from clue.machine import Machine, Placement
 from clue.trace import Trace
 from clue.uncertainty.model_error import mean_message
-from testbed import launch
-from testbed.description import Host
-from testbed.experiment import in_turns, on_demand
-from testbed.truth import hosts_at
 
 Doubles = npt.NDArray[np.float64]
 _TIMEOUT = 120.0

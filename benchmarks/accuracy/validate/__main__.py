@@ -20,8 +20,8 @@ from benchmarks.accuracy.validate.figures import PredictedCase
 from benchmarks.accuracy.validate.measured import MeasurementFolder
 from benchmarks.accuracy.validate.predicting import HostRecordings
 from benchmarks.page import notes_beside
+from benchmarks.testbed import cluster
 from clue.errors import ClueError
-from testbed import cluster
 
 
 def main() -> int:

@@ -11,13 +11,13 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 from benchmarks.accuracy.validate.measured import MeasurementFolder
+from benchmarks.testbed import launch
+from benchmarks.testbed.description import Host, hosts_of
 from clue.calibration.link import FittedLink, progress_of
 from clue.calibration.measurement import EagerLimit, Estimate, Measurement, SizeRow
 from clue.calibration.network import calibrate_link, measure_link
 from clue.calibration.time_slice import measure_time_slice
 from clue.machine import Machine, Network, NodeType, Ports
-from testbed import launch
-from testbed.description import Host, hosts_of
 
 #: Properties of a host that its link depends on: factor, busy processes (for which a waking rank waits), bandwidth.
 _End = tuple[float, int, float | None]

@@ -10,7 +10,7 @@ from clue.config import load_machine
 from clue.machine import Machine
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
-MACHINES = ROOT / "testbed" / "machines"
+MACHINES = ROOT / "benchmarks" / "testbed" / "machines"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,12 +22,12 @@ from benchmarks.accuracy.validate.predicting import (
     recorded_cpu,
     said_by,
 )
+from benchmarks.testbed import launch
+from benchmarks.testbed.description import Host, hosts_of
+from benchmarks.testbed.experiment import in_turns, on_demand
 from clue.errors import RecordError
 from clue.machine import Machine, Placement
 from clue.uncertainty.model_error import mean_message
-from testbed import launch
-from testbed.description import Host, hosts_of
-from testbed.experiment import in_turns, on_demand
 
 #: How often bursts are calibrated.
 _CALIBRATION_RUNS = 5

@@ -19,14 +19,14 @@ from benchmarks.accuracy.validate.cases import SizedProgram
 from benchmarks.accuracy.validate.deciding import live_section
 from benchmarks.accuracy.validate.measured import MeasurementFolder
 from benchmarks.accuracy.validate.sections import section
+from benchmarks.testbed import launch
+from benchmarks.testbed.description import Host
+from benchmarks.testbed.launch import RunOutput
 from clue.errors import RecordError
 from clue.kernel import compile_program, simulate
 from clue.machine import Machine, Placement
 from clue.trace import Trace
 from clue.uncertainty import Sampling, Spread, noise_of_recordings, sample_makespans, typical_recording
-from testbed import launch
-from testbed.description import Host
-from testbed.launch import RunOutput
 
 #: What part of a core a processor of the recording host is.
 FACTOR = 10.0

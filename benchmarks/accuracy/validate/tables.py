@@ -84,7 +84,7 @@ def _opening(command: str) -> Iterator[str]:
         "recorded, at a smaller size. Its section was predicted from that, and run for real on the emulated machines;",
         "nothing was fitted to the cases. Programs that decide by what comes first are predicted live. Processors are",
         "emulated at one speed: CPU time of ranks counts at the speed that a core has at the moment, as a process of",
-        "the lowest priority measures it all the time (`testbed/keeper.c`). All",
+        "the lowest priority measures it all the time (`benchmarks/testbed/keeper.c`). All",
         "figures of the cases stand in the CSV file beside this page, in seconds; further columns are `error` =",
         "predicted / measured - 1; `covered`, the share of runs within the interval; `late`, the share of time by",
         "which this computer was late to give a rank its core (above some percent the measurement was disturbed);",

@@ -10,9 +10,9 @@ import pytest
 from benchmarks.accuracy.models import rebuilt
 from benchmarks.accuracy.models.rebuilt import FAST, FULL, SLOW, SMOKE, Choice, Cluster, Plan
 from benchmarks.accuracy.validate.measured import MeasurementFolder
+from benchmarks.testbed.description import hosts_of
 from clue.models import Run, Use, best, fit_cluster, ranks_of
 from clue.models.cluster_fit import COMMUNICATE, COMPUTE
-from testbed.description import hosts_of
 
 
 def seconds(size: int, uses: Mapping[str, Use]) -> tuple[float, float]:

@@ -25,11 +25,11 @@ from benchmarks.accuracy.skeletons.figures import (
 )
 from benchmarks.accuracy.skeletons.making import document
 from benchmarks.accuracy.validate.measured import MeasurementFolder
+from benchmarks.testbed import cluster
+from benchmarks.testbed.truth import hosts_at
 from clue.config import load_machine
 from clue.errors import ClueError, RecordError
 from clue.recording import find_mpiexec
-from testbed import cluster
-from testbed.truth import hosts_at
 
 try:
     find_mpiexec()

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks.accuracy.unseen.cases import MACHINES, PROGRAMS, UNSEEN_MACHINES, UNSEEN_PROGRAMS, Set, UnseenMachine
+from benchmarks.testbed.truth import hosts_at
 from clue.config import load_machine
 from clue.errors import ClueError
 from clue.recording import find_mpiexec
-from testbed.truth import hosts_at
 
 try:
     find_mpiexec()

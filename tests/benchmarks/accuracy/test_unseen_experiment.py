@@ -16,13 +16,13 @@ from benchmarks.accuracy.unseen.experiment import Experiment, RealRun
 from benchmarks.accuracy.unseen.figures import COLUMNS, UnseenCase, Worth
 from benchmarks.accuracy.unseen.predicting import Figures, baseline
 from benchmarks.accuracy.validate.measured import MeasurementFolder
+from benchmarks.testbed.description import Host
+from benchmarks.testbed.experiment import in_turns
 from clue.config import load_machine
 from clue.errors import RecordError, UsageError
 from clue.kernel import compile_program, simulate
 from clue.machine import Placement
 from clue.trace import TraceBuilder
-from testbed.description import Host
-from testbed.experiment import in_turns
 from tests.kernel.cases import machine
 
 

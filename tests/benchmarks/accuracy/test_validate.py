@@ -15,13 +15,13 @@ from benchmarks.accuracy.validate.measured import MeasurementFolder
 from benchmarks.accuracy.validate.predicting import ColdStart, Factor, HostRecordings, Prediction, predict
 from benchmarks.accuracy.validate.sections import section
 from benchmarks.accuracy.validate.tables import COLUMNS, page, read_csv, write_csv
+from benchmarks.testbed import cluster
+from benchmarks.testbed.description import hosts_of
 from clue.config import load_machine
 from clue.errors import TraceError
 from clue.kernel import simulate
 from clue.trace import PROC_NULL, Op, Trace, TraceBuilder
 from clue.trace.calls import Call
-from testbed import cluster
-from testbed.description import hosts_of
 
 
 def _program() -> Trace:

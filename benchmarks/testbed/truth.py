@@ -12,10 +12,10 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from benchmarks.testbed.description import Host, Kind, Rack, hosts_of
 from clue.config import load_machine
 from clue.config.quantities import Bandwidth, PositiveInt, Time
 from clue.errors import UsageError
-from testbed.description import Host, Kind, Rack, hosts_of
 
 
 class _Form(BaseModel):

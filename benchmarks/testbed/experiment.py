@@ -8,8 +8,8 @@ from functools import cache
 from itertools import product
 from typing import TypeVar
 
-from testbed import launch
-from testbed.description import Host
+from benchmarks.testbed import launch
+from benchmarks.testbed.description import Host
 
 _Case = TypeVar("_Case", bound=Hashable)
 _Run = TypeVar("_Run")

@@ -1,4 +1,4 @@
-"""Running programs on a testbed: MPICH's own launcher, with :mod:`testbed.entry` in the place of ssh."""
+"""Running programs on a testbed: MPICH's own launcher, with :mod:`benchmarks.testbed.entry` in the place of ssh."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
+from benchmarks.testbed import cluster, compiled
+from benchmarks.testbed.description import Host
 from clue.errors import RecordError
 from clue.recording import find_mpiexec
-from testbed import cluster, compiled
-from testbed.description import Host
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,8 @@ def standing(name: str, hosts: Sequence[Host]) -> Iterator[str]:
     """
     name = f"{name}_{os.getpid()}"
     guardian = subprocess.Popen(
-        [sys.executable, "-m", "testbed", "guard", name],
-        cwd=Path(__file__).parents[1], stdin=subprocess.PIPE, start_new_session=True,
+        [sys.executable, "-m", "benchmarks.testbed", "guard", name],
+        cwd=Path(__file__).parents[2], stdin=subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
     assert guardian.stdin is not None
     try:

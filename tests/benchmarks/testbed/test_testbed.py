@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.testbed import cluster, compiled, launch
+from benchmarks.testbed.description import Host, Kind, Rack, hosts_of
+from benchmarks.testbed.truth import hosts_as, hosts_at
 from clue.config import load_machine
 from clue.errors import CacheError, UsageError
 from clue.machine import Machine
-from testbed import cluster, compiled, launch
-from testbed.description import Host, Kind, Rack, hosts_of
-from testbed.truth import hosts_as, hosts_at
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 LACK = cluster.missing()
 needs_testbed = pytest.mark.skipif(LACK is not None, reason=LACK or "")
 
@@ -399,8 +399,8 @@ def test_all_hosts_share_memory_or_none() -> None:
 
 STAND = """
 import time
-from testbed import launch
-from testbed.description import Host
+from benchmarks.testbed import launch
+from benchmarks.testbed.description import Host
 with launch.standing("killed", [Host(0, 1.0, 1, 1, 1e6)]) as name:
     print(name, flush=True)
     time.sleep(60)

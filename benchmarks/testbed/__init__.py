@@ -1,10 +1,10 @@
 """A cluster on one Linux computer, to hold predictions against: hosts, links and processors as a machine file says.
 
 Hosts are network namespaces on a bridge, their links are shaped, their processors are slowed, and ranks talk over real
-TCP. ``python -m testbed up|run|down MACHINE.yaml``; needs root. It emulates clusters; it predicts nothing.
+TCP. ``python -m benchmarks.testbed up|run|down MACHINE.yaml``; needs root. It emulates clusters; it predicts nothing.
 
 It can emulate any number of nodes and node types, performance factors (of at least 1: a processor that is slower than
 this computer's), processors per node, background loads of whole cores, and a bandwidth for each node type's link. A
 truth file beside the machine's can state more: latencies, racks, memory that ranks share, and processors of another
-kind (:mod:`testbed.truth`). It cannot emulate tori and trees, or changes during a run. See README.md.
+kind (:mod:`benchmarks.testbed.truth`). It cannot emulate tori and trees, or changes during a run. See README.md.
 """

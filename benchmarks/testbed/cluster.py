@@ -15,10 +15,10 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from benchmarks.testbed import compiled, control_groups
+from benchmarks.testbed.description import FRONT, Host, Rack
 from clue.cache import open_folder
 from clue.errors import UsageError
-from testbed import compiled, control_groups
-from testbed.description import FRONT, Host, Rack
 
 _PREFIX = "clue-"
 _NAMESPACES = Path("/run/netns")
@@ -77,7 +77,7 @@ def missing() -> str | None:
 
 
 def state_file(name: str) -> Path:
-    """Return the file that tells :mod:`testbed.entry` about a testbed."""
+    """Return the file that tells :mod:`benchmarks.testbed.entry` about a testbed."""
     return _STATES / f"{name}.json"
 
 

@@ -1,9 +1,9 @@
-"""``python -m testbed up|run|down MACHINE.yaml [-- COMMAND…]``: build, use and remove an emulated cluster.
+"""``python -m benchmarks.testbed up|run|down MACHINE.yaml [-- COMMAND…]``: build, use and remove an emulated cluster.
 
-python -m testbed run four-hosts.yaml -- python program.py     build it, run, remove it
-python -m testbed up four-hosts.yaml                           build it, to stay
-python -m testbed run four-hosts.yaml -n 3 -- python program.py
-python -m testbed down four-hosts.yaml                         remove it (without a file: all there are)
+python -m benchmarks.testbed run four-hosts.yaml -- python program.py     build it, run, remove it
+python -m benchmarks.testbed up four-hosts.yaml                           build it, to stay
+python -m benchmarks.testbed run four-hosts.yaml -n 3 -- python program.py
+python -m benchmarks.testbed down four-hosts.yaml                         remove it (without a file: all there are)
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import signal
 import sys
 from contextlib import nullcontext
 
+from benchmarks.testbed import cluster, launch
+from benchmarks.testbed.description import Host
+from benchmarks.testbed.truth import hosts_at
 from clue.config import load_machine
 from clue.errors import ClueError, UsageError
 from clue.machine import Machine, Placement
-from testbed import cluster, launch
-from testbed.description import Host
-from testbed.truth import hosts_at
 
 
 def main(words: list[str]) -> int:
@@ -53,7 +53,7 @@ def _split(words: list[str]) -> tuple[list[str], list[str]]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m testbed", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m benchmarks.testbed", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("verb", choices=("up", "run", "down", "guard"), help="guard: internal")
     parser.add_argument("machine", nargs="?", help="the machine's file, as clue simulates it")
