@@ -1,4 +1,4 @@
-"""A second opinion on what ops mean: a slow simulator, written from ARCHITECTURE's table alone.
+"""A second opinion on what ops mean: a slow simulator, written from the chapters in docs/pages/model alone.
 
 It shares with the engines the values of machines (:mod:`clue.machine`), and nothing of :mod:`clue.kernel`. Every rank
 and every message is a process of one event loop over all of virtual time; nothing runs ahead. What it knows: bursts and

@@ -3,7 +3,7 @@
 Each rank is a SimPy process with a clock of its own. It runs ahead of the others as long as nothing they do can
 matter to it, and yields only when it must block: for a message that has not been sent, a rendezvous that is still
 open, a processor it shares, or - where messages slow each other down - its turn to send. What it waits for becomes
-*known* at some point; it then sets its clock and goes on. Definitions: ARCHITECTURE.md, "What an operation means".
+*known* at some point; it then sets its clock and goes on. Definitions: docs/pages/model.
 
 Here is a replay as a whole; :mod:`.virtual_machine` is the machine in virtual time, where messages meet receives;
 :mod:`.actor` says what messages and collectives are, :mod:`.rank` what ops are, wherever these come from,

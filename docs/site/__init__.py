@@ -1,0 +1,1 @@
+"""What MkDocs does not do by itself: links across the repository, reference pages, formulas, figures."""
