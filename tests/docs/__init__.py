@@ -1,0 +1,1 @@
+"""The README, the pages of the site and the examples."""

@@ -1,0 +1,146 @@
+"""What README, site and examples say to type is typed here, page by page, in a folder of the page's own."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clue.cli import main
+from clue.cli.arguments import command_line
+from tests.docs.pages import PAGES, ROOT, SITE, Block, blocks, prose
+
+TYPED = {"sh", "setup"}
+#: What only a shell understands.
+SHELL = re.compile(r"[|<>&;$*]")
+
+
+def name_of(page: Path) -> str:
+    """Name a page in a test."""
+    return page.relative_to(ROOT).as_posix()
+
+
+def is_run(block: Block) -> bool:
+    """Whether a block is to be run or, for a file, needed."""
+    return not block.not_run and (block.language in {*TYPED, "python"} or bool(block.title))
+
+
+RUN = [page for page in PAGES if any(is_run(block) and not block.title for block in blocks(page))]
+NOT_RUN = [
+    pytest.param(block.not_run, id=f"{name_of(page)}:{block.line}")
+    for page in PAGES
+    for block in blocks(page)
+    if block.not_run
+]
+
+
+class Typist:
+    """Types what stands in pages. A recording that several pages ask for is made once."""
+
+    def __init__(self, kept: Path) -> None:
+        self._kept = kept
+        self._made: dict[str, list[Path]] = {}
+
+    def type_command(self, command: str) -> None:
+        """Run a command in the current folder."""
+        words = shlex.split(command, comments=True)
+        if words[0] != "clue" or SHELL.search(command):
+            environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+            done = subprocess.run(
+                ["bash", "-ec", command], env=environment, capture_output=True, text=True, timeout=120, check=False
+            )
+            assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        elif words[1] == "record" and " ".join(words) in self._made:
+            for made in self._made[" ".join(words)]:
+                shutil.copytree(made, made.name, dirs_exist_ok=True)
+        else:
+            before = set(Path().glob("*.clue"))
+            assert main(words[1:]) == 0, command
+            if words[1] == "record":
+                folder = self._kept / str(len(self._made))
+                made = sorted(set(Path().glob("*.clue")) - before)
+                self._made[" ".join(words)] = [Path(shutil.copytree(each, folder / each.name)) for each in made]
+
+
+@pytest.fixture(scope="module")
+def typist(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Typist]:
+    """Recordings that configurations make are shared, too: by a cache of these tests alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CLUE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield Typist(tmp_path_factory.mktemp("recordings"))
+
+
+@pytest.mark.parametrize("page", RUN, ids=name_of)
+def test_what_a_page_says_to_type_works(
+    page: Path, typist: Typist, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """From top to bottom, with the files that it shows."""
+    monkeypatch.chdir(tmp_path)
+    if page.is_relative_to(ROOT / "examples"):
+        shutil.copytree(page.parent, tmp_path, dirs_exist_ok=True)
+    else:
+        for shipped in ("scenarios", "machines", "examples"):
+            Path(shipped).symlink_to(ROOT / shipped)
+    for block in blocks(page):
+        if block.title and not block.not_run:
+            Path(block.title).write_text(block.text + "\n", encoding="utf-8")
+        elif block.not_run:
+            continue
+        elif block.language in TYPED:
+            for command in block.commands():
+                typist.type_command(command)
+        elif block.language == "python":
+            exec(compile(block.text, f"{page}:{block.line}", "exec"), {})
+    capfd.readouterr()
+
+
+@pytest.mark.parametrize("reason", NOT_RUN)
+def test_what_is_not_run_says_why(reason: str) -> None:
+    """So that the list of skipped tests is the list of commands that nobody has tried here."""
+    assert reason.strip(), "a mark must say why"
+    pytest.skip(reason)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_commands_stand_in_blocks_that_are_run(page: Path) -> None:
+    """A block of another kind that begins with a command would go untested."""
+    assert not re.search(r"(?m)^ +```", page.read_text(encoding="utf-8")), "a block must begin where its line does"
+    for block in blocks(page):
+        if block.language not in TYPED and not block.title:
+            assert not re.match(r"(\$ )?(clue|mpiexec|pip|python|srun|sbatch) ", block.text), (
+                f"{name_of(page)}:{block.line}: must be marked sh"
+            )
+
+
+def options_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser | None]:
+    """Return what may follow a command by its name: options, and further commands."""
+    found: dict[str, argparse.ArgumentParser | None] = {}
+    for action in parser._actions:
+        found |= dict.fromkeys(action.option_strings)
+        if isinstance(action, argparse._SubParsersAction):
+            found |= action.choices
+    return found
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.is_relative_to(SITE) or page.parent == ROOT], ids=name_of)
+def test_commands_in_sentences_exist(page: Path) -> None:
+    """Of a command between two backticks: its name and its long options."""
+    for command in re.findall(r"`(clue [^`]+)`", prose(page)):
+        parser: argparse.ArgumentParser = command_line()
+        for word in command.split()[1:]:
+            known = options_of(parser)
+            inner = known.get(word)
+            if inner is not None:
+                parser = inner
+            elif re.match(r"--[a-z]", word):
+                below = [name for deeper in known.values() if deeper for name in options_of(deeper)]
+                assert word.split("=")[0] in [*known, *below], f"{name_of(page)}: {command}"
+        assert parser.prog != "clue", f"{name_of(page)}: {command}"

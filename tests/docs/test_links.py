@@ -1,0 +1,67 @@
+"""Links between files of the repository lead somewhere, down to the heading."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from docs.site.links import folder_page, linked, prose, rewritten, targets
+from tests.docs.pages import PAGES, ROOT, SITE
+
+FILES = sorted(
+    {*PAGES, *ROOT.glob("*.md"), *(p for f in ("benchmarks", "machines", "scenarios") for p in (ROOT / f).rglob("*.md"))}
+)
+#: Made when the site is built.
+GENERATED = re.compile(r"reference/|figures/")
+
+
+@cache
+def anchors(page: Path) -> frozenset[str]:
+    """Return the anchors of a page's headings, as GitHub and MkDocs make them."""
+    found: set[str] = set()
+    for is_prose, piece in prose(page.read_text(encoding="utf-8")):
+        for heading in re.findall(r"(?m)^#+ (.+)$", piece) if is_prose else ():
+            words = re.sub(r"[^\w\s-]", "", re.sub(r"\]\([^)]*\)", "", heading).lower()).strip()
+            found.add(re.sub(r"\s+", "-", words))
+    return frozenset(found)
+
+
+@pytest.mark.parametrize("page", FILES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_to_files_and_headings(page: Path) -> None:
+    """Relative ones; addresses of the web are not asked for."""
+    text = page.read_text(encoding="utf-8")
+    for target in targets(text):
+        path, _, anchor = target.partition("#")
+        if page.is_relative_to(SITE) and GENERATED.search(path):
+            continue  # mkdocs build --strict checks these
+        there = (page.parent / path).resolve()
+        assert there.exists(), f"{page.relative_to(ROOT)}: {target}"
+        if anchor and there.suffix == ".md":
+            assert anchor in anchors(there), f"{page.relative_to(ROOT)}: {target}"
+    for anchor in re.findall(r"\]\(#([^)]+)\)", text):
+        assert anchor in anchors(page), f"{page.relative_to(ROOT)}: #{anchor}"
+
+
+def test_links_are_rewritten_for_the_site() -> None:
+    """To a page, to a file outside the pages, to a folder; what is code, an address or missing stays."""
+    page = SITE / "how-to" / "models.md"
+    text = "[a](../limits.md#memory) [b](../../../machines/README.md) [c](../../../README.md) ![d](https://x.y/z.png)\n"
+    assert rewritten(text, page, "how-to/models.md") == (
+        "[a](../limits.md#memory) [b](../machines/README.md) [c](../index.md) ![d](https://x.y/z.png)\n"
+    )
+    code = "```text\n[b](../../../machines/README.md)\n```\n"
+    assert rewritten(code, page, "how-to/models.md") == code
+    assert rewritten("[x](nowhere.md)\n", page, "how-to/models.md") == "[x](nowhere.md)\n"
+    folder = rewritten("[x](../examples/record-small)\n", SITE.parent / "x.md", "x.md")
+    assert folder == "[x](examples/record-small/README.md)\n"
+
+
+def test_what_pages_link_to_becomes_part_of_the_site() -> None:
+    """Files of the repository, also by way of each other, but no page twice and not the README."""
+    found = linked(sorted(SITE.rglob("*.md")))
+    assert ROOT / "machines" / "README.md" in found
+    assert not any(path.is_relative_to(SITE) or path == ROOT / "README.md" for path in found)
+    assert "## wide.yaml" in folder_page(ROOT / "examples" / "record-small")
