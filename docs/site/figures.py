@@ -63,7 +63,11 @@ def _eager() -> Figure:
     figure, axes = _timeline(
         {
             "sender": [(0, send, _SEND, "s"), (send, 76, _COMPUTE, "computes")],
-            "receiver": [(0, 30, _COMPUTE, "computes"), (30, arrival, _WAIT, "waits"), (arrival, arrival + receive, _SEND, "r")],
+            "receiver": [
+                (0, 30, _COMPUTE, "computes"),
+                (30, arrival, _WAIT, "waits"),
+                (arrival, arrival + receive, _SEND, "r"),
+            ],
         },
         "us; 1,000 B on two-hosts: s = 11, t = 50, r = 5",
     )
@@ -77,8 +81,16 @@ def _rendezvous() -> Figure:
     free, arrival = begin + send, begin + send + travel
     figure, axes = _timeline(
         {
-            "sender": [(0, begin, _WAIT, "waits for the answer"), (begin, free, _SEND, "s"), (free, 135, _COMPUTE, "computes")],
-            "receiver": [(0, posted, _COMPUTE, "computes"), (posted, arrival, _WAIT, "waits"), (arrival, arrival + receive, _SEND, "r")],
+            "sender": [
+                (0, begin, _WAIT, "waits for the answer"),
+                (begin, free, _SEND, "s"),
+                (free, 135, _COMPUTE, "computes"),
+            ],
+            "receiver": [
+                (0, posted, _COMPUTE, "computes"),
+                (posted, arrival, _WAIT, "waits"),
+                (arrival, arrival + receive, _SEND, "r"),
+            ],
         },
         "us; B = 30 + 25, F = B + 35, arrival = F + 30",
     )

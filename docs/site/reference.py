@@ -1,4 +1,4 @@
-"""Reference pages that nobody writes: commands from their parser, keys of YAML from its schema, Python from docstrings."""
+"""Reference pages: commands from their parser, keys of YAML files from the schema, Python from docstrings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ FORMS: dict[str, tuple[str, str]] = {
     "simulation": ("One program on one machine, for `clue simulate` and `clue run`.", "scenarios/pingpong.yaml"),
     "scenario": ("A comparison of options to buy, for `clue simulate` and `clue run`.", "scenarios/wien97.yaml"),
     "validation": ("Predictions beside run times that were measured, for `clue validate`.", ""),
-    "sequence": ("Several operations and their transfers, for `clue forecast sequence`.", "examples/forecast/complex-product.yaml"),
+    "sequence": (
+        "Several operations and their transfers, for `clue forecast sequence`.",
+        "examples/forecast/complex-product.yaml",
+    ),
 }
 #: Headings of the Python reference, and what stands under each; names of ``clue`` that are missing here come last.
 SUBJECTS: dict[str, tuple[str, ...]] = {
@@ -28,7 +31,16 @@ SUBJECTS: dict[str, tuple[str, ...]] = {
     "Simulate": ("simulate", "simulate_sampled", "Result", "Steady"),
     "Compare": ("rank_options", "Scenario", "Ranking", "ReplayPredictor"),
     "Extrapolate and forecast": ("extrapolate", "forecast", "Forecaster", "Forecast"),
-    "Errors": ("ClueError", "ConfigError", "TraceError", "RecordError", "ReplayError", "DeadlockError", "RefusedError", "UsageError"),
+    "Errors": (
+        "ClueError",
+        "ConfigError",
+        "TraceError",
+        "RecordError",
+        "ReplayError",
+        "DeadlockError",
+        "RefusedError",
+        "UsageError",
+    ),
 }
 
 
@@ -96,7 +108,7 @@ def _form(form: str) -> str:
     parts = [f"# YAML: {form}\n", about + f" `clue schema {form}` prints the same as JSON Schema.\n"]
     if example:
         text = (ROOT / example).read_text(encoding="utf-8").rstrip()
-        parts.append(f"```yaml title=\"{example}\"\n{text}\n```\n")
+        parts.append(f'```yaml title="{example}"\n{text}\n```\n')
     parts.append("## Keys\n")
     parts.append(_keys(schema, definitions))
     for name, definition in definitions.items():
@@ -126,27 +138,28 @@ def _keys(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
     return "\n".join(rows) + "\n"
 
 
+#: Words for what JSON Schema calls a type.
+_TYPES = {"string": "text", "boolean": "true or false", "integer": "whole number"}
+
+
 def _kind(value: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
+    """Say in words what may stand at a key."""
     if "$ref" in value:
         name = value["$ref"].rpartition("/")[2]
         definition = definitions[name]
         return f"[{_title(name)}](#{name})" if definition.get("properties") else _kind(definition, definitions)
-    for several in ("anyOf", "oneOf", "allOf"):
-        if several in value:
-            kinds = [_kind(each, definitions) for each in value[several] if each.get("type") != "null"]
-            return " or ".join(dict.fromkeys(kinds))
-    if "enum" in value:
-        return ", ".join(f"`{each}`" for each in value["enum"])
-    if "const" in value:
-        return f"`{value['const']}`"
+    options = [each for several in ("anyOf", "oneOf", "allOf") for each in value.get(several, ())]
+    if options:
+        kinds = [_kind(each, definitions) for each in options if each.get("type") != "null"]
+        return " or ".join(dict.fromkeys(kinds))
+    if "enum" in value or "const" in value:
+        return ", ".join(f"`{each}`" for each in value.get("enum", [value.get("const")]))
     kind = value.get("type", "any")
-    if kind == "array":
-        items = value.get("items") or {}
-        return "list of " + _kind(items, definitions) if items else "list"
-    if kind == "object":
-        inner = value.get("additionalProperties")
-        return "names with " + _kind(inner, definitions) if isinstance(inner, dict) else "keys"
-    return {"string": "text", "boolean": "true or false", "integer": "whole number"}.get(str(kind), str(kind))
+    inner = value.get("items") if kind == "array" else value.get("additionalProperties")
+    several = {"array": "list", "object": "keys"}.get(str(kind), _TYPES.get(str(kind), str(kind)))
+    if not isinstance(inner, dict) or not inner:
+        return several
+    return ("list of " if kind == "array" else "names with ") + _kind(inner, definitions)
 
 
 def _python() -> str:

@@ -58,7 +58,9 @@ def blocks(page: Path) -> Iterator[Block]:
             name, _, other = mark["text"].partition(" from ")
             yield next(block for block in blocks(page.parent / other) if block.title == name)
         elif mark:
-            reason = mark["text"] if mark["kind"] == "not run" else ".ci/run runs it, as it stands, in a fresh environment"
+            reason = (
+                mark["text"] if mark["kind"] == "not run" else ".ci/run runs it, as it stands, in a fresh environment"
+            )
         elif fence := _FENCE.match(lines[i]):
             end = next(j for j in range(i + 1, len(lines)) if lines[j].rstrip() == fence["fence"])
             yield Block(start, fence["language"], "\n".join(lines[i + 1 : end]), fence["title"] or "", reason)

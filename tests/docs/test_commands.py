@@ -130,7 +130,9 @@ def options_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPa
     return found
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.is_relative_to(SITE) or page.parent == ROOT], ids=name_of)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.is_relative_to(SITE) or page.parent == ROOT], ids=name_of
+)
 def test_commands_in_sentences_exist(page: Path) -> None:
     """Of a command between two backticks: its name and its long options."""
     for command in re.findall(r"`(clue [^`]+)`", prose(page)):

@@ -12,7 +12,11 @@ from docs.site.links import folder_page, linked, prose, rewritten, targets
 from tests.docs.pages import PAGES, ROOT, SITE
 
 FILES = sorted(
-    {*PAGES, *ROOT.glob("*.md"), *(p for f in ("benchmarks", "machines", "scenarios") for p in (ROOT / f).rglob("*.md"))}
+    {
+        *PAGES,
+        *ROOT.glob("*.md"),
+        *(p for f in ("benchmarks", "machines", "scenarios") for p in (ROOT / f).rglob("*.md")),
+    }
 )
 #: Made when the site is built.
 GENERATED = re.compile(r"reference/|figures/")
