@@ -25,7 +25,8 @@ _MOST_SHOWN = 20_000
 
 def prose(text: str) -> Iterator[tuple[bool, str]]:
     """Yield the text in pieces, each with whether it is prose and not a fenced block."""
-    fence, piece = "", []
+    fence = ""
+    piece: list[str] = []
     for line in text.splitlines(keepends=True):
         found = _FENCE.match(line)
         if found and not fence:

@@ -58,22 +58,24 @@ class Typist:
                 ["bash", "-ec", command], env=environment, capture_output=True, text=True, timeout=120, check=False
             )
             assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-        elif words[1] == "record" and " ".join(words) in self._made:
-            for made in self._made[" ".join(words)]:
-                shutil.copytree(made, made.name, dirs_exist_ok=True)
+        elif words[1] == "record" and command in self._made:
+            for trace in self._made[command]:
+                shutil.copytree(trace, trace.name, dirs_exist_ok=True)
         else:
             before = set(Path().glob("*.clue"))
             assert main(words[1:]) == 0, command
             if words[1] == "record":
                 folder = self._kept / str(len(self._made))
-                made = sorted(set(Path().glob("*.clue")) - before)
-                self._made[" ".join(words)] = [Path(shutil.copytree(each, folder / each.name)) for each in made]
+                new = sorted(set(Path().glob("*.clue")) - before)
+                self._made[command] = [Path(shutil.copytree(each, folder / each.name)) for each in new]
 
 
 @pytest.fixture(scope="module")
 def typist(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Typist]:
-    """Recordings that configurations make are shared, too: by a cache of these tests alone."""
+    """Recordings that configurations make are shared, too, by a cache of these tests alone; each is made once."""
     with pytest.MonkeyPatch.context() as patch:
+        for module in ("repeated", "kept"):
+            patch.setattr(f"clue.recording.{module}.OFTEN", 1)
         patch.setenv("CLUE_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield Typist(tmp_path_factory.mktemp("recordings"))
 
