@@ -15,6 +15,7 @@ from mkdocs.structure.pages import Page
 
 from docs.site import figures, reference
 from docs.site.links import PAGES, ROOT, folder_page, linked, rewritten, site_uri
+from docs.site.tables import labelled
 
 _INLINE = re.compile(r'<span class="arithmatex">\\\((.*?)\\\)</span>', re.DOTALL)
 _BLOCK = re.compile(r'<div class="arithmatex">\\\[(.*?)\\\]</div>', re.DOTALL)
@@ -65,9 +66,12 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
-    """Turn formulas into MathML, which browsers show by themselves."""
+    """Turn formulas into MathML, which browsers show by themselves, and label the cells of tables."""
     html = _INLINE.sub(lambda found: convert(_unescaped(found[1])), html)
-    return _BLOCK.sub(lambda found: convert(_unescaped(found[1]), display="block"), html)
+    html = _BLOCK.sub(
+        lambda found: f'<div class="formula">{convert(_unescaped(found[1]), display="block")}</div>', html
+    )
+    return labelled(html)
 
 
 def _unescaped(formula: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from docs.site.links import folder_page, linked, prose, rewritten, targets
+from docs.site.tables import labelled
 from tests.docs.pages import PAGES, ROOT, SITE
 
 FILES = sorted(
@@ -69,3 +70,10 @@ def test_what_pages_link_to_becomes_part_of_the_site() -> None:
     assert ROOT / "machines" / "README.md" in found
     assert not any(path.is_relative_to(SITE) or path == ROOT / "README.md" for path in found)
     assert "## wide.yaml" in folder_page(ROOT / "examples" / "record-small")
+
+
+def test_cells_know_the_headings_of_their_columns() -> None:
+    """Row by row; a cell beyond the last heading has none."""
+    table = "<table><tr><th>a &lt; <code>b</code></th></tr><tr><td>1</td><td>2</td></tr></table>"
+    cells = '<td data-label="a &lt; b">1</td><td data-label="">2</td>'
+    assert labelled(table) == f"<table><tr><th>a &lt; <code>b</code></th></tr><tr>{cells}</tr></table>"
