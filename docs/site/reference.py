@@ -89,7 +89,7 @@ def _option(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
     formatter = parser._get_formatter()
     invocation = formatter._format_action_invocation(action)
     help_text = formatter._expand_help(action) if action.help else ""
-    return f"| `{_cell(invocation)}` | {_cell(_plain(help_text))} |"
+    return f"| `{invocation}` | {_cell(_plain(help_text))} |"
 
 
 def _plain(text: str) -> str:
