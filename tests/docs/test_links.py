@@ -16,6 +16,7 @@ FILES = sorted(
     {
         *PAGES,
         *ROOT.glob("*.md"),
+        *(ROOT / "docs").glob("*.md"),
         *(p for f in ("benchmarks", "machines", "scenarios") for p in (ROOT / f).rglob("*.md")),
     }
 )
