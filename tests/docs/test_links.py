@@ -78,3 +78,14 @@ def test_cells_know_the_headings_of_their_columns() -> None:
     table = "<table><tr><th>a &lt; <code>b</code></th></tr><tr><td>1</td><td>2</td></tr></table>"
     cells = '<td data-label="a &lt; b">1</td><td data-label="">2</td>'
     assert labelled(table) == f"<table><tr><th>a &lt; <code>b</code></th></tr><tr>{cells}</tr></table>"
+
+
+def test_the_navigation_has_every_page() -> None:
+    """Those of decisions by their folder."""
+    navigation = (SITE.parent / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    missing = [
+        uri
+        for uri in (page.relative_to(SITE).as_posix() for page in SITE.rglob("*.md"))
+        if not re.search(rf"[ :-] {re.escape(uri)}$", navigation, re.MULTILINE) and not re.match(r"decisions/\d", uri)
+    ]
+    assert not missing
