@@ -25,7 +25,7 @@ def test_what_fits_is_within_its_width_and_lines(text: str, inches: float, lines
 
 
 def test_letters_that_only_some_faces_of_a_font_have_are_drawn_or_spelt() -> None:
-    """matplotlib warns of a letter that the face it draws lacks; here that is an error.
+    """Matplotlib warns of a letter that the face it draws lacks; here that is an error.
 
     Its own fonts have such letters: of DejaVu Sans the normal face has some that the bold one lacks, of STIX General
     the bold face some that the normal one lacks.
