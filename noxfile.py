@@ -1,0 +1,54 @@
+"""What contributors run, each in an environment of its own: ``nox -s quick`` while editing, ``nox`` before a commit.
+
+``nox --list`` shows the sessions. ``nox -s quick -- tests/units`` hands further arguments to what a session runs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2024.3"
+# A Python that is not there is left out, and said.
+nox.options.error_on_missing_interpreters = False
+nox.options.sessions = ["lint", "quick"]
+nox.options.reuse_existing_virtualenvs = True
+
+PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
+#: Where the site's configuration may be.
+SITES = (Path("mkdocs.yml"), Path("docs/mkdocs.yml"))
+
+
+@nox.session
+def quick(session: nox.Session) -> None:
+    """The tests that take neither processes, nor a compiler, nor long: two minutes."""
+    session.install("-e", ".[mpi,test]")
+    session.run("pytest", "--quick", *session.posargs)
+
+
+@nox.session(python=PYTHONS)
+def tests(session: nox.Session) -> None:
+    """All tests, on each Python that is there."""
+    session.install(".[mpi,test]")
+    session.run("pytest", *session.posargs, env={"PYTEST_ADDOPTS": "--hypothesis-profile=reproducible"})
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Form, names, types, layers."""
+    session.install("-e", ".[mpi,test,lint]")
+    session.run("ruff", "format", "--check", ".")
+    session.run("ruff", "check", ".")
+    session.run("mypy")
+    session.run("lint-imports")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """The site, every link of it checked."""
+    site = next((each for each in SITES if each.exists()), None)
+    if site is None:
+        session.skip("there is no mkdocs.yml yet: docs/ is read as it is")
+    session.install("-e", ".[mpi,docs]")
+    session.run("mkdocs", "build", "--strict", "--config-file", str(site), *session.posargs)
