@@ -184,6 +184,7 @@ def machines(draw: st.DrawFn) -> tuple[Machine, list[int]]:
     return on, draw(st.lists(st.integers(0, nodes - 1), min_size=5, max_size=5))
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(programs(), machines())
 def test_any_program_on_any_machine(trace: Trace, case: tuple[Machine, list[int]]) -> None:
@@ -214,6 +215,7 @@ def check_accounts(result: Result) -> None:
     assert sum(result.compute_by_region.values()) == pytest.approx(sum(r.compute for r in result.ranks))
 
 
+@pytest.mark.long
 @settings(max_examples=100, deadline=None)
 @given(programs())
 def test_a_network_without_contention_is_a_lower_bound(trace: Trace) -> None:

@@ -20,6 +20,8 @@ from tests.structure.judging import EXACT, WRONG, judge, judge_there, learn
 from tests.structure.programs import CASES, Case, between, first_larger, last_smaller
 from tests.structure.stub import Comm, run
 
+pytestmark = pytest.mark.long
+
 #: Programs of which every target must be exact.
 KNOWN = (
     "ring", "ring_of_shares", "halo_line", "halo_null", "parity", "pipeline", "butterfly", "dissemination",
