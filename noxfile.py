@@ -16,8 +16,6 @@ nox.options.sessions = ["lint", "quick"]
 nox.options.reuse_existing_virtualenvs = True
 
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
-#: Where the site's configuration may be.
-SITES = (Path("mkdocs.yml"), Path("docs/mkdocs.yml"))
 
 
 @nox.session
@@ -47,8 +45,9 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """The site, every link of it checked."""
-    site = next((each for each in SITES if each.exists()), None)
-    if site is None:
-        session.skip("there is no mkdocs.yml yet: docs/ is read as it is")
+    if not Path("docs/mkdocs.yml").exists():
+        session.skip("docs/ has no mkdocs.yml")
     session.install("-e", ".[mpi,docs]")
-    session.run("mkdocs", "build", "--strict", "--config-file", str(site), *session.posargs)
+    session.run(
+        "mkdocs", "build", "--strict", "-f", "docs/mkdocs.yml", *session.posargs, env={"NO_MKDOCS_2_WARNING": "1"}
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sys
 import threading
@@ -97,3 +98,14 @@ def pytest_configure(config: pytest.Config) -> None:
     """Leave out tests if that is asked for."""
     if config.getoption("--quick"):
         config.pluginmanager.register(Quick())
+
+
+# --- what tests share ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def the_only_testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Wait until no other process of these tests has an emulated cluster: two would take each other's processors."""
+    with (tmp_path_factory.getbasetemp().parent / "testbed.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
