@@ -97,6 +97,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Leave out tests if that is asked for."""
     if config.getoption("--quick"):
+        # What a test had open when it was left out is closed by nobody.
+        config.addinivalue_line("filterwarnings", "ignore::ResourceWarning")
+        config.addinivalue_line("filterwarnings", "ignore::pytest.PytestUnraisableExceptionWarning")
         config.pluginmanager.register(Quick())
 
 
