@@ -20,7 +20,7 @@ PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 
 @nox.session
 def quick(session: nox.Session) -> None:
-    """The tests that take neither processes, nor a compiler, nor long: two minutes."""
+    """The tests that take neither processes, nor a compiler, nor long."""
     session.install("-e", ".[mpi,test]")
     session.run("pytest", "--quick", *session.posargs)
 
