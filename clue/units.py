@@ -53,6 +53,8 @@ _SPEED = {unit + "/s": factor for unit, factor in _WORK.items()}
 _PER_BYTE = {f"{time}/{size}": seconds / number for time, seconds in _TIME.items() for size, number in _SIZE.items()}
 _POWER = {prefix + "W": factor for prefix, factor in _DECIMAL.items() if prefix in {"", "k", "M", "G"}}
 _ENERGY = {power + "h": _HOUR * watts for power, watts in _POWER.items()} | {"J": 1.0, "kJ": 1e3, "MJ": 1e6, "GJ": 1e9}
+_FREQUENCY = {prefix + "Hz": factor for prefix, factor in _DECIMAL.items() if prefix in {"", "k", "M", "G"}}
+_TRANSFERS = {prefix + "T/s": factor for prefix, factor in _DECIMAL.items() if prefix in {"M", "G"}}
 _MASS = {"g": 1e-3, "kg": 1.0, "t": 1e3}
 _PER_ENERGY = {f"{mass}/{energy}": kg / joules for mass, kg in _MASS.items() for energy, joules in _ENERGY.items()}
 _KEPT = {f"{size}/{time}": number * _LONG_TIME[time] for size, number in _SIZE.items()
@@ -119,6 +121,15 @@ class Quantity(Enum):
     MASS_PER_ENERGY = (
         *("a mass per energy", _PER_ENERGY, "350 g/kWh", ("g/kWh", "kg/kWh", "kg/MWh", "t/MWh")),
         ((1.0, ("kg/kWh",)), (_ANY, ("g/kWh",))),
+    )
+    FREQUENCY = (
+        *("a frequency", _FREQUENCY, "2.4 GHz", ("Hz", "MHz", "GHz")),
+        ((100.0, ("GHz",)), (1e5, ("MHz",)), (_ANY, ("Hz",))),
+    )
+    #: Of memory: a channel moves 8 bytes by each.
+    TRANSFERS = (
+        *("a rate of transfers", _TRANSFERS, "4800 MT/s", ("MT/s", "GT/s")),
+        ((100.0, ("GT/s",)), (_ANY, ("MT/s",))),
     )
     #: Data that are kept for a time: only prices are per such a unit.
     SIZE_TIMES_TIME = (

@@ -59,7 +59,7 @@ def command_line() -> argparse.ArgumentParser:
     parser = Parser(prog="clue", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"clue {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for add in (_add_record, _add_simulate, _add_inspect, _add_convert, _add_schema, _add_cache):
+    for add in (_add_record, _add_simulate, _add_inspect, _add_convert, _add_schema, _add_parts, _add_cache):
         add(commands)
     add_calibrate(commands, _command("calibrate"))
     add_run(commands, _command("run"))
@@ -274,9 +274,27 @@ def _add_schema(commands: Commands) -> None:
         help="print the JSON Schema of a file form",
         description="Print the JSON Schema of a file form, for editors that complete and check YAML by it.",
     )
-    command.add_argument("form", choices=("machine", "scenario", "simulation", "validation", "sequence"))
+    command.add_argument("form", choices=("machine", "scenario", "simulation", "validation", "sequence", "part"))
     add_volume(command)
     command.set_defaults(run=_command("schema"))
+
+
+def _add_parts(commands: Commands) -> None:
+    command = commands.add_parser(
+        "parts",
+        help="show the hardware library: processors, networks and switches, with what is published of them",
+        description="List the parts of the hardware library, or show some with the source and date of every figure. "
+        "Machines and costs refer to parts by these names.",
+    )
+    command.add_argument(
+        "parts", nargs="*", metavar="PART", help="parts to show, as parts/amd-epyc-9654, or files; none: list all"
+    )
+    command.add_argument(
+        "--kind", choices=("processor", "network", "switch"), help="list parts of this kind only (default: all)"
+    )
+    add_json(command)
+    add_volume(command)
+    command.set_defaults(run=_command("parts"))
 
 
 def _add_cache(commands: Commands) -> None:

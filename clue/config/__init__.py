@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from clue.config.loading import load_any, load_config
     from clue.config.machines import load_machine
+    from clue.config.part_loading import AnyPart, load_part, load_parts
     from clue.config.schemas import json_schema
     from clue.config.sequences import load_sequence
     from clue.config.shipped_files import find, shipped
     from clue.config.simulation import PlacementChoice, SimulationConfig
 
 __all__ = [
+    "AnyPart",
     "PlacementChoice",
     "SimulationConfig",
     "find",
@@ -24,11 +26,14 @@ __all__ = [
     "load_any",
     "load_config",
     "load_machine",
+    "load_part",
+    "load_parts",
     "load_sequence",
     "shipped",
 ]
 
 _HOME = {
+    "AnyPart": "part_loading",
     "PlacementChoice": "simulation",
     "SimulationConfig": "simulation",
     "find": "shipped_files",
@@ -36,6 +41,8 @@ _HOME = {
     "load_any": "loading",
     "load_config": "loading",
     "load_machine": "machines",
+    "load_part": "part_loading",
+    "load_parts": "part_loading",
     "load_sequence": "sequences",
     "shipped": "shipped_files",
 }

@@ -43,12 +43,17 @@ class DrawForm(Form):
     """What power a part takes."""
 
     idle: Power = Field(description="Where it does nothing.")
-    busy: Power = Field(description="At work.")
+    busy: Power | None = Field(None, description="At work; left out: the power of the part of the hardware library.")
 
 
 class PartForm(SourcedForm):
     """A kind of part: nodes, switches, cables, PDUs; one of count, per_node, ports and per_rack says how many."""
 
+    part: Name | None = Field(
+        None,
+        description="A part of the hardware library (parts/nvidia-qm9700), or a file with one: a processor or switch. "
+        "Its power, and the rack units and ports of a switch, hold where nothing else is said; its price does not.",
+    )
     count: PositiveInt | None = Field(None, description="So many, however many nodes there are.")
     per_node: PositiveInt | None = Field(None, description="So many for each node.")
     ports: PositiveInt | None = Field(None, description="One for so many nodes, the last of them perhaps not full.")

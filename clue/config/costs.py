@@ -11,6 +11,7 @@ from clue.config.currencies import Exchange
 from clue.config.document import Document, Path, children, format_path, format_value
 from clue.config.faults import did_you_mean
 from clue.config.forms import Form
+from clue.config.parts import with_cost_parts
 from clue.config.reading import Reading
 from clue.machine import Machine
 from clue.purchase.costs import (
@@ -52,6 +53,8 @@ class CostReader:
         if written is None:
             return None
         own = Reading(written)
+        written = with_cost_parts(written, own.faults)
+        own = own.of(written)
         form = own.form(CostForm, _faults_of)
         if form is not None:
             for name, part in form.parts.items():
@@ -142,9 +145,13 @@ def _faults_of_part(part: PartForm, racks: bool) -> Iterator[tuple[Path, str]]:
         for key in ("power", "rack_units"):
             if getattr(part, key):
                 yield (key,), "must be left out for what stands beside racks, got one"
-    if isinstance(part.power, DrawForm) and part.power.busy < part.power.idle:
-        busy = format_power(part.power.busy)
-        yield ("power", "busy"), f"must be at least that where it is idle, {format_power(part.power.idle)}, got {busy}"
+    if isinstance(part.power, DrawForm):
+        idle, busy = part.power.idle, part.power.busy
+        if busy is None:
+            yield ("power", "busy"), "must be given where there is no part of the hardware library, got nothing"
+        elif busy < idle:
+            rule = f"must be at least that where it is idle, {format_power(idle)}"
+            yield ("power", "busy"), f"{rule}, got {format_power(busy)}"
 
 
 def _faults_of_cloud(form: CloudForm) -> Iterator[tuple[Path, str]]:
@@ -186,7 +193,8 @@ def costs_of(form: CostForm, exchange: Exchange) -> Costs:
 
 def _part(name: str, form: PartForm, exchange: Exchange) -> Part:
     per, figure = next((per, n) for per in Per if (n := getattr(form, per.value)) is not None)
-    idle, busy = (form.power.idle, form.power.busy) if isinstance(form.power, DrawForm) else (form.power or 0.0,) * 2
+    drawn = (form.power.idle, form.power.busy) if isinstance(form.power, DrawForm) else (form.power, form.power)
+    idle, busy = (power or 0.0 for power in drawn)
     number = Number(per, figure, form.type or "")
     return Part(name, number, exchange.amount(form.price), idle, busy, form.rack_units, form.spares)
 

@@ -86,7 +86,7 @@ class Document:
 
         Mappings merge key by key; anything else (text, numbers, lists) is replaced; a key given as ``null``
         is taken out. A curve by points replaces one by line, and the other way round; so does contention of one
-        model, or on one topology, that of another.
+        model, or on one topology, that of another; and a part of the hardware library what it stands for.
         """
         origins = dict(self.origins)
         value = _overlay(self.value, overlay, (), origins)
@@ -114,6 +114,9 @@ def _overlay(base: object, overlay: Document, path: Path, origins: dict[Path, Or
         return overlay.value
     assert isinstance(base, dict) and isinstance(overlay.value, dict)
     merged = dict(base)
+    for key in _stood_for(path, overlay.value):
+        merged.pop(key, None)
+        _drop_origins((*path, key), origins)
     for key, item in overlay.value.items():
         if item is None:
             merged.pop(key, None)
@@ -135,6 +138,15 @@ def _mergeable(base: object, overlay: object, path: Path) -> bool:
     if path[-2:] == ("contention", "flows"):
         return overlay.get("topology", base.get("topology")) == base.get("topology")
     return ("points" in base) == ("points" in overlay)
+
+
+def _stood_for(path: Path, overlay: dict[object, object]) -> tuple[str, ...]:
+    """Return the keys below that a part stands for which is laid over them."""
+    if path[-1:] == ("network",) and overlay.get("part") is not None:
+        return ("between_nodes", "loggops")
+    if path[-2:-1] == ("node_types",) and overlay.get("processor") is not None:
+        return ("processors",)
+    return ()
 
 
 def _words(table: dict[object, object]) -> set[object]:

@@ -17,6 +17,7 @@ from clue.config.contention import build_contention, check_contention, check_kep
 from clue.config.curves import CurveForm, build_curve
 from clue.config.document import Document, Path, children, format_value
 from clue.config.faults import did_you_mean
+from clue.config.parts import with_parts
 from clue.config.reading import Reading
 from clue.config.schema import (
     AlgorithmForm,
@@ -45,6 +46,7 @@ from clue.machine import (
     NodeNoise,
     NodeType,
     Progress,
+    Sockets,
     SpeedCurve,
     Waiting,
 )
@@ -91,6 +93,8 @@ def build_machine(reading: Reading, name: str = "machine") -> Machine | None:
         reading: The machine as written, with anything laid over it.
         name: Its name if the document does not say.
     """
+    document, sockets = with_parts(reading.document, reading.faults)
+    reading = reading.of(document)
     form = reading.form(MachineForm)
     _check_names(reading)
     if form is None or reading.faults:
@@ -103,8 +107,8 @@ def build_machine(reading: Reading, name: str = "machine") -> Machine | None:
     check_contention(reading, form.network.contention, sum(group.count for group in form.nodes))
     if reading.faults:
         return None
-    changes = _changes(reading, form, name)
-    machine = None if reading.faults else _machine(reading, form, name, changes)
+    changes = _changes(reading, form, name, sockets)
+    machine = None if reading.faults else _machine(reading, form, name, sockets, changes)
     return None if reading.faults else machine
 
 
@@ -117,12 +121,16 @@ def build_machine_apart(reading: Reading, document: Document, name: str) -> Mach
 
 
 def _machine(
-    reading: Reading, form: MachineForm, name: str, changes: tuple[tuple[float, Machine], ...] = ()
+    reading: Reading,
+    form: MachineForm,
+    name: str,
+    sockets: Mapping[str, Sockets],
+    changes: tuple[tuple[float, Machine], ...] = (),
 ) -> Machine:
-    types = {
-        key: _node_type(key, each, build_speeds(each.speed, reading, ("node_types", key, "speed")))
-        for key, each in form.node_types.items()
+    speeds = {
+        key: build_speeds(each.speed, reading, ("node_types", key, "speed")) for key, each in form.node_types.items()
     }
+    types = {key: _node_type(key, each, speeds[key], sockets.get(key)) for key, each in form.node_types.items()}
     nodes = tuple(types[group.type] for group in form.nodes for _ in range(group.count))
     notes = (form.notes,) if isinstance(form.notes, str) else tuple(form.notes)
     if form.network.within_node is None and any(node.processors > 1 for node in nodes):
@@ -149,7 +157,9 @@ def _sum_of_prices(nodes: tuple[NodeType, ...]) -> Money | None:
 # --- node types ---
 
 
-def _node_type(name: str, form: NodeTypeForm, speeds: Mapping[str, float | SpeedCurve]) -> NodeType:
+def _node_type(
+    name: str, form: NodeTypeForm, speeds: Mapping[str, float | SpeedCurve], sockets: Sockets | None
+) -> NodeType:
     given = form.performance_factor
     factors = given if isinstance(given, dict) else {DEFAULT: given}
     return NodeType(
@@ -173,6 +183,7 @@ def _node_type(name: str, form: NodeTypeForm, speeds: Mapping[str, float | Speed
         noise=NodeNoise(form.noise.computation, form.noise.factor),
         cold_start=_cold_start(form.cold_start),
         copy_bandwidth=form.copy_bandwidth,
+        sockets=sockets,
     )
 
 
@@ -215,6 +226,11 @@ def _between_nodes(form: NetworkForm) -> Link | None:
     if form.loggops is not None:
         return replace(loggops_link(form.loggops), noise=_link_noise(form.noise))
     return _link(form.between_nodes, form.noise) if form.between_nodes is not None else None
+
+
+def build_link(form: BetweenNodesForm) -> Link:
+    """Build a link between nodes that stands alone, as that of a part."""
+    return _link(form, LinkNoiseForm.model_validate({}))
 
 
 def _link(form: LinkForm, noise: LinkNoiseForm) -> Link:
@@ -305,7 +321,8 @@ def _check_network_given(reading: Reading, top: dict[object, object], network: d
     groups = [group for _, group in children(top.get("nodes")) if isinstance(group, dict)]
     alone = len(groups) == 1 and groups[0].get("count", 1) == 1
     between, loggops = network.get("between_nodes"), network.get("loggops")
-    if between is None and loggops is None and not (alone and network.get("within_node") is not None):
+    given = between is not None or loggops is not None or network.get("part") is not None
+    if not given and not (alone and network.get("within_node") is not None):
         reading.fault(("network", "between_nodes"), "must be given, got nothing")
     if loggops is None:
         return
@@ -372,7 +389,9 @@ def _check_domains(reading: Reading, form: MachineForm) -> None:
 # --- changes during a run ---
 
 
-def _changes(reading: Reading, form: MachineForm, name: str) -> tuple[tuple[float, Machine], ...]:
+def _changes(
+    reading: Reading, form: MachineForm, name: str, sockets: Mapping[str, Sockets]
+) -> tuple[tuple[float, Machine], ...]:
     now = reading.of(reading.document.without("changes"))
     contention = build_contention(form.network.contention, form.network.loggops)
     changes: list[tuple[float, Machine]] = []
@@ -384,7 +403,7 @@ def _changes(reading: Reading, form: MachineForm, name: str) -> tuple[tuple[floa
         if changed is not None and not now.faults:
             check_contention(now, changed.network.contention, 0)
         if changed is not None and not now.faults:
-            machine = _machine(now, changed, name)
+            machine = _machine(now, changed, name, sockets)
             check_kept(reading, ("changes", i), contention, machine.network.contention)
             if changed.network.progress != form.network.progress:
                 rule = f"must stay {form.network.progress} during a run, got {changed.network.progress}"
@@ -404,6 +423,10 @@ def _check_change(reading: Reading, path: Path, change: ChangeForm, form: Machin
         for key, kept in (("processors", before.processors), ("domains", before.domains)):
             if keys.get(key, kept) != kept:
                 reading.fault((*below, key), f"must stay {kept} during a run, got {format_value(keys[key])}")
-        if "copy_bandwidth" in keys:
-            rule = f"must stay as it is at first, got {format_value(keys['copy_bandwidth'])}"
-            reading.fault((*below, "copy_bandwidth"), rule)
+        for key in ("copy_bandwidth", "processor", "sockets"):
+            if key in keys:
+                rule = f"must stay as it is at first, got {format_value(keys[key])}"
+                reading.fault((*below, key), rule)
+    if "part" in change.network:
+        rule = f"must stay as it is at first, got {format_value(change.network['part'])}"
+        reading.fault((*path, "network", "part"), rule)

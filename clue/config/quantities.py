@@ -124,6 +124,16 @@ Power = Annotated[
     BeforeValidator(_quantity(Quantity.POWER)),
     _text(Quantity.POWER, "A power with its unit: W, kW, MW.", "450 W", "60 kW"),
 ]
+Frequency = Annotated[
+    float,
+    BeforeValidator(_positive(Quantity.FREQUENCY)),
+    _text(Quantity.FREQUENCY, "A frequency with its unit: MHz, GHz.", "2.4 GHz"),
+]
+TransferRate = Annotated[
+    float,
+    BeforeValidator(_positive(Quantity.TRANSFERS)),
+    _text(Quantity.TRANSFERS, "Transfers per second of a memory channel, with their unit: MT/s, GT/s.", "4800 MT/s"),
+]
 Carbon = Annotated[
     float,
     BeforeValidator(_quantity(Quantity.MASS_PER_ENERGY)),

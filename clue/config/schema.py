@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator,
 
 from clue.config.contention import AnyContentionForm, LogGOPSForm
 from clue.config.curves import CurveForm
-from clue.config.forms import Form, OneOrTable, shape
+from clue.config.forms import Form, Name, OneOrTable, shape
 from clue.config.quantities import (
     Bandwidth,
     EagerLimit,
@@ -174,6 +174,12 @@ class ColdStartForm(Form):
 class NodeTypeForm(Form):
     """One kind of node."""
 
+    processor: Name | None = Field(
+        None,
+        description="A part of the hardware library (parts/amd-epyc-9654), or a file with one: the node has the cores "
+        "of its sockets, unless processors says otherwise.",
+    )
+    sockets: PositiveInt = Field(1, description="With processor: how many of it a node has.")
     processors: PositiveInt = Field(1, description="Processors of a node; a processor is one CPU core.")
     domains: PositiveInt = Field(
         1,
@@ -286,6 +292,11 @@ def _no_loggops(value: object) -> object:
 class NetworkForm(Form):
     """How the nodes talk."""
 
+    part: Name | None = Field(
+        None,
+        description="A part of the hardware library (parts/infiniband-hdr), or a file with one: its link is that "
+        "between nodes; keys of between_nodes beside it differ.",
+    )
     between_nodes: Annotated[BetweenNodesForm | None, BeforeValidator(_no_loggops)] = Field(
         None, description="Link between ranks of different nodes; may be left out only if there is one node or loggops."
     )
@@ -337,9 +348,11 @@ class ChangeForm(Form):
 
     at: Time = Field(description="Virtual time from which they hold.")
     node_types: dict[str, dict[str, Any]] = Field(
-        default={}, description="Keys of node types as above; processors, domains and copy_bandwidth may not change."
+        default={},
+        description="Keys of node types as above; processor, sockets, processors, domains and copy_bandwidth may not "
+        "change.",
     )
-    network: dict[str, Any] = Field(default={}, description="Keys of the network as above.")
+    network: dict[str, Any] = Field(default={}, description="Keys of the network as above; part may not change.")
 
 
 def _rising_times(changes: list[ChangeForm]) -> list[ChangeForm]:

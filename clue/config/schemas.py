@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from clue.config.forms import Form
+from clue.config.part_schema import AnyPartForm
 from clue.config.run_schema import ScenarioForm, SimulationForm
 from clue.config.schema import MachineForm
 from clue.config.sequences import SequenceForm
@@ -18,6 +21,8 @@ _FORMS: dict[str, type[Form]] = {
     "validation": ValidationForm,
     "sequence": SequenceForm,
 }
+#: A part of the hardware library, which has a form by its kind.
+PART = "part"
 
 
 def json_schema(kind: str) -> dict[str, Any]:
@@ -27,10 +32,11 @@ def json_schema(kind: str) -> dict[str, Any]:
         UsageError: For another kind.
     """
     form = _FORMS.get(kind)
-    if form is None:
-        raise UsageError(f"schema: kind must be one of {', '.join(_FORMS)}, got {kind!r}")
+    if form is None and kind != PART:
+        raise UsageError(f"schema: kind must be one of {', '.join((*_FORMS, PART))}, got {kind!r}")
+    schema = TypeAdapter(AnyPartForm).json_schema() if form is None else form.model_json_schema(by_alias=True)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **form.model_json_schema(by_alias=True),
+        **schema,
         "title": f"clue {kind}",
     }

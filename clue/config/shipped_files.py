@@ -15,8 +15,20 @@ def shipped(kind: str) -> dict[str, Path]:
 
     In an installed package they lie in ``clue/library``; in a checkout at its top, beside the package.
     """
+    return _files(_folder(kind))
+
+
+def shipped_parts() -> dict[str, Path]:
+    """Return the parts of the hardware library (processors, networks, switches) by name, sorted."""
+    return _files(_folder("machines") / "parts")
+
+
+def _folder(kind: str) -> Path:
     inside = _PACKAGE / "library" / kind
-    folder = inside if inside.is_dir() else _PACKAGE.parent / kind
+    return inside if inside.is_dir() else _PACKAGE.parent / kind
+
+
+def _files(folder: Path) -> dict[str, Path]:
     return {file.stem: file for file in sorted(folder.glob("*.yaml"))}
 
 

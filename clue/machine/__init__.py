@@ -18,29 +18,37 @@ from clue.machine.machine import (
     Waiting,
 )
 from clue.machine.memory import memory_fault
+from clue.machine.parts import BENCHMARKS, Figure, NetworkPart, Part, Processor, Sockets, Switch
 from clue.machine.speed import SpeedCurve
 
 __all__ = [
+    "BENCHMARKS",
     "MOST_RANKS",
     "AlgorithmChoice",
     "ColdStart",
     "Contention",
     "Curve",
     "FactorTable",
+    "Figure",
     "Flows",
     "Link",
     "LinkNoise",
     "Machine",
     "Network",
+    "NetworkPart",
     "NoContention",
     "NodeNoise",
     "NodeType",
     "Parameter",
+    "Part",
     "Place",
     "Placement",
     "Ports",
+    "Processor",
     "Progress",
+    "Sockets",
     "SpeedCurve",
+    "Switch",
     "Waiting",
     "memory_fault",
 ]

@@ -16,6 +16,7 @@ from clue.errors import UsageError
 from clue.machine.cold_start import ColdStart
 from clue.machine.contention import Contention, NoContention
 from clue.machine.link import Link
+from clue.machine.parts import Sockets
 from clue.machine.speed import SpeedCurve
 from clue.units import Money, count_of
 
@@ -82,6 +83,7 @@ class NodeType:
         waiting: What a waiting rank does with its processor.
         source: Where the figures come from.
         noise: How sure they are.
+        sockets: Which processors it has, if they are a part of the hardware library; what is simulated stands above.
     """
 
     name: str
@@ -104,6 +106,7 @@ class NodeType:
     cold_start: ColdStart = field(default_factory=ColdStart)
     domains: int = 1
     copy_bandwidth: float | None = None
+    sockets: Sockets | None = None
 
     def factor(self, region: str) -> float:
         """Return the multiplier of recorded computation time in a region (1 for the paper's 0)."""

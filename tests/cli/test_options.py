@@ -232,7 +232,22 @@ WITHOUT_EFFECT = {
             ("--trace pingpong.clue --program pingpong.py --busy 1",
              "pingpong.clue: --busy must go with a trace of one rank, got one of 2"),
         ),
+        "--target-part": (
+            ("--target-part amd-epyc-9654 --busy 1 --kernels dgemm",
+             "--kernels and --busy must go without --target-part, for which nothing runs, got both"),
+        ),
+        "--part": (("--part amd-epyc-9654", "--part must go with --target-part, got none"),),
+        "--sockets": (("--sockets 2", "--sockets must go with --target-part, got none"),),
+        "--work": (
+            ("--work core", "--work must go with --target-part, got none"),
+            ("--target-part amd-epyc-9654 --work core", "--work must go with a --trace that has regions, got none"),
+        ),
         **dict.fromkeys(("--trace", "--confidence", "-o", "--name", "--json"), ALWAYS),
+    },
+    "parts": {
+        "--kind": (("parts/amd-epyc-9654 --kind switch",
+                    "--kind must go without parts, which have one each, got parts/amd-epyc-9654"),),
+        "--json": ALWAYS,
     },
     "run": {
         **{

@@ -63,7 +63,7 @@ def test_the_shipped_machines_follow_the_schema(name: str) -> None:
 def test_a_schema_of_anything_else_is_a_wrong_usage() -> None:
     """The message names the kinds there are."""
     with pytest.raises(
-        UsageError, match="must be one of machine, scenario, simulation, validation, sequence, got 'trace'"
+        UsageError, match="must be one of machine, scenario, simulation, validation, sequence, part, got 'trace'"
     ):
         json_schema("trace")
 

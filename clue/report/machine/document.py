@@ -51,6 +51,9 @@ def machine_document(machine: Machine) -> Document:
 def _node_type(node: NodeType) -> Document:
     return {
         **fields(node, "processors", "domains", "memory"),
+        "sockets": None
+        if node.sockets is None
+        else {"processor": node.sockets.processor.key, **fields(node.sockets, "number")},
         "price": money(node.price),
         "performance_factor": node.performance_factor,
         "performance_factors": dict(node.performance_factors),

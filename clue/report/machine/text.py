@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from clue.machine import Progress, SpeedCurve
 from clue.machine.curve import SHOWN_SIZES
 from clue.report.machine.links import named_links
+from clue.report.parts.text import sockets_words
 from clue.report.shared.table import NONE, add_row, bullets, facts, heading, stack, table
 from clue.report.shared.warnings import warnings_text
 from clue.units import count_of, format_size, format_time
@@ -69,9 +70,15 @@ def _speed(speed: float | SpeedCurve) -> str:
     return " to ".join(f"{rate / 1e6:,.4g} Mflop/s in bursts of {flops / 1e6:,.4g} Mflop" for flops, rate in ends)
 
 
+#: Delays that most node types do not have, and what they are per.
+_DELAYS = {"initialisation_delay": "", "spawn_delay": "", "packing_delay": " per byte", "reduction_delay": " per byte"}
+
+
 def _special(machine: Machine) -> Iterator[str]:
     """Yield the properties that only some node types have, in words."""
     for name, node in machine.node_types().items():
+        if node.sockets is not None:
+            yield f"{name}: {sockets_words(node.sockets.processor, node.sockets.number)}"
         for region, speed in node.speeds.items():
             yield f"{name}: {region or 'no region'} runs at {_speed(speed)}"
         for busy, shares in node.memory_contention.items():
@@ -86,12 +93,9 @@ def _special(machine: Machine) -> Iterator[str]:
             yield f"{name}: bursts take longer after waits: {cold_start_words(node.cold_start)}"
         if node.copy_bandwidth is not None:
             yield f"{name}: messages within a node are copied at {format_size(node.copy_bandwidth)}/s together"
-        for what in ("initialisation_delay", "spawn_delay"):
+        for what, per in _DELAYS.items():
             if getattr(node, what):
-                yield f"{name}: {what.replace('_', ' ')} {format_time(getattr(node, what))}"
-        for what in ("packing_delay", "reduction_delay"):
-            if getattr(node, what):
-                yield f"{name}: {what.replace('_', ' ')} {format_time(getattr(node, what))} per byte"
+                yield f"{name}: {what.replace('_', ' ')} {format_time(getattr(node, what))}{per}"
         if node.waiting.value == "poll":
             yield f"{name}: a waiting rank keeps its processor"
 

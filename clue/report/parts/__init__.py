@@ -1,0 +1,1 @@
+"""The hardware library: all parts, and each with where its figures come from."""
