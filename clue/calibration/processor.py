@@ -24,7 +24,7 @@ from clue.calibration.kernels import SPEEDS_MARK, Speeds, four_digits, processor
 from clue.calibration.machine_file import by_region, cold_start_text, comment_lines, quoted, time_text
 from clue.calibration.measurement import Estimate, median_of
 from clue.errors import UsageError
-from clue.machine import ColdStart
+from clue.machine import ColdStart, Sockets
 from clue.trace import Trace
 from clue.units import count_of
 
@@ -50,6 +50,7 @@ class NodeCalibration:
         deviation: Relative standard deviation of the whole program's time between recordings; 0 if there were too few.
         time_slice: How long a process runs there before another has its turn; ``None`` if that was not measured.
         cold_start: What bursts take longer after waits.
+        sockets: Its processors, if they are parts of the hardware library; ``None`` if not.
     """
 
     name: str
@@ -63,11 +64,15 @@ class NodeCalibration:
     deviation: float = 0.0
     time_slice: Estimate | None = None
     cold_start: ColdStart = field(default_factory=ColdStart)
+    sockets: Sockets | None = None
 
     def text(self) -> str:
         """Return the node type as YAML: the part ``node_types`` of a machine's file."""
         lines = [*comment_lines(_comments(self)), "node_types:", f"  {quoted(self.name)}:"]
-        lines.append(f"    processors: {self.processors}")
+        if self.sockets is None or not self.sockets.processor.is_shipped:
+            lines.append(f"    processors: {self.processors}")
+        else:
+            lines += [f"    processor: {quoted(self.sockets.processor.key)}", f"    sockets: {self.sockets.number}"]
         if self.factors:
             values = {region: factor.value for region, factor in self.factors.items()}
             lines.append(f"    performance_factor: {by_region(values)}")

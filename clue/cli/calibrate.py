@@ -16,7 +16,14 @@ from tempfile import TemporaryDirectory
 from clue.calibration.cold_start import measure_cold_start
 from clue.calibration.contention import contention_file, judge, known_ports, measure_pairs
 from clue.calibration.importing import read_benchmark
-from clue.calibration.kernels import KERNELS, busy_numbers, measure_kernels, speeds_in, stated_speeds
+from clue.calibration.kernels import (
+    KERNELS,
+    busy_numbers,
+    measure_kernels,
+    processor_name,
+    speeds_in,
+    stated_speeds,
+)
 from clue.calibration.measurement import Measurement, merged
 from clue.calibration.network import (
     SIZES,
@@ -28,16 +35,17 @@ from clue.calibration.network import (
     measure_link,
     with_copies,
 )
+from clue.calibration.parts import characters_of, node_by_parts
 from clue.calibration.processor import CountedRun, NodeCalibration, node_by_kernels, node_by_program, regions_like
 from clue.calibration.time_slice import measure_time_slice
 from clue.children import side_by_side
 from clue.cli.effects import fill, mpiexec_words, refuse
 from clue.cli.terminal import Report, output_file, plots_folder, progress, say, show, show_json
-from clue.config import load_machine
+from clue.config import load_machine, load_part, load_parts
 from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError
 from clue.files import is_file, read_text, write_texts
-from clue.machine import ColdStart, Machine
+from clue.machine import ColdStart, Machine, Processor, Sockets
 from clue.recording import find_mpiexec, record
 from clue.report.calibration.text import (
     contention_document,
@@ -49,6 +57,9 @@ from clue.report.calibration.text import (
 )
 from clue.trace import Trace
 from clue.units import Quantity, count_of, parse_quantity
+
+#: Repeated recordings that are looked for beside a trace: so many numbers.
+MOST_RECORDINGS = 20
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -241,6 +252,9 @@ def _known_machine(arguments: argparse.Namespace, hosts: list[str], name: str, t
 def _processor(arguments: argparse.Namespace) -> int:
     output, name = _output(arguments)
     processors = os.cpu_count() or 1
+    if arguments.target_part:
+        return _by_parts(arguments, output, name)
+    refuse(arguments, ["--part", "--sockets", "--work"], "with --target-part", "none")
     if (arguments.busy or 0) > processors:
         raise UsageError(f"--busy must be at most the processors there are, {processors}, got {arguments.busy}")
     if arguments.trace:
@@ -265,6 +279,11 @@ def _processor(arguments: argparse.Namespace) -> int:
             tell("turns of two busy processes on one processor")
             node = replace(node, time_slice=measure_time_slice(confidence=arguments.confidence))
             node = replace(node, cold_start=_cold_start(arguments, tell))
+    return _done(arguments, node, output)
+
+
+def _done(arguments: argparse.Namespace, node: NodeCalibration, output: Path) -> int:
+    """Write a node type, and show it."""
     text = node.text()
     _check_node(text, str(output), node)
     write_texts({output: text})
@@ -274,6 +293,52 @@ def _processor(arguments: argparse.Namespace) -> int:
         show(processor_text(node))
     say([f"wrote {output}"])
     return 0
+
+
+def _by_parts(arguments: argparse.Namespace, output: Path, name: str) -> int:
+    """Compare a processor of the library with the one that recorded, by what is published of both."""
+    measuring = ["--program", "--reference", "--kernels", "--target", "--region", "--busy", "--repeats", "--time"]
+    refuse(arguments, [*measuring, "--mpiexec", "--hosts"], "without --target-part, for which nothing runs", "both")
+    traces = _recordings(arguments.trace) if arguments.trace else []
+    if not traces:
+        refuse(arguments, ["--work"], "with a --trace that has regions", "none")
+    library = [part for part in load_parts().values() if isinstance(part, Processor)]
+    recorder = (traces[0].head.processor if traces else "") or processor_name()
+    here = _processor_part(arguments.part, "--part") if arguments.part else _known_processor(recorder, library)
+    there = Sockets(_processor_part(arguments.target_part, "--target-part"), arguments.sockets or 1)
+    node = node_by_parts(
+        name,
+        here,
+        there,
+        characters_of(traces, arguments.work) if traces else {},
+        library,
+        compared_with=recorder if traces else here.name,
+    )
+    if arguments.sockets is None:
+        node = replace(node, notes=(*node.notes, "sockets of a node were not stated (--sockets): 1 stands for them"))
+    return _done(arguments, node, output)
+
+
+def _recordings(name: str) -> list[Trace]:
+    """Return a trace, and the repeated recordings of the same run that lie beside it."""
+    trace = Trace.open(name)
+    beside = [Path(name).with_suffix(f".{k}{Path(name).suffix}") for k in range(2, MOST_RECORDINGS + 1)]
+    others = [Trace.open(path) for path in beside if is_file(path)]
+    return [trace, *(each for each in others if each.head.regions == trace.head.regions and each.ranks == trace.ranks)]
+
+
+def _processor_part(name: str, option: str) -> Processor:
+    part = load_part(name)
+    if not isinstance(part, Processor):
+        raise UsageError(f"{option} must be a processor, got {part.name}")
+    return part
+
+
+def _known_processor(model: str, library: Iterable[Processor]) -> Processor:
+    for part in library:
+        if part.is_called(model):
+            return part
+    raise UsageError(f"--part must be given where no part is called as the processor that recorded, got {model!r}")
 
 
 def _cold_start(arguments: argparse.Namespace, tell: Report) -> ColdStart:

@@ -113,6 +113,29 @@ def _add_processor(subjects: Commands) -> Parser:
         "that of the reference (may be repeated)",
     )
     subject.add_argument(
+        "--target-part",
+        metavar="PART",
+        help="a processor of the hardware library (clue parts), or a file with one, that is not at hand: it is "
+        "compared by published figures with the one that recorded",
+    )
+    subject.add_argument(
+        "--part",
+        metavar="PART",
+        help="with --target-part: the processor that recorded (default: the one that the trace or this computer names)",
+    )
+    subject.add_argument(
+        "--sockets", type=positive, metavar="N", help="with --target-part: processors of a node (default: 1)"
+    )
+    subject.add_argument(
+        "--work",
+        action="append",
+        default=[],
+        metavar="[REGION=]MIX",
+        help="with --target-part: what computation does, in a region of the trace or in all: core, cache, memory, or "
+        "two of them as core:memory=0.6, which is 60 %% core (default: by declared flops, else as bursts responded in "
+        "several recordings, else 44 %% core and 56 %% memory); once for each",
+    )
+    subject.add_argument(
         "--region",
         action="append",
         default=[],

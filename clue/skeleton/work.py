@@ -93,11 +93,13 @@ class Character:
         region: Its name; ``""`` outside any.
         mix: The share of each kind.
         why: Where that comes from.
+        unsure: Whether that is what holds where nothing is known.
     """
 
     region: str
     mix: Mix
     why: str
+    unsure: bool = False
 
     @property
     def text(self) -> str:
@@ -133,7 +135,7 @@ def _character(region: str, given: Mapping[str | None, Mix], rates: Mapping[str,
         return (
             Character(region, {CORE: 1.0}, rate) if rates[region] >= _FAST else Character(region, {MEMORY: 1.0}, rate)
         )
-    return Character(region, UNKNOWN, "nothing is known of it")
+    return Character(region, UNKNOWN, "nothing is known of it", unsure=True)
 
 
 def _stated(text: str) -> tuple[str | None, Mix]:

@@ -1,0 +1,159 @@
+"""Performance factors between processors of the library: closed forms of published figures, and how sure they are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clue.calibration.parts import (
+    MIX_DEVIATION,
+    characters_of,
+    compare_cores,
+    compare_memories,
+    disagreement,
+    factor_of,
+    node_by_parts,
+)
+from clue.config import load_parts
+from clue.errors import UsageError
+from clue.machine import Figure, Processor, Sockets
+from clue.skeleton.work import CORE, MEMORY, Character
+from clue.trace import TraceBuilder
+
+CLOCK, FP, INT = "largest clock", "SPECrate 2017 fp base, one copy", "SPECrate 2017 int base, one copy"
+
+
+def processor(name: str, cores: int = 4, **figures: float) -> Processor:
+    """Return a processor with figures of all its cores, or of one copy."""
+    known = {
+        key: Figure(value, False, "a paper", "2026-01-02", 1 if key.endswith("_one") else cores)
+        for key, value in figures.items()
+    }
+    return Processor(name, name, "a sheet", "2026-01-02", cores=cores, figures=known)
+
+
+SLOW = processor("slow", 4, spec_fp_one=4.0, spec_int_one=3.0, spec_fp_rate=40.0, stream_triad=40e9)
+FAST = processor("fast", 8, spec_fp_one=8.0, spec_int_one=6.0, spec_fp_rate=160.0, stream_triad=40e9)
+
+
+def test_core_work_goes_by_the_share_of_a_core() -> None:
+    """Twice as fast by two figures (SPECrate is left out beside one-copy scores); half the memory bandwidth a core."""
+    core = compare_cores(SLOW, FAST, [SLOW, FAST])
+    assert core.factors == pytest.approx({FP: 0.5, INT: 0.5})
+    assert (core.factor, core.deviation) == pytest.approx((0.5, 0.0))
+    assert compare_memories(SLOW, FAST, [SLOW, FAST]).factor == pytest.approx(2.0)
+
+
+def test_several_figures_have_their_geometric_mean_and_their_spread() -> None:
+    """0.5 and 0.25: the mean is √0.125, the standard deviation of the logarithms is ln 2 / √2."""
+    other = processor("other", spec_fp_one=8.0, spec_int_one=12.0)
+    found = compare_cores(SLOW, other, [])
+    assert found.factor == pytest.approx(math.sqrt(0.125))
+    assert found.deviation == pytest.approx(math.log(2) / math.sqrt(2))
+
+
+def test_figures_that_agree_by_luck_are_as_unsure_as_those_of_the_library() -> None:
+    """Two figures of a pair differ by ln 2: each misses by ln 2 / √2."""
+    one, two = processor("1", spec_fp_one=1.0, spec_int_one=1.0), processor("2", spec_fp_one=2.0, spec_int_one=4.0)
+    assert disagreement([one, two], [FP, INT]) == pytest.approx(math.log(2) / math.sqrt(2))
+    assert compare_cores(SLOW, FAST, [one, two]).deviation == pytest.approx(math.log(2) / math.sqrt(2))
+    assert disagreement([one], [FP, INT]) == 0.0
+
+
+def test_rates_and_clocks_lie_on_either_side() -> None:
+    """Without one-copy scores of both: by SPECrate 0.25 of the time, by clocks 1."""
+    here = replace(processor("here", 8, spec_fp_rate=40.0), boost_clock=4e9)
+    there = replace(processor("there", 2, spec_fp_rate=40.0, spec_fp_one=9.0), boost_clock=4e9)
+    found = compare_cores(here, there, [])
+    assert found.factors == pytest.approx({"SPECrate 2017 fp base": 0.25, CLOCK: 1.0})
+    assert (found.factor, found.lonely) == (pytest.approx(0.5), False)
+    assert found.deviation == pytest.approx(math.log(4) / math.sqrt(2))
+
+
+def test_clocks_stand_in_where_nothing_else_is_known_of_both() -> None:
+    """As unsure as clocks have been over the library, where one-copy scores are known, too."""
+    here = replace(processor("here", spec_fp_one=4.0), boost_clock=4e9)
+    there = replace(processor("there", spec_fp_rate=40.0), boost_clock=2e9)
+    other = replace(processor("other", spec_fp_one=8.0), boost_clock=4e9)
+    found = compare_cores(here, there, [here, other])
+    assert found.lonely and found.factor == pytest.approx(2.0)
+    assert found.deviation == pytest.approx(math.log(2))
+
+
+def test_parts_without_comparable_figures_are_refused() -> None:
+    """Both are named, with what they have."""
+    one, two = processor("one", spec_fp_one=4.0), processor("two", spec_fp_rate=40.0)
+    with pytest.raises(UsageError, match=r"parts must have a figure in common that tells of core work .*got one: SPEC"):
+        compare_cores(one, two, [])
+    with pytest.raises(
+        UsageError, match=r"tells of memory work \(STREAM triad, peak memory bandwidth\), got one: none"
+    ):
+        compare_memories(one, two, [])
+
+
+def test_mixed_work_takes_the_sum_of_its_times() -> None:
+    """60 % core at 0.5 and 40 % memory at 2: 1.1 times as long."""
+    kinds = {CORE: compare_cores(SLOW, FAST, []), MEMORY: compare_memories(SLOW, FAST, [])}
+    stated = factor_of(Character("r", {CORE: 0.6, MEMORY: 0.4}, "as stated"), kinds)
+    assert (stated.factor, stated.deviation) == pytest.approx((1.1, 0.0))
+    unsure = factor_of(Character("r", {CORE: 0.6, MEMORY: 0.4}, "unknown", unsure=True), kinds)
+    assert unsure.deviation == pytest.approx(MIX_DEVIATION * 1.5 / 1.1)
+
+
+@given(share=st.floats(0, 1), times=st.floats(0.1, 10))
+def test_a_factor_lies_between_those_of_its_kinds(share: float, times: float) -> None:
+    """Whatever the mix; and a part compared with itself has factor 1."""
+    there = processor("there", 4, spec_fp_one=4.0 * times, stream_triad=40e9)
+    kinds = {CORE: compare_cores(SLOW, there, []), MEMORY: compare_memories(SLOW, there, [])}
+    found = factor_of(Character("", {CORE: share, MEMORY: 1 - share}, "drawn"), kinds).factor
+    low, high = sorted((1 / times, 1.0))
+    assert low * (1 - 1e-12) <= found <= high * (1 + 1e-12)
+    same = {CORE: compare_cores(SLOW, SLOW, []), MEMORY: compare_memories(SLOW, SLOW, [])}
+    assert factor_of(Character("", {CORE: share, MEMORY: 1 - share}, "drawn"), same).factor == pytest.approx(1.0)
+
+
+def test_a_node_type_says_where_its_factors_come_from() -> None:
+    """By region, with the noise of the least sure, and the sockets."""
+    known = {"": Character("", {CORE: 1.0}, "as stated"), "sums": Character("sums", {MEMORY: 1.0}, "as stated")}
+    node = node_by_parts("node", SLOW, Sockets(FAST, 2), known, [])
+    assert {region: factor.value for region, factor in node.factors.items()} == pytest.approx(
+        {"default": 0.5, "sums": 2.0}
+    )
+    assert (node.processors, node.compared_with) == (16, "slow")
+    assert "processors: 16" in node.text()
+    assert any(note.startswith("core work: factor 0.5 by SPECrate 2017 fp base, one copy 0.5") for note in node.notes)
+
+
+def test_without_a_trace_the_mix_is_unknown() -> None:
+    """One factor for all regions, and noise for not knowing."""
+    node = node_by_parts("node", SLOW, Sockets(FAST), {}, [])
+    assert list(node.factors) == ["default"]
+    assert node.deviation > 0.2
+
+
+def test_the_character_of_a_region_is_stated_declared_or_unknown() -> None:
+    """2 Gflop/s are core work."""
+    trace = TraceBuilder(1, "prog.py")
+    trace[0].compute(1.0, "product")
+    trace[0].compute(1.0, "rest")
+    built = trace.build()
+    found = characters_of([built], ["product=core:memory=0.25"])
+    assert found["product"].mix == {CORE: 0.25, MEMORY: 0.75} and not found["product"].unsure
+    assert found["rest"].unsure
+    # Without readings, repeated recordings tell no more.
+    assert characters_of([built, built])["rest"].mix == pytest.approx(found["rest"].mix)
+
+
+def test_every_two_processors_of_the_library_that_share_a_figure_compare() -> None:
+    """Both ways, with reciprocal factors; the library's figures of cores disagree, but not wildly."""
+    library = [part for part in load_parts().values() if isinstance(part, Processor)]
+    spread = compare_cores(library[0], library[0], library).least
+    assert 0.02 < spread < 0.5
+    one, two = (next(each for each in library if each.key.endswith(name)) for name in ("epyc-9654", "xeon-6737p"))
+    there, back = compare_cores(one, two, library), compare_cores(two, one, library)
+    assert there.factor * back.factor == pytest.approx(1.0)
+    assert there.factor == pytest.approx(math.sqrt((1650 / 192) / (984 / 64) * 3.7 / 4.0))

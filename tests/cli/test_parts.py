@@ -1,0 +1,100 @@
+"""``clue parts``, and node types made of parts by ``clue calibrate processor``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clue.cli import calibrate, main
+from clue.config import load_machine, load_parts
+from clue.config.yaml12 import parse_yaml
+from clue.trace import TraceBuilder
+
+
+def test_all_parts_are_listed_with_how_many_have_which_figure(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every name, and the counts."""
+    assert main(["parts", "--json"]) == 0
+    assert {part["part"] for part in json.loads(capsys.readouterr().out)} == set(load_parts())
+    assert main(["parts"]) == 0
+    shown = capsys.readouterr().out
+    assert "parts/amd-epyc-9654 " in shown
+    assert "SPECrate 2017 fp base of " in " ".join(shown.split())
+
+
+def test_parts_of_one_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    """As JSON, in SI units."""
+    assert main(["parts", "--kind", "switch", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {part["kind"] for part in found} == {"switch"}
+    assert next(part for part in found if part["part"] == "parts/nvidia-qm9700")["rate"] == 50e9
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("parts/amd-epyc-9654", "computed channels × rate × 8 B"),
+        ("infiniband-hdr", "link that of azure-cyclecloud"),
+        ("parts/mellanox-qm8790", "power: not known: no published figure found"),
+    ],
+)
+def test_a_part_is_shown_with_its_sources(name: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each figure says how it is known."""
+    assert main(["parts", name]) == 0
+    assert said in " ".join(capsys.readouterr().out.split())
+    assert main(["parts", name, "--json"]) == 0
+    (document,) = json.loads(capsys.readouterr().out)
+    assert document["source"] and document["date"]
+
+
+def test_an_unknown_part_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """With the nearest name."""
+    assert main(["parts", "amd-epyc-9645"]) == 2
+    assert 'amd-epyc-9645: part must be a file or one of the parts shipped with clue, got "amd-epyc-9645": did' in (
+        capsys.readouterr().err
+    )
+
+
+def test_a_node_type_by_published_figures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The processor is found by its name; the written file is a node type that machines take."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(calibrate, "processor_name", lambda: "AMD EPYC 9654 96-Core Processor")
+    built = TraceBuilder(2, "prog.py")
+    for rank in built:
+        rank.compute(0.5, "product")
+    built.build().save(tmp_path / "t.clue")
+    words = (
+        "calibrate processor --trace t.clue --target-part intel-xeon-6737p --sockets 2 --work core -o node.yaml --json"
+    )
+    assert main(words.split()) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["performance_factor"]["product"]["value"] == pytest.approx(
+        ((1650 / 192) / (984 / 64) * 3.7 / 4.0) ** 0.5
+    )
+    assert document["compared_with"] == "AMD EPYC 9654 96-Core Processor"
+    written = parse_yaml((tmp_path / "node.yaml").read_text(), "node.yaml").value
+    assert isinstance(written, dict)
+    link = {"send_delay": "1 us", "transmission_delay": "1 us"}
+    machine = load_machine({"nodes": [{"type": "node"}], "network": {"between_nodes": link}, **written})
+    node = machine.nodes[0]
+    assert (node.processors, node.noise.factor > 0) == (64, True)
+    assert main(["calibrate", "processor", "--target-part", "mellanox-sn2700", "--part", "nvidia-grace"]) == 2
+    assert "--target-part must be a processor, got Mellanox Spectrum SN2700" in capsys.readouterr().err
+
+
+def test_an_unknown_recorder_has_to_be_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody guesses which processor a virtual computer has."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(calibrate, "processor_name", lambda: "AMD EPYC")
+    built = TraceBuilder(1, "prog.py")
+    built[0].compute(1.0)
+    built.build().save(tmp_path / "t.clue")
+    assert main(["calibrate", "processor", "--trace", "t.clue", "--target-part", "amd-epyc-9654"]) == 2
+    assert "--part must be given where no part is called as the processor that recorded, got 'AMD EPYC'" in (
+        capsys.readouterr().err
+    )
