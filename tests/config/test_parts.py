@@ -193,6 +193,19 @@ def test_a_part_laid_over_a_machine_takes_the_place_of_what_it_stands_for(parts:
     assert machine.network.between_nodes.transmission_delay(0) == pytest.approx(2e-6)
 
 
+def test_generated_options_are_made_of_parts(parts: Path) -> None:
+    """Kinds of nodes and networks on offer refer to parts as machines do."""
+    (parts / "prog.py").write_text("")
+    scenario = load(
+        parts,
+        "budget: 9000 EUR\nworkloads: {w: {program: {script: prog.py}}}\n"
+        "generate: {nodes: [1, 2], node_types: {a: {processor: nine.yaml, sockets: 2, price: 900 EUR}}, "
+        "networks: {wire: {part: wire.yaml, price_per_node: 80 EUR}}}\n",
+    )
+    assert [option.machine.processors for option in scenario.options] == [16, 32]
+    assert scenario.options[1].machine.network.between_nodes.transmission_delay(0) == pytest.approx(2e-6)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "rules"),
     [
