@@ -7,7 +7,8 @@ import argparse
 from clue.cli.effects import refuse
 from clue.cli.terminal import show, show_json
 from clue.config import load_part, load_parts
-from clue.report.parts.text import KINDS, part_document, part_text, parts_text
+from clue.report.parts.document import KINDS, part_document
+from clue.report.parts.text import part_text, parts_text
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -1,20 +1,19 @@
-"""Parts of the hardware library as text and as what JSON can hold, with how each figure is known, and where from."""
+"""Parts of the hardware library as text, with how each figure is known, and where from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from clue.machine.curve import SHOWN_SIZES
 from clue.machine.parts import BENCHMARKS, Figure, NetworkPart, Processor, Switch
+from clue.report.parts.document import AnyPart
 from clue.report.shared.table import NONE, add_row, bullets, facts, heading, stack, table
 from clue.units import format_power, format_size, format_time
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-AnyPart = Processor | NetworkPart | Switch
-KINDS: Mapping[str, type[AnyPart]] = {"processor": Processor, "network": NetworkPart, "switch": Switch}
 #: How figures that follow from specifications are computed.
 PEAK_BANDWIDTH, PEAK_SPEED = "channels × rate × 8 B", "cores × base clock × operations a cycle"
 _SPEEDS = ("hpl", "dgemm")
@@ -195,65 +194,6 @@ def _value(name: str, figure: Figure) -> str:
     if name == "stream_triad":
         return _bandwidth(figure.value)
     return f"{figure.value / 1e12:.4g} Tflop/s" if name in _SPEEDS else f"{figure.value:g}"
-
-
-# --- JSON ---
-
-
-def part_document(part: AnyPart) -> dict[str, object]:
-    """Return what JSON says of a part; SI units."""
-    return {
-        "part": part.key,
-        "kind": next(kind for kind, each in KINDS.items() if isinstance(part, each)),
-        "name": part.name,
-        **_specifications(part),
-        "source": part.source,
-        "date": part.date,
-        "missing": dict(part.missing),
-        "notes": list(part.notes),
-    }
-
-
-def _specifications(part: AnyPart) -> dict[str, object]:
-    if isinstance(part, Processor):
-        return {
-            "cores": part.cores,
-            "base_clock": part.base_clock,
-            "boost_clock": part.boost_clock,
-            "channels": part.channels,
-            "memory_rate": part.memory_rate,
-            "flops_per_cycle": part.flops_per_cycle,
-            "power": part.power,
-            "price": None if part.price is None else str(part.price),
-            "names": list(part.names),
-            "figures": {name: _figure(figure) for name, figure in part.figures.items()},
-            "computed": {"peak_bandwidth": part.peak_bandwidth, "peak_speed": part.peak_speed},
-        }
-    if isinstance(part, NetworkPart):
-        return {
-            "rate": part.rate,
-            "latency": None if part.latency is None else _figure(part.latency),
-            "bandwidth": None if part.bandwidth is None else _figure(part.bandwidth),
-            "link": part.link_from,
-        }
-    return {
-        "ports": part.ports,
-        "rate": part.rate,
-        "rack_units": part.rack_units,
-        "power": part.power,
-        "price": None if part.price is None else str(part.price),
-    }
-
-
-def _figure(figure: Figure) -> dict[str, object]:
-    return {
-        "value": figure.value,
-        "cores": figure.cores,
-        "how": figure.how,
-        "source": figure.source,
-        "date": figure.date,
-        "note": figure.note,
-    }
 
 
 def sockets_words(part: Processor, number: int) -> str:
