@@ -153,6 +153,12 @@ _SYMBOL_FIRST = re.compile(rf"\s*([{''.join(SYMBOLS)}])\s*([-+.\d].*)$")
 _DOTTED = re.compile(r"\+?[1-9]\d{0,2}\.\d{3}")
 
 
+#: How uncertain a price is, behind it.
+SPREAD = r"\s*(?:±|\+-|\+/-)\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*%"
+_SPREAD = re.compile(rf"(.*?){SPREAD}\s*", re.DOTALL)
+_WHOLE = 100.0
+
+
 @dataclass(frozen=True, slots=True)
 class Money:
     """An amount in a currency.
@@ -160,13 +166,16 @@ class Money:
     Attributes:
         amount: In units of the currency.
         currency: Three capital letters, ISO 4217 style ("EUR", "ATS").
+        deviation: How uncertain it is: relative standard deviation, 0.05 for 5 %.
     """
 
     amount: float
     currency: str
+    deviation: float = 0.0
 
     def __str__(self) -> str:
-        return f"{format_amount(self.amount)} {self.currency}"
+        spread = f" ± {100 * self.deviation:.4g} %" if self.deviation else ""
+        return f"{format_amount(self.amount)} {self.currency}{spread}"
 
 
 def parse_quantity(text: object, quantity: Quantity) -> float:
@@ -213,11 +222,14 @@ def parse_money(text: object) -> Money:
     """Parse an amount with its currency: ``"300000 ATS"``, ``"1,900.50 EUR"``, ``"1900 eur"``, ``"€1,900"``.
 
     A currency is three letters, or one of :data:`SYMBOLS` before or behind the amount. ``"1.900 EUR"`` is refused: some
-    mean 1,900 by it.
+    mean 1,900 by it. How uncertain it is may stand behind it: ``"4200 EUR ± 5 %"``, or ``+-``.
 
     Raises:
         ValueError: With the rule and the value.
     """
+    if (spread := _SPREAD.fullmatch(text) if isinstance(text, str) else None) is not None:
+        money = parse_money(spread[1])
+        return Money(money.amount, money.currency, _share_of(spread[2], text))
     rule = 'an amount with a currency such as "300000 ATS"'
 
     def meant(*suggestions: str) -> str:
@@ -254,13 +266,23 @@ def parse_price_per(text: object, unit: Quantity, example: str) -> Money:
     Raises:
         ValueError: With the rule and the value.
     """
+    if (spread := _SPREAD.fullmatch(text) if isinstance(text, str) else None) is not None:
+        known = parse_price_per(spread[1], unit, example)
+        return Money(known.amount, known.currency, _share_of(spread[2], text))
     money, _, written = text.partition("/") if isinstance(text, str) else ("", "", "")
     name = re.sub(r"\s*/\s*", "/", written.strip())
     if name not in unit.units:
-        known = ", ".join(f"/{each.rstrip('s') or each}" for each in unit.usual)
-        raise ValueError(f'must be a price for a unit ({known}, …) such as "{example}", got {text!r}')
+        units = ", ".join(f"/{each.rstrip('s') or each}" for each in unit.usual)
+        raise ValueError(f'must be a price for a unit ({units}, …) such as "{example}", got {text!r}')
     price = parse_money(money.strip())
     return Money(price.amount / unit.units[name], price.currency)
+
+
+def _share_of(percent: str, text: object) -> float:
+    """Return how uncertain a price is, as a share."""
+    if not float(percent) < _WHOLE:
+        raise ValueError(f"must be uncertain by less than 100 %, got {text!r}")
+    return float(percent) / _WHOLE
 
 
 def _bounded(value: float, rule: str, text: object) -> float:

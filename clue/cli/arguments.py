@@ -167,6 +167,18 @@ def _add_simulate(commands: Commands) -> None:
     command.add_argument(
         "--html", metavar="FILE", help="write the ranking as a page to decide from: one file, which needs no network"
     )
+    command.add_argument(
+        "--next",
+        metavar="AMOUNT",
+        help='tell where more money goes, such as "10000 EUR": what each step on the first option gains for it (one '
+        "node more, another network, more memory)",
+    )
+    command.add_argument(
+        "--answers",
+        metavar="FILE",
+        help="write what is answered beside the ranking as CSV: the cheapest that meets every deadline, where more "
+        "money goes, from which use on owning is cheaper than renting",
+    )
     add_workers(command, "processes that simulate options at the same time, or threads that simulate samples")
     command.add_argument(
         "--top",

@@ -11,6 +11,7 @@ from clue.cli.terminal import Volume, output_file, say
 from clue.errors import UsageError
 from clue.files import write_texts
 from clue.purchase import Ranking, Scenario
+from clue.report.answers.document import answers_csv
 from clue.report.page import ranking_page
 from clue.report.ranking.tables import ranking_csv, ranking_latex, ranking_markdown
 from clue.report.result.tables import result_csv, result_latex, result_markdown
@@ -18,7 +19,7 @@ from clue.report.timeline import form_of
 from clue.result import Result
 
 #: Options that name the file of a table, or of a page.
-_TABLES = ("csv", "latex", "markdown", "html")
+_TABLES = ("csv", "latex", "markdown", "html", "answers")
 
 
 def check_files(arguments: argparse.Namespace) -> None:
@@ -60,6 +61,7 @@ def write_ranking(ranking: Ranking, scenario: Scenario, arguments: argparse.Name
         "csv": lambda: ranking_csv(ranking),
         "latex": lambda: ranking_latex(ranking),
         "markdown": lambda: ranking_markdown(ranking),
+        "answers": lambda: answers_csv(ranking),
         "html": lambda: ranking_page(ranking, scenario, arguments.typed, f"clue {__version__}"),
     }
     _write(texts, arguments)

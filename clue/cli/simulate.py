@@ -50,12 +50,18 @@ def run(arguments: argparse.Namespace) -> int:
         form_of(Path(arguments.trace_out))
     if arguments.plots is None:
         refuse(arguments, ["--window", "--colour-by"], "with --plots", "no folder for plots")
-    config = load_config(arguments.config, full=arguments.full)
+    config = load_config(arguments.config, full=arguments.full, more=arguments.next)
     if not arguments.samples:
         refuse(arguments, ["--seed"], "with --samples", "none", config.name)
     if isinstance(config, Scenario):
         return _compare(config, arguments)
-    refuse(arguments, ["--executor", "--top", "--html"], "with a comparison", "one program on one machine", config.name)
+    refuse(
+        arguments,
+        ["--executor", "--top", "--html", "--next", "--answers"],
+        "with a comparison",
+        "one program on one machine",
+        config.name,
+    )
     if not arguments.samples:
         refuse(arguments, ["--workers"], "with a comparison or --samples", "one simulation", config.name)
     if arguments.sampled:

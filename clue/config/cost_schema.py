@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field, Strict
 
 from clue.config.forms import Form, Name, OneOrTable
 from clue.config.quantities import (
+    Amount,
     Carbon,
     Date,
     Duration,
@@ -168,7 +169,7 @@ class CostForm(Form):
 class RateForm(SourcedForm):
     """What a currency is worth."""
 
-    rate: Price = Field(description="Of one unit of it: 0.92 EUR.")
+    rate: Amount = Field(description="Of one unit of it: 0.92 EUR.")
     date: Date = Field(description="Of which day it is, as 2026-11-02.")
 
 
@@ -180,4 +181,4 @@ class LimitsForm(Form):
     rack_units: Number | None = Field(None, description="At most.")
     nodes: PositiveInt | None = Field(None, description="At most, as can be delivered.")
     memory_per_core: Size | None = Field(None, description="At least, of every node.")
-    total_cost: Price | None = Field(None, description="At most, over the service life.")
+    total_cost: Amount | None = Field(None, description="At most, over the service life.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from clue.config.cost_schema import CloudForm, CostForm, DrawForm, LicenceForm, PartForm, SourcedForm, YearlyForm
@@ -13,7 +13,6 @@ from clue.config.faults import did_you_mean
 from clue.config.forms import Form
 from clue.config.parts import with_cost_parts
 from clue.config.reading import Reading
-from clue.machine import Machine
 from clue.purchase.costs import (
     Cloud,
     Costs,
@@ -88,27 +87,52 @@ class CostReader:
         self.reading.fault(path, f"{rule}, got {format_value(written.value)}{near}")
         return None
 
-    def check_types(self, machines: Iterable[Machine]) -> None:
-        """Check that parts count nodes of types that some machine has."""
-        known = {node.name for machine in machines for node in machine.nodes}
+    def check_types(self, known: Set[str]) -> None:
+        """Check that parts count nodes of known types, or that have known parts."""
         for name, (document, path) in self.types.items():
             if name not in known:
                 rule = "must be a node type of an option's machine"
                 self.reading.of(document).fault(path, f'{rule}, got "{name}"{did_you_mean(name, sorted(known))}')
 
 
-def with_costs(option: Option, costs: Costs | None, currency: str) -> Option:
+def with_costs(option: Option, costs: Costs | None, currency: str, parts: float | None = None) -> Option:
     """Return an option with its costs, and with the prices of its parts in its price.
 
     What nodes cost that are bought has to be stated: parts alone make no price.
+
+    Args:
+        option: The option.
+        costs: Its costs, if there are any.
+        currency: Of the comparison.
+        parts: What its parts cost, where that is known already.
     """
     if costs is None:
         return option
     if option.price is None and costs.cloud is None:
         return replace(option, costs=costs)
     stated = Money(0.0, currency) if option.price is None else option.price
-    parts = hardware_of(costs, option.nodes).price
+    parts = hardware_of(costs, option.nodes).price if parts is None else parts
     return replace(option, price=Money(stated.amount + parts, stated.currency), costs=costs)
+
+
+def _deviations(form: CostForm) -> Iterator[tuple[str, float]]:
+    """Yield how uncertain prices are, by where they stand (:mod:`clue.purchase.prices`)."""
+    for name, part in form.parts.items():
+        yield f"parts.{name}.price", 0.0 if part.price is None else part.price.deviation
+    if form.racks is not None and form.racks.price is not None:
+        yield "racks.price", form.racks.price.deviation
+    if form.electricity is not None and form.electricity.price is not None:
+        yield "electricity.price", form.electricity.price.deviation
+    for name, licence in form.licences.items():
+        yield f"licences.{name}.steps", max(price.deviation for _, price in licence.steps)
+    for name in _YEARLY:
+        stated = getattr(form, name)
+        yield name, 0.0 if stated is None else _price(stated).deviation
+    if (cloud := form.cloud) is not None:
+        yield "cloud.price", cloud.price.deviation
+        yield "cloud.upfront", 0.0 if cloud.upfront is None else cloud.upfront.deviation
+        yield "cloud.storage", 0.0 if cloud.storage is None else cloud.storage.price.deviation
+        yield "cloud.egress", 0.0 if cloud.egress is None else cloud.egress.price.deviation
 
 
 # --- what several keys say together ---
@@ -188,6 +212,7 @@ def costs_of(form: CostForm, exchange: Exchange) -> Costs:
         utilisation=form.utilisation,
         availability=form.availability,
         sources=tuple(_sources(form)),
+        deviations={name: deviation for name, deviation in _deviations(form) if deviation},
     )
 
 

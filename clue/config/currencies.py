@@ -28,7 +28,7 @@ class Exchange:
     def __call__(self, money: Money) -> Money:
         """Exchange an amount."""
         rate = self.rates.get(money.currency)
-        return money if rate is None else Money(money.amount * rate, self.currency)
+        return money if rate is None else Money(money.amount * rate, self.currency, money.deviation)
 
     def amount(self, money: Money | None) -> float:
         """Return an amount in the one currency; 0 for none."""

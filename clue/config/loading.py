@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path as FilePath
 
-from clue.config.document import Document, format_value
+from clue.config.document import Document, format_value, from_python
 from clue.config.faults import did_you_mean
 from clue.config.machines import build_machine_apart, machine_from
 from clue.config.reading import Reading
@@ -27,7 +27,7 @@ _TELLING = {
 
 
 def load_config(
-    source: Source, *, full: bool = False, relative_to: FilePath | None = None
+    source: Source, *, full: bool = False, relative_to: FilePath | None = None, more: str | None = None
 ) -> SimulationConfig | Scenario:
     """Load a comparison or a single simulation.
 
@@ -35,12 +35,17 @@ def load_config(
         source: A path, the name of a scenario shipped with clue, or the mapping itself.
         full: Whether to take the full-size variant of a comparison.
         relative_to: Folder that a relative path starts from; left out: the current one.
+        more: Of a comparison: money of which is asked what it gains, instead of its ``next``.
 
     Raises:
         ConfigError: With everything that is wrong with it.
         UsageError: If there is no full-size variant.
     """
     document, path = read_source(source, ("scenarios",), relative_to)
+    if more is not None and kind_of(document) == "scenario":
+        stated = document.value.get("next") if isinstance(document.value, dict) else None
+        asked: object = {"amount": more} if isinstance(stated, dict) else more
+        document = document.overlaid(from_python({"next": asked}, "--next"))
     return _config(document, path, full, relative_to)
 
 

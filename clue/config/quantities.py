@@ -6,13 +6,23 @@ Every one goes through :mod:`clue.units`; nothing is parsed here.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from clue.units import AMOUNT, AMOUNT_OF_MONEY, SYMBOLS, Money, Quantity, parse_money, parse_price_per, parse_quantity
+from clue.units import (
+    AMOUNT,
+    AMOUNT_OF_MONEY,
+    SPREAD,
+    SYMBOLS,
+    Money,
+    Quantity,
+    parse_money,
+    parse_price_per,
+    parse_quantity,
+)
 
 
 def _quantity(quantity: Quantity) -> Callable[[object], float]:
@@ -141,15 +151,96 @@ Carbon = Annotated[
 ]
 _SYMBOL = f"[{''.join(SYMBOLS)}]"
 _MONEY = rf"({_SYMBOL}\s*\+?{AMOUNT_OF_MONEY}|\+?{AMOUNT_OF_MONEY}\s*([A-Za-z]{{3}}|{_SYMBOL}))"
+
+
+def _price(value: object) -> Money:
+    """Parse a price: text, or a table with what it is and how uncertain that is."""
+    if not isinstance(value, Mapping):
+        return parse_money(value)
+    if set(value) != {"value", "spread"}:
+        got = ", ".join(map(str, value)) or "none"
+        raise ValueError(f"must be a price such as 4200 EUR, or have value and spread, got {got}")
+    money, spread = parse_money(value["value"]), value["spread"]
+    if money.deviation:
+        raise ValueError(f'must have its spread in one place, got "{value["value"]}" and {spread}')
+    if isinstance(spread, str) and (written := re.fullmatch(r"\s*(\S+)\s*%\s*", spread)) is not None:
+        return parse_money(f"{money.amount!r} {money.currency} ± {written[1]} %")
+    if isinstance(spread, bool) or not isinstance(spread, int | float) or not 0 <= spread < 1:
+        raise ValueError(f"must have a spread below 100 % such as 5 % or 0.05, got {spread!r}")
+    return Money(money.amount, money.currency, float(spread))
+
+
+def _exactly(value: object) -> Money:
+    money = parse_money(value)
+    if money.deviation:
+        raise ValueError(f'must be an amount without a spread, got "{value}"')
+    return money
+
+
+_PRICE_TEXT = {
+    "type": "string",
+    "description": "An amount with the three letters of its currency, or €, £, $ (USD) or ¥ (JPY); how uncertain it is "
+    "may stand behind it, as a relative standard deviation.",
+    "pattern": rf"^\s*{_MONEY}({SPREAD})?\s*$",
+    "examples": ["300000 ATS", "1,900.50 EUR", "€1900", "4200 EUR ± 5 %"],
+}
 Price = Annotated[
     Money,
-    BeforeValidator(parse_money),
+    BeforeValidator(_price),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                _PRICE_TEXT,
+                {
+                    "type": "object",
+                    "description": "A price, and how uncertain it is.",
+                    "properties": {"value": _PRICE_TEXT, "spread": {"type": ["string", "number"]}},
+                    "required": ["value", "spread"],
+                    "additionalProperties": False,
+                },
+            ]
+        }
+    ),
+]
+#: An amount that is not uncertain: a limit, a rate.
+Amount = Annotated[
+    Money,
+    BeforeValidator(_exactly),
     WithJsonSchema(
         {
             "type": "string",
             "description": "An amount with the three letters of its currency, or €, £, $ (USD) or ¥ (JPY).",
             "pattern": rf"^\s*{_MONEY}\s*$",
             "examples": ["300000 ATS", "1,900.50 EUR", "€1900"],
+        }
+    ),
+]
+
+
+def _more(value: object) -> Money:
+    """Parse an amount that may be in the currency of whatever it is held to: then it has none."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return _exactly(value)
+    if isinstance(value, str) and re.fullmatch(rf"\s*{AMOUNT_OF_MONEY}\s*", value) is None:
+        return _above_nothing(_exactly(value), value)
+    number = parse_money(f"{value} XXX").amount
+    return _above_nothing(Money(number, ""), value)
+
+
+def _above_nothing(money: Money, value: object) -> Money:
+    if not money.amount > 0:
+        raise ValueError(f"must be an amount above 0, got {value}")
+    return money
+
+
+MoreMoney = Annotated[
+    Money,
+    BeforeValidator(_more),
+    WithJsonSchema(
+        {
+            "type": ["string", "number"],
+            "description": "An amount above 0; without a currency it is in that of the comparison.",
+            "examples": ["10000 EUR", 10000],
         }
     ),
 ]
@@ -165,7 +256,7 @@ def _price_text(unit: Quantity, *examples: str) -> WithJsonSchema:
         {
             "type": "string",
             "description": "An amount with its currency, and what it is the price of.",
-            "pattern": rf"^\s*{_MONEY}\s*/\s*({units})\s*$",
+            "pattern": rf"^\s*{_MONEY}\s*/\s*({units})({SPREAD})?\s*$",
             "examples": list(examples),
         }
     )
@@ -205,7 +296,7 @@ Date = Annotated[
 EagerLimit = Annotated[Size | None, BeforeValidator(_unless_none, json_schema_input_type=Size | Literal["none"] | None)]
 #: One that stands in for another link's, which holds where it is left out: null could mean either.
 OtherEagerLimit = Annotated[Size | None, BeforeValidator(_stated, json_schema_input_type=Size | Literal["none"])]
-Budget = Annotated[Price | None, BeforeValidator(_unless_none, json_schema_input_type=Price | Literal["none"] | None)]
+Budget = Annotated[Amount | None, BeforeValidator(_unless_none, json_schema_input_type=Amount | Literal["none"] | None)]
 RunTime = Annotated[
     float,
     BeforeValidator(run_time),

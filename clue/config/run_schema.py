@@ -11,9 +11,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
+from clue.config.contention import AnyContentionForm
 from clue.config.cost_schema import CostForm, LimitsForm, RateForm, UpToOne
 from clue.config.forms import Form, Name, OneOrList, OneOrTable, shape
-from clue.config.quantities import Budget, Duration, Number, PositiveInt, Price, RunTime, Size
+from clue.config.quantities import Budget, Duration, MoreMoney, Number, PositiveInt, Price, RunTime, Size
 from clue.config.schema import NetworkForm, NodeTypeForm, Notes, Ranks
 from clue.purchase.scenario import SERVICE_LIFE
 
@@ -106,7 +107,23 @@ class OrderForm(Form):
     ranks_per_processor: PositiveInt = Field(1, description="How many ranks may share a processor.")
 
 
-WorkloadPlacement = OneOrTable[Order, OrderForm]
+class LayoutForm(OrderForm):
+    """Where ranks run in a comparison."""
+
+    ranks_per_node: PositiveInt | None = Field(
+        None, description="How many ranks a node takes at most; left out: as many as its processors do."
+    )
+    nodes: Literal["first", "last"] = Field(
+        "first", description="Which nodes are filled first; of a machine of two kinds of nodes: which kind."
+    )
+
+
+WorkloadPlacement = Annotated[
+    Annotated[Literal["block", "cyclic", "search"], Tag("<one>")]
+    | Annotated[LayoutForm, Tag("<table>")]
+    | Annotated[list[OneOrTable[Order, LayoutForm]], Field(min_length=1), Tag("<list>")],
+    Discriminator(shape),
+]
 NodeIndex = Annotated[int, Field(ge=0)]
 RunPlacement = Annotated[
     Annotated[Order, Tag("<one>")]
@@ -183,7 +200,12 @@ class WorkloadForm(Form):
     memory: OneOrTable[Size, dict[PositiveInt, Size]] | None = Field(
         None, description="Memory of one rank, or by number of ranks; left out: the peak that the traces measured."
     )
-    placement: WorkloadPlacement = Field("block", description="block, cyclic, or one with ranks_per_processor.")
+    placement: WorkloadPlacement = Field(
+        "block",
+        description="block, cyclic, or one with ranks_per_processor, ranks_per_node and nodes; a list of such, of "
+        "which the best counts on each option; or search: block and cyclic with 1, 2, 4, … ranks on a node, from the "
+        "first node or from the last one.",
+    )
     deadline: Duration | None = Field(None, description="Time within which a run has to end; left out: any.")
     runs_a_month: Annotated[Number, Field(gt=0)] | None = Field(
         None, description="Runs that have to be done, on average; of all workloads or of none."
@@ -262,6 +284,19 @@ class OfferedNodeForm(NodeTypeForm):
     type: str | None = Field(None, description="Which node type of that machine; left out: the only one.")
 
 
+class OfferedProcessorForm(NodeTypeForm):
+    """A processor on offer, for any kind of node: keys of a node type, laid over those of the node."""
+
+    price: Price | None = Field(None, description="In each node, on top of the node's price.")
+
+
+class OfferedMemoryForm(Form):
+    """Memory on offer, for any kind of node."""
+
+    size: Size = Field(description="Of each node.")
+    price: Price | None = Field(None, description="In each node, on top of the node's price.")
+
+
 class SwitchPriceForm(Form):
     """Switches, of which there are as many as the nodes fill."""
 
@@ -285,6 +320,18 @@ class OfferedNetworkForm(NetworkForm):
     )
 
 
+class OfferedTopologyForm(Form):
+    """How a network may be built: its contention, and what that costs."""
+
+    contention: AnyContentionForm = Field(description="How messages slow each other down, with the topology.")
+    price: Price | None = Field(None, description="Once, however many nodes there are.")
+    price_per_node: Price | None = Field(None, description="For each node: cable, port.")
+    switch: SwitchPriceForm | None = Field(None, description="Switches, of which there are as many as the nodes fill.")
+    most_nodes: PositiveInt | None = Field(
+        None, description="Most nodes that it takes; left out: what it has room for, or any number."
+    )
+
+
 NodeTypePair = Annotated[list[str], Field(min_length=2, max_length=2)]
 
 
@@ -297,6 +344,17 @@ class GenerateForm(Form):
     )
     networks: Annotated[dict[str, OfferedNetworkForm], Field(min_length=1)] = Field(
         description="Networks on offer, by name."
+    )
+    processors: dict[Name, OfferedProcessorForm] = Field(
+        default={},
+        description="Processors on offer, by name: every kind of node comes with each of them; left out: with its own.",
+    )
+    memory: list[OfferedMemoryForm] = Field(
+        default=[], description="Memory on offer: every kind of node comes with each; left out: with its own."
+    )
+    topologies: dict[Name, OfferedTopologyForm] = Field(
+        default={},
+        description="How networks may be built, by name: every network comes with each; left out: as it says itself.",
     )
     mixed: Annotated[
         Annotated[bool, Tag("<one>")] | Annotated[list[NodeTypePair], Tag("<list>")], Discriminator(shape)
@@ -329,6 +387,15 @@ def _currency(name: str) -> str:
 CurrencyName = Annotated[str, AfterValidator(_currency)]
 
 
+class NextForm(Form):
+    """More money, of which is asked what it gains."""
+
+    amount: MoreMoney = Field(description="How much.")
+    option: Name | None = Field(
+        None, alias="from", description="The option that it is spent on; left out: the first of the ranking."
+    )
+
+
 class ScenarioForm(Form):
     """A comparison of machines that could be bought."""
 
@@ -353,6 +420,11 @@ class ScenarioForm(Form):
     criterion: CriterionName = Field("points", description="What the ranking is by.")
     pareto: Annotated[list[CriterionName], Field(min_length=2, max_length=3), AfterValidator(_each_once)] | None = (
         Field(None, description="Two or three criteria: which options are beaten by none in all of them at once.")
+    )
+    next: OneOrTable[MoreMoney, NextForm] | None = Field(
+        None,
+        description="More money: where it goes, by what each step gains for it (one node more, another network, more "
+        "memory).",
     )
     service_life: Duration = Field(
         SERVICE_LIFE, description="How long a purchase is used; costs are counted over it; left out: 3 years."

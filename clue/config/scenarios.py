@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -14,10 +15,11 @@ from clue.config.faults import did_you_mean
 from clue.config.offers import generate_options
 from clue.config.reading import Reading
 from clue.config.references import build_application, number_of_ranks, option_machine
-from clue.config.run_schema import KernelForm, OptionForm, OrderForm, ProgramForm, ScenarioForm, WorkloadForm
+from clue.config.run_schema import KernelForm, LayoutForm, NextForm, OptionForm, ProgramForm, ScenarioForm, WorkloadForm
 from clue.config.skeleton_runs import measured_by
 from clue.machine import Machine
-from clue.purchase.scenario import Component, Criterion, Limits, Option, Scenario, Workload
+from clue.purchase.costs import Stated
+from clue.purchase.scenario import Component, Criterion, Layout, Limits, Option, Scenario, Workload
 from clue.skeleton.prediction import Measured
 from clue.units import MONTH, Money
 
@@ -43,8 +45,10 @@ def build_scenario(reading: Reading, name: str) -> Scenario | None:
         for key, option in (form.options or {}).items()
         if key in machines
     ]
-    generated = generate_options(costs, form)
-    costs.check_types(each.machine for each in (*options, *generated.options))
+    more = _next(reading, form, exchange)
+    generated = generate_options(costs, form, more)
+    costs.check_types({name for option in options for name in option.nodes} | generated.node_types)
+    next_from = _next_from(reading, form, [*options, *generated.options])
     notes = (form.notes,) if isinstance(form.notes, str) else tuple(form.notes)
     return Scenario(
         name=form.name or name,
@@ -58,7 +62,29 @@ def build_scenario(reading: Reading, name: str) -> Scenario | None:
         limits=_limits(form.limits, exchange),
         pareto=tuple(map(Criterion, form.pareto or ())),
         left_out=generated.left_out,
+        next_amount=more,
+        next_from=next_from,
+        beyond=tuple(generated.beyond),
     )
+
+
+def _next(reading: Reading, form: ScenarioForm, exchange: Exchange) -> Money | None:
+    """Return the money of which is asked what it gains, in the currency of the comparison."""
+    if form.next is None:
+        return None
+    amount = form.next.amount if isinstance(form.next, NextForm) else form.next
+    if not exchange.currency:
+        reading.fault(("next",), f"must stand beside prices, got {amount.amount:g} and none")
+    return exchange(amount) if amount.currency else Money(amount.amount, exchange.currency)
+
+
+def _next_from(reading: Reading, form: ScenarioForm, options: Sequence[Option]) -> str:
+    """Return the option that it is spent on; empty: the first of the ranking."""
+    name = form.next.option if isinstance(form.next, NextForm) else None
+    if name is not None and all(option.name != name for option in options):
+        near = did_you_mean(name, [option.name for option in options])
+        reading.fault(("next", "from"), f'must be one of the options, got "{name}"{near}')
+    return name or ""
 
 
 def _check_demands(reading: Reading, form: ScenarioForm) -> None:
@@ -84,7 +110,7 @@ def _machines(reading: Reading) -> Mapping[str, Machine]:
 
 def _prices(form: ScenarioForm, machines: Mapping[str, Machine]) -> dict[Path, Money]:
     """Return all prices by their paths, those of options' machines too; those of the rates are no prices."""
-    prices = {path: price for path, price in prices_in(form) if path[0] != "currencies"}
+    prices = {path: price for path, price in prices_in(form) if path[0] != "currencies" and price.currency}
     for key, option in (form.options or {}).items():
         price = machines[key].price if option.price is None and key in machines else None
         if price is not None:
@@ -94,11 +120,33 @@ def _prices(form: ScenarioForm, machines: Mapping[str, Machine]) -> dict[Path, M
 
 def _option(costs: CostReader, key: str, form: OptionForm, machine: Machine) -> Option:
     price = form.price or machine.price
-    option = Option(key, machine, None if price is None else costs.exchange(price))
+    bought = None if price is None else costs.exchange(price)
+    stated = _stated(key, form, machine, costs.exchange)
+    option = Option(key, machine, None if bought is None else Money(bought.amount, bought.currency), stated=stated)
     found = costs.read(("options", key, "cost")) if form.cost is not None else None
     if found is not None and found.cloud is not None and price is not None:
         costs.reading.fault(("options", key, "price"), f"must be left out beside nodes of a cloud, got {price}")
     return with_costs(option, found, costs.exchange.currency)
+
+
+def _stated(key: str, form: OptionForm, machine: Machine, exchange: Exchange) -> tuple[Stated, ...]:
+    """Return the figures that an option's price is the sum of: the price, or those of the nodes."""
+    price = form.price or machine.price
+    if price is None:
+        return ()
+    nodes = Counter(node.name for node in machine.nodes)
+    types = machine.node_types()
+    each = {name: types[name].price for name in nodes}
+    of_nodes = [
+        Stated(f"node_types.{name}.price", exchange.amount(of), of.deviation, float(nodes[name]))
+        for name, of in each.items()
+        if of is not None
+    ]
+    amount = exchange.amount(price)
+    is_sum = len(of_nodes) == len(nodes) and math.isclose(sum(s.value * s.number for s in of_nodes), amount)
+    if form.price is None and is_sum:
+        return tuple(of_nodes)
+    return (Stated(f"options.{key}.price", amount, price.deviation),)
 
 
 def _limits(form: LimitsForm | None, exchange: Exchange) -> Limits:
@@ -148,9 +196,7 @@ def _check_measured(reading: Reading, path: Path, workload: Workload, measured: 
 
 def _workload(reading: Reading, name: str, form: WorkloadForm) -> Workload:
     path: Path = ("workloads", name)
-    order = (
-        form.placement if isinstance(form.placement, OrderForm) else OrderForm.model_validate({"order": form.placement})
-    )
+    layouts = _layouts(form)
     ranks = _ranks(reading, path, form)
     return Workload(
         name=name,
@@ -159,11 +205,25 @@ def _workload(reading: Reading, name: str, form: WorkloadForm) -> Workload:
         ranks=ranks,
         weight=form.weight,
         memory=_memory(form, ranks),
-        order=order.order,
-        ranks_per_processor=order.ranks_per_processor,
+        order=layouts[0].order,
+        ranks_per_processor=layouts[0].ranks_per_processor,
         deadline=math.inf if form.deadline is None else form.deadline,
         demand=None if form.runs_a_month is None else form.runs_a_month / MONTH,
+        layouts=() if layouts == [Layout(layouts[0].order, layouts[0].ranks_per_processor)] else tuple(layouts),
+        layouts_searched=form.placement == "search",
     )
+
+
+def _layouts(form: WorkloadForm) -> list[Layout]:
+    """Return the ways to place ranks that are stated, each once."""
+    stated = form.placement if isinstance(form.placement, list) else [form.placement]
+    found = [
+        Layout(each.order, each.ranks_per_processor, each.ranks_per_node, each.nodes == "last")
+        if isinstance(each, LayoutForm)
+        else Layout("block" if each == "search" else each)
+        for each in stated
+    ]
+    return list(dict.fromkeys(found))
 
 
 def _ranks(reading: Reading, path: Path, form: WorkloadForm) -> tuple[int, ...]:

@@ -1,6 +1,7 @@
 """What the first place of a ranking depends on: which parameter, a tenth lower or higher, gives it to another option.
 
-The first few options are tried, each parameter of their machines one at a time; where options have a parameter in
+The first few options are tried, each parameter of their machines one at a time, and each figure of their costs that
+the criterion depends on: prices, electricity, shares of use (:mod:`clue.purchase.prices`). Where options have one in
 common (equal figures under one name) it changes for all of them at once. Splits are chosen anew. All other options stay
 as they are: of them only the best rates matter, which points are relative to.
 """
@@ -16,8 +17,9 @@ from clue.explain.sensitivity import CHANGE
 from clue.machine import Machine, Parameter, Placement
 from clue.predict.predictor import Predictor
 from clue.progress import Progress, silent
-from clue.purchase import Option, Ranking, Scenario
+from clue.purchase import Criterion, Option, Ranking, Scenario
 from clue.purchase.attempts import wanted_on
+from clue.purchase.prices import figures_for, with_factors
 from clue.purchase.whatif import Order, what_if
 
 #: So many of the first options are tried.
@@ -43,16 +45,18 @@ class RankingSensitivity:
     """What a parameter does to the first place.
 
     Attributes:
-        parameter: Its name (:mod:`clue.explain.parameters`).
+        parameter: Its name (:mod:`clue.explain.parameters`, :mod:`clue.purchase.prices`).
         options: The options that have it.
         lower: The first place with the parameter at 0.9 times its value.
         higher: The same at 1.1 times its value.
+        of_costs: Whether it is a figure of costs.
     """
 
     parameter: str
     options: tuple[str, ...]
     lower: FirstPlace
     higher: FirstPlace
+    of_costs: bool = False
 
     @property
     def least_lead(self) -> float:
@@ -105,12 +109,15 @@ def explain_ranking(
         return None
     wanted = wanted_on(options, scenario)
     predictor.prepare(wanted, progress)
-    shared = shared_parameters(options, [predictor.regions(key) for key in wanted])
+    shared: list[SharedParameter | SharedFigure] = [
+        *shared_parameters(options, [predictor.regions(key) for key in wanted]),
+        *shared_figures(options, scenario.criterion),
+    ]
     variants = [each.changed(factor) for each in shared for factor in (1 - CHANGE, 1 + CHANGE)]
     orders = what_if(scenario, ranking, options, [(), *variants], predictor, progress)
     base, *places = (_first_place(order, names[0], ranking.higher_is_better) for order in orders)
     found = [
-        RankingSensitivity(each.name, tuple(option.name for option, _ in each.options), lower, higher)
+        RankingSensitivity(each.name, each.owners, lower, higher, isinstance(each, SharedFigure))
         for each, lower, higher in zip(shared, places[::2], places[1::2], strict=True)
     ]
     return RankingExplanation(tuple(names), base, tuple(sorted(found, key=lambda each: each.least_lead)))
@@ -142,9 +149,45 @@ class SharedParameter:
     name: str
     options: tuple[tuple[Option, Parameter], ...]
 
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """Names of the options."""
+        return tuple(option.name for option, _ in self.options)
+
     def changed(self, factor: float) -> list[Option]:
         """Return the options with the parameter times a factor."""
         return [replace(option, machine=parameter.change(option.machine, factor)) for option, parameter in self.options]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedFigure:
+    """A figure of costs, and the options that have it.
+
+    Attributes:
+        name: Its name.
+        options: These.
+    """
+
+    name: str
+    options: tuple[Option, ...]
+
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """Names of the options."""
+        return tuple(option.name for option in self.options)
+
+    def changed(self, factor: float) -> list[Option]:
+        """Return the options with the figure times a factor."""
+        return [with_factors(option, {self.name: factor}) for option in self.options]
+
+
+def shared_figures(options: Sequence[Option], criterion: Criterion) -> list[SharedFigure]:
+    """Return the figures of costs of options that a criterion may depend on, each once."""
+    found: dict[tuple[str, float], list[Option]] = {}
+    for option in options:
+        for figure in figures_for(criterion, option).values():
+            found.setdefault((figure.name, figure.value), []).append(option)
+    return [SharedFigure(name, tuple(owners)) for (name, _), owners in found.items()]
 
 
 def shared_parameters(options: Sequence[Option], computing: Sequence[Mapping[str, bool]]) -> list[SharedParameter]:

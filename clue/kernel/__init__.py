@@ -2,7 +2,7 @@
 
 from clue.kernel.engines import ENGINES, engine_for, is_awaited, reason_for
 from clue.kernel.makespans import contention_free, makespans
-from clue.kernel.model.bounds import computation_bound
+from clue.kernel.model.bounds import ComputationBounds, computation_bound
 from clue.kernel.model.bursts import with_bursts
 from clue.kernel.model.candidate import Candidate
 from clue.kernel.model.loops import LoopBursts, LoopedProgram, Pool
@@ -12,6 +12,7 @@ from clue.kernel.simulate import place, simulate, simulate_loops
 __all__ = [
     "ENGINES",
     "Candidate",
+    "ComputationBounds",
     "Description",
     "HostSpeed",
     "LoopBursts",

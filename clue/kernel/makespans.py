@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from clue.errors import DeadlockError
 from clue.kernel.engines import engine_for, is_fast
-from clue.kernel.model.bounds import computation_bound
+from clue.kernel.model.bounds import ComputationBounds
 from clue.kernel.model.bursts import with_bursts
 from clue.kernel.model.candidate import Candidate
 from clue.kernel.model.program import Program
@@ -93,7 +93,7 @@ def contention_free(
 
     The bound is the makespan without contention and with a processor for every rank, which contention, sharing and
     background load only add to. The fast engine finds it for many machines at once; without it the bound is that of
-    computation alone (:func:`.computation_bound`), as it is for a machine that changes over time.
+    computation alone (:class:`.ComputationBounds`), as it is for a machine that changes over time.
 
     Args:
         program: What runs.
@@ -113,9 +113,11 @@ def contention_free(
         seconds[swept] = _sweep(program, [candidates[i] for i in swept], tell, workers)
     exact = np.array([each.coupled_by_messages_alone for each in candidates], bool) & ~np.isnan(seconds)
     seconds[~exact] *= 1 - _ROUNDING
+    common = ComputationBounds(program)
     for i in np.flatnonzero(np.isnan(seconds)).tolist():
         each = candidates[i]
-        seconds[i] = computation_bound(_computing(program, each), each.machine, each.placement)
+        bounds = common if each.bursts is None else ComputationBounds(with_bursts(program, each.bursts))
+        seconds[i] = bounds.of(each.machine, each.placement)
     return seconds, exact
 
 

@@ -400,6 +400,24 @@ class Placement:
         return cls(tuple(islice(_dealt([node.processors * per_processor for node in machine.nodes]), ranks)))
 
     @classmethod
+    def seated(cls, order: Sequence[int], seats: Sequence[int], ranks: int, *, in_turn: bool = False) -> Placement:
+        """Give each rank a seat on a node; there are enough.
+
+        Args:
+            order: The nodes, as they are filled.
+            seats: How many ranks each node takes, by its index.
+            ranks: How many there are.
+            in_turn: Whether ranks are dealt out to the nodes in turn; else node after node is filled.
+
+        Raises:
+            UsageError: If there are more ranks than may be placed.
+        """
+        _check_number(ranks)
+        room = [seats[node] for node in order]
+        places = _dealt(room) if in_turn else chain.from_iterable(repeat(i, n) for i, n in enumerate(room))
+        return cls(tuple(order[i] for i in islice(places, ranks)))
+
+    @classmethod
     def listed(cls, machine: Machine, nodes: tuple[int, ...], ranks: int) -> Placement:
         """Place each rank on the node listed for it; a node may be listed more often than it has processors.
 

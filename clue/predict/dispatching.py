@@ -58,9 +58,11 @@ class Specialist(Predictor, Protocol):
         """Return what a task takes."""
         ...
 
-    def bounds(
-        self, tasks: Sequence[Task], progress: Progress, samples: int = 0
-    ) -> tuple[Doubles, npt.NDArray[np.bool_]]:
+    def outlook(self, tasks: Sequence[Task], samples: int = 0) -> Doubles:
+        """Return what tasks take."""
+        return np.array([self.told(task).seconds for task in tasks])
+
+    def bounds(self, tasks: Sequence[Task], progress: Progress) -> tuple[Doubles, npt.NDArray[np.bool_]]:
         """Return what tasks take; that it is not known lets it be asked for, with what must be said beside it."""
         return np.array([self.told(task).seconds for task in tasks]), np.zeros(len(tasks), np.bool_)
 
@@ -124,13 +126,18 @@ class DispatchingPredictor(Predictor):
         """Ask who predicts it."""
         return self._of(key[0]).regions(key)
 
-    def bounds(
-        self, tasks: Sequence[Task], progress: Progress, samples: int = 0
-    ) -> tuple[Doubles, npt.NDArray[np.bool_]]:
+    def outlook(self, tasks: Sequence[Task], samples: int = 0) -> Doubles:
+        """Ask each for its own tasks."""
+        seconds = np.zeros(len(tasks))
+        for predictor, places, own in self._shares(tasks):
+            seconds[places] = predictor.outlook(own, samples)
+        return seconds
+
+    def bounds(self, tasks: Sequence[Task], progress: Progress) -> tuple[Doubles, npt.NDArray[np.bool_]]:
         """Ask each for its own tasks."""
         seconds, exact = np.zeros(len(tasks)), np.zeros(len(tasks), np.bool_)
         for predictor, places, own in self._shares(tasks):
-            seconds[places], exact[places] = predictor.bounds(own, progress, samples)
+            seconds[places], exact[places] = predictor.bounds(own, progress)
         return seconds, exact
 
     def at_work(self) -> AbstractContextManager[object]:

@@ -45,13 +45,15 @@ class Predictor(Protocol):
         """Return the regions that an application computes in, and whether their operations are declared."""
         return {}
 
-    def bounds(
-        self, tasks: Sequence[Task], progress: Progress, samples: int = 0
-    ) -> tuple[Doubles, npt.NDArray[np.bool_]]:
-        """Return a lower bound of each makespan, seconds, and whether it is the makespan; both of shape (tasks,).
+    def outlook(self, tasks: Sequence[Task], samples: int = 0) -> Doubles:
+        """Return a rough lower bound of each makespan, seconds, shape (tasks,), at next to no cost.
 
         These are all tasks that may follow, each in so many samples, too: who has work to plan, plans it now.
         """
+        return np.zeros(len(tasks))
+
+    def bounds(self, tasks: Sequence[Task], progress: Progress) -> tuple[Doubles, npt.NDArray[np.bool_]]:
+        """Return a better lower bound of each makespan, seconds, and whether it is the makespan; of shape (tasks,)."""
         return np.zeros(len(tasks)), np.zeros(len(tasks), np.bool_)
 
     def at_work(self) -> AbstractContextManager[object]:

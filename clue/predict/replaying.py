@@ -14,6 +14,7 @@ import numpy.typing as npt
 from clue.caveats import About, Caveat
 from clue.errors import UsageError
 from clue.kernel import (
+    ComputationBounds,
     Program,
     compile_program,
     contention_free,
@@ -170,17 +171,19 @@ class ReplayPredictor(Predictor):
         program = self._recorded[key].program
         return {region: region in program.host_speeds for region in computing_regions(program)}
 
-    def bounds(
-        self, tasks: Sequence[Task], progress: Progress, samples: int = 0
-    ) -> tuple[Doubles, npt.NDArray[np.bool_]]:
-        """Bound makespans by what messages without contention allow (:func:`clue.kernel.contention_free`).
-
-        Which engine replays is decided by the work that all these tasks are. Who replays a part does not go through all
-        ops for a bound: that is by computation alone.
-        """
+    def outlook(self, tasks: Sequence[Task], samples: int = 0) -> Doubles:
+        """Bound makespans by computation alone, and decide which engine replays: by the work of all these tasks."""
         ops = sum(self._recorded[task.key].ops * task.where.instances for task in tasks)
         self._work = ops * (1 + samples)
         self._engine = engine_for(self._work, self._asked)
+        common = {key: ComputationBounds(self._recorded[key].program) for key in {task.key: None for task in tasks}}
+        return np.array([common[task.key].of(task.where.machine, task.where.placement) for task in tasks])
+
+    def bounds(self, tasks: Sequence[Task], progress: Progress) -> tuple[Doubles, npt.NDArray[np.bool_]]:
+        """Bound makespans by what messages without contention allow (:func:`clue.kernel.contention_free`).
+
+        Who replays a part does not go through all ops for a bound: that is by computation alone.
+        """
         seconds, exact = np.empty(len(tasks)), np.empty(len(tasks), np.bool_)
         by_key = _by_key(tasks, range(len(tasks)))
         work = {key: self._recorded[key].program.ops + _OPS_FOR_A_MACHINE for key in by_key}

@@ -10,7 +10,7 @@ Cost, energy and carbon of a run grow with its makespan, or stay; so does the co
 from __future__ import annotations
 
 from clue.purchase.attempts import Attempt, Cell
-from clue.purchase.costs import Account, Costs, Sheet, account_of, hardware_of
+from clue.purchase.costs import Account, Costs, Hardware, Sheet, account_of, hardware_of
 from clue.purchase.outcome import OptionCost, RunCost
 from clue.purchase.scenario import Criterion, Option, Scenario
 
@@ -24,6 +24,7 @@ class Accounts:
         self._scenario = scenario
         self._known: dict[int, Account] = {}
         self._options: list[Option] = []  # keeps alive what is known by identity
+        self._hardware: dict[tuple[int, int], Hardware] = {}
         demands = [workload.demand for workload in scenario.workloads]
         #: Runs per second of each workload that are wanted, where they are stated.
         self.demands = [d for d in demands if d is not None] if None not in demands else []
@@ -39,7 +40,18 @@ class Accounts:
         costs, machine = option.costs or _NOTHING, option.machine
         purchase = option.price.amount if option.price is not None else 0.0
         nodes, cores = len(machine.nodes), machine.processors
-        return account_of(costs, purchase, hardware_of(costs, option.nodes), nodes, cores, self._scenario.life)
+        return account_of(costs, purchase, self.hardware(option), nodes, cores, self._scenario.life)
+
+    def hardware(self, option: Option) -> Hardware:
+        """Return what the parts of an option amount to; generated ones on other networks have the same."""
+        costs = option.costs or _NOTHING
+        if option.built is None:
+            return hardware_of(costs, option.nodes)
+        key = (id(costs), id(option.built.nodes))
+        if key not in self._hardware:
+            self._options.append(option)
+            self._hardware[key] = hardware_of(costs, option.nodes)
+        return self._hardware[key]
 
     def lacks(self, option: Option, criterion: Criterion) -> str:
         """Return what is not stated of an option that a criterion needs, or ``""``."""
@@ -64,11 +76,16 @@ class Accounts:
     def sheet(self, attempt: Attempt) -> Sheet:
         """Return what an option costs over its life, as it is used."""
         account, busy = self.of(attempt.option), self.busy(attempt)
-        if not self.demands:
+        if not self.demands or not account.per_billed:
             return account.sheet(busy, busy)
         return account.sheet(
-            busy, sum(d * _billed(account, c) for d, c in zip(self.demands, attempt.cells, strict=True))
+            busy, sum(d * self.billed(attempt, c) for d, c in zip(self.demands, attempt.cells, strict=True))
         )
+
+    def billed(self, attempt: Attempt, cell: Cell) -> float:
+        """Return the seconds that are billed for a run of a workload: the whole campaign's by its instances."""
+        account = self.of(attempt.option)
+        return min(account.billed(choice.makespan) / choice.instances for choice in cell.possible)
 
     # --- criteria ---
 
@@ -90,7 +107,7 @@ class Accounts:
     def cost_of_run(self, attempt: Attempt, w: int) -> float:
         """Return what a run of a workload costs."""
         account, cell = self.of(attempt.option), attempt.cells[w]
-        return account.cost_of_run(self.busy(attempt), cell.throughput, _billed(account, cell))
+        return account.cost_of_run(self.busy(attempt), cell.throughput, self.billed(attempt, cell))
 
     def energy_of_run(self, attempt: Attempt, w: int) -> float:
         """Return the joules of a run of a workload."""
@@ -103,7 +120,7 @@ class Accounts:
         option = attempt.option
         if option.costs is None or option.price is None:
             return None
-        account, hardware = self.of(option), hardware_of(option.costs, option.nodes)
+        account, hardware = self.of(option), self.hardware(option)
         return OptionCost(
             sheet=self.sheet(attempt),
             currency=option.price.currency,
@@ -120,8 +137,3 @@ class Accounts:
         energy = self.energy_of_run(attempt, w) if account.states_power else None
         carbon = None if energy is None or account.carbon is None else energy * account.carbon
         return RunCost(self.cost_of_run(attempt, w), energy, carbon)
-
-
-def _billed(account: Account, cell: Cell) -> float:
-    """Return the seconds that are billed for a run: the whole campaign's by its instances."""
-    return min(account.billed(choice.makespan) / choice.instances for choice in cell.possible)

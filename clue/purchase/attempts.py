@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from clue.errors import UsageError
 from clue.kernel import Candidate
-from clue.machine import Machine, Placement
+from clue.machine import Machine, NodeNoise, NodeType, Placement
 from clue.predict.application import Key
 from clue.predict.prediction import Prediction, Task
 from clue.predict.predictor import Predictor
@@ -24,13 +24,14 @@ from clue.units import count_of
 
 @dataclass(slots=True, eq=False)
 class Run:
-    """One turn of a split: what is known of its time, first from below, then exactly.
+    """One turn of a split: what is known of its time, first roughly from below, then better, then exactly.
 
     Attributes:
         tasks: What it takes to know it exactly: of each component.
         workload: For messages.
         seconds: Of each component: a lower bound of the makespan, or the makespan.
         known: Whether these are the makespans.
+        refined: Whether these are at least the better bounds.
         predictions: Of each component, once made.
         cells: Where it may be chosen.
     """
@@ -39,20 +40,21 @@ class Run:
     workload: Workload
     seconds: tuple[float, ...] = ()
     known: bool = False
+    refined: bool = False
     predictions: tuple[Prediction, ...] = ()
     cells: list[Cell] = field(default_factory=list)
 
     def bound(self, seconds: Sequence[float], exact: Sequence[bool]) -> None:
-        """Take bounds of each component's makespan, and whether they are the makespans themselves."""
-        self.seconds = tuple(seconds)
-        self.known = all(exact)
+        """Take better bounds of each component's makespan, and whether they are the makespans themselves."""
+        self.known, self.refined = all(exact), True
+        self.seconds = tuple(seconds) if self.known else tuple(map(max, self.seconds, seconds))
         self._check()
 
     def take(self, predictions: Sequence[Prediction]) -> None:
         """Take the predictions."""
         self.predictions = tuple(predictions)
         self.seconds = tuple(prediction.makespan for prediction in predictions)
-        self.known = True
+        self.known = self.refined = True
         self._check()
         for cell in self.cells:
             cell.narrow()
@@ -112,6 +114,7 @@ class Cell:
         makespan: Of the split that counts; a lower bound until settled.
         throughput: Of the split that counts; an upper bound until settled.
         rates: Instances of each component finished per second in it; upper bounds until settled; none where it is late.
+        changes: How many times something has become known of it.
     """
 
     choices: tuple[Choice, ...]
@@ -122,12 +125,14 @@ class Cell:
     makespan: float = 0.0
     throughput: float = math.inf
     rates: tuple[float, ...] = ()
+    changes: int = 0
 
     def __post_init__(self) -> None:
         self.possible = self.choices
 
     def narrow(self) -> None:
         """Rule out splits that cannot beat one that is known."""
+        self.changes += 1
         in_time = [choice for choice in self.possible if choice.seconds <= self.deadline]
         self.late = not in_time
         self.possible = in_time or self.choices
@@ -154,6 +159,17 @@ class Cell:
         """Return the most promising run that is not known; there is one unless the cell is settled."""
         return max((c for c in self.possible if not c.run.known), key=self._merit).run
 
+    def rough_runs(self) -> list[Run]:
+        """Return the runs that may come next but have rough bounds alone: of placements these are often the same."""
+        unknown = [choice for choice in self.possible if not choice.run.known]
+        merits = [self._merit(choice) for choice in unknown]
+        best = max(merits, default=0.0)
+        return [
+            choice.run
+            for choice, merit in zip(unknown, merits, strict=True)
+            if merit == best and not choice.run.refined
+        ]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Attempt:
@@ -175,6 +191,11 @@ class Attempt:
     def settled(self) -> bool:
         """Whether all its workloads are."""
         return all(cell.settled for cell in self.cells)
+
+    @property
+    def changes(self) -> int:
+        """How many times something has become known of it."""
+        return sum(cell.changes for cell in self.cells)
 
 
 def predicted(runs: Sequence[Run], predictor: Predictor, *, may_deadlock: bool = False) -> Iterator[Run]:
@@ -202,14 +223,28 @@ def wanted_on(options: Sequence[Option], scenario: Scenario) -> Mapping[Key, str
         if any(workload.name not in option.measured for option in options)
         for component in workload.components
         for ranks in workload.ranks
-        if ranks <= processors * workload.ranks_per_processor
+        if ranks <= processors * workload.most_per_processor
     }
 
 
 def attempts_on(
-    options: Sequence[Option], scenario: Scenario, predictor: Predictor, progress: Progress, samples: int = 0
+    options: Sequence[Option],
+    scenario: Scenario,
+    predictor: Predictor,
+    progress: Progress,
+    samples: int = 0,
+    *,
+    rough: bool = False,
 ) -> list[Attempt]:
-    """Find what there is to run on options, and bound it from below; each in so many samples may be wanted, too.
+    """Find what there is to run on options, and bound it from below.
+
+    Args:
+        options: The options.
+        scenario: What is compared.
+        predictor: Tells what applications take.
+        progress: Told about what is done.
+        samples: Each run may be wanted in so many samples, too.
+        rough: Whether rough bounds will do for now.
 
     Raises:
         UsageError: If an application cannot be predicted.
@@ -223,28 +258,49 @@ def attempts_on(
         if i % 100 == 0:
             progress("placing the workloads", i, len(options))
         attempts.append(plan.attempt(option, i))
-    _bound(list(plan.runs.values()), predictor, progress, samples)
+    runs = list(plan.runs.values())
+    outlook = iter(predictor.outlook([task for run in runs for task in run.tasks], samples).tolist())
+    for run in runs:
+        run.seconds = tuple(next(outlook) for _ in run.tasks)
     for attempt in attempts:
         for cell in attempt.cells:
             cell.narrow()
+    if not rough:
+        refine(runs, predictor, progress)
     return attempts
 
 
-def _bound(runs: Sequence[Run], predictor: Predictor, progress: Progress, samples: int) -> None:
-    seconds, exact = predictor.bounds([task for run in runs for task in run.tasks], progress, samples)
+def refine(runs: Sequence[Run], predictor: Predictor, progress: Progress) -> None:
+    """Have runs bounded better."""
+    seconds, exact = predictor.bounds([task for run in runs for task in run.tasks], progress)
     bounds = zip(seconds.tolist(), exact.tolist(), strict=True)
     for run in runs:
         run.bound(*zip(*(next(bounds) for _ in run.tasks), strict=True))
+    for cell in dict.fromkeys(cell for run in runs for cell in run.cells):
+        cell.narrow()
 
 
 class _Plan:
-    """Finds the splits of options and the runs they share."""
+    """Finds the splits of options, and the runs and cells that they share.
+
+    Thousands of generated options have the same nodes on other networks, or nodes that differ in memory and price
+    alone. What they have in common is looked up by identity of these parts, which the options keep alive.
+    """
 
     def __init__(self, scenario: Scenario, wanted: Mapping[Key, str], predictor: Predictor) -> None:
         self._workloads = scenario.workloads
         memory = {key: predictor.memory(key) for key in wanted}
         self._needs = [[_needed(each, ranks, memory) for ranks in each.ranks] for each in scenario.workloads]
-        self._splits: dict[object, list[Split | Misfit]] = {}
+        # A model knows kinds of nodes by their names.
+        self._by_name = any(c.application.modelled is not None for w in scenario.workloads for c in w.components)
+        self._splits: dict[object, tuple[Split | Misfit, ...]] = {}
+        self._different: dict[tuple[Split | Misfit, ...], tuple[Split | Misfit, ...]] = {}
+        self._fitting: dict[tuple[int, int], tuple[Split | Misfit, ...]] = {}
+        self._alike: dict[int, int] = {}
+        self._figures: list[NodeType] = []
+        self._kinds: dict[tuple[int, bool], int] = {}
+        self._numbers: dict[object, int] = {}
+        self._cells: dict[object, Cell] = {}
         self.runs: dict[object, Run] = {}
 
     def attempt(self, option: Option, order: int) -> Attempt:
@@ -254,39 +310,102 @@ class _Plan:
             if not any(isinstance(split, Split) for split in possible):
                 reasons = dict.fromkeys(misfit.reason for misfit in possible if isinstance(misfit, Misfit))
                 return Attempt(option, order, reason=f"{workload.name}: {'; '.join(reasons)}")
-        cells = [
-            self._cell(w, option, [split for split in possible if isinstance(split, Split)])
-            for w, possible in enumerate(found)
-        ]
-        return Attempt(option, order, tuple(cells))
+        return Attempt(option, order, tuple(self._cell(w, option, possible) for w, possible in enumerate(found)))
 
-    def _possible(self, w: int, option: Option) -> list[Split | Misfit]:
-        # Networks and speeds play no part in what fits.
-        key = (w, tuple((node.processors, node.memory, node.name) for node in option.machine.nodes))
-        if key not in self._splits:
-            self._splits[key] = list(allowed_splits(self._workloads[w], option.machine, self._needs[w]))
+    def _possible(self, w: int, option: Option) -> tuple[Split | Misfit, ...]:
+        nodes = option.machine.nodes
+        found = self._fitting.get((w, id(nodes)))
+        if found is None:
+            found = self._fitting[w, id(nodes)] = self._fitting_on(w, option.machine)
         measured = option.measured.get(self._workloads[w].name)
-        return [each for each in self._splits[key] if measured is None or each.ranks == measured.ranks]
+        return found if measured is None else tuple(each for each in found if each.ranks == measured.ranks)
 
-    def _cell(self, w: int, option: Option, splits: Sequence[Split]) -> Cell:
-        workload = self._workloads[w]
+    def _fitting_on(self, w: int, machine: Machine) -> tuple[Split | Misfit, ...]:
+        """Return what fits, for which networks and speeds play no part, nor names but in what is said of memory."""
+        if not any(any(needs) for needs in self._needs[w]):
+            return self._splits_as(w, machine, (w, tuple(node.processors for node in machine.nodes), _kinds(machine)))
+        return self._splits_as(w, machine, (w, tuple((n.processors, n.memory, n.name) for n in machine.nodes)))
+
+    def _splits_as(self, w: int, machine: Machine, key: object) -> tuple[Split | Misfit, ...]:
+        """Return what fits on all machines of one key."""
+        if key not in self._splits:
+            splits = tuple(allowed_splits(self._workloads[w], machine, self._needs[w]))
+            self._splits[key] = self._different.setdefault(splits, splits)
+        return self._splits[key]
+
+    def _cell(self, w: int, option: Option, possible: Sequence[Split | Misfit]) -> Cell:
+        """Return the cell of a workload on an option, which is that of all options on which it runs alike."""
+        workload, machine = self._workloads[w], option.machine
+        measured = option.measured.get(workload.name)
+        key = (w, id(possible), *self._place(machine))
+        if measured is None and key in self._cells:
+            return self._cells[key]
+        splits = [split for split in possible if isinstance(split, Split)]
         choices = (Choice(s, self._run(w, option, s), workload.instances or s.side_by_side) for s in splits)
         cell = Cell(tuple(choices), workload.deadline)
         for choice in cell.choices:
             choice.run.cells.append(cell)
+        if measured is None:
+            self._cells[key] = cell
         return cell
 
     def _run(self, w: int, option: Option, split: Split) -> Run:
-        workload = self._workloads[w]
+        workload, machine = self._workloads[w], option.machine
         measured = option.measured.get(workload.name)
-        key = (w, split.ranks, split.side_by_side, measured, *_signature(option.machine, split.placement))
+        key = (w, split.ranks, split.side_by_side, measured, *self._signature(machine, split.placement))
         if key not in self.runs:
-            where = Candidate(option.machine, split.placement, split.side_by_side)
+            where = Candidate(machine, split.placement, split.side_by_side)
             applications = [component.application for component in workload.components]
             if measured is not None:
                 applications = [replace(each, measured=measured) for each in applications]
             self.runs[key] = Run(tuple(Task((each, split.ranks), where) for each in applications), workload)
         return self.runs[key]
+
+    # --- on what programs run alike ---
+
+    def _place(self, machine: Machine) -> tuple[int, ...]:
+        """Return what decides all predictions on a machine: network, and the kind of each node."""
+        if machine.changes:
+            return (id(machine),)
+        by_name = self._goes_by_name(machine)
+        place = (id(machine.nodes), by_name)
+        if place not in self._kinds:
+            kinds = (by_name, *(self._kind(node, by_name) for node in machine.nodes))
+            self._kinds[place] = self._numbers.setdefault(kinds, len(self._numbers))
+        return (id(machine.network), self._kinds[place])
+
+    def _signature(self, machine: Machine, placement: Placement) -> tuple[object, ...]:
+        """Return what decides a prediction: network, used nodes by their kinds, and who runs where."""
+        if machine.changes:
+            return (id(machine), placement.nodes)
+        by_name = self._goes_by_name(machine)
+        used = tuple((node, self._kind(machine.nodes[node], by_name)) for node in dict.fromkeys(placement.nodes))
+        # A topology's links depend on the number of nodes.
+        size = 0 if machine.network.contention.topology is None else len(machine.nodes)
+        return (id(machine.network), size, placement.nodes, by_name, used)
+
+    def _goes_by_name(self, machine: Machine) -> bool:
+        """Tell whether anything depends on what kinds of nodes are called."""
+        return self._by_name or bool(machine.network.pairs or machine.network.within)
+
+    def _kind(self, node: NodeType, by_name: bool) -> int:
+        """Return a number that stands for how a kind of node computes, whatever its memory and price are."""
+        if by_name:
+            return id(node)
+        if id(node) not in self._alike:
+            # Noise is drawn by the name of a kind of node.
+            name = node.name if node.noise != NodeNoise() else ""
+            figures = replace(node, name=name, memory=None, price=None, source="")
+            if figures not in self._figures:
+                self._figures.append(figures)
+            self._alike[id(node)] = self._figures.index(figures)
+        return self._alike[id(node)]
+
+
+def _kinds(machine: Machine) -> tuple[int, ...]:
+    """Return which nodes are of one kind, as they are called."""
+    numbers: dict[str, int] = {}
+    return tuple(numbers.setdefault(node.name, len(numbers)) for node in machine.nodes)
 
 
 def _needed(workload: Workload, ranks: int, memory: Mapping[Key, Sequence[float]]) -> list[float]:
@@ -295,13 +414,3 @@ def _needed(workload: Workload, ranks: int, memory: Mapping[Key, Sequence[float]
         return [workload.memory[ranks]] * ranks
     known = [memory.get((component.application, ranks), ()) for component in workload.components]
     return [max(of_rank) for of_rank in zip(*filter(None, known), strict=True)] or [0.0] * ranks
-
-
-def _signature(machine: Machine, placement: Placement) -> tuple[object, ...]:
-    """Return what decides a prediction: network, used nodes and who runs where, by identity of the parts."""
-    if machine.changes:
-        return (id(machine), placement.nodes)
-    used = tuple((node, id(machine.nodes[node])) for node in dict.fromkeys(placement.nodes))
-    # A topology's links depend on the number of nodes.
-    size = 0 if machine.network.contention.topology is None else len(machine.nodes)
-    return (id(machine.network), size, placement.nodes, used)

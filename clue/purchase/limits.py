@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from clue.purchase.accounts import Accounts
 from clue.purchase.attempts import Attempt
-from clue.purchase.costs import Costs, Electricity, hardware_of
+from clue.purchase.costs import Costs, Electricity
 from clue.purchase.scenario import Criterion, Limits, Option, Scenario
 from clue.units import Money, format_number, format_power, format_share, format_size, format_time
 
@@ -34,12 +34,12 @@ class Miss:
         return f"{self.limit}, got {self.got}"
 
 
-def misses_of(option: Option, limits: Limits) -> Iterator[Miss]:
+def misses_of(option: Option, limits: Limits, accounts: Accounts) -> Iterator[Miss]:
     """Yield the limits that an option does not keep, whatever runs on it."""
     if option.costs is None and limits == Limits():
         return
     costs, machine = option.costs or Costs(), option.machine
-    hardware = hardware_of(costs, option.nodes)
+    hardware = accounts.hardware(option)
     watts = hardware.busy if costs.states_power else None
     units = hardware.rack_units or None
     pue = (costs.electricity or Electricity()).pue

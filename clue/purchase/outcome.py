@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from clue.predict.prediction import Prediction
 from clue.purchase.costs import Sheet, Source
+from clue.purchase.questions.answers import Answers
 from clue.purchase.scenario import Criterion
 from clue.uncertainty import ModelError, Sampling, Spread
 from clue.units import Money
@@ -41,6 +42,7 @@ class WorkloadOutcome:
         ranks: Ranks per instance (low-level parallelism).
         turns: How many times in turn instances have to be started.
         idle: Processors left idle.
+        layout: How ranks are placed, in words, where there are several ways; else empty.
         points: Points it earned, if the criterion counts points.
         components: By component.
         spread: How the makespan is spread over samples, if there are any.
@@ -56,6 +58,7 @@ class WorkloadOutcome:
     points: float | None
     components: tuple[ComponentOutcome, ...]
     spread: Spread | None = None
+    layout: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +164,9 @@ class Ranking:
         engine_reason: Why that one.
         life: Seconds over which costs are counted.
         discount_rate: What money costs a year.
-        pareto: The options of the Pareto front in the order of the ranking; ``None``: none was asked for.
+        pareto: The options of the Pareto front of all options, in the order of the ranking, those that are not among
+            the first by score; ``None``: none was asked for.
+        answers: What is answered beside the order.
     """
 
     scenario: str
@@ -183,3 +188,4 @@ class Ranking:
     life: float = 0.0
     discount_rate: float = 0.0
     pareto: tuple[str, ...] | None = None
+    answers: Answers = field(default_factory=Answers)

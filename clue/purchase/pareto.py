@@ -4,19 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
 
-def front(figures: Sequence[Sequence[float]]) -> list[int]:
+Doubles = npt.NDArray[np.float64]
+Truths = npt.NDArray[np.bool_]
+
+
+def front(figures: Sequence[Sequence[float]] | Doubles) -> list[int]:
     """Return the indices of the rows on the Pareto front: less is better in every column.
 
     A row is on it unless another is as good in all columns and better in one; of equal rows all are.
     """
-    # Whoever beats a row comes before it in this order, and is itself on the front or beaten by one that is.
+    if not len(figures):
+        return []
+    rows = np.asarray(figures, np.float64)
+    # Whoever beats a row comes before it in this order: so the first that is left is beaten by nobody.
+    left = np.lexsort(rows.T[::-1])
     found: list[int] = []
-    for i in sorted(range(len(figures)), key=lambda i: tuple(figures[i])):
-        if not any(_beats(figures[other], figures[i]) for other in found):
-            found.append(i)
+    while left.size:
+        first, others = rows[left[0]], rows[left]
+        found += left[(others == first).all(axis=1)].tolist()
+        left = left[(others < first).any(axis=1)]
     return sorted(found)
 
 
-def _beats(one: Sequence[float], other: Sequence[float]) -> bool:
-    return one != other and all(a <= b for a, b in zip(one, other, strict=True))
+def beaten(rows: Doubles, by: Doubles) -> Truths:
+    """Tell which rows another table beats: has a row as good in all columns and better in one; of shape (rows,)."""
+    found = np.zeros(len(rows), np.bool_)
+    for each in by:
+        left = ~found
+        found[left] = (each <= rows[left]).all(axis=1) & (each < rows[left]).any(axis=1)
+    return found

@@ -1,6 +1,7 @@
 """The ranking: every workload in its best split on every option that the budget covers, scored by one criterion.
 
-How scores are read stands in :mod:`clue.purchase.scores`; what is simulated for them in :mod:`clue.purchase.search`.
+How scores are read stands in :mod:`clue.purchase.scores`; what is simulated for them in :mod:`clue.purchase.search`,
+and for the Pareto front in :mod:`clue.purchase.front_search`; what else a buyer asks in :mod:`clue.purchase.questions`.
 """
 
 from __future__ import annotations
@@ -14,14 +15,19 @@ from clue.errors import UsageError
 from clue.predict.prediction import Prediction
 from clue.predict.predictor import Predictor
 from clue.progress import Progress, silent
+from clue.purchase.accounts import Accounts
 from clue.purchase.attempts import Attempt, Choice, attempts_on
 from clue.purchase.caveats import caveats_of
+from clue.purchase.front_search import FrontSearch
 from clue.purchase.limits import Miss, misses_of, nobody_keeps
 from clue.purchase.outcome import ComponentOutcome, Entry, Ranking, WorkloadOutcome
-from clue.purchase.pareto import front
+from clue.purchase.questions.answers import Answers, Steps
+from clue.purchase.questions.break_even import break_evens
+from clue.purchase.questions.cheapest import cheapest_in_time, is_asked
+from clue.purchase.questions.steps import steps_from
 from clue.purchase.sampling import RankingSampler, SampledOption
 from clue.purchase.scenario import Criterion, Option, Scenario
-from clue.purchase.scores import Scores, twelve_digits
+from clue.purchase.scores import Scores
 from clue.purchase.search import Search
 from clue.uncertainty import NO_NOISE, ModelError, Sampling
 
@@ -63,14 +69,16 @@ def rank_options(
         ClueError: If a prediction cannot be made.
     """
     affordable = _candidates(scenario)
-    barred = {option.name: misses for option in affordable if (misses := list(misses_of(option, scenario.limits)))}
+    accounts = Accounts(scenario)
+    missed = ((option.name, list(misses_of(option, scenario.limits, accounts))) for option in affordable)
+    barred = {name: misses for name, misses in missed if misses}
     candidates = [option for option in affordable if option.name not in barred]
     scored = [o for o in scenario.options if _is_affordable(o, scenario) is not False and o.name not in barred]
-    scores, *further = (
-        Scores(replace(scenario, criterion=criterion), scored) for criterion in (scenario.criterion, *scenario.pareto)
-    )
+    scores = Scores(scenario, scored, accounts)
+    criteria = {criterion: _by(criterion, scenario, scored, scores) for criterion in scenario.pareto}
     _check(scenario, predictor)
-    attempts = attempts_on(candidates, scenario, predictor, progress, 0 if sampling is None else sampling.samples)
+    draws = 0 if sampling is None else sampling.samples
+    attempts = attempts_on(candidates, scenario, predictor, progress, draws, rough=True)
     able = [attempt for attempt in attempts if attempt.cells]
     if top is None:
         top = len(able) if len(candidates) <= ALL_UP_TO else FIRST_OF_MANY
@@ -78,20 +86,78 @@ def rank_options(
     notes: list[str] = []
     with predictor.at_work():
         search = Search(able, scores, top, predictor, progress)
+        pareto = FrontSearch(search, criteria) if criteria else None
+        answers = Answers()
+        search.bound_few()
         try:
             search.run(thorough=thorough)
+            if pareto is not None:
+                pareto.run()
+                search.settle(pareto.found())
+            answers = _answers(scenario, search, scored, scores, predictor, progress)
             if sampling is not None:
                 sampler = RankingSampler(search, scores, predictor, sampling, progress, error=error)
                 sampled = sampler.sample() if sampler.is_worth_it else []
                 notes += _about_noise(sampler) if sampling.noise else _about_parts(sampled)
                 notes += _about_others(sampler)
         except KeyboardInterrupt:
-            search.interrupt()
-    why = predictor.why
-    report = _Report(
-        scenario, scores, search, attempts, why, sampled, sampling if sampled else None, error, notes, barred, further
-    )
-    return report.ranking()
+            search.interrupt(*criteria.values())
+        why = predictor.why
+        report = _Report(
+            scenario,
+            scores,
+            search,
+            attempts,
+            why,
+            sampled,
+            sampling if sampled else None,
+            error,
+            notes,
+            barred,
+            pareto,
+        )
+        ranking = replace(report.ranking(), answers=answers)
+        if scenario.next_amount is not None and not ranking.interrupted:
+            try:
+                steps = _steps(scenario, ranking, scores, predictor, progress)
+                ranking = replace(ranking, answers=replace(answers, steps=steps))
+            except KeyboardInterrupt:  # the ranking is there, and stays
+                warnings = (*ranking.warnings, "interrupted: what more money gains is left out")
+                ranking = replace(ranking, warnings=warnings)
+    return ranking
+
+
+def _by(criterion: Criterion, scenario: Scenario, options: Sequence[Option], scores: Scores) -> Scores:
+    """Return how options are scored by a criterion of the Pareto front."""
+    if criterion is scenario.criterion:
+        return scores
+    return Scores(replace(scenario, criterion=criterion), options, scores.accounts)
+
+
+def _answers(  # noqa: PLR0917 - all that was found
+    scenario: Scenario,
+    search: Search,
+    options: Sequence[Option],
+    scores: Scores,
+    predictor: Predictor,
+    progress: Progress,
+) -> Answers:
+    cheapest = None
+    if is_asked(scenario):
+        priced = [option for option in options if option.price is not None]
+        by_cost = _by(Criterion.TOTAL_COST, scenario, priced, scores)
+        cheapest = cheapest_in_time(search, scenario, by_cost, predictor, progress)
+    return Answers(cheapest, break_even=tuple(break_evens(search.listed(), scenario.workloads, scores.accounts)))
+
+
+def _steps(
+    scenario: Scenario, ranking: Ranking, scores: Scores, predictor: Predictor, progress: Progress
+) -> Steps | None:
+    """Find out what more money gains on the first option, or on the one that is named; ``None``: nobody can tell."""
+    first = min((e for e in ranking.entries if e.position), key=lambda e: e.position or 0, default=None)
+    if first is None and not scenario.next_from:
+        return None
+    return steps_from("" if first is None else first.option, scenario, scores, predictor, progress)
 
 
 def _check(scenario: Scenario, predictor: Predictor) -> None:
@@ -167,20 +233,23 @@ class _Report:
     error: ModelError | None = None
     notes: Sequence[str] = ()
     barred: Mapping[str, Sequence[Miss]] = field(default_factory=dict)
-    further: Sequence[Scores] = ()
+    front: FrontSearch | None = None
 
     def ranking(self) -> Ranking:
         listed = [each.attempt for each in self.sampled] or self.search.listed()
-        figures = self._figures(listed) if listed else {}
-        ranked = self._sampled() if self.sampled else self._placed(listed)
-        placed = [replace(entry, figures=figures[entry.option]) for entry in ranked]
+        placed = list(self._sampled() if self.sampled else self._placed(listed))
+        names = {attempt.option.name for attempt in listed}
+        found = {} if self.front is None else {attempt.option.name: attempt for attempt in self.front.found()}
+        later = sorted((each for name, each in found.items() if name not in names), key=self.scores.key)
+        front = [entry.option for entry in placed if entry.option in found]
+        front += [attempt.option.name for attempt in later]
         return Ranking(
             scenario=self.scenario.name,
             criterion=self.scenario.criterion,
             unit=self.scores.unit,
             higher_is_better=self.scores.higher_is_better,
             budget=self.scenario.budget,
-            entries=(*placed, *self._others(set(figures))),
+            entries=(*placed, *map(self._unplaced, later), *self._others(names | found.keys())),
             warnings=self._warnings(listed),
             first=self.search.first if self.search.first < len(self.search.attempts) else None,
             left_out=self.scenario.left_out,
@@ -193,7 +262,7 @@ class _Report:
             engine_reason=self.engine_reason,
             life=self.scenario.service_life,
             discount_rate=self.scenario.discount_rate,
-            pareto=self._front(placed) if self.further else None,
+            pareto=None if self.front is None else tuple(front),
         )
 
     def _predictions(self) -> Iterator[Prediction]:
@@ -201,26 +270,6 @@ class _Report:
             for cell in attempt.cells:
                 for choice in cell.choices:
                     yield from choice.run.predictions
-
-    def _figures(self, listed: Sequence[Attempt]) -> Mapping[str, Mapping[Criterion, float]]:
-        """Return by option its figures by the criteria of the Pareto front."""
-        settled = [attempt for attempt in self.search.attempts if attempt.settled]
-        found: dict[str, dict[Criterion, float]] = {attempt.option.name: {} for attempt in listed}
-        for criterion, further in zip(self.scenario.pareto, self.further, strict=True):
-            scores = further
-            if further.need_best_rates:
-                scores = self.scores if self.scores.need_best_rates else further.relative_to(settled)
-            for attempt in listed:
-                found[attempt.option.name][criterion] = scores.score(attempt)
-        return found
-
-    def _front(self, placed: Sequence[Entry]) -> tuple[str, ...]:
-        signs = [-1 if each.higher_is_better else 1 for each in self.further]
-        rows = [
-            [sign * twelve_digits(figure) for sign, figure in zip(signs, each.figures.values(), strict=True)]
-            for each in placed
-        ]
-        return tuple(placed[i].option for i in front(rows))
 
     def _placed(self, listed: Sequence[Attempt]) -> Iterator[Entry]:
         position, before = 0, None
@@ -250,18 +299,27 @@ class _Report:
             workloads=tuple(self._counted(attempt)),
             cost=self.scores.accounts.told(attempt),
             tried=tuple(self._tried(attempt)),
+            figures={} if self.front is None else self.front.figures(attempt),
         )
 
-    def _others(self, listed: set[str]) -> Iterator[Entry]:
+    def _unplaced(self, attempt: Attempt) -> Entry:
+        """Return an option of the Pareto front that is not among the first."""
+        known = replace(self._entry(attempt, 0), position=None, score=None, bound=self.scores.score(attempt))
+        return replace(known, reason=f"on the Pareto front, but {self._later}")
+
+    @property
+    def _later(self) -> str:
+        return "not simulated" if self.search.interrupted else f"not among the first {self.search.first}"
+
+    def _others(self, told: set[str]) -> Iterator[Entry]:
         """Yield the options without a position: later, missing a limit, unable to run, without a price, too dear."""
-        tried = {attempt.option.name: attempt for attempt in self.attempts if attempt.option.name not in listed}
+        tried = {attempt.option.name: attempt for attempt in self.attempts if attempt.option.name not in told}
         able = sorted((self.scores.key(attempt), attempt) for attempt in tried.values() if attempt.cells)
-        why = "not simulated" if self.search.interrupted else f"not among the first {self.search.first}"
         for _, attempt in able:
             if misses := self.scores.misses(attempt):
                 yield _entry(attempt.option, "; ".join(map(str, misses)))
             else:
-                yield replace(_entry(attempt.option, why), bound=self.scores.score(attempt))
+                yield replace(_entry(attempt.option, self._later), bound=self.scores.score(attempt))
         for option in self.scenario.options:
             if option.name in self.barred:
                 yield _entry(option, "; ".join(map(str, self.barred[option.name])))
@@ -297,6 +355,7 @@ class _Report:
             turns=split.turns,
             idle=split.idle,
             points=None if points is None else sum(points),
+            layout=str(split.layout) if workload.places_in_several_ways else "",
             components=tuple(
                 ComponentOutcome(component.name, seconds * split.turns, earned, prediction)
                 for component, seconds, earned, prediction in zip(
@@ -313,21 +372,13 @@ class _Report:
 
     def _warnings(self, listed: Sequence[Attempt]) -> tuple[str, ...]:
         missed = {} if listed else self._missed()
-        said = [*nobody_keeps(missed), *self.scenario.notes, *self.notes, *self._about_front()]
+        said = [*nobody_keeps(missed), *self.scenario.notes, *self.notes]
         return tuple(dict.fromkeys([*said, *caveats_of(self.scenario, listed)]))
 
     def _missed(self) -> Mapping[str, Sequence[Miss]]:
         """Return what options miss where all are judged by the same limits: those in use, if any got so far."""
         in_use = {each.option.name: self.scores.misses(each) for each in self.attempts if each.cells}
         return in_use if self.attempts else self.barred
-
-    def _about_front(self) -> Iterator[str]:
-        later = len(self.search.attempts) - self.search.first
-        if self.further and later > 0:
-            yield (
-                f"Pareto front: it is of the first {self.search.first} options alone; {later:,} more are not compared "
-                "with them: --top asks for more"
-            )
 
 
 def _entry(option: Option, reason: str) -> Entry:

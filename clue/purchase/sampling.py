@@ -6,6 +6,8 @@ that sample. Beside the first options those are sampled that could come among th
 the stated noise may do at the 10th percentile, reaches the worse end of the last one's interval. Of dense rankings that
 may be hundreds: as many more as there are first options are sampled, the rest is counted.
 
+Prices that are uncertain are drawn as well, where the criterion counts money (:mod:`clue.purchase.prices`).
+
 Where a part of a program was replayed for the whole (:mod:`clue.steady`), what that may be off by is drawn, too, for
 each prediction on its own.
 """
@@ -22,6 +24,7 @@ from clue.predict.prediction import Task
 from clue.predict.predictor import Doubles, Predictor
 from clue.progress import Progress
 from clue.purchase.attempts import Attempt, Cell, Choice, Run
+from clue.purchase.prices import at_best, counts_money, drawn, is_uncertain
 from clue.purchase.scores import Scores
 from clue.purchase.search import Search
 from clue.uncertainty import TAIL, ModelError, Sample, Sampling, Spread
@@ -72,6 +75,7 @@ class RankingSampler:
     ) -> None:
         self._search = search
         self._scores = scores
+        self._low = scores.with_other_options()
         self._predictor = predictor
         self._sampling = sampling
         self._progress = progress
@@ -83,8 +87,10 @@ class RankingSampler:
 
     @property
     def is_worth_it(self) -> bool:
-        """Whether any of the first options has noise."""
-        return any(map(self._has_noise, self._search.listed()))
+        """Whether any of the first options has noise, or the price of any option is uncertain."""
+        return any(map(self._has_noise, self._search.listed())) or any(
+            map(self._has_uncertain_prices, self._search.attempts)
+        )
 
     def without_noise(self) -> list[str]:
         """Return the names of the first options of which nothing has noise."""
@@ -117,14 +123,17 @@ class RankingSampler:
             return []
         last = Spread.of(self._scores_of(listed)[-1])
         reached = last.low if self._scores.higher_is_better else last.high
-        near = sorted((each for each in others if self._may_reach(each, reached)), key=self._scores.key)
+        near = [each for each in others if self._may_reach(each, reached)]
+        self._search.refine(near)
+        near = sorted((each for each in near if self._may_reach(each, reached)), key=self._scores.key)
         taken = near[: len(listed)]
         self.passed_over = len(near) - len(taken)
         self._search.settle(taken)
         return [attempt for attempt in taken if self._may_reach(attempt, reached)]
 
     def _may_reach(self, attempt: Attempt, reached: float) -> bool:
-        score = self._scores.score(replace(attempt, cells=tuple(map(self._at_best, attempt.cells))))
+        cells = tuple(map(self._at_best, attempt.cells))
+        score = self._low.score(replace(attempt, cells=cells, option=at_best(attempt.option)))
         return score >= reached if self._scores.higher_is_better else score <= reached
 
     def _at_best(self, cell: Cell) -> Cell:
@@ -143,12 +152,15 @@ class RankingSampler:
         return self._deviations[run]
 
     def _has_noise(self, attempt: Attempt) -> bool:
-        if self._error is not None:
+        if self._error is not None or self._has_uncertain_prices(attempt):
             return True
         runs = [_run(cell) for cell in attempt.cells]
         return any(self._noise(task) is not None for run in runs for task in run.tasks) or any(
             prediction.reach for run in runs for prediction in run.predictions
         )
+
+    def _has_uncertain_prices(self, attempt: Attempt) -> bool:
+        return self._sampling.noise and counts_money(self._scores.criterion) and is_uncertain(attempt.option)
 
     def _noise(self, task: Task) -> float | None:
         """Return the deviation of a task's noise, if it is drawn."""
@@ -159,10 +171,14 @@ class RankingSampler:
     def _scores_of(self, attempts: Sequence[Attempt]) -> Doubles:
         """Return scores, shape (attempts, samples)."""
         found: Doubles = np.empty((len(attempts), self._sampling.samples))
+        uncertain = any(map(self._has_uncertain_prices, attempts))
         for sample in self._sampling.each():
-            drawn = [replace(a, cells=tuple(self._in(cell, sample) for cell in a.cells)) for a in attempts]
-            scores = self._scores.relative_to(drawn)
-            found[:, sample.number] = [scores.score(each) for each in drawn]
+            sampled = [replace(a, cells=tuple(self._in(cell, sample) for cell in a.cells)) for a in attempts]
+            scores = self._scores.relative_to(sampled)
+            if uncertain:
+                sampled = [replace(each, option=drawn(each.option, sample)) for each in sampled]
+                scores = scores.with_other_options()
+            found[:, sample.number] = [scores.score(each) for each in sampled]
         return found
 
     def _in(self, cell: Cell, sample: Sample) -> Cell:

@@ -10,7 +10,7 @@ from enum import Enum
 
 from clue.machine import Machine
 from clue.predict.application import Application
-from clue.purchase.costs import Costs, Life
+from clue.purchase.costs import Costs, Life, Stated
 from clue.skeleton.prediction import Measured
 from clue.units import Money
 
@@ -46,6 +46,33 @@ class Component:
 
 
 @dataclass(frozen=True, slots=True)
+class Layout:
+    """A way to place ranks on nodes.
+
+    Attributes:
+        order: ``"block"``: node after node; ``"cyclic"``: dealt out to the nodes in turn.
+        ranks_per_processor: How many ranks may share a processor.
+        ranks_per_node: How many ranks a node takes at most; ``None``: as many as its processors do.
+        backwards: Whether nodes come from the last to the first: of a machine of two kinds the other kind first.
+    """
+
+    order: str = "block"
+    ranks_per_processor: int = 1
+    ranks_per_node: int | None = None
+    backwards: bool = False
+
+    def __str__(self) -> str:
+        processor = f", {self.ranks_per_processor} a processor" if self.ranks_per_processor > 1 else ""
+        node = f", {self.ranks_per_node} a node" if self.ranks_per_node is not None else ""
+        return f"{self.order}{processor}{node}{', last nodes first' if self.backwards else ''}"
+
+    def seats(self, processors: int) -> int:
+        """Return how many ranks a node of so many processors takes."""
+        room = processors * self.ranks_per_processor
+        return room if self.ranks_per_node is None else min(room, self.ranks_per_node)
+
+
+@dataclass(frozen=True, slots=True)
 class Workload:
     """What has to be run, and how it may be split.
 
@@ -61,6 +88,8 @@ class Workload:
         ranks_per_processor: How many ranks may share a processor.
         deadline: Seconds within which a run has to end, from its own start.
         demand: Runs a second, on average, that have to be done; ``None``: as many as there is time for.
+        layouts: The ways to place ranks, of which on each option the best counts; empty: ``order`` alone.
+        layouts_searched: Whether all ways to place ranks are tried that differ on a machine (:mod:`.splits`).
     """
 
     name: str
@@ -73,10 +102,58 @@ class Workload:
     ranks_per_processor: int = 1
     deadline: float = math.inf
     demand: float | None = None
+    layouts: tuple[Layout, ...] = ()
+    layouts_searched: bool = False
+
+    @property
+    def stated_layouts(self) -> tuple[Layout, ...]:
+        """The ways to place ranks that are stated."""
+        return self.layouts or (Layout(self.order, self.ranks_per_processor),)
+
+    @property
+    def most_per_processor(self) -> int:
+        """How many ranks may share a processor at most."""
+        return max(each.ranks_per_processor for each in self.stated_layouts)
+
+    @property
+    def places_in_several_ways(self) -> bool:
+        """Whether there is more than one way to place ranks."""
+        return bool(self.layouts) or self.layouts_searched
 
     def title(self, component: Component) -> str:
         """Return what a reader calls a component: its workload, and its own name where there are several."""
         return self.name if len(self.components) == 1 else f"{self.name}, {component.name}"
+
+
+#: A kind of node that was put together: node, processor and memory by name; empty where there is no choice.
+Kind = tuple[str, str, str]
+
+
+def name_of(kind: Kind) -> str:
+    """Return what a kind of node is called."""
+    return " ".join(filter(None, kind))
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What a generated option is made of.
+
+    Attributes:
+        family: Which of the lists of parts it is made of.
+        nodes: By kind of node, how many there are.
+        network: By name.
+        topology: By name; empty: that of the network.
+    """
+
+    family: int
+    nodes: Mapping[Kind, int]
+    network: str
+    topology: str = ""
+
+    @property
+    def total(self) -> int:
+        """Number of nodes of all kinds."""
+        return sum(self.nodes.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +166,8 @@ class Option:
         price: What has to be paid for it at first, all parts included, or ``None`` if unknown.
         costs: What else it costs, and when; ``None``: nothing is stated.
         measured: By workload, what runs of skeletons on that machine say.
+        built: What it is made of, if it was generated.
+        stated: The figures that its price is the sum of, beside the prices in its costs; empty: it is one figure.
     """
 
     name: str
@@ -96,11 +175,27 @@ class Option:
     price: Money | None = None
     costs: Costs | None = None
     measured: Mapping[str, Measured] = field(default_factory=dict)
+    built: Built | None = None
+    stated: tuple[Stated, ...] = ()
 
     @property
     def nodes(self) -> Mapping[str, int]:
-        """How many nodes of each type it has."""
-        return Counter(node.name for node in self.machine.nodes)
+        """How many nodes of each type it has.
+
+        Where nodes were put together, parts count by their names as well, and the number of all nodes stands under "".
+        """
+        if self.built is None:
+            return Counter(node.name for node in self.machine.nodes)
+        counted = Counter({"": self.built.total})
+        for kind, number in self.built.nodes.items():
+            for name in {name_of(kind), *filter(None, kind)}:
+                counted[name] += number
+        return counted
+
+    @property
+    def is_rented(self) -> bool:
+        """Whether its nodes are those of a cloud."""
+        return self.costs is not None and self.costs.cloud is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +234,9 @@ class Scenario:
         discount_rate: What money costs a year: 0.03 for 3 %.
         limits: What an option has to keep beside the budget.
         pareto: Criteria by which the Pareto front is wanted; empty: none is.
+        next_amount: More money of which is asked what it gains; ``None``: nobody asks.
+        next_from: The option that it is spent on; empty: the first of the ranking.
+        beyond: Generated options that the budget does not cover, but with that money would.
         left_out: How many generated options are not among these because the budget does not cover them.
     """
 
@@ -153,6 +251,9 @@ class Scenario:
     limits: Limits = Limits()
     pareto: tuple[Criterion, ...] = ()
     left_out: int = 0
+    next_amount: Money | None = None
+    next_from: str = ""
+    beyond: tuple[Option, ...] = ()
 
     @property
     def life(self) -> Life:

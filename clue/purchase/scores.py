@@ -51,6 +51,10 @@ _HIGHER_IS_BETTER = {Criterion.POINTS, Criterion.THROUGHPUT}
 _IN_MONEY = {Criterion.COST_PER_RUN, Criterion.TOTAL_COST}
 
 
+#: What options are ordered by: whether a limit is missed, score (less is better), price, place in the scenario.
+Key = tuple[bool, float, float, int]
+
+
 class Scores:
     """How the options of a scenario are scored.
 
@@ -58,15 +62,17 @@ class Scores:
         higher_is_better: How scores are read.
         best: By workload and component the highest rate of all options; points are relative to it.
         accounts: What options cost.
+        criterion: What counts.
     """
 
-    def __init__(self, scenario: Scenario, options: Sequence[Option]) -> None:
+    def __init__(self, scenario: Scenario, options: Sequence[Option], accounts: Accounts | None = None) -> None:
         self._scenario = scenario
+        self.criterion = scenario.criterion
         self.higher_is_better = scenario.criterion in _HIGHER_IS_BETTER
         total = sum(workload.weight for workload in scenario.workloads)
         self._weights = [w.weight * len(scenario.workloads) / total for w in scenario.workloads]
         self.best = [[0.0] * len(workload.components) for workload in scenario.workloads]
-        self.accounts = Accounts(scenario)
+        self.accounts = accounts or Accounts(scenario)
         self._is_limited = (
             bool(self.accounts.demands)
             or scenario.limits.total_cost is not None
@@ -96,6 +102,12 @@ class Scores:
         rates = [*([cell.rates for cell in attempt.cells] for attempt in attempts), *others]
         scores = copy(self)
         scores.best = [[max(each) for each in zip(*of, strict=True)] for of in zip(*rates, strict=True)]
+        return scores
+
+    def with_other_options(self) -> Scores:
+        """Return these scores for options that are others, and are soon forgotten."""
+        scores = copy(self)
+        scores.accounts = Accounts(self._scenario)
         return scores
 
     def score(self, attempt: Attempt) -> float:
@@ -128,7 +140,7 @@ class Scores:
         """Return the limits that an option does not keep; until it is settled, those that it cannot keep."""
         return list(misses_in_use(attempt, self._scenario, self.accounts)) if self._is_limited else []
 
-    def key(self, attempt: Attempt) -> tuple[bool, float, float, int]:
+    def key(self, attempt: Attempt) -> Key:
         """Return what options are ordered by; the least is first.
 
         Those that miss a limit come last; then score, then price, then the scenario's order.

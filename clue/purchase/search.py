@@ -4,6 +4,10 @@ Every option has a bound that its score cannot beat (:mod:`clue.purchase.scores`
 their bounds until the bound of every other one is worse than the last score that is wanted: the first positions are
 then those of the whole ranking, exactly. Points need the best rate of each component first, found in the same way.
 
+Bounds come in two qualities. A rough one, by computation alone, costs next to nothing; of many options only those whose
+rough bound does not rule them out get the better one, by messages without contention. Bounds only get worse as more is
+known, so whoever is ruled out stays so.
+
 Simulations are made in rounds. What a round holds depends only on what earlier rounds gave, never on how many processes
 there are or which is done first: so the ranking does not depend on them either.
 """
@@ -14,12 +18,16 @@ import heapq
 from collections.abc import Iterable, Iterator, Sequence
 
 from clue.predict.predictor import Predictor
-from clue.progress import Progress
-from clue.purchase.attempts import Attempt, Cell, Run, predicted
-from clue.purchase.scores import Scores
+from clue.progress import Progress, silent
+from clue.purchase.attempts import Attempt, Cell, Run, predicted, refine
+from clue.purchase.scores import Key, Scores
 
 #: A round takes so many options at first, later more: few are simulated in vain, and many processes have enough to do.
 _FIRST_ROUND, _LARGEST_ROUND = 16, 512
+#: A better bound costs so much less than a simulation: rounds of bounds take that many times the options.
+_CHEAPER = 16
+#: Of so few runs all are bounded at once.
+_FEW_RUNS = 2000
 
 
 class Search:
@@ -40,9 +48,15 @@ class Search:
         self.simulations = 0
         self.interrupted = False
         self._scores = scores
+        self._keys = _Keys(attempts, scores)
+        # By workload; options on which it runs alike share them.
+        self._cells = [list(dict.fromkeys(each.cells[w] for each in attempts)) for w in range(len(scores.best))]
         self._predictor = predictor
         self._progress = progress
-        self._compared = self._told = 0
+        self._compared = self._told = self._bounded = 0
+        #: Indices of the options that may be among the first but are not known, and the keys of the first that are.
+        self._open: list[int] = []
+        self._best: list[Key] = []
 
     def run(self, *, thorough: bool = False) -> None:
         """Simulate until the first positions are certain, and what counts in them is simulated.
@@ -50,12 +64,13 @@ class Search:
         Args:
             thorough: Whether to simulate all splits of the first.
         """
+        self.bound_few()
         if thorough and self._all_wanted:
             self._simulate(choice.run for attempt in self.attempts for cell in attempt.cells for choice in cell.choices)
         if not self._all_wanted:
-            self._find_best_rates()
+            self.find_best_rates()
         self._find_first()
-        self._find_best_rates()
+        self.find_best_rates()
         first = [cell for attempt in self.listed() for cell in attempt.cells]
         # A bound that is the makespan itself has no simulation behind it, which tells more.
         counting = (choice.run for cell in first for choice in (cell.choices if thorough else cell.possible))
@@ -65,14 +80,33 @@ class Search:
         """Simulate options that are not among the first until it is known which of their splits count."""
         cells = [cell for attempt in attempts for cell in attempt.cells]
         while left := [cell for cell in cells if not cell.settled]:
-            self._simulate(cell.next_run() for cell in left)
+            self.advance(left)
         self._simulate(run for cell in cells if not (run := cell.possible[0].run).predictions)
 
-    def interrupt(self) -> None:
-        """Take what is known for all there is."""
+    def advance(self, cells: Iterable[Cell], options: int = 0) -> None:
+        """Find out more of what is not settled: a better bound where there is none, else a simulation.
+
+        Args:
+            cells: What it is about; those that are settled are passed over.
+            options: How many options that is all of which was to be found out.
+        """
+        left = [cell for cell in dict.fromkeys(cells) if not cell.settled]
+        if rough := _rough(left):
+            self._refine(rough)
+        else:
+            self._simulate((cell.next_run() for cell in left), options)
+
+    def refine(self, attempts: Iterable[Attempt]) -> None:
+        """Find the better bounds of options."""
+        choices = (choice for attempt in attempts for cell in attempt.cells for choice in cell.possible)
+        self._refine([choice.run for choice in choices if not choice.run.refined])
+
+    def interrupt(self, *further: Scores) -> None:
+        """Take what is known for all there is, for these scores and for further ones."""
         self.interrupted = True
-        for w, k in self._components():
-            self._rate_rivals(w, k)
+        for scores in (self._scores, *further):
+            for w, k in self._components(scores):
+                self._rate_rivals(scores, w, k)
 
     @property
     def _all_wanted(self) -> bool:
@@ -80,13 +114,39 @@ class Search:
 
     def _find_first(self) -> None:
         size = _FIRST_ROUND
+        self._open, self._best = list(range(len(self.attempts))), []
         while rivals := self._rivals():
-            # Where all positions are wanted, all options have to be simulated: there is no order to keep.
-            wanted = rivals if self._all_wanted else rivals[:size]
-            cells = [cell for attempt in wanted for cell in attempt.cells if not cell.settled]
             self._compared = max(self._compared, len(self.attempts) - len(rivals))
-            self._simulate((cell.next_run() for cell in cells), len(wanted))
-            size = min(2 * size, _LARGEST_ROUND)
+            # Where all positions are wanted, all options have to be simulated: there is no order to keep.
+            if self._all_wanted:
+                self.advance((cell for attempt in rivals for cell in attempt.cells), len(rivals))
+            else:
+                size = self._advance_first([attempt.cells for attempt in rivals], size)
+
+    def _advance_first(self, rivals: Sequence[Sequence[Cell]], size: int) -> int:
+        """Find out more of the most promising: bound them, or simulate the first of them; returns the next size."""
+        near = [cell for cells in rivals[: _CHEAPER * size] for cell in cells]
+        if rough := _rough(near):
+            self._refine(rough)
+            return size
+        self.advance((cell for cells in rivals[:size] for cell in cells), min(size, len(rivals)))
+        return min(2 * size, _LARGEST_ROUND)
+
+    # --- what is found out ---
+
+    def bound_few(self) -> None:
+        """Bound all where that is little work, or where all is wanted anyway."""
+        choices = (choice for cells in self._cells for cell in cells for choice in cell.choices)
+        rough = list(dict.fromkeys(choice.run for choice in choices if not choice.run.refined))
+        if rough and (self._all_wanted or len(rough) <= _FEW_RUNS):
+            refine(rough, self._predictor, self._progress)
+
+    def _refine(self, runs: Iterable[Run]) -> None:
+        each = list(dict.fromkeys(runs))
+        if each:
+            refine(each, self._predictor, silent)
+            self._bounded += len(each)
+            self._tell()
 
     def _simulate(self, runs: Iterable[Run], options: int = 0) -> None:
         """Simulate runs, each once, which is about all that so many options need."""
@@ -96,51 +156,102 @@ class Search:
             # A round may rule out fewer than it looked at; what has been told is not taken back.
             compared = min(self._compared + options * done // len(each), len(self.attempts))
             self._told = max(self._told, compared)
-            self._progress(f"{self.simulations:,} simulations, options compared:", self._told, len(self.attempts))
+            self._tell()
+
+    def _tell(self) -> None:
+        bounds = f"{self._bounded:,} bounds, " if self._bounded else ""
+        what = f"{bounds}{self.simulations:,} simulations, options compared:"
+        self._progress(what, self._told, len(self.attempts))
 
     # --- what is certain ---
 
     def listed(self) -> list[Attempt]:
         """Return the first options whose scores are known, in order; those that miss a limit are not among them."""
-        settled = [(self._scores.key(attempt), attempt) for attempt in self.attempts if attempt.settled]
-        within = [(key, attempt) for key, attempt in settled if not key[0]]
+        keyed = zip(self._keys.all(), self.attempts, strict=True)
+        within = ((key, attempt) for key, attempt in keyed if not key[0] and attempt.settled)
         return [attempt for _, attempt in heapq.nsmallest(self.first, within)]
 
     def certain(self) -> int:
         """Return how many of the listed options are certain to be where they are."""
-        if not all(self._best_is_known(w, k) for w, k in self._components()):
+        if not all(self._best_is_known(w, k) for w, k in self._components(self._scores)):
             return 0
-        rivals = min((self._scores.key(attempt) for attempt in self.attempts if not attempt.settled), default=None)
+        keyed = zip(self._keys.all(), self.attempts, strict=True)
+        rivals = min((key for key, attempt in keyed if not attempt.settled), default=None)
         return sum(rivals is None or self._scores.key(attempt) < rivals for attempt in self.listed())
 
     def _rivals(self) -> list[Attempt]:
         """Return the options that may still be among the first but are not known, the most promising first."""
-        rivals = [(self._scores.key(attempt), attempt) for attempt in self.attempts if not attempt.settled]
+        keyed = [(self._keys.of(i), i) for i in self._open]
+        known = [key for key, i in keyed if not key[0] and self.attempts[i].settled]
+        self._best = heapq.nsmallest(self.first, [*self._best, *known])
+        rivals = [(key, i) for key, i in keyed if not self.attempts[i].settled]
         if not self._all_wanted:
-            listed = self.listed()
-            last = self._scores.key(listed[-1]) if len(listed) == self.first else None
-            rivals = [(key, each) for key, each in rivals if not key[0] and (last is None or key < last)]
-        return [attempt for _, attempt in sorted(rivals)]
+            last = self._best[-1] if len(self._best) == self.first else None
+            rivals = [(key, i) for key, i in rivals if not key[0] and (last is None or key < last)]
+        # Bounds only get worse, and the last that is wanted only better: who is ruled out stays so.
+        self._open = [i for _, i in sorted(rivals)]
+        return [self.attempts[i] for i in self._open]
 
     # --- the best rates, which points are relative to ---
 
-    def _find_best_rates(self) -> None:
-        size = _FIRST_ROUND
-        while rivals := [cell for w, k in self._components() for cell in self._rate_rivals(w, k)[:size]]:
-            self._simulate(cell.next_run() for cell in rivals)
+    def find_best_rates(self, scores: Scores | None = None) -> None:
+        """Simulate until the best rates that scores are relative to are certain; left out: those of the ranking."""
+        scores, size = scores or self._scores, _FIRST_ROUND
+        while True:
+            rivals = [self._rate_rivals(scores, w, k) for w, k in self._components(scores)]
+            if not any(rivals):
+                break
+            if rough := _rough(cell for cells in rivals for cell in cells[: _CHEAPER * size]):
+                self._refine(rough)
+                continue
+            self.advance(cell for cells in rivals for cell in cells[:size])
             size = min(2 * size, _LARGEST_ROUND)
 
-    def _components(self) -> Iterator[tuple[int, int]]:
+    def _components(self, scores: Scores) -> Iterator[tuple[int, int]]:
         """Yield workload and component of the best rates that are needed."""
-        if self._scores.need_best_rates:
-            yield from ((w, k) for w, rates in enumerate(self._scores.best) for k in range(len(rates)))
+        if scores.need_best_rates:
+            yield from ((w, k) for w, rates in enumerate(scores.best) for k in range(len(rates)))
 
-    def _rate_rivals(self, w: int, k: int) -> list[Cell]:
+    def _rate_rivals(self, scores: Scores, w: int, k: int) -> list[Cell]:
         """Return the cells that may still have the best rate, the most promising first."""
-        cells = [attempt.cells[w] for attempt in self.attempts]
+        cells = self._cells[w]
         best = max((cell.rates[k] for cell in cells if cell.settled), default=0.0)
-        self._scores.best[w][k] = best
-        return sorted((c for c in cells if not c.settled and c.rates[k] > best), key=lambda cell: -cell.rates[k])
+        if best != scores.best[w][k]:
+            scores.best[w][k] = best
+            if scores is self._scores:
+                self._keys.forget()
+        rivals = [cell for cell in cells if not cell.settled and cell.rates[k] > best]
+        return sorted(rivals, key=lambda cell: -cell.rates[k])
 
     def _best_is_known(self, w: int, k: int) -> bool:
-        return not self._rate_rivals(w, k)
+        return not self._rate_rivals(self._scores, w, k)
+
+
+def _rough(cells: Iterable[Cell]) -> list[Run]:
+    """Return the runs that might be simulated next, as far as they have no better bound yet."""
+    return [run for cell in dict.fromkeys(cells) if not cell.settled for run in cell.rough_runs()]
+
+
+class _Keys:
+    """What options are ordered by, worked out again only where something has become known since."""
+
+    def __init__(self, attempts: Sequence[Attempt], scores: Scores) -> None:
+        self._attempts = attempts
+        self._scores = scores
+        self._known: dict[int, tuple[int, Key]] = {}
+
+    def forget(self) -> None:
+        """Work all of them out again."""
+        self._known.clear()
+
+    def of(self, i: int) -> Key:
+        """Return the key of an option."""
+        changes = self._attempts[i].changes
+        known = self._known.get(i)
+        if known is None or known[0] != changes:
+            known = self._known[i] = changes, self._scores.key(self._attempts[i])
+        return known[1]
+
+    def all(self) -> Iterator[Key]:
+        """Yield the key of each option."""
+        return map(self.of, range(len(self._attempts)))

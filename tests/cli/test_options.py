@@ -37,6 +37,10 @@ WITHOUT_EFFECT = {
             ("which.yaml --workers 2 --executor mpi", "which: --workers must go with --executor processes, got mpi"),
         ),
         "--top": (("run.yaml --top 3", "run: --top must go with a comparison, got one program on one machine"),),
+        "--next": (("run.yaml --next 9", "run: --next must go with a comparison, got one program on one machine"),),
+        "--answers": (
+            ("run.yaml --answers a.csv", "run: --answers must go with a comparison, got one program on one machine"),
+        ),
         "--samples": ALWAYS,
         "--sampled": (
             ("which.yaml --sampled --explain",

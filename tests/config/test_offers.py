@@ -151,7 +151,7 @@ BAD = {
     "wrong unit": ("128 MB", "128 us", "6:21: generate.node_types.small.memory must be a size"),
     "no link": ("{between_nodes: {send_delay: 10 us, transmission_delay: 40 us}, ", "{", "between_nodes must be given"),
     "numbers the wrong way round": ("to: 6", "to: 1", "4:24: generate.nodes.to must be at least 2 (from), got 1"),
-    "too many": ("to: 6, step: 2", "to: 99999", "must generate at most 100,000 options, got 399,992"),
+    "too many": ("to: 6, step: 2", "to: 99999", "must generate at most 250,000 options, got 399,992"),
     "mixed with a stranger": ("generate:\n", "generate:\n  mixed: [[small, bog]]\n", 'got "bog": did you mean "big"?'),
     "mixed with itself": ("generate:\n", "generate:\n  mixed: [[big, big]]\n", 'different node types, got "big" twice'),
     "unknown type": (

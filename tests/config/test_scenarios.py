@@ -174,8 +174,12 @@ def test_a_full_size_that_is_not_there_is_a_wrong_usage(tmp_path: Path) -> None:
         ("ranks: [2]", "instances: all", '5:16: workloads.large.instances must be a whole number or fill, got "all"'),
         ("ranks: [2]", "instances: 0", "5:16: workloads.large.instances must be at least 1, got 0"),
         ("ranks: [2]", "memory: 5", "5:13: workloads.large.memory must be a size with a unit, got 5"),
-        ("ranks: [2]", "placement: [0]", "5:16: workloads.large.placement must be one value or a mapping, got a list"),
-        ("ranks: [2]", "placement: blok", "5:16: workloads.large.placement must be 'block' or 'cyclic', got \"blok\""),
+        ("ranks: [2]", "placement: [0]", "5:17: workloads.large.placement[0] must be 'block' or 'cyclic', got 0"),
+        (
+            "ranks: [2]",
+            "placement: blok",
+            "5:16: workloads.large.placement must be 'block', 'cyclic' or 'search', got \"blok\"",
+        ),
         (
             "program: {script: prog.py}\n    ranks: [2]",
             "program: {trace: '{ranks}.clue'}",

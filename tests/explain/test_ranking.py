@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from clue.explain import RankingExplanation, RankingSensitivity, explain_ranking
-from clue.explain.ranking import FIRST, shared_parameters
+from clue.explain.ranking import FIRST, SharedFigure, SharedParameter, shared_figures, shared_parameters
 from clue.explain.sensitivity import CHANGE
 from clue.machine import Machine
 from clue.predict.application import Application
@@ -169,13 +169,13 @@ def test_each_change_gives_what_a_whole_ranking_gives(criterion: Criterion) -> N
     predictor = ReplayPredictor(exchanging)
     wanted = wanted_on(placed, compared)
     predictor.prepare(wanted, silent)
-    shared = shared_parameters(placed, [predictor.regions(key) for key in wanted])
+    parameters = shared_parameters(placed, [predictor.regions(key) for key in wanted])
+    shared: list[SharedParameter | SharedFigure] = [*parameters, *shared_figures(placed, criterion)]
     assert len(shared) == len(explanation.sensitivities)
-    for each in shared[::3]:
-        names = tuple(option.name for option, _ in each.options)
-        found = of(explanation, each.name, *names)
+    for each in [*parameters[::3], *shared[len(parameters) :]]:
+        found = of(explanation, each.name, *each.owners)
         for factor, outcome in ((1 - CHANGE, found.lower), (1 + CHANGE, found.higher)):
-            changed = {o.name: replace(o, machine=p.change(o.machine, factor)) for o, p in each.options}
+            changed = {option.name: option for option in each.changed(factor)}
             ranking = rank_options(replace(compared, options=tuple({**by_name, **changed}.values())), predictor)
             assert outcome.winner == next(entry.option for entry in ranking.entries if entry.position == 1)
             scores = {entry.option: entry.score or 0.0 for entry in ranking.entries}
@@ -241,3 +241,51 @@ def test_document_is_json() -> None:
     assert document["options"] == ["limited", "eager"]
     assert document["altering"] == [LIMIT]
     assert document["sensitivities"][0]["lower"] == {"winner": "eager", "lead": None}
+
+
+# --- figures of costs ---
+
+
+def costing(name: str, price: float, watts: float) -> Option:
+    """Return a node for a price that takes so much power, at 0.5 a kWh."""
+    costs = Costs((Part("node", Number(Per.NODE), busy=watts),), electricity=Electricity(0.5 / 3.6e6))
+    return Option(name, machine(1), Money(price, "EUR"), costs=costs)
+
+
+def test_figures_of_costs_are_changed_like_parameters() -> None:
+    """Over a year 1,000 and 100 W (438) beside 950 and 110 W (481.80): 1,438 and 1,431.80.
+
+    Each price alone, a tenth up or down, decides. Electricity does not: at 0.9 times its price they cost 1,394.20 and
+    1,383.62, at 1.1 times 1,481.80 and 1,479.98.
+    """
+    options = (costing("dear", 1000, 100), costing("thirsty", 950, 110))
+    job = Workload("job", (Component("job", Application()),))
+    asked = Scenario("costs", (job,), options, criterion=Criterion.TOTAL_COST, service_life=365 * 86400.0)
+    predictor = ReplayPredictor(computing)
+    ranking = rank_options(asked, predictor)
+    assert [entry.option for entry in ranking.entries] == ["thirsty", "dear"]
+    found = explain_ranking(asked, ranking, predictor)
+    assert found is not None
+    of_costs = {each.parameter: each for each in found.sensitivities if each.of_costs}
+    assert {name: each.options for name, each in of_costs.items()} == {
+        "options.dear.price": ("dear",),
+        "options.thirsty.price": ("thirsty",),
+        "electricity.price": ("thirsty", "dear"),
+        "electricity.pue": ("thirsty", "dear"),
+        "utilisation": ("thirsty", "dear"),
+        "availability": ("thirsty", "dear"),
+    }
+    assert (of_costs["options.dear.price"].lower.winner, of_costs["options.dear.price"].higher.winner) == (
+        "dear",
+        "thirsty",
+    )
+    electricity = of_costs["electricity.price"]
+    assert electricity.lower.lead == pytest.approx(1394.2 / 1383.62 - 1)
+    assert electricity.higher.lead == pytest.approx(1481.8 / 1479.98 - 1)
+    assert "options.thirsty.price" in {each.parameter for each in found.altering}
+
+
+def test_costs_do_not_move_a_ranking_by_time() -> None:
+    """No figure of theirs is tried."""
+    options = (costing("dear", 1000, 100), costing("thirsty", 950, 110))
+    assert not shared_figures(options, Criterion.MAKESPAN)

@@ -125,12 +125,16 @@ def compare(scenario: Scenario, top: int) -> int:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    scenario=scenarios(), top=st.integers(1, 8), qualities=st.lists(st.sampled_from((0.0, 0.3, 0.9, 1.0)), min_size=1)
+    scenario=scenarios(),
+    top=st.integers(1, 8),
+    qualities=st.lists(st.sampled_from((0.0, 0.3, 0.9, 1.0)), min_size=1),
+    few=st.sampled_from((0, 2000)),
 )
 def test_the_first_are_those_of_the_whole_ranking_whatever_the_bounds(
-    scenario: Scenario, top: int, qualities: list[float], monkeypatch: pytest.MonkeyPatch
+    scenario: Scenario, top: int, qualities: list[float], few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Names, order and scores, ties included; no later option is better than its bound says."""
+    """Names, order and scores, ties included; no later option is better than its bound says, rough or not."""
+    monkeypatch.setattr("clue.purchase.search._FEW_RUNS", few)
     monkeypatch.setattr("clue.predict.replaying.contention_free", bounds_of_quality(qualities))
     compare(scenario, top)
 
@@ -187,6 +191,22 @@ def test_options_that_use_the_same_nodes_share_a_simulation() -> None:
     assert ranking.simulations == 1
     assert [entry.position for entry in ranking.entries] == [1] * 8
     assert [entry.workloads[0].idle for entry in ranking.entries] == list(range(8))
+
+
+def test_options_that_differ_in_memory_and_price_share_a_simulation() -> None:
+    """However their nodes are called; a node that computes otherwise is another one, and so is one that is crowded."""
+    kinds = (
+        NodeType("small", memory=1e9),
+        NodeType("large", memory=2e9, price=Money(9, "EUR")),
+        NodeType("dual", processors=2),
+        NodeType("slow", performance_factor=2),
+    )
+    options = tuple(Option(kind.name, Machine(kind.name, (kind,) * 2, NETWORKS[0])) for kind in kinds)
+    job = Workload("job", (Component("job", Application(arguments=("8", "1"))),), ranks=(2,))
+    ranking = rank_options(Scenario("alike", (job,), options, criterion=Criterion.MAKESPAN), ReplayPredictor(trace))
+    assert ranking.simulations == 3
+    positions = {entry.option: entry.position for entry in ranking.entries}
+    assert positions == {"dual": 1, "small": 2, "large": 2, "slow": 4}
 
 
 def test_of_options_with_one_score_the_cheaper_comes_first() -> None:

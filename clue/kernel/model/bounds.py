@@ -4,34 +4,58 @@ from __future__ import annotations
 
 from clue.kernel.model.costs import Costs
 from clue.kernel.model.program import Program
-from clue.machine import Machine, Placement
+from clue.machine import Machine, NodeType, Placement
 
 #: Sums are added in another order than in the simulation; the bound stays below by more than rounding can do.
 _ROUNDING = 1e-9
 
 
-def computation_bound(program: Program, machine: Machine, placement: Placement) -> float:
-    """Return the time of the rank that computes longest, alone on its processor, in seconds.
-
-    Messages, shared processors, memory contention and background load only add to it. A machine whose parameters change
-    over time is not bounded: 0.
+class ComputationBounds:
+    """Bounds of one program on many machines: what kinds of nodes and placements have in common is computed once.
 
     Args:
         program: What runs.
-        machine: Where.
-        placement: Node of each rank of all instances, instance by instance.
     """
-    if machine.changes:
-        return 0.0
-    costs = Costs(machine, placement, program.regions, program.host_speeds)
-    factors = {node_type.name: costs.factors(node_type) for node_type in machine.node_types().values()}
-    longest = max(
-        sum(
-            cpu * factor
-            for cpu, factor in zip(
-                program.cpu_by_region[i % program.ranks], factors[machine.nodes[node].name], strict=True
-            )
-        )
-        for i, node in enumerate(placement.nodes)
-    )
-    return longest * (1 - _ROUNDING)
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        # Node types are kept with what is known of them: so no other one gets the identity that it is known by.
+        self._seconds: dict[int, tuple[NodeType, list[float]]] = {}
+        self._longest: dict[tuple[int, ...], float] = {}
+
+    def of(self, machine: Machine, placement: Placement) -> float:
+        """Return the time of the rank that computes longest, alone on its processor, in seconds.
+
+        Messages, shared processors, memory contention and background load only add to it. A machine whose parameters
+        change over time is not bounded: 0.
+
+        Args:
+            machine: Where.
+            placement: Node of each rank of all instances, instance by instance.
+        """
+        if machine.changes:
+            return 0.0
+        nodes = machine.nodes
+        kinds = tuple([id(nodes[node]) for node in placement.nodes])
+        if kinds not in self._longest:
+            for node in {id(nodes[node]): nodes[node] for node in placement.nodes}.values():
+                self._learn(machine, node)
+            ranks = self._program.ranks
+            self._longest[kinds] = max(self._seconds[kind][1][i % ranks] for i, kind in enumerate(kinds))
+        return self._longest[kinds] * (1 - _ROUNDING)
+
+    def _learn(self, machine: Machine, node: NodeType) -> None:
+        """Find out what each rank computes on a kind of node."""
+        if id(node) not in self._seconds:
+            program = self._program
+            factors = Costs(machine, Placement(()), program.regions, program.host_speeds).factors(node)
+            seconds = [
+                sum(cpu * factor for cpu, factor in zip(of_rank, factors, strict=True))
+                for of_rank in program.cpu_by_region
+            ]
+            self._seconds[id(node)] = node, seconds
+
+
+def computation_bound(program: Program, machine: Machine, placement: Placement) -> float:
+    """Return the bound of one program on one machine (:meth:`ComputationBounds.of`)."""
+    return ComputationBounds(program).of(machine, placement)

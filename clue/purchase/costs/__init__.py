@@ -15,6 +15,7 @@ from clue.purchase.costs.figures import (
     Per,
     Racks,
     Source,
+    Stated,
     Tariff,
 )
 from clue.purchase.costs.hardware import Hardware, hardware_of
@@ -33,6 +34,7 @@ __all__ = [
     "Racks",
     "Sheet",
     "Source",
+    "Stated",
     "Tariff",
     "account_of",
     "annuity",

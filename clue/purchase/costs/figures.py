@@ -17,6 +17,23 @@ def begun(number: float) -> int:
     return math.ceil(number * (1 - _ROUNDING))
 
 
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A figure of a price, as it is stated.
+
+    Attributes:
+        name: Where it is stated: ``"node_types.fast.price"``. Figures of one name and value are one figure.
+        value: Of one.
+        deviation: Its relative standard deviation: 0.05 for 5 %.
+        number: How many of it there are.
+    """
+
+    name: str
+    value: float
+    deviation: float = 0.0
+    number: float = 1.0
+
+
 class Per(Enum):
     """What a number of parts is stated for."""
 
@@ -41,8 +58,8 @@ class Number:
     node_type: str = ""
 
     def of(self, nodes: Mapping[str, int], racks: int = 0) -> int:
-        """Return how many there are beside nodes, by type, and racks."""
-        counted = nodes.get(self.node_type, 0) if self.node_type else sum(nodes.values())
+        """Return how many there are beside nodes, by type, and racks; under "" that of all nodes, or it is the sum."""
+        counted = nodes.get(self.node_type, 0) if self.node_type else nodes.get("", sum(nodes.values()))
         if self.per is Per.PORTS:
             return -(-counted // self.figure)
         return self.figure * {Per.OPTION: 1, Per.NODE: counted, Per.RACK: racks}[self.per]
@@ -186,6 +203,8 @@ class Costs:
         utilisation: The largest share of the time that it is available for which runs keep it busy.
         availability: The share of the time that it is available.
         sources: Where the figures come from.
+        deviations: Relative standard deviations of prices that are uncertain, by where they stand
+            (:mod:`clue.purchase.prices`).
     """
 
     parts: tuple[Part, ...] = ()
@@ -198,6 +217,7 @@ class Costs:
     utilisation: float = 1.0
     availability: float = 1.0
     sources: tuple[Source, ...] = ()
+    deviations: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def capacity(self) -> float:

@@ -32,7 +32,8 @@ def _verdict(explanation: RankingExplanation) -> str:
     first, *others = explanation.options
     rival = others[0] if len(others) == 1 else f"the best of {', '.join(others)}"
     lead = f"{first} leads {rival} by {format_share(explanation.base.lead, 2)} of the smaller score."
-    tried = f"{len(explanation.sensitivities)} parameters of their machines were changed by {change} either way"
+    costs = " and costs" if any(each.of_costs for each in explanation.sensitivities) else ""
+    tried = f"{len(explanation.sensitivities)} parameters of their machines{costs} were changed by {change} either way"
     if altering:
         return f"{lead} {tried}: {altering} of them give{'s' * (altering == 1)} the first place to another option."
     return f"{lead} {tried}: none of them alters the first place."

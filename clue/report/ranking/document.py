@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clue.report.answers.document import answers_document
 from clue.report.result.document import sampling_document
 from clue.report.shared.document import Document, fields, interval, money, plain
 
@@ -29,6 +30,7 @@ def ranking_document(ranking: Ranking) -> Document:
             "ranking": [_entry(each) for each in sorted(ranking.entries, key=place)],
             # Where only so many positions were asked for; the others come without one, with what bounds their score.
             **({} if ranking.pareto is None else {"pareto": list(ranking.pareto)}),
+            **answers_document(ranking),
             **fields(ranking, "first", "left_out", "interrupted", "certain", "engine", "engine_reason"),
             **_uncertainty(ranking),
             "warnings": list(ranking.warnings),
@@ -92,6 +94,7 @@ def _workload(outcome: WorkloadOutcome) -> Document:
         # The paper's high-level parallelism: what runs at a time, not all there is to run.
         "instances": outcome.side_by_side,
         **fields(outcome, "ranks", "points", "side_by_side", "turns", "idle", "throughput"),
+        **({"placement": outcome.layout} if outcome.layout else {}),
         "kernels": {each.name: _component(each) for each in outcome.components},
         **({} if outcome.spread is None else {"uncertainty": {"makespan": interval(outcome.spread)}}),
     }

@@ -48,11 +48,12 @@ def _beside(ranking: Ranking) -> dict[str, Sequence[str]]:
 
 def option_rows(ranking: Ranking) -> tuple[list[str], list[Row]]:
     """Return columns and rows of a ranking: a row for each workload of an option, one for an option without any."""
-    rows = [row for entry in sorted(ranking.entries, key=place) for row in _entry_rows(entry, ranking.unit)]
+    rows = [row for entry in sorted(ranking.entries, key=place) for row in _entry_rows(entry, ranking)]
     return list(dict.fromkeys(column for row in rows for column in row)), rows
 
 
-def _entry_rows(entry: Entry, unit: str) -> Iterator[Row]:
+def _entry_rows(entry: Entry, ranking: Ranking) -> Iterator[Row]:
+    unit = ranking.unit
     about: Row = {"position": entry.position, "option": entry.option, "machine": entry.machine}
     if entry.price is not None:
         about[f"price ({entry.price.currency})"] = entry.price.amount
@@ -62,6 +63,9 @@ def _entry_rows(entry: Entry, unit: str) -> Iterator[Row]:
         about["best (share of samples)"] = entry.best
     if entry.bound is not None:
         about[f"score at best ({unit})"] = entry.bound
+    if ranking.pareto is not None:
+        about |= {criterion.value: figure for criterion, figure in entry.figures.items()}
+        about["on the Pareto front"] = entry.option in ranking.pareto
     about["reason"] = entry.reason
     yield from (about | _workload(each) for each in entry.workloads) if entry.workloads else [about]
 
@@ -73,6 +77,7 @@ def _workload(outcome: WorkloadOutcome) -> Row:
         "ranks": outcome.ranks,
         "turns": outcome.turns,
         "idle processors": outcome.idle,
+        **({"placement": outcome.layout} if outcome.layout else {}),
         "makespan (s)": outcome.makespan,
         **_spread("makespan", "s", outcome.spread),
         "throughput (1/s)": outcome.throughput,

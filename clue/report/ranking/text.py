@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from clue.report.answers.text import answers_text
 from clue.report.shared.table import NONE, add_row, bullets, heading, stack, table, words
 from clue.report.shared.warnings import warnings_text
 from clue.units import format_amount, format_number, format_share, format_time
@@ -29,6 +30,8 @@ def ranking_text(ranking: Ranking) -> RenderableType:
         words("No option can be ranked.") if placed is None else placed,
         costs_table(ranking),
         words(front) if (front := pareto_front(ranking)) else None,
+        front_table(ranking),
+        answers_text(ranking, lambda score: format_score(score, ranking.unit)),
         words(sampling, "dim") if (sampling := how_sampled(ranking)) else None,
         _interruption(ranking) if ranking.interrupted else None,
         bullets(after) if (after := later(ranking)) else None,
@@ -72,10 +75,14 @@ def ranking_title(ranking: Ranking) -> str:
 
 
 def format_split(outcome: WorkloadOutcome) -> str:
-    """Format a split: ``"3 × 6 (2 idle)"`` is 3 instances at a time of 6 ranks each, 2 processors idle."""
+    """Format a split: ``"3 × 6 (2 idle)"`` is 3 instances at a time of 6 ranks each, 2 processors idle.
+
+    Where ranks could be placed in several ways, the best one stands behind it: ``"3 × 6, cyclic, 2 a node"``.
+    """
     idle = f" ({format_number(outcome.idle)} idle)" if outcome.idle else ""
     turns = f" in {format_number(outcome.turns)} turns" if outcome.turns > 1 else ""
-    return f"{format_number(outcome.side_by_side)} × {format_number(outcome.ranks)}{idle}{turns}"
+    layout = f", {outcome.layout}" if outcome.layout else ""
+    return f"{format_number(outcome.side_by_side)} × {format_number(outcome.ranks)}{layout}{idle}{turns}"
 
 
 def format_score(score: float | None, unit: str) -> str:
@@ -204,8 +211,28 @@ def pareto_front(ranking: Ranking) -> str:
     """Name the options that no other beats by every criterion that was asked for; ``""``: none were."""
     if not ranking.pareto:
         return ""
-    by = ", ".join(criterion.value.replace("_", " ") for criterion in _placed(ranking)[0].figures)
+    figures = next((entry.figures for entry in ranking.entries if entry.figures), {})
+    by = ", ".join(criterion.value.replace("_", " ") for criterion in figures)
     return f"Pareto front by {by}: {'; '.join(ranking.pareto)}"
+
+
+def _on_front(ranking: Ranking) -> list[Entry]:
+    entries = {entry.option: entry for entry in ranking.entries if entry.figures}
+    return [entries[name] for name in ranking.pareto or () if name in entries]
+
+
+def front_table(ranking: Ranking) -> Table | None:
+    """Show the figures of the Pareto front; ``None`` where none was asked for, or a few words say it."""
+    entries = _on_front(ranking)
+    if len(entries) < 2:
+        return None
+    columns = [criterion.value.replace("_", " ") for criterion in entries[0].figures]
+    numbers = ("#", "price", *columns)
+    shown = table("#", "option", "price", *columns, numbers=numbers, title="Pareto front")
+    for entry in entries:
+        figures = [f"{figure:,.6g}" for figure in entry.figures.values()]
+        add_row(shown, str(entry.position or NONE), entry.option, str(entry.price or NONE), *figures)
+    return shown
 
 
 def not_ranked(ranking: Ranking) -> list[str]:

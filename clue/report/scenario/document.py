@@ -27,6 +27,8 @@ def scenario_document(scenario: Scenario) -> Document:
                     "weight": each.weight,
                     "memory": {str(ranks): nbytes for ranks, nbytes in each.memory.items()},
                     **fields(each, "order", "ranks_per_processor", "deadline"),
+                    **({"placements": list(map(str, each.stated_layouts))} if each.places_in_several_ways else {}),
+                    **({"placement_searched": True} if each.layouts_searched else {}),
                     "runs_a_month": None if each.demand is None else each.demand * MONTH,
                 }
                 for each in scenario.workloads

@@ -1,0 +1,86 @@
+"""The search for the Pareto front of all options: what cannot be on it is not simulated.
+
+Of every option the figures that it cannot beat are known, one for each criterion. If a simulated option is as good in
+all of them and better in one, it beats the option itself: that is ruled out. Of the others those come next whose bounds
+no other's bounds beat. When none is left, the front of what is simulated is that of all options, exactly.
+
+Limits count as in the ranking: an option that misses one is not on the front, and beats nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from clue.purchase.attempts import Attempt
+from clue.purchase.pareto import Doubles, beaten, front
+from clue.purchase.scenario import Criterion
+from clue.purchase.scores import Scores, twelve_digits
+from clue.purchase.search import Search
+
+#: A round takes so many options at first, later more.
+_FIRST_ROUND, _LARGEST_ROUND = 16, 512
+
+
+class FrontSearch:
+    """Finds the Pareto front.
+
+    Args:
+        search: Simulates; its options are those that there are.
+        criteria: Two or three, with how options are scored by them.
+    """
+
+    def __init__(self, search: Search, criteria: Mapping[Criterion, Scores]) -> None:
+        self._search = search
+        self._criteria = criteria
+        self._signs = [-1.0 if scores.higher_is_better else 1.0 for scores in criteria.values()]
+        self._options = search.attempts
+        self._rows: Doubles = np.zeros((len(search.attempts), len(criteria)))
+        self._changes = [-1] * len(search.attempts)
+        #: Indices of the options that may be on the front, and of those of them that are simulated.
+        self._open, self._known = list(range(len(search.attempts))), list[int]()
+
+    def run(self) -> None:
+        """Simulate until the front is certain."""
+        for scores in self._criteria.values():
+            self._search.find_best_rates(scores)
+        size = _FIRST_ROUND
+        while rivals := self._rivals():
+            promising = [rivals[i] for i in front(self._rows[rivals])[:size]]
+            self._search.advance(cell for i in promising for cell in self._options[i].cells)
+            size = min(2 * size, _LARGEST_ROUND)
+
+    def found(self) -> list[Attempt]:
+        """Return the options on the front of what is simulated, in the scenario's order."""
+        self._look()
+        return [self._options[i] for i in sorted(self._front())]
+
+    def figures(self, attempt: Attempt) -> dict[Criterion, float]:
+        """Return what an option has by the criteria."""
+        return {criterion: scores.score(attempt) for criterion, scores in self._criteria.items()}
+
+    def _front(self) -> list[int]:
+        return [self._known[i] for i in front(self._rows[self._known])]
+
+    def _rivals(self) -> list[int]:
+        """Return the options that may be on the front but are not known."""
+        self._look()
+        left = ~beaten(self._rows[self._open], self._rows[self._front()])
+        self._open = [i for i, may_be in zip(self._open, left.tolist(), strict=True) if may_be]
+        return self._open
+
+    def _look(self) -> None:
+        """Take down what has become known of options."""
+        still: list[int] = []
+        for i in self._open:
+            attempt = self._options[i]
+            if attempt.changes != self._changes[i]:
+                self._changes[i] = attempt.changes
+                figures = self.figures(attempt).values()
+                self._rows[i] = [s * twelve_digits(each) for s, each in zip(self._signs, figures, strict=True)]
+                # Limits are the same by all criteria.
+                if next(iter(self._criteria.values())).misses(attempt):
+                    continue
+            (self._known if attempt.settled else still).append(i)
+        self._open = still

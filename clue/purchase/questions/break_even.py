@@ -1,0 +1,83 @@
+"""From which use on owning is cheaper than renting: where two straight lines meet.
+
+What an option costs is linear in the share u of the own option's life for which runs keep it busy. While it is busy the
+own option does x runs of each workload per second: so many as are wanted of each, relative to each other, where runs a
+month are stated; else its time is shared by weight, x = weight / sum of weights · throughput. With F what an option
+costs unused, B and R what it costs more if it is busy, and billed, all its life:
+
+    own(u)   = F + u · B
+    cloud(u) = F' + u · (sum of x / θ' · B' + sum of x · s' · R')
+
+θ' is the throughput of the cloud, s' what it bills for a run in seconds. Both are the same at
+
+    u* = (F - F') / (cloud's slope - own slope)
+
+if that is not negative. Both do the same runs. Where these take the cloud longer than the time that there is, it is
+rented several times over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from clue.purchase.accounts import Accounts
+from clue.purchase.attempts import Attempt
+from clue.purchase.questions.answers import BreakEven
+from clue.purchase.scenario import Workload
+
+#: So many options of either kind are compared, the first of the ranking.
+_FIRST = 5
+
+
+def break_evens(listed: Sequence[Attempt], workloads: Sequence[Workload], accounts: Accounts) -> list[BreakEven]:
+    """Return where options that are bought and options that are rented cost the same.
+
+    Args:
+        listed: Options whose splits are known, the best first.
+        workloads: What runs on them.
+        accounts: What they cost.
+    """
+    priced = [attempt for attempt in listed if attempt.option.price is not None]
+    rented = [attempt for attempt in priced if attempt.option.is_rented][:_FIRST]
+    owned = [attempt for attempt in priced if not attempt.option.is_rented][:_FIRST]
+    return [_between(own, cloud, workloads, accounts) for own in owned for cloud in rented]
+
+
+def _between(own: Attempt, cloud: Attempt, workloads: Sequence[Workload], accounts: Accounts) -> BreakEven:
+    runs = _runs_a_second(own, workloads, accounts)
+    one, other = accounts.of(own.option), accounts.of(cloud.option)
+    busy = sum(x / cell.throughput for x, cell in zip(runs, cloud.cells, strict=True))
+    billed = sum(x * accounts.billed(cloud, cell) for x, cell in zip(runs, cloud.cells, strict=True))
+    own_fixed, cloud_fixed = sum(one.fixed.values()), sum(other.fixed.values())
+    own_slope = sum(one.per_busy.values())
+    cloud_slope = busy * sum(other.per_busy.values()) + billed * sum(other.per_billed.values())
+    assert own.option.price is not None
+    return BreakEven(
+        own=own.option.name,
+        cloud=cloud.option.name,
+        utilisation=crossing(own_fixed, own_slope, cloud_fixed, cloud_slope),
+        capacity=one.capacity,
+        own_fixed=own_fixed,
+        own_busy=own_slope,
+        cloud_fixed=cloud_fixed,
+        cloud_busy=cloud_slope,
+        currency=own.option.price.currency,
+    )
+
+
+def _runs_a_second(own: Attempt, workloads: Sequence[Workload], accounts: Accounts) -> list[float]:
+    """Return how many runs of each workload an option does per second while it is busy with all of them."""
+    rates = [cell.throughput for cell in own.cells]
+    if accounts.demands:
+        time = sum(d / rate for d, rate in zip(accounts.demands, rates, strict=True))
+        return [d / time for d in accounts.demands]
+    total = sum(workload.weight for workload in workloads)
+    return [workload.weight / total * rate for workload, rate in zip(workloads, rates, strict=True)]
+
+
+def crossing(one: float, its_slope: float, other: float, other_slope: float) -> float | None:
+    """Return where two lines meet at 0 or above; ``None``: nowhere."""
+    if its_slope == other_slope:
+        return None
+    meeting = (one - other) / (other_slope - its_slope)
+    return meeting if meeting >= 0 else None

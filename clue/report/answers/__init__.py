@@ -1,0 +1,1 @@
+"""What is answered beside a ranking: as text, documents and rows."""

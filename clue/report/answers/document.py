@@ -1,0 +1,111 @@
+"""What is answered beside a ranking, as documents for JSON and as rows of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from clue.report.shared.csv_text import csv_text
+
+if TYPE_CHECKING:
+    from clue.purchase import Ranking
+    from clue.purchase.questions.answers import BreakEven, Cheapest, Step, Steps
+    from clue.units import Money
+
+Document = dict[str, Any]
+_COLUMNS = ("question", "option", "beside", "what", "amount", "currency", "figure", "unit", "gain", "gain per unit")
+
+
+def answers_document(ranking: Ranking) -> Document:
+    """Describe what is answered; what is not asked is left out."""
+    answers = ranking.answers
+    return {
+        **({} if answers.cheapest is None else {"cheapest_in_time": _cheapest(answers.cheapest)}),
+        **({} if answers.steps is None else {"next": _steps(answers.steps, ranking.unit)}),
+        **({} if not answers.break_even else {"break_even": [_break_even(each) for each in answers.break_even]}),
+    }
+
+
+def _cheapest(cheapest: Cheapest) -> Document:
+    if cheapest.option:
+        return {"option": cheapest.option, "total_cost": _money(cheapest.total)}
+    return {"option": None, "nearest": [asdict(each) for each in cheapest.nearest]}
+
+
+def _steps(steps: Steps, unit: str) -> Document:
+    return {
+        "option": steps.base,
+        "amount": _money(steps.amount),
+        "score": steps.score,
+        "unit": unit,
+        "steps": [_step(each) for each in steps.steps],
+    }
+
+
+def _step(step: Step) -> Document:
+    return {
+        "what": step.what,
+        "option": step.option,
+        "price": _money(step.price),
+        "score": step.score,
+        "gain": step.gain,
+        "gain_per_unit": step.gain_per_unit,
+    }
+
+
+def _break_even(each: BreakEven) -> Document:
+    return {**asdict(each), "cheaper_below": each.cheaper_below, "is_within_reach": each.is_within_reach}
+
+
+def _money(money: Money | None) -> Document | None:
+    return None if money is None else {"amount": money.amount, "currency": money.currency}
+
+
+def answers_csv(ranking: Ranking) -> str:
+    """Return what is answered beside a ranking as CSV."""
+    return csv_text(*answer_rows(ranking))
+
+
+def answer_rows(ranking: Ranking) -> tuple[list[str], list[Document]]:
+    """Return columns and rows: a row for each answer, one for each step and each pair of an own option and a cloud."""
+    return list(_COLUMNS), list(_rows(ranking))
+
+
+def _rows(ranking: Ranking) -> Iterator[Document]:
+    answers, unit = ranking.answers, ranking.unit
+    if (cheapest := answers.cheapest) is not None:
+        asked = {"question": "cheapest that meets every deadline"}
+        if cheapest.total is not None:
+            money = {"amount": cheapest.total.amount, "currency": cheapest.total.currency}
+            yield {**asked, "option": cheapest.option, **money}
+        for each in cheapest.nearest:
+            what = f"none meets the deadline of {each.workload}; the nearest"
+            yield {**asked, "option": each.option, "what": what, "figure": each.seconds, "unit": "s"}
+        if cheapest.total is None and not cheapest.nearest:
+            yield {**asked, "what": "none"}
+    if (steps := answers.steps) is not None:
+        for step in steps.steps:
+            yield {
+                "question": "where more money goes",
+                "option": step.option,
+                "beside": steps.base,
+                "what": step.what,
+                "amount": step.price.amount,
+                "currency": step.price.currency,
+                "figure": step.score,
+                "unit": unit,
+                "gain": step.gain,
+                "gain per unit": step.gain_per_unit,
+            }
+    for pair in answers.break_even:
+        yield {
+            "question": "break-even utilisation",
+            "option": pair.own,
+            "beside": pair.cloud,
+            "what": f"{pair.cheaper_below} is cheaper below"
+            if pair.utilisation is not None
+            else f"{pair.cheaper_below} is always cheaper",
+            "figure": pair.utilisation,
+            "unit": "share of the service life",
+        }

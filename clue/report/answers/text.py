@@ -1,0 +1,91 @@
+"""What is answered beside a ranking, as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clue.report.shared.table import add_row, bullets, heading, stack, table, words
+from clue.units import Money, format_share, format_time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from clue.purchase import Ranking
+    from clue.purchase.questions.answers import BreakEven, Cheapest, Steps
+
+#: So many steps are shown, the best first.
+_SHOWN = 10
+
+
+def answers_text(ranking: Ranking, score: Callable[[float], str]) -> RenderableType | None:
+    """Show what is answered beside a ranking; ``None``: nothing is asked.
+
+    Args:
+        ranking: The ranking.
+        score: Formats one of its scores.
+    """
+    answers = ranking.answers
+    told = [*(cheapest_sentences(answers.cheapest) if answers.cheapest is not None else [])]
+    told += [break_even_sentence(each) for each in answers.break_even]
+    if not told and answers.steps is None:
+        return None
+    return stack(
+        heading("What else was asked"),
+        bullets(told) if told else None,
+        None if answers.steps is None else words(steps_sentence(answers.steps, score)),
+        None if answers.steps is None or not answers.steps.steps else _steps_table(answers.steps, score),
+    )
+
+
+def cheapest_sentences(cheapest: Cheapest) -> list[str]:
+    """Say which option is the cheapest in time, or which come nearest."""
+    if cheapest.option:
+        return [f"The cheapest that meets every deadline is {cheapest.option}: {cheapest.total}."]
+    found = [
+        f"{each.workload} within {format_time(each.deadline)}: none of the options meets it; the nearest is "
+        f"{each.option} with {format_time(each.seconds)}."
+        for each in cheapest.nearest
+    ]
+    return found or ["None of the options meets every deadline: each meets one or misses another limit."]
+
+
+def break_even_sentence(each: BreakEven) -> str:
+    """Say from which use on owning is cheaper than renting."""
+    if each.utilisation is None:
+        return f"{each.cheaper_below} is cheaper than {_other(each)} however much it is used."
+    share = format_share(each.utilisation, 1)
+    costs = f"{Money(each.own_fixed + each.utilisation * each.own_busy, each.currency)}"
+    said = (
+        f"{each.own} and {each.cloud} cost the same, {costs}, where runs keep {each.own} busy for {share} of its life; "
+        f"{each.cheaper_below} is cheaper below"
+    )
+    if each.is_within_reach:
+        return f"{said}."
+    return f"{said}, which is always: it can be busy for {format_share(each.capacity, 1)} at most."
+
+
+def _other(each: BreakEven) -> str:
+    return each.cloud if each.cheaper_below == each.own else each.own
+
+
+def steps_sentence(steps: Steps, score: Callable[[float], str]) -> str:
+    """Say what more money gains most of."""
+    asked = f"{steps.amount} more on {steps.base} ({score(steps.score)})"
+    if not steps.steps:
+        return f"{asked}: no step costs so little."
+    best = steps.steps[0]
+    if best.gain <= 0:
+        return f"{asked} gains nothing: the best of {len(steps.steps)} steps is {best.what} for {best.price}."
+    return f"{asked}: most for the money gains {best.what} for {best.price}, which makes {score(best.score)} of it."
+
+
+def _steps_table(steps: Steps, score: Callable[[float], str]) -> Table:
+    numbers = ("costs more", "score", "gain", "gain for 1,000")
+    shown = table("step", *numbers, numbers=numbers, title=f"Steps from {steps.base}, by gain for the money")
+    for each in steps.steps[:_SHOWN]:
+        gains = (f"{each.gain:+.4g}", f"{1000 * each.gain_per_unit:+.4g}")
+        add_row(shown, each.what, str(each.price), score(each.score), *gains)
+    return shown

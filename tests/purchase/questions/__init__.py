@@ -1,0 +1,1 @@
+"""What a buyer asks beside the order of options."""

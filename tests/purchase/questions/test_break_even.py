@@ -1,0 +1,120 @@
+"""From which use on owning is cheaper than renting: added up by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from clue.predict.replaying import ReplayPredictor
+from clue.purchase import Criterion, Option, Workload, rank_options
+from clue.purchase.costs import Cloud, Costs, Electricity, Number, Part, Per
+from clue.purchase.questions.answers import BreakEven
+from clue.purchase.questions.break_even import crossing
+from clue.report.answers.text import break_even_sentence
+from clue.units import MONTH, YEAR, Money
+from tests.kernel.cases import machine
+from tests.purchase.test_ranking import scenario, traces, workload
+
+HOUR, KWH = 3600.0, 3.6e6
+#: 100 W while it is busy, at 0.5 a kWh: 438 a year.
+OWN = Costs((Part("node", Number(Per.OPTION), busy=100.0),), electricity=Electricity(0.5 / KWH))
+
+
+def rented(quantum: float = 0.0, **more: Any) -> Costs:
+    """Return nodes for 3.60 an hour."""
+    return Costs(cloud=Cloud(3.60 / HOUR, quantum=quantum, **more))
+
+
+def answers(own: Costs, cloud: Costs, *workloads: Workload) -> tuple[BreakEven, ...]:
+    """Compare one node for 1,000 with two nodes of a cloud, which do a job twice as fast: 12 and 6 s."""
+    options = (
+        Option("own", machine(1), Money(1000, "EUR"), costs=own),
+        Option("cloud", machine(2), Money(0, "EUR"), costs=cloud),
+    )
+    jobs = workloads or (workload(ranks=(1, 2)),)
+    asked = scenario(*options, workloads=jobs, criterion=Criterion.TOTAL_COST, service_life=YEAR)
+    return rank_options(asked, ReplayPredictor(traces)).answers.break_even
+
+
+def test_two_lines_meet() -> None:
+    """Own: 1,000 + 438 u. The cloud does the runs of u years in u / 2 years: 2 · 3.60 · 8,760 · u / 2 = 31,536 u."""
+    (found,) = answers(OWN, rented())
+    assert (found.own, found.cloud, found.currency) == ("own", "cloud", "EUR")
+    assert (found.own_fixed, found.cloud_fixed) == (1000.0, 0.0)
+    assert found.own_busy == pytest.approx(438.0)
+    assert found.cloud_busy == pytest.approx(31_536.0)
+    assert found.utilisation == pytest.approx(1000 / (31_536 - 438))
+    assert found.cheaper_below == "cloud"
+    assert found.is_within_reach
+
+
+def test_both_cost_the_same_there() -> None:
+    """By the accounts of both, at that many runs."""
+    (found,) = answers(OWN, rented())
+    assert found.utilisation is not None
+    own = found.own_fixed + found.utilisation * found.own_busy
+    assert own == pytest.approx(found.cloud_fixed + found.utilisation * found.cloud_busy)
+
+
+def test_a_run_is_billed_in_quanta() -> None:
+    """A run of 6 s is billed for 60: ten times the rent."""
+    (found,) = answers(OWN, rented(quantum=60.0))
+    assert found.utilisation == pytest.approx(1000 / (315_360 - 438))
+
+
+def test_runs_a_month_decide_what_both_do() -> None:
+    """Of two jobs, 12 s and 24 s, twice as many of the first: both take the own node 24 s, the cloud 12 s."""
+    jobs = (
+        workload("short", ranks=(1, 2), demand=200 / MONTH),
+        workload("long", factor="2", ranks=(1, 2), demand=100 / MONTH),
+    )
+    (found,) = answers(OWN, rented(), *jobs)
+    assert found.cloud_busy == pytest.approx(31_536.0)
+    (found,) = answers(OWN, rented(quantum=20.0), *jobs)
+    # Per 48 s of the own node: two runs billed for 20 s each, one of 12 s for 20 s.
+    assert found.cloud_busy == pytest.approx(63_072 * 60 / 48)
+
+
+def test_without_runs_a_month_time_is_shared_by_weight() -> None:
+    """A third of the time for the first job, two thirds for the second; the cloud is twice as fast at both."""
+    jobs = (workload("short", ranks=(1, 2)), workload("long", factor="2", ranks=(1, 2), weight=2.0))
+    (found,) = answers(OWN, rented(quantum=24.0), *jobs)
+    # A second of the own node: 1/36 runs billed for 24 s, and 2/72 runs for 24 s.
+    assert found.cloud_busy == pytest.approx(63_072 * (24 / 36 + 48 / 72))
+
+
+def test_who_is_never_cheaper_is_said() -> None:
+    """A cloud for next to nothing; a machine of the cloud that is paid for upfront and then costs more to use."""
+    (found,) = answers(OWN, Costs(cloud=Cloud(1e-9)))
+    assert (found.utilisation, found.cheaper_below) == (None, "cloud")
+    assert break_even_sentence(found) == "cloud is cheaper than own however much it is used."
+    (found,) = answers(OWN, rented(storage=200.0))
+    assert (found.utilisation, found.cheaper_below) == (None, "own")
+
+
+def test_what_lies_out_of_reach_is_said() -> None:
+    """At 2.8 % of use at most, 3.2 % cannot be."""
+    busy = Costs(OWN.parts, electricity=OWN.electricity, utilisation=0.028)
+    (found,) = answers(busy, rented())
+    assert not found.is_within_reach
+    assert break_even_sentence(found) == (
+        "own and cloud cost the same, 1,014 EUR, where runs keep own busy for 3.2% of its life; cloud is cheaper "
+        "below, which is always: it can be busy for 2.8% at most."
+    )
+
+
+def test_without_a_cloud_there_is_nothing_to_ask() -> None:
+    """Nor without anything that is bought."""
+    assert answers(OWN, OWN) == ()
+    assert answers(rented(), rented()) == ()
+
+
+@pytest.mark.parametrize(
+    ("lines", "meeting"),
+    [((10.0, 1.0, 0.0, 2.0), 10.0), ((0.0, 2.0, 10.0, 1.0), 10.0), ((1.0, 1.0, 0.0, 1.0), None),
+     ((0.0, 1.0, 10.0, 2.0), None), ((5.0, 1.0, 5.0, 2.0), 0.0)],
+)  # fmt: skip
+def test_where_lines_meet(lines: tuple[float, float, float, float], meeting: float | None) -> None:
+    """At 0 or above, or nowhere."""
+    assert crossing(*lines) == meeting

@@ -1,0 +1,152 @@
+"""Where more money goes: every step by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clue.config import load_config
+from clue.errors import UsageError
+from clue.predict.application import Application
+from clue.predict.replaying import ReplayPredictor
+from clue.purchase import Criterion, Ranking, Scenario, rank_options
+from clue.purchase.questions.answers import Steps
+from clue.report.answers.document import answer_rows
+from clue.report.answers.text import steps_sentence
+from clue.report.ranking.text import format_score
+from clue.trace import Trace, TraceBuilder
+from clue.units import Money
+from tests.purchase.test_ranking import option, scenario, traces, workload
+
+GENERATED = """\
+budget: 300 EUR
+criterion: makespan
+{more}
+workloads:
+  job: {{program: {{trace: "job-{{ranks}}.clue"}}, ranks: [1, 2, 3]}}
+generate:
+  nodes: {{from: 2, to: 3}}
+  node_types: {{host: {{price: 100 EUR}}}}
+  processors:
+    plain: {{}}
+    quick: {{performance_factor: 0.5, price: 40 EUR}}
+  memory: [{{size: 1 GB}}, {{size: 2 GB, price: 10 EUR}}]
+  networks:
+    slow: {{between_nodes: {{send_delay: 1 s, transmission_delay: 1 s}}, contention: none}}
+    fast: {{between_nodes: {{send_delay: 0.1 s, transmission_delay: 0.1 s}}, contention: none, price_per_node: 20 EUR}}
+"""
+
+
+def job(_: Application, ranks: int) -> Trace:
+    """Return 12 s divided over ranks, each of which then tells the first one."""
+    built = TraceBuilder(ranks)
+    for rank in range(ranks):
+        built[rank].compute(12.0 / ranks)
+        if rank:
+            built[rank].send(0, 0)
+            built[0].recv(rank)
+    return built.build()
+
+
+def generated(folder: Path, more: str = "next: 120 EUR") -> Scenario:
+    """Write and load the comparison."""
+    for ranks in (1, 2, 3):
+        job(Application(), ranks).save(folder / f"job-{ranks}.clue")
+    (folder / "s.yaml").write_text(GENERATED.format(more=more))
+    loaded = load_config(folder / "s.yaml")
+    assert isinstance(loaded, Scenario)
+    return loaded
+
+
+def steps_of(ranking: Ranking) -> Steps:
+    """Return what is answered."""
+    assert ranking.answers.steps is not None
+    return ranking.answers.steps
+
+
+def test_every_step_of_a_generated_option(tmp_path: Path) -> None:
+    """From two plain nodes on the slow network (200 EUR, 6 s and 2 s of message): by gain for the money."""
+    base = "2 × host plain 1 GB, slow"
+    ranking = rank_options(generated(tmp_path, f'next: {{amount: 120 EUR, from: "{base}"}}'), ReplayPredictor(job))
+    steps = steps_of(ranking)
+    assert (steps.base, steps.amount) == (base, Money(120, "EUR"))
+    assert steps.score == pytest.approx(8.0)
+    found = {step.what: (step.price.amount, step.score, step.gain) for step in steps.steps}
+    assert found == {
+        "network fast instead of slow": (40.0, pytest.approx(6.2), pytest.approx(1.8)),
+        "processor quick instead of plain": (80.0, pytest.approx(5.0), pytest.approx(3.0)),
+        "1 node more of host plain 1 GB": (100.0, pytest.approx(6.0), pytest.approx(2.0)),
+        "memory 2 GB instead of 1 GB": (20.0, pytest.approx(8.0), pytest.approx(0.0)),
+    }
+    assert [step.what.split()[0] for step in steps.steps] == ["network", "processor", "1", "memory"]
+    assert [step.gain_per_unit for step in steps.steps] == pytest.approx([0.045, 0.0375, 0.02, 0.0])
+    assert steps_sentence(steps, lambda score: format_score(score, "s")) == (
+        f"120 EUR more on {base} (8 s): most for the money gains network fast instead of slow for 40.00 EUR, which "
+        "makes 6.2 s of it."
+    )
+
+
+def test_steps_may_lie_beyond_the_budget(tmp_path: Path) -> None:
+    """The first costs 280 of 300 EUR; another 120 EUR pay the fast network, which the budget does not."""
+    asked = generated(tmp_path)
+    assert {option.price.amount for option in asked.beyond if option.price} <= set(range(301, 421))
+    ranking = rank_options(asked, ReplayPredictor(job))
+    steps = steps_of(ranking)
+    assert steps.base == ranking.entries[0].option
+    prices = {entry.option: entry.price for entry in ranking.entries}
+    assert any(step.option not in prices for step in steps.steps)
+
+
+def test_points_of_steps_are_relative_to_the_best_of_all(tmp_path: Path) -> None:
+    """A step that is faster than all that the budget covers has 100 points, the option fewer."""
+    asked = generated(tmp_path, "next: 120 EUR")
+    ranking = rank_options(
+        Scenario(asked.name, asked.workloads, asked.options, asked.budget, Criterion.POINTS,
+                 next_amount=asked.next_amount, beyond=asked.beyond),
+        ReplayPredictor(job),
+    )  # fmt: skip
+    steps = steps_of(ranking)
+    assert max(step.score for step in steps.steps) == pytest.approx(100.0)
+    assert steps.score < 100.0
+
+
+def test_of_listed_options_a_step_is_another_one() -> None:
+    """That costs more, by no more than there is."""
+    options = (option("one", 1, 100), option("two", 2, 150), option("four", 4, 900), option("none", 3))
+    asked = scenario(*options, criterion=Criterion.MAKESPAN, next_amount=Money(60, "EUR"), next_from="one")
+    steps = steps_of(rank_options(asked, ReplayPredictor(traces)))
+    assert [(step.what, step.price, step.gain) for step in steps.steps] == [
+        ("two instead", Money(50, "EUR"), pytest.approx(6.0))
+    ]
+    columns, (row,) = answer_rows(rank_options(asked, ReplayPredictor(traces)))
+    assert set(row) <= set(columns)
+    assert (row["option"], row["beside"], row["amount"], row["gain"]) == ("two", "one", 50.0, pytest.approx(6.0))
+
+
+def test_where_nothing_costs_so_little_that_is_said() -> None:
+    """There is no step."""
+    asked = scenario(option("one", 1, 100), option("two", 2, 500), next_amount=Money(9, "EUR"), next_from="one")
+    steps = steps_of(rank_options(asked, ReplayPredictor(traces)))
+    assert steps.steps == ()
+    assert steps_sentence(steps, str).endswith("no step costs so little.")
+
+
+def test_steps_keep_limits_in_use() -> None:
+    """What misses the deadline is no step, however cheap."""
+    job_in_time = workload(ranks=(1, 2, 4), deadline=7.0)
+    options = (option("two", 2, 100), option("one", 1, 120), option("four", 4, 150))
+    asked = scenario(*options, workloads=(job_in_time,), next_amount=Money(99, "EUR"), next_from="two")
+    assert [step.option for step in steps_of(rank_options(asked, ReplayPredictor(traces))).steps] == ["four"]
+
+
+@pytest.mark.parametrize(
+    ("price", "currency", "told"),
+    [(None, "EUR", "price of one must be stated where more is spent on it, got none"),
+     (100.0, "USD", "what is spent next must be in EUR like prices, got 9.00 USD")],
+)  # fmt: skip
+def test_what_nobody_can_answer_is_refused(price: float | None, currency: str, told: str) -> None:
+    """Without a price, or in another currency."""
+    asked = scenario(option("one", 1, price), next_amount=Money(9, currency), next_from="one")
+    with pytest.raises(UsageError, match=told):
+        rank_options(asked, ReplayPredictor(traces))

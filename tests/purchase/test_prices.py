@@ -1,0 +1,206 @@
+"""Figures of costs changed one at a time, and samples of uncertain prices: by hand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from statistics import NormalDist
+
+import pytest
+
+from clue.machine import NodeType
+from clue.predict.replaying import ReplayPredictor
+from clue.purchase import Criterion, Option, Ranking, Scenario, rank_options
+from clue.purchase.costs import Cloud, Costs, Electricity, Licence, Number, Part, Per, Racks, Stated, hardware_of
+from clue.purchase.prices import at_best, drawn, figures_for, figures_of, is_uncertain, with_factors
+from clue.uncertainty import Sample, Sampling
+from clue.units import YEAR, Money
+from tests.kernel.cases import machine
+from tests.purchase.test_ranking import traces, workload
+
+COSTS = Costs(
+    parts=(Part("node", Number(Per.NODE), price=50.0, idle=100.0, busy=200.0, rack_units=1.0), Part("tool")),
+    racks=Racks(rack_units=2.0, price=30.0),
+    electricity=Electricity(1e-6, 1e-7, 1.2),
+    licences=(Licence("solver", "nodes", ((2, 7.0), (8, 9.0))),),
+    yearly={"staff": 1000.0},
+    cloud=Cloud(1e-3, upfront=0.0, storage=5.0),
+    residual=0.1,
+    utilisation=0.95,
+)
+
+
+def priced(costs: Costs | None = COSTS, nodes: int = 3) -> Option:
+    """Return nodes for 100 each, with a console for 40, and what their costs add."""
+    stated = (Stated("node_types.host.price", 100.0, 0.05, nodes), Stated("console", 40.0))
+    parts = 0.0 if costs is None else hardware_of(costs, {"host": nodes}).price
+    return Option("ours", machine(nodes), Money(100.0 * nodes + 40 + parts, "EUR"), costs=costs, stated=stated)
+
+
+def test_all_figures_have_names() -> None:
+    """Those that are 0 are left out."""
+    assert {name: figure.value for name, figure in figures_of(priced()).items()} == {
+        "node_types.host.price": 100.0,
+        "console": 40.0,
+        "parts.node.price": 50.0,
+        "racks.price": 30.0,
+        "electricity.price": 1e-6,
+        "electricity.pue": 1.2,
+        "electricity.carbon": 1e-7,
+        "licences.solver.steps": 9.0,
+        "staff": 1000.0,
+        "cloud.price": 1e-3,
+        "cloud.storage": 5.0,
+        "utilisation": 0.95,
+        "availability": 1.0,
+        "residual": 0.1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "price"),
+    [
+        # 3 nodes of 100 and a console of 40, 3 parts of 50, 2 racks of 30: 550.
+        ("node_types.host.price", 580.0),
+        ("console", 554.0),
+        ("parts.node.price", 565.0),
+        ("racks.price", 556.0),
+        ("staff", 550.0),
+        ("nothing like it", 550.0),
+    ],
+)
+def test_a_price_is_the_sum_of_its_figures(name: str, price: float) -> None:
+    """A tenth more of one of them."""
+    changed = with_factors(priced(), {name: 1.1})
+    assert changed.price is not None
+    assert changed.price.amount == pytest.approx(price)
+    assert priced().price == Money(550.0, "EUR")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("electricity.price", 1.1e-6),
+        ("electricity.pue", 1.32),
+        ("electricity.carbon", 1.1e-7),
+        ("licences.solver.steps", 9.9),
+        ("staff", 1100.0),
+        ("cloud.price", 1.1e-3),
+        ("cloud.storage", 5.5),
+        ("utilisation", 1.0),
+        ("availability", 1.0),
+        ("residual", 0.11),
+    ],
+)
+def test_one_figure_changes_alone(name: str, value: float) -> None:
+    """Shares end at 1."""
+    before, after = figures_of(priced()), figures_of(with_factors(priced(), {name: 1.1}))
+    assert after[name].value == pytest.approx(value)
+    assert {k: v.value for k, v in after.items() if k != name} == {k: v.value for k, v in before.items() if k != name}
+
+
+def test_a_site_takes_no_less_than_its_parts() -> None:
+    """A PUE below 1 there is not."""
+    assert figures_of(with_factors(priced(), {"electricity.pue": 0.5}))["electricity.pue"].value == 1.0
+
+
+def test_an_option_with_one_price_has_one_figure() -> None:
+    """Named by the option; what its costs add is told apart."""
+    option = replace(priced(), stated=())
+    figure = figures_of(option)["options.ours.price"]
+    assert figure.value == pytest.approx(340.0)
+    changed = with_factors(option, {"options.ours.price": 2.0})
+    assert changed.price == Money(pytest.approx(890.0), "EUR")  # type: ignore[arg-type]
+
+
+def test_which_figures_a_criterion_depends_on() -> None:
+    """Money by all but carbon; energy by the site and use; times by none."""
+    assert "electricity.carbon" not in figures_for(Criterion.TOTAL_COST, priced())
+    assert set(figures_for(Criterion.ENERGY_PER_RUN, priced())) == {
+        "electricity.pue",
+        "electricity.carbon",
+        "utilisation",
+        "availability",
+    }
+    assert not figures_for(Criterion.POINTS, priced())
+
+
+# --- samples ---
+
+
+def test_a_draw_changes_what_is_uncertain_alone() -> None:
+    """The node's price, by the sample's multiplier of it."""
+    sample = Sample(3, 5)
+    factor = sample.multiplier(0.05, "price", "node_types.host.price", 100.0)
+    found = drawn(priced(), sample)
+    assert found.price is not None
+    assert found.price.amount == pytest.approx(550 + 300 * (factor - 1))
+    certain = replace(priced(), stated=())
+    assert drawn(certain, sample) is certain
+    assert not is_uncertain(certain)
+
+
+def test_what_is_uncertain_is_at_best_at_the_lower_end() -> None:
+    """Of the 80 % interval."""
+    found = at_best(priced())
+    low = math.exp(-NormalDist().inv_cdf(0.9) * math.sqrt(math.log1p(0.05**2)))
+    assert found.price is not None
+    assert found.price.amount == pytest.approx(250 + 300 * low)
+
+
+def by_cost(*options: Option) -> Ranking:
+    """Rank options by their total cost, with samples."""
+    asked = Scenario("by hand", (workload(ranks=(1,)),), options, criterion=Criterion.TOTAL_COST, service_life=YEAR)
+    return rank_options(asked, ReplayPredictor(traces), sampling=Sampling(400, 2))
+
+
+def of_price(name: str, value: float, deviation: float = 0.0, nodes: int = 1, of: str = "") -> Option:
+    """Return an option whose nodes cost so much each."""
+    figure = Stated(of or f"options.{name}.price", value, deviation, nodes)
+    return Option(name, machine(nodes), Money(value * nodes, "EUR"), stated=(figure,))
+
+
+def test_uncertain_prices_make_the_first_place_uncertain() -> None:
+    """100 ± 10 % beside 105 for certain: the first is cheaper where z < ln 1.05 / deviation of the logarithm."""
+    ranking = by_cost(of_price("may be", 100, 0.1), of_price("is", 105))
+    assert [(entry.option, entry.position) for entry in ranking.entries] == [("may be", 1), ("is", 1)]
+    share = NormalDist().cdf(math.log(1.05) / math.sqrt(math.log1p(0.01)))
+    best = ranking.entries[0].best
+    assert best is not None
+    assert abs(best - share) < 4 * math.sqrt(share * (1 - share) / 400)
+    spread = ranking.entries[0].spread
+    assert spread is not None
+    assert spread.low < 100 < spread.high
+    assert ranking.entries[1].spread is None
+
+
+def test_a_price_that_options_have_in_common_does_not_make_their_order_uncertain() -> None:
+    """Ten nodes cost less than eleven of the same whatever one costs; drawn apart they would not."""
+    common = [of_price(name, 100, 0.3, nodes, of="node") for name, nodes in (("ten", 10), ("eleven", 11))]
+    assert [entry.best for entry in by_cost(*common).entries] == [1.0, 0.0]
+    apart = [of_price("ten", 100, 0.3, 10), of_price("eleven", 100, 0.3, 11)]
+    assert by_cost(*apart).entries[0].best != 1.0
+
+
+def test_prices_do_not_make_times_uncertain() -> None:
+    """By makespan there is nothing to draw, and that is said."""
+    options = (of_price("may be", 100, 0.1), of_price("is", 105))
+    asked = Scenario("by hand", (workload(ranks=(1,)),), options, criterion=Criterion.MAKESPAN)
+    ranking = rank_options(asked, ReplayPredictor(traces), sampling=Sampling(10))
+    assert ranking.sampling is None
+    assert any(warning.startswith("samples: ") for warning in ranking.warnings)
+
+
+def test_an_uncertain_price_may_bring_a_later_option_first() -> None:
+    """Asked for one position, the option whose price reaches the first one's is sampled as well."""
+    asked = Scenario(
+        "by hand", (workload(ranks=(1,)),), (of_price("is", 100), of_price("may be", 101, 0.1), of_price("no", 900)),
+        criterion=Criterion.TOTAL_COST, service_life=YEAR,
+    )  # fmt: skip
+    ranking = rank_options(asked, ReplayPredictor(traces), top=1, sampling=Sampling(200, 1))
+    assert {entry.option for entry in ranking.entries if entry.position} == {"is", "may be"}
+
+
+def test_kinds_of_nodes_keep_their_figures() -> None:
+    """A node type's price says nothing of how it runs."""
+    assert NodeType("host", price=Money(1, "EUR", 0.1)).price == Money(1, "EUR", 0.1)
