@@ -16,6 +16,7 @@ from clue.cli.forecast_arguments import add_forecast
 from clue.cli.model_arguments import add_best, add_fit, add_predict, add_show
 from clue.cli.model_graph_arguments import add_graph
 from clue.cli.options import (
+    ALL_FORMS,
     Command,
     Commands,
     Parser,
@@ -272,9 +273,19 @@ def _add_schema(commands: Commands) -> None:
     command = commands.add_parser(
         "schema",
         help="print the JSON Schema of a file form",
-        description="Print the JSON Schema of a file form, for editors that complete and check YAML by it.",
+        description="Print the JSON Schema of a file form, for editors that complete and check YAML by it. Where an "
+        "editor uses yaml-language-server, the first line of a file names its schema: "
+        "# yaml-language-server: $schema=PATH, with the path that --path prints.",
     )
-    command.add_argument("form", choices=("machine", "scenario", "simulation", "validation", "sequence"))
+    command.add_argument(
+        "form",
+        choices=("machine", "scenario", "simulation", "validation", "sequence", ALL_FORMS),
+        help="form of a file; scenario is that of a comparison of what could be bought",
+    )
+    command.add_argument(
+        "-o", dest="output", metavar="FILE", help="write it into this file; with all, each into a file of this folder"
+    )
+    command.add_argument("--path", action="store_true", help="print the path of the schema file that clue ships")
     add_volume(command)
     command.set_defaults(run=_command("schema"))
 

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from clue.config.loading import load_any, load_config
     from clue.config.machines import load_machine
-    from clue.config.schemas import json_schema
+    from clue.config.schemas import SCHEMA_KINDS, json_schema
     from clue.config.sequences import load_sequence
-    from clue.config.shipped_files import find, shipped
+    from clue.config.shipped_files import find, schema_file, shipped
     from clue.config.simulation import PlacementChoice, SimulationConfig
 
 __all__ = [
+    "SCHEMA_KINDS",
     "PlacementChoice",
     "SimulationConfig",
     "find",
@@ -25,10 +26,12 @@ __all__ = [
     "load_config",
     "load_machine",
     "load_sequence",
+    "schema_file",
     "shipped",
 ]
 
 _HOME = {
+    "SCHEMA_KINDS": "schemas",
     "PlacementChoice": "simulation",
     "SimulationConfig": "simulation",
     "find": "shipped_files",
@@ -37,6 +40,7 @@ _HOME = {
     "load_config": "loading",
     "load_machine": "machines",
     "load_sequence": "sequences",
+    "schema_file": "shipped_files",
     "shipped": "shipped_files",
 }
 

@@ -1,4 +1,4 @@
-"""Find the machines and scenarios that are shipped with clue, by name."""
+"""Find the machines and scenarios that are shipped with clue, by name, and the schemas of their forms."""
 
 from __future__ import annotations
 
@@ -15,9 +15,17 @@ def shipped(kind: str) -> dict[str, Path]:
 
     In an installed package they lie in ``clue/library``; in a checkout at its top, beside the package.
     """
+    return {file.stem: file for file in sorted(_folder(kind).glob("*.yaml"))}
+
+
+def schema_file(kind: str) -> Path:
+    """Return the file with the JSON Schema of a kind of file, such as ``"machine"``, for editors."""
+    return _folder("schemas") / f"{kind}.schema.json"
+
+
+def _folder(kind: str) -> Path:
     inside = _PACKAGE / "library" / kind
-    folder = inside if inside.is_dir() else _PACKAGE.parent / kind
-    return {file.stem: file for file in sorted(folder.glob("*.yaml"))}
+    return inside if inside.is_dir() else _PACKAGE.parent / kind
 
 
 def find(name: str, kinds: tuple[str, ...] = KINDS) -> Path | None:
