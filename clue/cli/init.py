@@ -6,25 +6,25 @@ import argparse
 import os
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 from typing import TypeVar
 
+from clue.cli.effects import refuse
 from clue.cli.init_arguments import EXAMPLE
 from clue.cli.streams import tell
 from clue.cli.terminal import output_file, say, show
 from clue.config import find, load_machine, shipped
 from clue.config.starter import Starter, comparison_text, machine_text
 from clue.errors import ClueError, UsageError
-from clue.files import exists, is_file, read_bytes, write_texts
+from clue.files import drafts, exists, is_file, read_bytes, write_texts
 from clue.machine import MOST_RANKS
 from clue.trace import Trace
 from clue.units import Quantity, count_of, format_size, parse_money, parse_quantity
 
 _Answer = TypeVar("_Answer")
-_LATENCY, _BANDWIDTH = "20 us", "10 Gbit/s"
 #: The recording that clue ships for those who have none.
 _SHIPPED = "pingpong-2.clue.zip"
 _LARGEST = 10**6
@@ -59,7 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
     command = f"clue simulate {shlex.quote(str(config))}"
     texts = {machine: machine_text(starter), config: comparison_text(starter, machine.name, command)}
     if program.is_shipped:
-        copy.write_bytes(read_bytes(program.path, most=_LARGEST))
+        with drafts(copy) as (draft,):
+            draft.write_bytes(read_bytes(program.path, most=_LARGEST))
     write_texts(texts)
     say([f"wrote {path}" for path in ([copy] if program.is_shipped else []) + list(texts)])
     show(command)
@@ -72,64 +73,60 @@ def _refuse_to_overwrite(path: Path) -> None:
 
 
 def _starter(questions: _Questions, program: _Program, path: Path, config: Path) -> Starter:
-    recorded = program.ranks is not None
-    processors = questions.ask("processors", "Processors (CPU cores) of a node", str(_processors()), _count)
-    memory = questions.ask("memory", "Memory of a node, or none", _memory(), _or_none(_quantity(Quantity.SIZE)))
-    latency = questions.ask(
-        "latency", "What a short message between nodes takes one way", _LATENCY, _quantity(Quantity.TIME)
-    )
-    bandwidth = questions.ask("bandwidth", "Bandwidth between nodes", _BANDWIDTH, _quantity(Quantity.BANDWIDTH))
-    least = ceil((program.ranks or 1) / processors)
-    nodes = questions.ask(
-        "nodes",
-        "Numbers of nodes to compare",
-        f"{least},{2 * least}",
-        _room(least, program.ranks, processors),
-    )
-    price = questions.ask("price", "Price of a node, or none", _NONE, _or_none(_price))
-    budget = questions.ask("budget", "Budget, or none", _NONE, _or_none(_price)) if price else ""
-    other = questions.ask("other", "Another machine: a file, a shipped name, or none", _NONE, _machine(config.parent))
+    """Ask all further questions; ``path`` is that of the program once all is written."""
+    ask, here = questions.ask, _processors()
+    ranks: tuple[int, ...] = (program.ranks or 1,)
+    arguments: tuple[str, ...] = ()
+    if program.ranks is None:
+        arguments = ask("args", "Arguments of the program", "", _words)
+        ranks = ask("ranks", "Numbers of ranks to choose from", _powers(here), _counts)
+    processors = ask("processors", "Processors (CPU cores) of a node", str(here), _count)
+    least = ceil(ranks[0] / processors)
     return Starter(
         name=config.stem,
         workload=path.name.partition(".")[0] or "program",
         program=_seen_from(config.parent, path),
-        recorded=recorded,
-        arguments=() if recorded else questions.ask("args", "Arguments of the program", "", _words),
-        ranks=(program.ranks,)
-        if program.ranks is not None
-        else questions.ask("ranks", "Numbers of ranks to choose from", _powers(_processors()), _counts),
+        recorded=program.ranks is not None,
+        arguments=arguments,
+        ranks=ranks,
         processors=processors,
-        memory=memory,
-        latency=latency,
-        bandwidth=bandwidth,
-        nodes=nodes,
-        price=price,
-        budget=budget,
-        other=other,
+        memory=ask("memory", "Memory of a node, or none", _memory(), _size),
+        latency=ask("latency", "What a short message between nodes takes one way", "20 us", _time),
+        bandwidth=ask("bandwidth", "Bandwidth between nodes", "10 Gbit/s", _bandwidth),
+        nodes=ask("nodes", "Numbers of nodes to compare", f"{least},{2 * least}", _room(least, ranks[0], processors)),
+        price=(price := ask("price", "Price of a node, or none", _NONE, _price)),
+        budget=ask("budget", "Budget, or none", _NONE, _price) if price else "",
+        other=_machine_seen_from(
+            config.parent, ask("other", "Another machine: a file, a shipped name, or none", _NONE, _machine)
+        ),
     )
 
 
 class _Questions:
-    """Asks for what was not given, until the answer will do."""
+    """Asks for what was not given, until the answer will do.
+
+    Raises:
+        UsageError: With all options that will not do.
+    """
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self._arguments = arguments
-        self._asks = not arguments.yes
+        faults = [fault for name, parse in _PARSERS.items() for fault in self._faults(name, parse)]
+        if self._given("budget") not in (None, _NONE) and self._given("price") in (None, _NONE):
+            faults.append("init: --budget must go with --price, got none")
+        if faults:
+            raise UsageError(faults)
 
     def program(self, folder: Path) -> _Program:
-        """Return what has to run, and refuse options that go with another kind of program or with a price.
+        """Return what has to run.
 
         Raises:
-            UsageError: If an option has no effect.
+            UsageError: If it will not do, or other options do not go with it.
         """
         words = f"Program (.py) or recording (.clue) that has to run; {EXAMPLE}: a recorded ping-pong"
         program = self.ask("program", words, _only_one(folder), _program)
         if program.ranks is not None:
-            for name in ("args", "ranks"):
-                if getattr(self._arguments, name) is not None:
-                    raise UsageError(f"init: --{name} must go with a program, got the recording {program.path}")
-        if self._arguments.budget not in (None, _NONE) and self._arguments.price in (None, _NONE):
-            raise UsageError("init: --budget must go with --price, got none")
+            refuse(self._arguments, ["--args", "--ranks"], "with a program", f"the recording {program.path}", "init")
         return program
 
     def ask(self, name: str, words: str, default: str, parse: Callable[[str], _Answer]) -> _Answer:
@@ -138,14 +135,16 @@ class _Questions:
         Raises:
             UsageError: If the given one will not do, or nobody can be asked.
         """
-        given = getattr(self._arguments, name)
-        if given is not None or not self._asks:
+        given = self._given(name)
+        if given is not None or self._arguments.yes:
             try:
                 return parse(default if given is None else given)
             except (ValueError, ClueError) as error:
                 raise UsageError(f"init: --{name} {error}") from None
         if sys.stdin is None or not sys.stdin.isatty():
-            raise UsageError(f"init: --{name} must be given where nobody can be asked, or --yes for defaults, got neither")
+            raise UsageError(
+                f"init: --{name} must be given where nobody can be asked, or --yes for defaults, got neither"
+            )
         while True:
             print(f"{words} [{default}]: ", end="", file=sys.stderr, flush=True)
             line = sys.stdin.readline()
@@ -155,6 +154,19 @@ class _Questions:
                 return parse(line.strip() or default)
             except (ValueError, ClueError) as error:
                 tell([f"{name} {error}"])
+
+    def _given(self, name: str) -> str | None:
+        given = getattr(self._arguments, name)
+        assert given is None or isinstance(given, str)
+        return given
+
+    def _faults(self, name: str, parse: Callable[[str], object]) -> Iterator[str]:
+        given = self._given(name)
+        try:
+            if given is not None:
+                parse(given)
+        except (ValueError, ClueError) as error:
+            yield f"init: --{name} {error}"
 
 
 # --- what answers may be; each raises ValueError with the rule and the value ---
@@ -187,45 +199,49 @@ def _counts(text: str) -> tuple[int, ...]:
         raise ValueError(f"{rule}, got {text!r}") from None
 
 
-def _room(least: int, ranks: int | None, processors: int) -> Callable[[str], tuple[int, ...]]:
+def _room(least: int, ranks: int, processors: int) -> Callable[[str], tuple[int, ...]]:
     def parse(text: str) -> tuple[int, ...]:
         counts = _counts(text)
         if counts[-1] * processors > MOST_RANKS:
             raise ValueError(f"must have at most {MOST_RANKS:,} processors in all, got {text!r}")
         if counts[-1] < least:
-            needs = f"{count_of(ranks or 1)} of the recording, {count_of(processors, 'processor')} a node"
-            raise ValueError(f"must have room for {needs}: {least} or more, got {text!r}")
+            has = f"{count_of(ranks)} on nodes of {count_of(processors, 'processor')}"
+            raise ValueError(f"must have {least} or more among them, for {has}, got {text!r}")
         return counts
 
     return parse
 
 
-def _quantity(quantity: Quantity) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        if parse_quantity(text, quantity) == 0:
-            raise ValueError(f"must be {quantity.title} above 0, got {text!r}")
-        return text
+def _quantity(text: str, quantity: Quantity) -> str:
+    if parse_quantity(text, quantity) == 0:
+        raise ValueError(f"must be {quantity.title} above 0, got {text!r}")
+    return text
 
-    return parse
+
+def _time(text: str) -> str:
+    return _quantity(text, Quantity.TIME)
+
+
+def _bandwidth(text: str) -> str:
+    return _quantity(text, Quantity.BANDWIDTH)
+
+
+def _size(text: str) -> str:
+    return "" if text.lower() == _NONE else _quantity(text, Quantity.SIZE)
 
 
 def _price(text: str) -> str:
+    if text.lower() == _NONE:
+        return ""
     parse_money(text)
     return text
 
 
-def _or_none(parse: Callable[[str], str]) -> Callable[[str], str]:
-    return lambda text: "" if text.lower() == _NONE else parse(text)
-
-
-def _machine(folder: Path) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        if text.lower() == _NONE:
-            return ""
-        load_machine(text)
-        return text if not is_file(Path(text)) and find(text, ("machines",)) else _seen_from(folder, Path(text))
-
-    return parse
+def _machine(text: str) -> str:
+    if text.lower() == _NONE:
+        return ""
+    load_machine(text)
+    return text
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -235,20 +251,40 @@ def _words(text: str) -> tuple[str, ...]:
         raise ValueError(f"must be words as a shell takes them, got {text!r} ({error})") from None
 
 
+#: By option, what its value may be, whatever the others are.
+_PARSERS: dict[str, Callable[[str], object]] = {
+    "program": _program,
+    "args": _words,
+    "ranks": _counts,
+    "processors": _count,
+    "memory": _size,
+    "latency": _time,
+    "bandwidth": _bandwidth,
+    "nodes": _counts,
+    "price": _price,
+    "budget": _price,
+    "other": _machine,
+}
+
+
 # --- what is here ---
 
 
 def _only_one(folder: Path) -> str:
-    """Return the only recording of a folder, else its only program, else the example."""
-    for patterns in (("*.clue", "*.clue.zip"), ("*.py",)):
-        found = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
-        if len(found) == 1:
-            return str(found[0])
-    return EXAMPLE
+    """Return the only recording of a folder, else the example."""
+    found = [*folder.glob("*.clue"), *folder.glob("*.clue.zip")]
+    return str(found[0]) if len(found) == 1 else EXAMPLE
 
 
 def _example() -> Path:
     return shipped("scenarios")["pingpong"].parent / "traces" / _SHIPPED
+
+
+def _machine_seen_from(folder: Path, machine: str) -> str:
+    """Return a machine as a file in a folder names it: by its shipped name, or by its path from there."""
+    if not machine or (not is_file(Path(machine)) and find(machine, ("machines",))):
+        return machine
+    return _seen_from(folder, Path(machine))
 
 
 def _seen_from(folder: Path, path: Path) -> str:

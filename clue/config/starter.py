@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from clue.calibration.machine_file import quoted
 from clue.config.shipped_files import schema_file
 
 
@@ -51,15 +50,15 @@ def machine_text(starter: Starter) -> str:
     """Return the YAML of the machine: as many nodes as the largest option has."""
     node = [f"    processors: {starter.processors}                    # CPU cores of a node"]
     if starter.memory:
-        node.append(f"    memory: {quoted(starter.memory)}")
+        node.append(f"    memory: {_quoted(starter.memory)}")
     node.append("    performance_factor: 1            # computes as fast as the computer that recorded")
     if starter.price:
-        node.append(f"    price: {quoted(starter.price)}")
+        node.append(f"    price: {_quoted(starter.price)}")
     return _lines(
         _schema("machine"),
         "# Nodes like the computer on which clue init was run. The network is assumed: clue calibrate network measures one.",
-        f"name: {quoted(f'{starter.name}-machine')}",
-        f"source: {quoted('clue init: nodes like this computer; the network is assumed')}",
+        f"name: {_quoted(f'{starter.name}-machine')}",
+        f"source: {_quoted('clue init: nodes like this computer; the network is assumed')}",
         "nodes:",
         f"  - {{count: {max(starter.nodes)}, type: node}}",
         "node_types:",
@@ -67,8 +66,8 @@ def machine_text(starter: Starter) -> str:
         *node,
         "network:",
         "  between_nodes:",
-        f"    send_delay: {{latency: 0 us, bandwidth: {quoted(starter.bandwidth)}}}   # the sender is blocked so long",
-        f"    transmission_delay: {quoted(starter.latency)}        # further time until the message arrives",
+        f"    send_delay: {{latency: 0 us, bandwidth: {_quoted(starter.bandwidth)}}}   # the sender is blocked so long",
+        f"    transmission_delay: {_quoted(starter.latency)}        # further time until the message arrives",
         "    eager_limit: 64 KB               # larger messages wait for their receive",
         "  within_node:                       # assumed: memory shared by the cores of a node",
         "    send_delay: {latency: 0.2 us, bandwidth: 5 GB/s}",
@@ -89,10 +88,10 @@ def comparison_text(starter: Starter, machine: str, command: str) -> str:
         _schema("scenario"),
         f"# Run it: {command}",
         "# clue schema scenario prints every key that may stand here.",
-        f"name: {quoted(starter.name)}",
-        *([f"budget: {quoted(starter.budget)}"] if starter.budget else []),
+        f"name: {_quoted(starter.name)}",
+        *([f"budget: {_quoted(starter.budget)}"] if starter.budget else []),
         "workloads:",
-        f"  {quoted(starter.workload)}:",
+        f"  {_quoted(starter.workload)}:",
         f"    program: {_program(starter)}",
         f"    ranks: {_flow(starter.ranks)}",
         "options:",
@@ -103,21 +102,26 @@ def comparison_text(starter: Starter, machine: str, command: str) -> str:
 
 def _program(starter: Starter) -> str:
     if starter.recorded:
-        return f"{{trace: {json.dumps(starter.program)}}}"
+        return f"{{trace: {_quoted(starter.program)}}}"
     arguments = f", args: {_flow(starter.arguments)}" if starter.arguments else ""
-    return f"{{script: {json.dumps(starter.program)}{arguments}}}"
+    return f"{{script: {_quoted(starter.program)}{arguments}}}"
 
 
 def _options(starter: Starter, machine: str) -> Iterator[str]:
     for count in starter.nodes:
         name = f"{count}-node{'s' * (count != 1)}"
-        yield f"  {name}: {{machine: {json.dumps(machine)}, nodes: {count}}}"
+        yield f"  {name}: {{machine: {_quoted(machine)}, nodes: {count}}}"
     if starter.other:
-        yield f"  other: {{machine: {json.dumps(starter.other)}}}"
+        yield f"  other: {{machine: {_quoted(starter.other)}}}"
 
 
 def _flow(values: Sequence[object]) -> str:
-    return json.dumps(list(values))
+    return json.dumps(list(values), ensure_ascii=False)
+
+
+def _quoted(text: str) -> str:
+    """Return text in quotes, as JSON and YAML alike read it back."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _schema(kind: str) -> str:

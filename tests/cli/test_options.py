@@ -185,7 +185,27 @@ WITHOUT_EFFECT = {
         "--application": (("--here none.json --application 3", "--application must go with --dedicated, got none"),),
         **dict.fromkeys(("--here", "--dedicated", "--json"), ALWAYS),
     },
-    "schema": {},
+    "schema": {
+        "-o": (("machine --path -o x.json", "-o must go without --path, got both"),),
+        "--path": (("all --path -o schemas", "-o must go without --path, got both"),),
+    },
+    "init": {
+        **dict.fromkeys(
+            ("--program", "--processors", "--memory", "--latency", "--bandwidth", "--nodes", "--price", "--other",
+             "--yes", "-y"),
+            ALWAYS,
+        ),
+        "--args": (
+            ("x.yaml --yes --program pingpong.clue --args n",
+             "init: --args must go with a program, got the recording pingpong.clue"),
+        ),
+        "--ranks": (
+            ("x.yaml --yes --program pingpong.clue --ranks 2 --args n",
+             "init: --args and --ranks must go with a program, got the recording pingpong.clue"),
+        ),
+        "--budget": (("x.yaml --yes --budget 9EUR", "init: --budget must go with --price, got none"),),
+    },
+    "completion": {},
     "cache": {"--clear": ALWAYS, "--json": ALWAYS},
     "calibrate network": {
         **{
