@@ -1,0 +1,8 @@
+"""Write what the examples print into their .out files, and run the notebook: ``python -m tests.examples``."""
+
+from tests.examples.notebook import NOTEBOOK, run_notebook, write_notebook
+from tests.examples.running import examples, output_of
+
+for file in examples():
+    file.with_suffix(".out").write_text(output_of(file))
+write_notebook(run_notebook(NOTEBOOK))
