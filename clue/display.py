@@ -24,7 +24,7 @@ _NUMBER = ' style="text-align: right"'
 _WORDS = ' style="text-align: left"'
 
 
-def short(value: object, *words: str) -> str:
+def short_repr(value: object, *words: str) -> str:
     """Return a short ``repr`` of one line: ``<Result: 7.993 ms, 2 ranks>``.
 
     Args:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from clue.display import frame_of, html, short
+from clue.display import frame_of, html, short_repr
 from clue.trace.sites import Sites
 from clue.units import count_of, format_time
 
@@ -272,7 +272,7 @@ class Result:
 
     def __repr__(self) -> str:
         """Tell the makespan."""
-        return short(self, format_time(self.makespan), count_of(len(self.ranks)), count_of(self.ops, "op"))
+        return short_repr(self, format_time(self.makespan), count_of(len(self.ranks)), count_of(self.ops, "op"))
 
     def _repr_html_(self) -> str:
         facts = (

@@ -93,8 +93,10 @@ def _routines(prefix: str, **_: object) -> list[str]:
 
 def _files(prefix: str, **_: object) -> list[str]:
     """Return the files and folders whose names begin so; a folder's ends in a slash."""
-    found = glob.glob(f"{glob.escape(prefix)}*")
-    return sorted(f"{name}/" if Path(name).is_dir() and not name.endswith(".clue") else name for name in found)
+    above, slash, begin = prefix.rpartition("/")
+    found = Path(f"{above}{slash}").glob(f"{glob.escape(begin)}*")
+    seen = (path for path in found if begin.startswith(".") or not path.name.startswith("."))
+    return sorted(f"{above}{slash}{path.name}{'/' * (path.is_dir() and path.suffix != '.clue')}" for path in seen)
 
 
 def _name_what_skeleton_does() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from clue.display import html, short
+from clue.display import html, short_repr
 from clue.machine import Machine, Placement
 from clue.predict.application import Application
 from clue.units import count_of
@@ -61,7 +61,9 @@ class SimulationConfig:
 
     def __repr__(self) -> str:
         """Tell what runs where."""
-        return short(self, self.name, "" if self.ranks is None else count_of(self.ranks), f"on {self.machine.name}")
+        return short_repr(
+            self, self.name, "" if self.ranks is None else count_of(self.ranks), f"on {self.machine.name}"
+        )
 
     def _repr_html_(self) -> str:
         facts = (

@@ -56,7 +56,8 @@ def machine_text(starter: Starter) -> str:
         node.append(f"    price: {_quoted(starter.price)}")
     return _lines(
         _schema("machine"),
-        "# Nodes like the computer on which clue init was run. The network is assumed: clue calibrate network measures one.",
+        "# Nodes like the computer on which clue init was run.",
+        "# The network is assumed: clue calibrate network measures one.",
         f"name: {_quoted(f'{starter.name}-machine')}",
         f"source: {_quoted('clue init: nodes like this computer; the network is assumed')}",
         "nodes:",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clue.display import frame_of, html, short
+from clue.display import frame_of, html, short_repr
 from clue.extrapolation.family import EXTRAPOLATED, Family
 from clue.extrapolation.inference import RefusedError, Structure, infer
 from clue.extrapolation.loops import InLoops, check_length
@@ -123,7 +123,7 @@ class Extrapolation:
 
     def __repr__(self) -> str:
         """Tell the target."""
-        return short(self, f"size {self.size:,}", count_of(self.trace.ranks), count_of(len(self.trace.ops), "op"))
+        return short_repr(self, f"size {self.size:,}", count_of(self.trace.ranks), count_of(len(self.trace.ops), "op"))
 
     def _repr_html_(self) -> str:
         facts = (

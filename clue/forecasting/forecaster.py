@@ -10,7 +10,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Any
 
-from clue.display import html, short
+from clue.display import html, short_repr
 from clue.errors import ForecastError
 from clue.forecasting import availability, shipped
 from clue.forecasting.asking import Address, Peer
@@ -59,7 +59,7 @@ class Forecast:
 
     def __repr__(self) -> str:
         """Tell the time."""
-        return short(self, self.routine, f"{format_time(self.seconds)} on {self.host}")
+        return short_repr(self, self.routine, f"{format_time(self.seconds)} on {self.host}")
 
     def _repr_html_(self) -> str:
         facts = (

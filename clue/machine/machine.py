@@ -12,7 +12,7 @@ from enum import Enum
 from itertools import chain, count, islice, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
-from clue.display import frame_of, html, short
+from clue.display import frame_of, html, short_repr
 from clue.errors import UsageError
 from clue.machine.cold_start import ColdStart
 from clue.machine.contention import Contention, NoContention
@@ -355,7 +355,7 @@ class Machine:
 
     def __repr__(self) -> str:
         """Tell its size."""
-        return short(self, self.name, count_of(len(self.nodes), "node"), count_of(self.processors, "processor"))
+        return short_repr(self, self.name, count_of(len(self.nodes), "node"), count_of(self.processors, "processor"))
 
     def _repr_html_(self) -> str:
         link = self.network.between_nodes if len(self.nodes) > 1 else self.network.within_node

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from clue.display import frame_of, html, short
+from clue.display import frame_of, html, short_repr
 from clue.predict.prediction import Prediction
 from clue.purchase.costs import Sheet, Source
 from clue.purchase.scenario import Criterion
@@ -250,7 +250,7 @@ class Ranking:
     def __repr__(self) -> str:
         """Say which option is first."""
         first = next((f"first {each.option}" for each in self.in_order if each.position is not None), "none ranked")
-        return short(self, self.scenario, count_of(len(self.entries), "option"), first)
+        return short_repr(self, self.scenario, count_of(len(self.entries), "option"), first)
 
     def _repr_html_(self) -> str:
         columns = ("#", "option", "price", "score", "workload", "instances × ranks", "makespan")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from clue.display import frame_of, html, short
+from clue.display import frame_of, html, short_repr
 from clue.machine import Machine
 from clue.predict.application import Application
 from clue.purchase.costs import Costs, Life
@@ -187,7 +187,9 @@ class Scenario:
 
     def __repr__(self) -> str:
         """Tell what is compared."""
-        return short(self, self.name, count_of(len(self.workloads), "workload"), count_of(len(self.options), "option"))
+        return short_repr(
+            self, self.name, count_of(len(self.workloads), "workload"), count_of(len(self.options), "option")
+        )
 
     def _repr_html_(self) -> str:
         facts = (

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.caveats import About, Caveat
-from clue.display import html, short
+from clue.display import html, short_repr
 from clue.kernel import Program, compile_program, engine_for, place, simulate
 from clue.kernel.model.costs import Costs
 from clue.machine import Machine, Placement
@@ -70,7 +70,7 @@ class Steady:
 
     def __repr__(self) -> str:
         """Tell the makespan."""
-        return short(self, format_time(self.result.makespan), f"{self.result.ops:,} of {count_of(self.of, 'op')}")
+        return short_repr(self, format_time(self.result.makespan), f"{self.result.ops:,} of {count_of(self.of, 'op')}")
 
     def _repr_html_(self) -> str:
         facts = (

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from clue.display import data_frame, html, short
+from clue.display import data_frame, html, short_repr
 from clue.errors import TraceError
 from clue.files import drafts
 from clue.trace.columns import LARGEST_ARCHIVE, Ops, checksum
@@ -139,8 +139,8 @@ class Trace:
         """Return a data frame of pandas: a row an op, all ranks one after the other.
 
         Columns: rank; op and call, by name; burst (s), what is computed before the call, as it is replayed; took (s),
-        inside the call, as it was recorded; communicator, peer and tag, as in the program (-1: no partner or none known);
-        bytes; region and site, by name.
+        time inside the call, as it was recorded; communicator, peer and tag, as in the program (-1: no partner); bytes;
+        region and site, by name.
 
         Raises:
             UsageError: If pandas is not installed (``pip install "clue[pandas]"``).
@@ -164,7 +164,7 @@ class Trace:
 
     def __repr__(self) -> str:
         """Tell its size."""
-        return short(self, self.name, count_of(self.ranks), count_of(len(self.ops), "op"))
+        return short_repr(self, self.name, count_of(self.ranks), count_of(len(self.ops), "op"))
 
     def _repr_html_(self) -> str:
         head, ops = self.head, self.ops

@@ -30,5 +30,6 @@ machine = clue.load_machine(
 
 result = clue.simulate(program.build(), machine)
 for rank in result.ranks:
-    print(f"rank {rank.rank}: {rank.compute:.6f} s computing, {rank.communicate:.6f} s on messages, {rank.wait:.6f} s waiting")
+    print(f"rank {rank.rank}: {rank.compute:.6f} s computing, {rank.communicate:.6f} s sending or receiving", end="")
+    print(f", {rank.wait:.6f} s waiting")
 print(f"makespan {result.makespan:.6f} s, by hand {0.5 + 11e-6 + 40e-6 + 5e-6:.6f} s")

@@ -31,14 +31,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-class Left(Exception):
+class LeftError(Exception):
     """Stands for the end of the process."""
 
 
 def leave(status: int) -> None:
     """End as the process would."""
     assert status == 0
-    raise Left
+    raise LeftError
 
 
 def complete(line: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -50,7 +50,7 @@ def complete(line: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         for name, value in asked.items():
             patch.setenv(name, value)
         patch.setattr("argcomplete.finders.CompletionFinder._init_debug_stream", lambda _: _quiet(patch))
-        with pytest.raises(Left):
+        with pytest.raises(LeftError):
             answer(output, leave)
     return output.getvalue().split("\n") if output.getvalue() else []
 

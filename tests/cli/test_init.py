@@ -158,7 +158,7 @@ NAMES = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_si
     price=st.sampled_from(["", "900 EUR", "$ 1,200"]),
 )  # fmt: skip
 def test_whatever_is_answered_can_be_read(
-    folder: Path, name: str, workload: str, arguments: list[str], nodes: set[int], price: str
+    folder: Path, *, name: str, workload: str, arguments: list[str], nodes: set[int], price: str
 ) -> None:
     """Names of any letters come back as they were."""
     (folder / "prog.py").write_text("")

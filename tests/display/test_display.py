@@ -1,4 +1,4 @@
-"""What Python sessions and notebooks show: short, complete, escaped; and data frames with the figures that there are."""
+"""What Python sessions and notebooks show: short, complete, escaped; and data frames."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import clue
 from clue.config import SimulationConfig
-from clue.display import MOST_ROWS, data_frame, html, short
+from clue.display import MOST_ROWS, data_frame, html, short_repr
 from clue.errors import UsageError
 from clue.extrapolation import Extrapolation, Factor
 from clue.extrapolation.making import LocalSize
@@ -158,8 +158,8 @@ def test_any_table_is_well_formed(rows: list[list[object]], title: str) -> None:
 
 def test_empty_words_are_left_out() -> None:
     """A value without a name has its class."""
-    assert short(BUDGET, "", "x") == "<Money: x>"
-    assert short(BUDGET, "") == "<Money>"
+    assert short_repr(BUDGET, "", "x") == "<Money: x>"
+    assert short_repr(BUDGET, "") == "<Money>"
 
 
 # --- data frames ---
@@ -193,7 +193,8 @@ def test_a_trace_as_a_data_frame() -> None:
     pytest.importorskip("pandas")
     frame = trace().to_pandas()
     assert len(frame) == len(trace().ops)
-    assert list(frame.iloc[0][["rank", "op", "call", "peer", "bytes", "region"]]) == [0, "SEND", "Send", 1, 1000, "solve"]
+    first = frame.iloc[0][["rank", "op", "call", "peer", "bytes", "region"]]
+    assert list(first) == [0, "SEND", "Send", 1, 1000, "solve"]
     assert frame["burst (s)"][0] == 1.5
     assert frame.groupby("rank").size().tolist() == [len(trace().rank(rank)) for rank in range(3)]
 
