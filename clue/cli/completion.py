@@ -53,9 +53,7 @@ def answer(output: TextIO | None = None, leave: Callable[[int], object] = os._ex
     parser = command_line()
     for command, argument in _arguments(parser):
         argument.completer = _completer(command, argument)  # type: ignore[attr-defined]
-    argcomplete.autocomplete(
-        parser, always_complete_options=False, exit_method=leave, output_stream=output, default_completer=_files
-    )
+    argcomplete.autocomplete(parser, always_complete_options=False, exit_method=leave, output_stream=output)
 
 
 def _arguments(parser: argparse.ArgumentParser) -> Iterator[tuple[argparse.ArgumentParser, argparse.Action]]:

@@ -15,7 +15,7 @@ from typing import TypeVar
 from clue.cli.effects import refuse
 from clue.cli.init_arguments import EXAMPLE
 from clue.cli.streams import tell
-from clue.cli.terminal import output_file, say, show
+from clue.cli.terminal import output_file, say
 from clue.config import find, load_machine, shipped
 from clue.config.starter import Starter, comparison_text, machine_text
 from clue.errors import ClueError, UsageError
@@ -63,7 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
             draft.write_bytes(read_bytes(program.path, most=_LARGEST))
     write_texts(texts)
     say([f"wrote {path}" for path in ([copy] if program.is_shipped else []) + list(texts)])
-    show(command)
+    # Meant to be copied: whole, on one line, however long it is.
+    print(command)
     return 0
 
 

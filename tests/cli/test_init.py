@@ -176,46 +176,63 @@ def test_whatever_is_answered_can_be_read(
 # --- on a terminal ---
 
 
+#: Makes standard input the terminal that Ctrl-C interrupts, and becomes clue.
+_ON_TERMINAL = (
+    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+    "os.execv(sys.executable, [sys.executable, '-m', 'clue', 'init', *sys.argv[1:]])"
+)
+
+
 class Conversation:
     """``clue init`` on a terminal of its own."""
 
     def __init__(self, *words: str) -> None:
         self._terminal, inside = pty.openpty()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "clue", "init", *words],
+            [sys.executable, "-c", _ON_TERMINAL, *words],
             stdin=inside, stdout=inside, stderr=inside, start_new_session=True,
         )  # fmt: skip
         os.close(inside)
+        self._unread = ""
         self.said = ""
 
     def until(self, text: str) -> str:
         """Read until something is said; returns what was said since the last time."""
-        heard, end = "", time.monotonic() + PATIENCE
-        while text not in heard:
-            assert time.monotonic() < end, f"{text!r} must be said, got {heard!r}"
+        end = time.monotonic() + PATIENCE
+        while text not in self._unread:
+            assert time.monotonic() < end, f"{text!r} must be said, got {self._unread!r}"
             if select.select([self._terminal], [], [], 0.1)[0]:
-                heard += os.read(self._terminal, 4096).decode().replace("\r\n", "\n")
-        self.said += heard
-        return heard
+                self._hear(os.read(self._terminal, 4096))
+        heard, found, self._unread = self._unread.partition(text)
+        return heard + found
+
+    def type(self, text: str) -> None:
+        """Type something."""
+        os.write(self._terminal, text.encode())
 
     def answer(self, question: str, text: str) -> str:
-        """Wait for a question and type an answer."""
-        heard = self.until(f"{question} [") + self.until("]: ") if question else ""
-        os.write(self._terminal, text.encode())
+        """Wait for a question and type an answer; returns what was said before."""
+        heard = self.until(f"{question} [") + self.until("]: ")
+        self.type(text)
         return heard
 
     def end(self) -> int:
         """Wait for the end; returns the exit status."""
         while True:
             try:
-                heard = os.read(self._terminal, 4096).decode().replace("\r\n", "\n")
+                heard = os.read(self._terminal, 4096)
             except OSError:  # what Linux says of a terminal that nobody has open any more
                 break
             if not heard:
                 break
-            self.said += heard
+            self._hear(heard)
         os.close(self._terminal)
         return self._process.wait(PATIENCE)
+
+    def _hear(self, heard: bytes) -> None:
+        text = heard.decode().replace("\r\n", "\n")
+        self.said += text
+        self._unread += text
 
 
 QUESTIONS = (
@@ -231,8 +248,8 @@ def test_questions_are_asked_and_asked_again(capsys: pytest.CaptureFixture[str])
     for question in QUESTIONS:
         if question == "nodes to compare":
             talk.answer(question, "no\n")
-            assert "nodes must be whole numbers from 1 to 1,000,000, with commas between, got 'no'" in talk.until("]: ")
-            os.write(talk._terminal, b"1,2\n")
+            heard = talk.answer(question, "1,2\n")
+            assert "clue: nodes must be whole numbers from 1 to 1,000,000, with commas between, got 'no'" in heard
         else:
             talk.answer(question, answers.get(question, "\n"))
     assert talk.end() == 0
@@ -246,20 +263,24 @@ def test_what_is_given_is_not_asked() -> None:
     """Of a recording neither arguments nor ranks."""
     record("solve.clue", 2)
     talk = Conversation("--program", "solve.clue", "--nodes", "1", "--price", "none")
-    for question in ("cores) of a node", "Memory of a node", "takes one way", "Bandwidth between", "name, or none"):
-        talk.answer("", "") if not question else talk.until(f"{question}")
-        talk.until("]: ")
-        os.write(talk._terminal, b"\n")
+    for question in (
+        "cores) of a node",
+        "Memory of a node, or none",
+        "takes one way",
+        "between nodes",
+        "name, or none",
+    ):
+        talk.answer(question, "\n")
     assert talk.end() == 0
     assert not any(word in talk.said for word in ("recorded ping-pong", "Price", "Budget", "ranks to choose"))
 
 
-@pytest.mark.parametrize(("typed", "status", "said"), [(b"\x04", 2, "got the end of input"), (b"\x03", 130, "")])
-def test_leaving_writes_nothing(typed: bytes, status: int, said: str) -> None:
+@pytest.mark.parametrize(("typed", "status", "said"), [("\x04", 2, "got the end of input"), ("\x03", 130, "")])
+def test_leaving_writes_nothing(typed: str, status: int, said: str) -> None:
     """Ctrl-D is the end of input, Ctrl-C an interrupt: the terminal's own keys."""
     talk = Conversation()
     talk.until("]: ")
-    os.write(talk._terminal, typed)
+    talk.type(typed)
     assert talk.end() == status
     assert said in talk.said
     assert not list(Path().iterdir())
