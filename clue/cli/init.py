@@ -112,6 +112,7 @@ class _Questions:
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self._arguments = arguments
+        self._explained = False
         faults = [fault for name, parse in _PARSERS.items() for fault in self._faults(name, parse)]
         if self._given("budget") not in (None, _NONE) and self._given("price") in (None, _NONE):
             faults.append("init: --budget must go with --price, got none")
@@ -146,6 +147,9 @@ class _Questions:
             raise UsageError(
                 f"init: --{name} must be given where nobody can be asked, or --yes for defaults, got neither"
             )
+        if not self._explained:
+            self._explained = True
+            tell(["An empty line takes what stands in brackets; Ctrl-C ends without writing anything."], prefix="")
         while True:
             print(f"{words} [{default}]: ", end="", file=sys.stderr, flush=True)
             line = sys.stdin.readline()
