@@ -8,7 +8,7 @@ import clue
 try:
     clue.load_machine({"nodes": [{"type": "host"}], "node_types": {"host": {"memory": "4"}}, "network": {"latency": 1}})
 except clue.ConfigError as error:
-    print("a machine with two mistakes:")
+    print("a machine with three mistakes:")
     for fault in error.faults:
         print(f"  {fault}")
 

@@ -13,7 +13,7 @@ traces = Path(__file__).parent / "../../scenarios/traces"
 trace = clue.Trace.open(traces / "cholesky-1500-4.clue.zip")
 print(trace)
 
-calls = Counter(trace.head.calls[call] for call in trace.ops.call)
+calls = Counter(trace.head.calls[call] or "(end)" for call in trace.ops.call)
 print("ops by call:", ", ".join(f"{name} {count}" for name, count in sorted(calls.items())))
 
 for rank in range(trace.ranks):
