@@ -103,4 +103,11 @@ def frame_of(rows: Sequence[Mapping[str, object]]) -> pandas.DataFrame:
         UsageError: If pandas is not installed.
     """
     names = dict.fromkeys(name for row in rows for name in row)
-    return data_frame({name: [row.get(name) for row in rows] for name in names})
+    frame = data_frame({name: [row.get(name) for row in rows] for name in names})
+    # Where some are missing, whole numbers stay whole numbers, and truth values truth values.
+    kinds = {name: _kind({type(row[name]) for row in rows if row.get(name) is not None}) for name in names}
+    return frame.astype({name: kind for name, kind in kinds.items() if kind and frame[name].isna().any()})
+
+
+def _kind(types: set[type]) -> str:
+    return "boolean" if types == {bool} else "Int64" if types == {int} else ""

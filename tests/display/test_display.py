@@ -173,6 +173,7 @@ def test_a_ranking_as_a_data_frame() -> None:
     assert list(frame["makespan (s)"][:2]) == [8.0, 16.0]
     assert frame["score (points)"][0] == 195.0 and frame["price (ATS)"][0] == 295_000
     assert frame["makespan (s)"].isna().sum() == 2
+    assert [str(frame[name].dtype) for name in ("position", "affordable", "ranks")] == ["Int64", "bool", "Int64"]
 
 
 def test_other_values_as_data_frames() -> None:

@@ -19,7 +19,7 @@ def shown(notebook: Any) -> list[str]:
         text
         for cell in notebook.cells
         for output in cell.get("outputs", ())
-        for kind, text in output.get("data", {}).items()
+        for kind, text in sorted(output.get("data", {}).items())
         if kind == "text/plain" or (kind == "text/html" and "dataframe" not in text)
     ]
     return [text for text in texts if text.startswith("<")]
