@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TextIO
 
 import argcomplete
+from argcomplete.shell_integration import shellcode
 
 from clue.cli.arguments import command_line
 from clue.cli.skeleton_arguments import KINDS, MAKE
@@ -38,7 +39,7 @@ Completer = Callable[..., list[str]]
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what switches completion on in a shell."""
-    print(argcomplete.shellcode(["clue"], shell=arguments.shell))  # type: ignore[no-untyped-call, unused-ignore]
+    print(shellcode(["clue"], shell=arguments.shell))
     return 0
 
 

@@ -293,7 +293,7 @@ def _machine_seen_from(folder: Path, machine: str) -> str:
 
 
 def _seen_from(folder: Path, path: Path) -> str:
-    return os.path.relpath(path, folder or Path())
+    return os.path.relpath(str(path), str(folder))
 
 
 def _processors() -> int:

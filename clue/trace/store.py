@@ -256,4 +256,5 @@ def _op_name(code: int) -> str:
 
 def _named(names: Sequence[str], column: npt.NDArray[Any]) -> npt.NDArray[np.object_]:
     """Return the name of each entry of a column of indices."""
-    return np.array(names, dtype=object)[column]
+    named: npt.NDArray[np.object_] = np.array(names, dtype=object)[column]
+    return named

@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -67,11 +66,10 @@ def test_all_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(complete("clue model ", monkeypatch)) >= {"fit", "show", "predict", "best", "graph"}
 
 
-def _commands() -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    yield from commands(command_line())
+COMMANDS = list(commands(command_line()))
 
 
-@pytest.mark.parametrize(("name", "parser"), _commands(), ids=[name for name, _ in _commands()])
+@pytest.mark.parametrize(("name", "parser"), COMMANDS, ids=[name for name, _ in COMMANDS])
 def test_all_options_of_all_commands(
     name: str, parser: argparse.ArgumentParser, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("folder")
 ALWAYS: tuple[tuple[str, str], ...] = ()
 
 #: By command and option: command lines on which it has none, and what is said of them.
-WITHOUT_EFFECT = {
+WITHOUT_EFFECT: Mapping[str, Mapping[str, Sequence[tuple[str, str]]]] = {
     "record": dict.fromkeys(("-n", "-o", "--mpiexec", "--repeats", "--limit", "--json"), ALWAYS),
     "simulate": {
         "--engine": ALWAYS,
