@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from clue.config.shipped_files import schema_file
+
+#: A word that begins with a letter, or a number with its unit behind a blank: ``jacobi.py``, ``20 us``.
+_PLAIN = re.compile(r"[A-Za-z][\w./-]*|[0-9.]+ [A-Za-z][A-Za-z/]*", re.ASCII)
+#: What YAML, or an earlier version of it, takes for something else than text.
+_NO_TEXT = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +54,7 @@ class Starter:
 
 def machine_text(starter: Starter) -> str:
     """Return the YAML of the machine: as many nodes as the largest option has."""
-    node = [f"    processors: {starter.processors}                    # CPU cores of a node"]
+    node = [f"    processors: {starter.processors:<21}# CPU cores of a node"]
     if starter.memory:
         node.append(f"    memory: {_quoted(starter.memory)}")
     node.append("    performance_factor: 1            # computes as fast as the computer that recorded")
@@ -68,7 +74,7 @@ def machine_text(starter: Starter) -> str:
         "network:",
         "  between_nodes:",
         f"    send_delay: {{latency: 0 us, bandwidth: {_quoted(starter.bandwidth)}}}   # the sender is blocked so long",
-        f"    transmission_delay: {_quoted(starter.latency)}        # further time until the message arrives",
+        f"    transmission_delay: {_quoted(starter.latency):<13}# further time until the message arrives",
         "    eager_limit: 64 KB               # larger messages wait for their receive",
         "  within_node:                       # assumed: memory shared by the cores of a node",
         "    send_delay: {latency: 0.2 us, bandwidth: 5 GB/s}",
@@ -113,7 +119,8 @@ def _options(starter: Starter, machine: str) -> Iterator[str]:
         name = f"{count}-node{'s' * (count != 1)}"
         yield f"  {name}: {{machine: {_quoted(machine)}, nodes: {count}}}"
     if starter.other:
-        yield f"  other: {{machine: {_quoted(starter.other)}}}"
+        needed = "   # under a budget it needs a price: {…, price: 9000 EUR}" if starter.budget else ""
+        yield f"  other: {{machine: {_quoted(starter.other)}}}{needed}"
 
 
 def _flow(values: Sequence[object]) -> str:
@@ -121,8 +128,9 @@ def _flow(values: Sequence[object]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return text in quotes, as JSON and YAML alike read it back."""
-    return json.dumps(text, ensure_ascii=False)
+    """Return text as YAML reads it back: plain where that is text in any case, else in quotes as in JSON."""
+    plain = _PLAIN.fullmatch(text) and text.lower() not in _NO_TEXT
+    return text if plain else json.dumps(text, ensure_ascii=False)
 
 
 def _schema(kind: str) -> str:

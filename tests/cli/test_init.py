@@ -149,7 +149,12 @@ def test_without_a_terminal_nobody_is_asked(capsys: pytest.CaptureFixture[str]) 
     assert not list(Path().iterdir())
 
 
-NAMES = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=12)
+NAMES = st.one_of(
+    st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=12),
+    st.sampled_from(
+        ["true", "No", "null", "1e5", "20", "20 us", "a: b", "a #b", "-x", "jacobi.py", "x/y", "Ünï cöde", ".5"]
+    ),
+)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
