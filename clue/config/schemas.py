@@ -1,7 +1,7 @@
 """The forms of the files as JSON Schema, for editors and for ``clue schema``.
 
-The same text lies in ``schemas/KIND.schema.json``, where editors find it: shipped YAML files name it in a comment line
-(``# yaml-language-server: $schema=…``). ``clue schema all -o schemas`` writes these files anew.
+The same text lies in ``scenarios/schemas/KIND.schema.json``, where editors find it: shipped YAML files name it in a
+comment line (``# yaml-language-server: $schema=…``). ``clue schema all -o scenarios/schemas`` writes these files anew.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ def shipped(kind: str) -> dict[str, Path]:
 
 def schema_file(kind: str) -> Path:
     """Return the file with the JSON Schema of a kind of file, such as ``"machine"``, for editors."""
-    return _folder("schemas") / f"{kind}.schema.json"
+    return _folder("scenarios") / "schemas" / f"{kind}.schema.json"
 
 
 def _folder(kind: str) -> Path:

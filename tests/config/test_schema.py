@@ -67,14 +67,14 @@ def test_a_schema_is_one_and_has_a_name_of_its_own(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_shipped_schema_is_up_to_date(kind: str) -> None:
     """Editors read the file, so it must say what the reader of configurations does."""
-    stale = f"{schema_file(kind)} is stale: make it anew by clue schema all -o schemas"
+    stale = f"{schema_file(kind)} is stale: make it anew by clue schema all -o scenarios/schemas"
     assert schema_file(kind).read_text() == json_text(json_schema(kind)), stale
 
 
 def test_every_kind_has_a_file_and_no_file_is_left_over() -> None:
     """The list of kinds is that of the command, too."""
     assert SCHEMA_KINDS == KINDS
-    assert {file.name for file in (ROOT / "schemas").iterdir()} == {f"{kind}.schema.json" for kind in KINDS}
+    assert {file.name for file in (ROOT / "scenarios/schemas").iterdir()} == {f"{kind}.schema.json" for kind in KINDS}
 
 
 FILES = sorted(
