@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from clue.steady import Steady, simulate_sampled
     from clue.trace import Trace, TraceBuilder
 
-__version__ = "0.1.0"
+__version__ = "0.3.0"
 
 _HOMES = {
     "clue.config": ("load_config", "load_machine"),

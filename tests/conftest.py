@@ -1,8 +1,17 @@
-"""What holds for all tests."""
+"""What holds for all tests: how many processes share them, which of them are quick, what they must not depend on."""
 
+from __future__ import annotations
+
+import fcntl
 import os
+import sys
+import threading
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import settings
+
+from clue.native import compiler
 
 # How long an example takes says more of what else the computer does than of clue.
 settings.register_profile("clue", deadline=None)
@@ -12,3 +21,94 @@ settings.load_profile("clue")
 # Nor do intervals depend on what this computer's user has validated.
 os.environ.pop("CLUE_MODEL_ERROR", None)
 os.environ["XDG_CONFIG_HOME"] = os.devnull
+
+# --- in how many processes -------------------------------------------------------------------------------------------
+
+#: More processes gain little: then the longest tests decide. Each test of MPI has up to nine ranks beside them.
+_MOST_WORKERS = 8
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Return how many processes share the tests: one for each processor that this one may use.
+
+    None for a single file or test: the processes would take longer to begin than most files take. Told by
+    ``PYTEST_XDIST_AUTO_NUM_WORKERS``, so many.
+    """
+    told = os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS")
+    if told:
+        return int(told)
+    files = {argument.partition("::")[0] for argument in config.args}
+    if len(files) == 1 and files.pop().endswith(".py"):
+        return 0
+    return min(len(os.sched_getaffinity(0)), _MOST_WORKERS)
+
+
+# --- which are quick -------------------------------------------------------------------------------------------------
+
+#: What Python audits when a process is started.
+_STARTS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system"})
+
+
+class Quick:
+    """Leaves out what is long: tests that are marked so, and each test that starts a process, once it does.
+
+    So nobody need keep a list of these. Code in C++ is used where it has been compiled before; else the tests of it
+    are left out, as on a computer without a compiler.
+    """
+
+    def __init__(self) -> None:
+        self._in_test = False
+        compiler.find_compiler = lambda: None
+        sys.addaudithook(self._refuse)
+
+    def _refuse(self, event: str, _: object) -> None:
+        # In another thread nobody would take the exception for what it is.
+        if event in _STARTS and self._in_test and threading.current_thread() is threading.main_thread():
+            self._in_test = False
+            pytest.skip("starts a process")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Skip what is marked."""
+        self._in_test = True
+        if item.get_closest_marker("long") is not None:
+            pytest.skip("long")
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_teardown(self) -> Iterator[None]:
+        """Let fixtures end what they like."""
+        self._in_test = False
+        return (yield)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_call(self) -> None:
+        """Go on looking."""
+        self._in_test = True
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--quick``."""
+    parser.addoption(
+        "--quick", action="store_true", help="leave out tests that start processes, compile, or are marked long"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave out tests if that is asked for."""
+    if config.getoption("--quick"):
+        # What a test had open when it was left out is closed by nobody.
+        config.addinivalue_line("filterwarnings", "ignore::ResourceWarning")
+        config.addinivalue_line("filterwarnings", "ignore::pytest.PytestUnraisableExceptionWarning")
+        config.pluginmanager.register(Quick())
+
+
+# --- what tests share ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def the_only_testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Wait until no other process of these tests has an emulated cluster: two would take each other's processors."""
+    with (tmp_path_factory.getbasetemp().parent / "testbed.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -70,7 +70,8 @@ class Curve:
     def growth_scaled(self, factor: float) -> Curve:
         """Return the curve with what it grows by with size multiplied."""
         empty = self(0)
-        times = tuple(empty + (time - empty) * factor for time in self.times)
+        # In this form a factor of 1 changes no bit: what arrives at one instant still does.
+        times = tuple(time + (time - empty) * (factor - 1) for time in self.times)
         return Curve(self.sizes, times, tuple(slope * factor for slope in self.slopes))
 
     @property

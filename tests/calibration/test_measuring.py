@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -11,10 +12,15 @@ from clue.calibration.contention import measure_pairs
 from clue.calibration.launching import launcher, run_program
 from clue.calibration.link import fit_link
 from clue.calibration.network import calibrate_link, measure_link
+from clue.calibration.programs.measure_link import LinkProbe
+from clue.calibration.programs.measure_link import Progress as Told
 from clue.calibration.programs.measure_pairs import crowded
 from clue.errors import ClueError, UsageError
 from clue.machine import Progress
 from clue.recording import find_mpiexec
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 
 def test_a_link_is_measured_here() -> None:
@@ -37,6 +43,34 @@ def test_a_link_is_measured_here() -> None:
     calibration = calibrate_link(found)
     assert len(calibration.residuals.one_way) == len(found.rows)
     assert fit_link(found).link.receive_delay > 0
+
+
+class Supposed(LinkProbe):
+    """A link whose half round trips take what is supposed; nothing is sent."""
+
+    def __init__(self, latency: float, per_byte: float) -> None:
+        super().__init__(cast("MPI.Comm", None), bytearray(0), 0.02, 0.95, Told(1.0))
+        self.latency, self.per_byte = latency, per_byte
+
+    def round_trips(self, size: int, count: int) -> None:
+        """Note them."""
+        self.halves.setdefault(size, []).extend([self.latency + size * self.per_byte] * count)
+
+
+@pytest.mark.parametrize(
+    ("latency", "per_byte", "measured"),
+    [
+        # Ranks that wait 2 ms for their turn: 1 KiB takes no longer than 8 B. 64 KiB could, 64 times.
+        (2e-3, 0.0, [0, 8, 1024]),
+        # 10 us and 10 GB/s: all of them.
+        (10e-6, 1e-10, [0, 8, 1024, 65536, 1 << 20]),
+        # 1 MB/s: 64 KiB takes 66 ms, and nine round trips of them 1.2 s, of 0.41 s that there are.
+        (10e-6, 1e-6, [0, 8, 1024]),
+    ],
+)
+def test_sizes_are_left_out_by_what_grows_with_size(latency: float, per_byte: float, measured: list[int]) -> None:
+    """In 1.65 s; a latency that is long because the computer is busy leaves no small message out."""
+    assert Supposed(latency, per_byte).first_turn((0, 8, 1024, 65536, 1 << 20), 1.65) == measured
 
 
 TIMES = {"one_way": [1e-5, 9e-6, 1.1e-5, 9], "blocked": [2e-6, 2e-6, 2e-6, 9]}

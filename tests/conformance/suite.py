@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib.metadata
 import os
 import re
@@ -58,19 +59,25 @@ def fetch() -> Path:
     version = importlib.metadata.version("mpi4py")
     folder = home() / "conformance"
     tests = folder / f"mpi4py-{version}" / "test"
-    if not (tests / "main.py").exists():
-        with open_folder(folder):  # what is in it is run
-            archive = _download(version, folder)
-        with tarfile.open(archive) as sources:
-            wanted = [each for each in sources.getmembers() if each.name.split("/")[1:2] in (["test"], ["demo"])]
-            if hasattr(tarfile, "data_filter"):
-                sources.extraction_filter = tarfile.data_filter
-            sources.extractall(folder, wanted)
+    # What is in it is run. Of several processes that want it, one fetches it.
+    with open_folder(folder), (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (tests / "main.py").exists():
+            _unpack(_download(version, folder), folder)
     return tests
 
 
+def _unpack(archive: Path, folder: Path) -> None:
+    with tarfile.open(archive) as sources:
+        wanted = [each for each in sources.getmembers() if each.name.split("/")[1:2] in (["test"], ["demo"])]
+        if hasattr(tarfile, "data_filter"):
+            sources.extraction_filter = tarfile.data_filter
+        sources.extractall(folder, wanted)
+
+
 def _download(version: str, folder: Path) -> Path:
-    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
+    # Of mpi4py alone the sources: what pip needs to read them comes as wheels, which need not be built for minutes.
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "mpi4py"]
     finished = subprocess.run(
         [*pip, "--dest", str(folder), f"mpi4py=={version}"], capture_output=True, text=True, check=False
     )

@@ -78,6 +78,7 @@ def same(expected: Result | list[tuple[int, float]], got: Result | list[tuple[in
     assert stretches(got) == stretches(expected)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", NUMBERS)
 @settings(max_examples=CASES // 4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48), ties=st.booleans(), plain=st.booleans(), spoilt=st.integers(0, 9))
@@ -92,6 +93,7 @@ def test_calls_mean_what_they_mean_in_a_replay(kind: str, seed: int, ties: bool,
     same(replayed(trace, machine, placement), lived(trace, machine, placement))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", NUMBERS)
 @settings(max_examples=CASES // 4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48))

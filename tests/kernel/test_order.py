@@ -11,7 +11,7 @@ from clue.errors import DeadlockError, ReplayError, UsageError
 from clue.kernel import compile_program, computation_bound, simulate
 from clue.kernel.reference.virtual_time import VirtualTime
 from clue.machine import Machine, Placement
-from clue.result import Activity
+from clue.result import Activity, Result
 from clue.trace import Flag, Op, Trace, TraceBuilder
 from tests.kernel.cases import EAGER_LIMIT, machine
 
@@ -184,12 +184,22 @@ def machines(draw: st.DrawFn) -> tuple[Machine, list[int]]:
     return on, draw(st.lists(st.integers(0, nodes - 1), min_size=5, max_size=5))
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(programs(), machines())
-def test_every_second_of_every_rank_is_accounted_for(trace: Trace, case: tuple[Machine, list[int]]) -> None:
-    """The timeline has no gap and no overlap, and its parts are the figures of the result."""
+def test_any_program_on_any_machine(trace: Trace, case: tuple[Machine, list[int]]) -> None:
+    """Every second of every rank is accounted for; a second run is the same to the last bit; bounds bound."""
     on, nodes = case
-    result = simulate(trace, on, nodes[: trace.ranks], timeline=True)
+    placement = Placement(tuple(nodes[: trace.ranks]))
+    result = simulate(trace, on, placement, timeline=True)
+    check_accounts(result)
+    assert simulate(trace, on, placement).ranks == result.ranks
+    # Whatever else happens, the rank that computes longest takes that long.
+    assert computation_bound(compile_program(trace), on, placement) <= result.makespan
+
+
+def check_accounts(result: Result) -> None:
+    """Check that the timeline has no gap and no overlap, and that its parts are the figures of the result."""
     assert result.timeline is not None
     for rank in result.ranks:
         mine = result.timeline.segments[result.timeline.segments["rank"] == rank.rank]
@@ -205,15 +215,7 @@ def test_every_second_of_every_rank_is_accounted_for(trace: Trace, case: tuple[M
     assert sum(result.compute_by_region.values()) == pytest.approx(sum(r.compute for r in result.ranks))
 
 
-@settings(max_examples=100, deadline=None)
-@given(programs(), machines())
-def test_two_runs_give_identical_results(trace: Trace, case: tuple[Machine, list[int]]) -> None:
-    """To the last bit."""
-    on, nodes = case
-    first, second = (simulate(trace, on, nodes[: trace.ranks]) for _ in range(2))
-    assert first.ranks == second.ranks
-
-
+@pytest.mark.long
 @settings(max_examples=100, deadline=None)
 @given(programs())
 def test_a_network_without_contention_is_a_lower_bound(trace: Trace) -> None:
@@ -221,16 +223,6 @@ def test_a_network_without_contention_is_a_lower_bound(trace: Trace) -> None:
     free = simulate(trace, machine(5), list(range(trace.ranks)))
     contended = simulate(trace, machine(5, contention={1: 1.0, 2: 3.0}), list(range(trace.ranks)))
     assert contended.makespan >= free.makespan - 1e-12
-
-
-@settings(max_examples=100, deadline=None)
-@given(programs(), machines())
-def test_computation_alone_is_a_lower_bound(trace: Trace, case: tuple[Machine, list[int]]) -> None:
-    """Whatever else happens, the rank that computes longest takes that long."""
-    on, nodes = case
-    placement = Placement(tuple(nodes[: trace.ranks]))
-    program = compile_program(trace)
-    assert computation_bound(program, on, placement) <= simulate(program, on, placement).makespan
 
 
 def test_computation_bound_by_hand() -> None:

@@ -93,6 +93,7 @@ def makespan_of(trace: Trace, machine: Machine, placement: list[int]) -> float:
     return makespan
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", NUMBERS)
 @settings(max_examples=CASES // 4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48), plain=st.booleans())

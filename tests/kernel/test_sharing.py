@@ -263,6 +263,7 @@ HAIR_BELOW_ITS_LIMIT: tuple[list[float], list[Step]] = (
 )
 
 
+@pytest.mark.long
 @settings(max_examples=max(400, CASES), deadline=None)
 @given(histories())
 @example(HAIR_BELOW_ITS_LIMIT)
@@ -277,6 +278,7 @@ def test_rates_are_those_of_progressive_filling(history: tuple[list[float], list
             check_rates(sharing)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["crossbar", "tree"])
 def test_long_histories_do_not_drift(kind: str) -> None:
     """After thousands of changes without a fresh start the certificate holds, and rates are the brute-force ones."""

@@ -62,6 +62,7 @@ def with_eager_limit(limit: float) -> Machine:
     return Machine("limited", (NodeType("host"),) * 2, Network(link, LOCAL_LINK))
 
 
+@pytest.mark.long
 @settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48), ties=st.booleans(), spoilt=st.integers(0, 9), many=st.sampled_from((1, 3, 40)))
 def test_a_sweep_says_what_replays_say(seed: int, ties: bool, spoilt: int, many: int) -> None:

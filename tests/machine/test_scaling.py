@@ -20,6 +20,23 @@ def test_parts_of_a_curve_scale_alone() -> None:
     assert [CURVE.growth(nbytes) for nbytes in (0, 10, 12)] == pytest.approx([0.0, 5.0, 6.0])
 
 
+TIMES = st.floats(0, 10)
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**6), TIMES), min_size=1, max_size=4, unique_by=lambda point: point[0]))
+def test_a_factor_of_1_changes_no_bit(points: list[tuple[int, float]]) -> None:
+    """Whatever the curve, also one that does not begin at 0 B: sums in another order would be off by a rounding."""
+    curve = Curve.through(sorted(points))
+    assert curve.scaled(1.0) == curve.start_scaled(1.0) == curve.growth_scaled(1.0) == curve
+
+
+@given(TIMES, TIMES)
+def test_growth_that_is_scaled_to_nothing_leaves_no_negative_time(start: float, growth: float) -> None:
+    """The empty message's time stays, but for a rounding of the largest."""
+    (left,) = {*Curve.through([(0, start), (8, start + growth)]).growth_scaled(0.0).times[1:]}
+    assert left >= 0 and left == pytest.approx(start, abs=1e-14)
+
+
 def test_the_upper_of_two_crossing_lines() -> None:
     """3 s flat and 1 s rising by 1 s/B cross at 2 B."""
     upper = Curve.upper([Curve.line(3.0), Curve.line(1.0, 1.0)])

@@ -28,6 +28,7 @@ def noisy(seconds: np.ndarray, seed: int, share: float = 0.05) -> np.ndarray:
     return np.asarray(seconds * np.exp(share * np.random.default_rng(seed).standard_normal(len(seconds))))
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None)
 @given(
     st.sampled_from(["m", "m log m", "m^(3/2)", "m^2", "n^3/P", "n^2"]),
@@ -49,6 +50,7 @@ def test_without_noise_terms_are_recovered(text: str, coefficient: float, consta
     assert ((low <= truth * 1.0001) & (truth <= high * 1.0001)).all()
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @example([174.0, 128, 128, 207, 386, 518, 713, 1, 1], 28.0)
 @given(st.lists(st.floats(1e-6, 1e3), min_size=9, max_size=9), st.floats(0.01, 100))
@@ -66,6 +68,7 @@ def test_predictions_are_positive_and_never_fall_as_a_size_grows(seconds: list[f
     assert sum(member.weight for member in ensemble.members) == pytest.approx(1)
 
 
+@pytest.mark.long
 @settings(max_examples=20, deadline=None)
 @given(st.floats(1e-6, 1e6), st.permutations(range(27)))
 def test_units_and_order_do_not_matter(unit: float, order: list[int]) -> None:

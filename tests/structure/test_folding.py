@@ -162,6 +162,7 @@ sequences = st.one_of(
 )
 
 
+@pytest.mark.long
 @given(sequence=sequences)
 @settings(deadline=None, max_examples=200)
 def test_expansion_gives_any_sequence_back(sequence: list[int]) -> None:

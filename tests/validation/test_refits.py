@@ -395,7 +395,11 @@ def test_what_changes_over_time_changes_alike() -> None:
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.randoms(use_true_random=False))
 def test_parameters_at_cost_1_change_nothing(random: Random) -> None:
-    """On random programs and machines, whatever is refitted: at a cost of 1 the makespan stays, but for rounding."""
+    """On random programs and machines, whatever is refitted: at a cost of 1 the makespan stays, to the last bit.
+
+    A rounding would not do: where two messages come at one instant, it decides which is first. How long ports are kept
+    is stated in another form afterwards, so what contention costs may be off by one.
+    """
     program = compile_program(random_trace(random, ties=False))
     on = random_machine(random, random.choice(list(NUMBERS)), ties=False)
     where = Candidate(on, Placement(tuple(random_placement(random, on, program.ranks))))
@@ -406,7 +410,7 @@ def test_parameters_at_cost_1_change_nothing(random: Random) -> None:
         return
     for parameter in parameters_of([case])[0]:
         after = simulate(program, parameter.change(on, 1.0), where.placement).makespan
-        assert after == pytest.approx(before, rel=1e-9, abs=1e-12)
+        assert after == (pytest.approx(before, rel=1e-9, abs=1e-12) if parameter.name == "contention" else before)
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])

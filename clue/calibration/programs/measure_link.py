@@ -43,6 +43,8 @@ _FOR_ROUND_TRIPS, _FOR_STREAMS, _FOR_EAGER = 0.55, 0.3, 0.1
 _LATE, _LATE_TIMES, _LATE_TRIALS = 0.02, 4.0, 5
 #: So many seconds before its late receive a rank wakes up.
 _AWAKE = 0.0005
+#: A message of fewer bytes takes about as long as an empty one, whatever the link.
+_LATENCY_ONLY = 1024
 #: A message tells whether its data had travelled if it takes so many times as long as an empty one.
 _TELLING = 10.0
 _PING, _STREAM, _RECEIVE, _WAIT, _EARLY, _CALL, _END = range(7)
@@ -301,7 +303,10 @@ class LinkProbe:
         """Measure each size a little; returns those whose messages are not too long for the time there is."""
         usable: list[int] = []
         for size in sorted(sizes):
-            expected = self.usual(size) * (size / usable[-1] if usable and usable[-1] else 1) if usable else 0.0
+            # Times grow in proportion to size at most. Those of a few bytes are latency, which does not grow: on a busy
+            # computer, where ranks wait for their turn, 8 B in 0.3 ms say nothing of what 1 KiB takes.
+            growth = max(1.0, size / max(usable[-1], _LATENCY_ONLY)) if usable else 0.0
+            expected = self.usual(size) * growth if usable else 0.0
             if 2 * expected * (_LEAST_SAMPLES + 1) > budget / 4:
                 break
             self._progress.tell(f"first round trips of {size} B")

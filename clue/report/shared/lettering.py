@@ -7,6 +7,7 @@ Python, so that no two names look alike because both are boxes.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
@@ -23,6 +24,8 @@ from clue.report.shared.printable import escaped
 FAMILY = "DejaVu Sans"
 #: Fonts that draw a box for every letter there is.
 _NO_LETTERS = "Last Resort"
+#: Pictures have normal and bold text.
+_WEIGHTS = ("normal", "bold")
 _DPI, _SUBPIXELS = 150.0, 64.0
 #: Factor by which rounding letters to whole pixels makes text wider.
 _HINTED = 1.03
@@ -91,8 +94,7 @@ def drawable(line: str) -> str:
 def width(text: str, size: float, bold: bool = False) -> float:
     """Return how wide one line is, in inches."""
     weight = "bold" if bold else "normal"
-    paths = [font_manager.findfont(FontProperties(family=[name], weight=weight)) for name in families(text)]
-    font = font_manager.get_font(paths)
+    font = font_manager.get_font([_face(name, weight) for name in families(text)])
     font.set_size(size, _DPI)
     font.set_text(text)
     return _HINTED * float(font.get_width_height()[0]) / _SUBPIXELS / _DPI
@@ -106,13 +108,43 @@ def families(text: str) -> list[str]:
 
 @cache
 def family_of(letter: str) -> str | None:
-    """Return a font that has a letter: the usual one if possible, ``None`` if no font has it."""
+    """Return a font that has a letter: the usual one if possible, ``None`` if no font has it.
+
+    A font is a family of faces, one of which is drawn for each weight. Some have letters that others of it lack, so
+    those that are drawn are asked.
+    """
     if not letter.isprintable():
         return None
-    if _has(font_manager.findfont(FontProperties(family=[FAMILY])), letter):
+    if _is_drawn(FAMILY, letter):
         return FAMILY
-    others = (each for each in font_manager.fontManager.ttflist if each.style == "normal")
-    return next((each.name for each in others if _NO_LETTERS not in each.name and _has(each.fname, letter)), None)
+    faces = (each for each in font_manager.fontManager.ttflist if each.style == "normal")
+    having = (each.name for each in faces if _NO_LETTERS not in each.name and _has(each.fname, letter))
+    return next((name for name in having if _is_drawn(name, letter)), None)
+
+
+def _is_drawn(family: str, letter: str) -> bool:
+    """Tell whether a font draws a letter in every weight."""
+    try:
+        return all(_has(_face(family, weight), letter) for weight in _WEIGHTS)
+    except ValueError:
+        return False  # its file is gone
+
+
+def _face(family: str, weight: str) -> str:
+    """Return the file that is drawn for a font and a weight.
+
+    Raises:
+        ValueError: If there is none.
+    """
+    log = logging.getLogger("matplotlib.font_manager")
+    level = log.level
+    # A font without a bold face is drawn by its normal one, of which no reader need be told.
+    log.setLevel(logging.ERROR)
+    try:
+        wanted = FontProperties(family=[family], weight=weight)
+        return str(font_manager.findfont(wanted, fallback_to_default=False, rebuild_if_missing=False))
+    finally:
+        log.setLevel(level)
 
 
 def _has(path: str, letter: str) -> bool:

@@ -195,6 +195,7 @@ def vars_of(facts: SkeletonFacts) -> dict[str, Any]:
 
 
 @needs_testbed
+@pytest.mark.usefixtures("the_only_testbed")
 def test_an_interrupted_study_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two programs are recorded and run on the dedicated cluster, abreast; a second call finds everything there."""
     monkeypatch.setattr(experiment, "making_of_a_million", lambda _: {"ops": 1, "wall": 0.1})

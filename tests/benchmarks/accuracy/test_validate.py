@@ -243,6 +243,7 @@ def test_machines_can_be_simulated_and_built(name: str) -> None:
 
 
 @pytest.mark.skipif(cluster.missing() is not None, reason=cluster.missing() or "")
+@pytest.mark.usefixtures("the_only_testbed")
 def test_a_case_for_real(tmp_path: Path) -> None:
     """A program is recorded more often than run, its machine calibrated, its time predicted and measured; once only.
 

@@ -192,6 +192,7 @@ def test_a_machine_and_its_truth_have_the_same_nodes(tmp_path: Path) -> None:
 
 
 @needs_testbed
+@pytest.mark.usefixtures("the_only_testbed")
 def test_more_than_this_computer_has_is_refused() -> None:
     """Processors that are worth more than all cores cannot all be real."""
     cores = len(os.sched_getaffinity(0))
@@ -222,6 +223,7 @@ print(json.dumps([comm.rank, MPI.Get_processor_name(), sent, time.perf_counter()
 
 
 @needs_testbed
+@pytest.mark.usefixtures("the_only_testbed")
 def test_hosts_links_and_processors_are_real(tmp_path: Path) -> None:
     """A round trip takes as long as the links say, 10 ms of steady CPU time ten times as long; nothing is left."""
     program = tmp_path / "program.py"
@@ -241,6 +243,7 @@ def test_hosts_links_and_processors_are_real(tmp_path: Path) -> None:
 
 
 @needs_testbed
+@pytest.mark.usefixtures("the_only_testbed")
 def test_a_slow_host_shares_its_processors_with_competitors(tmp_path: Path) -> None:
     """Two competitors and a rank on two processors leave each two thirds of one: 10 ms of CPU time take 150 ms."""
     program = tmp_path / "program.py"
@@ -273,6 +276,7 @@ if comm.rank == 0:
 
 
 @needs_testbed
+@pytest.mark.usefixtures("the_only_testbed")
 def test_cables_are_as_long_as_stated(tmp_path: Path) -> None:
     """A round trip passes both hosts' cables and both racks' twice: 4 x 4 ms and 4 x 2 ms."""
     program = tmp_path / "program.py"
@@ -306,6 +310,7 @@ if comm.rank == 0:
 
 
 @needs_testbed
+@pytest.mark.usefixtures("the_only_testbed")
 def test_a_rack_shares_its_uplink(tmp_path: Path) -> None:
     """Two hosts with 50 000 B each for the other rack take as long as 100 000 B over the 2 MB/s that they share."""
     program = tmp_path / "program.py"
@@ -318,6 +323,7 @@ def test_a_rack_shares_its_uplink(tmp_path: Path) -> None:
 
 
 @needs_testbed
+@pytest.mark.usefixtures("the_only_testbed")
 def test_ranks_of_a_host_share_memory(tmp_path: Path) -> None:
     """Four ranks of one host reach each other; MPICH is told that it may use memory for that."""
     program = tmp_path / "program.py"
@@ -342,6 +348,7 @@ MPI.COMM_WORLD.Barrier()
 
 
 @needs_testbed
+@pytest.mark.usefixtures("the_only_testbed")
 def test_an_interpreter_can_be_slower_than_all_else(tmp_path: Path) -> None:
     """Nearly all of the burst is spent in it: three times slower, it takes twice as long at least, by any clock."""
     program = tmp_path / "program.py"
@@ -390,6 +397,7 @@ def test_what_paces_a_rank_is_not_charged_to_it(tmp_path: Path) -> None:
 
 
 @needs_testbed
+@pytest.mark.usefixtures("the_only_testbed")
 def test_all_hosts_share_memory_or_none() -> None:
     """It is one setting of the MPI library's."""
     hosts = [Host(0, 10.0, 2, 0, None, shared_memory=True), Host(1, 10.0, 2, 0, None)]
@@ -408,6 +416,7 @@ with launch.standing("killed", [Host(0, 1.0, 1, 1, 1e6)]) as name:
 
 
 @needs_testbed
+@pytest.mark.usefixtures("the_only_testbed")
 def test_a_killed_run_leaves_nothing(tmp_path: Path) -> None:
     """Whoever stood a testbed up is killed: its guardian removes namespaces, groups and processes."""
     script = tmp_path / "stand.py"

@@ -16,12 +16,31 @@ WORDS = st.text(st.characters(codec="utf-8"), max_size=120)
 
 
 @settings(deadline=None, max_examples=40)  # the first letter that the usual font lacks has all fonts read
-@given(WORDS, st.sampled_from([0.5, 1.5, 4.0]), st.integers(1, 3), st.booleans())
-def test_what_fits_is_within_its_width_and_lines(text: str, inches: float, lines: int, prose: bool) -> None:
+@given(WORDS, st.sampled_from([0.5, 1.5, 4.0]), st.integers(1, 3), st.booleans(), st.booleans())
+def test_what_fits_is_within_its_width_and_lines(text: str, inches: float, lines: int, prose: bool, bold: bool) -> None:
     """Whatever a name is made of."""
-    found = fit(text, inches, lines, prose=prose)
+    found = fit(text, inches, lines, prose=prose, bold=bold)
     assert found.count("\n") < lines
-    assert all(width(line, 9.0) <= inches for line in found.split("\n"))
+    assert all(width(line, 9.0, bold) <= inches for line in found.split("\n"))
+
+
+def test_letters_that_only_some_faces_of_a_font_have_are_drawn_or_spelt() -> None:
+    """Matplotlib warns of a letter that the face it draws lacks; here that is an error.
+
+    Its own fonts have such letters: of DejaVu Sans the normal face has some that the bold one lacks, of STIX General
+    the bold face some that the normal one lacks.
+    """
+    faces = [each for each in font_manager.fontManager.ttflist if each.style == "normal"]
+    by_family = {
+        name: [frozenset(font_manager.get_font(each.fname).get_charmap()) for each in faces if each.name == name]
+        for name in (FAMILY, "STIXGeneral")
+    }
+    for name, letters in by_family.items():
+        partly = sorted(frozenset.union(*letters) - frozenset.intersection(*letters))
+        assert partly, name
+        for letter in map(chr, partly[:: 1 + len(partly) // 40]):
+            assert width(visible(letter), 9.0, bold=False) >= 0
+            assert width(visible(letter), 9.0, bold=True) >= 0
 
 
 def test_short_names_stay_and_long_ones_keep_both_ends() -> None:
