@@ -19,6 +19,8 @@ class Parser(argparse.ArgumentParser):
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
+#: What ``clue schema`` takes for all forms of files.
+ALL_FORMS = "all"
 #: What a command does with its arguments; returns the exit status.
 Command = Callable[[argparse.Namespace], int]
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+from clue.display import frame_of, html, short_repr
 from clue.predict.prediction import Prediction
 from clue.purchase.costs import Sheet, Source
 from clue.purchase.scenario import Criterion
 from clue.uncertainty import ModelError, Sampling, Spread
-from clue.units import Money
+from clue.units import Money, count_of, format_time
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +61,20 @@ class WorkloadOutcome:
     points: float | None
     components: tuple[ComponentOutcome, ...]
     spread: Spread | None = None
+
+    def row(self) -> dict[str, object]:
+        """Return its figures under names with units."""
+        row: dict[str, object] = {
+            "workload": self.workload,
+            "instances": self.side_by_side,
+            "ranks": self.ranks,
+            "turns": self.turns,
+            "idle processors": self.idle,
+            "makespan (s)": self.makespan,
+            **_ends("makespan", "s", self.spread),
+            "throughput (1/s)": self.throughput,
+        }
+        return row if self.points is None else row | {"points": self.points}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +154,26 @@ class Entry:
     cost: OptionCost | None = None
     figures: Mapping[Criterion, float] = field(default_factory=dict)
 
+    def rows(self, unit: str) -> Iterator[dict[str, object]]:
+        """Yield its figures under names with units: once for each workload, or once without any."""
+        about: dict[str, object] = {"position": self.position, "option": self.option, "machine": self.machine}
+        if self.price is not None:
+            about[f"price ({self.price.currency})"] = self.price.amount
+        about |= {"affordable": self.affordable, f"score ({unit})": self.score, **_ends("score", unit, self.spread)}
+        if self.best is not None:
+            about["best (share of samples)"] = self.best
+        if self.bound is not None:
+            about[f"score at best ({unit})"] = self.bound
+        about["reason"] = self.reason
+        yield from (about | each.row() for each in self.workloads) if self.workloads else [about]
+
+
+def _ends(name: str, unit: str, spread: Spread | None) -> dict[str, object]:
+    """Return the ends of an interval, and its median."""
+    if spread is None:
+        return {}
+    return {f"{name} {end} ({unit})": getattr(spread, end) for end in ("low", "median", "high")}
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
@@ -183,3 +222,56 @@ class Ranking:
     life: float = 0.0
     discount_rate: float = 0.0
     pareto: tuple[str, ...] | None = None
+
+    @property
+    def in_order(self) -> list[Entry]:
+        """The entries by position; after the last, what cannot run, what has no price, what costs too much."""
+        return sorted(
+            self.entries,
+            key=lambda each: (
+                each.position is None,
+                (True, None, False).index(each.affordable),
+                each.position or 0,
+            ),
+        )
+
+    def rows(self) -> list[dict[str, object]]:
+        """Return a row for each workload on each option, in order, under names with units (``"makespan (s)"``)."""
+        return [row for entry in self.in_order for row in entry.rows(self.unit)]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a data frame of pandas: a row for each workload on each option, in order; columns as in ``--csv``.
+
+        Raises:
+            UsageError: If pandas is not installed (``pip install "clue[pandas]"``).
+        """
+        return frame_of(self.rows())
+
+    def __repr__(self) -> str:
+        """Say which option is first."""
+        first = next((f"first {each.option}" for each in self.in_order if each.position is not None), "none ranked")
+        return short_repr(self, self.scenario, count_of(len(self.entries), "option"), first)
+
+    def _repr_html_(self) -> str:
+        columns = ("#", "option", "price", "score", "workload", "instances × ranks", "makespan")
+        budget = "" if self.budget is None else str(self.budget)
+        criterion = self.criterion.value.replace("_", " ")
+        better = "higher" if self.higher_is_better else "lower"
+        facts = (("ranked by", f"{criterion} ({better} is better)"), ("budget", budget))
+        reasons = (f"{each.option}: {each.reason}" for each in self.in_order if each.reason)
+        return html(self.scenario, facts, columns, list(self._cells()), (*reasons, *self.warnings))
+
+    def _cells(self) -> Iterator[tuple[object, ...]]:
+        for entry in self.in_order:
+            if entry.position is None:
+                continue
+            option: tuple[object, ...] = (entry.position, entry.option, entry.price, self._score(entry.score))
+            for outcome in entry.workloads:
+                split = f"{outcome.side_by_side} × {outcome.ranks}"
+                yield *option, outcome.workload, split, format_time(outcome.makespan)
+                option = ("",) * len(option)
+
+    def _score(self, score: float | None) -> str:
+        if score is None:
+            return ""
+        return format_time(score) if self.unit == "s" else f"{score:,.4g} {self.unit}"

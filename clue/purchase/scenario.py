@@ -7,12 +7,17 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
 
+from clue.display import frame_of, html, short_repr
 from clue.machine import Machine
 from clue.predict.application import Application
 from clue.purchase.costs import Costs, Life
 from clue.skeleton.prediction import Measured
-from clue.units import Money
+from clue.units import Money, count_of
+
+if TYPE_CHECKING:
+    import pandas
 
 #: Three years of use, all day: what the cost of a run is reckoned by where a scenario says nothing else.
 SERVICE_LIFE = 3 * 365 * 86400.0
@@ -158,3 +163,39 @@ class Scenario:
     def life(self) -> Life:
         """How long a purchase is used, and what money costs meanwhile."""
         return Life(self.service_life, self.discount_rate)
+
+    def rows(self) -> list[dict[str, object]]:
+        """Return a row for each option: its machine, nodes, processors and price (``None``: not stated)."""
+        return [
+            {
+                "option": each.name,
+                "machine": each.machine.name,
+                "nodes": len(each.machine.nodes),
+                "processors": each.machine.processors,
+                "price": None if each.price is None else str(each.price),
+            }
+            for each in self.options
+        ]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a data frame of pandas: a row for each option.
+
+        Raises:
+            UsageError: If pandas is not installed (``pip install "clue[pandas]"``).
+        """
+        return frame_of(self.rows())
+
+    def __repr__(self) -> str:
+        """Tell what is compared."""
+        return short_repr(
+            self, self.name, count_of(len(self.workloads), "workload"), count_of(len(self.options), "option")
+        )
+
+    def _repr_html_(self) -> str:
+        facts = (
+            ("criterion", self.criterion.value.replace("_", " ")),
+            ("budget", "" if self.budget is None else str(self.budget)),
+            ("workloads", ", ".join(each.name for each in self.workloads)),
+        )
+        columns = ("option", "machine", "nodes", "processors", "price")
+        return html(self.name, facts, columns, [tuple(row.values()) for row in self.rows()], self.notes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("folder")
 ALWAYS: tuple[tuple[str, str], ...] = ()
 
 #: By command and option: command lines on which it has none, and what is said of them.
-WITHOUT_EFFECT = {
+WITHOUT_EFFECT: Mapping[str, Mapping[str, Sequence[tuple[str, str]]]] = {
     "record": dict.fromkeys(("-n", "-o", "--mpiexec", "--repeats", "--limit", "--json"), ALWAYS),
     "simulate": {
         "--engine": ALWAYS,
@@ -185,7 +185,27 @@ WITHOUT_EFFECT = {
         "--application": (("--here none.json --application 3", "--application must go with --dedicated, got none"),),
         **dict.fromkeys(("--here", "--dedicated", "--json"), ALWAYS),
     },
-    "schema": {},
+    "schema": {
+        "-o": (("machine --path -o x.json", "-o must go without --path, got both"),),
+        "--path": (("all --path -o schemas", "-o must go without --path, got both"),),
+    },
+    "init": {
+        **dict.fromkeys(
+            ("--program", "--processors", "--memory", "--latency", "--bandwidth", "--nodes", "--price", "--other",
+             "--yes", "-y"),
+            ALWAYS,
+        ),
+        "--args": (
+            ("x.yaml --yes --program pingpong.clue --args n",
+             "init: --args must go with a program, got the recording pingpong.clue"),
+        ),
+        "--ranks": (
+            ("x.yaml --yes --program pingpong.clue --ranks 2 --args n",
+             "init: --args and --ranks must go with a program, got the recording pingpong.clue"),
+        ),
+        "--budget": (("x.yaml --yes --budget 9EUR", "init: --budget must go with --price, got none"),),
+    },
+    "completion": {},
     "cache": {"--clear": ALWAYS, "--json": ALWAYS},
     "calibrate network": {
         **{

@@ -26,7 +26,7 @@ def ranking_document(ranking: Ranking) -> Document:
             "criterion": ranking.criterion.value,
             **fields(ranking, "unit", "higher_is_better"),
             "budget": money(ranking.budget),
-            "ranking": [_entry(each) for each in sorted(ranking.entries, key=place)],
+            "ranking": [_entry(each) for each in ranking.in_order],
             # Where only so many positions were asked for; the others come without one, with what bounds their score.
             **({} if ranking.pareto is None else {"pareto": list(ranking.pareto)}),
             **fields(ranking, "first", "left_out", "interrupted", "certain", "engine", "engine_reason"),
@@ -34,11 +34,6 @@ def ranking_document(ranking: Ranking) -> Document:
             "warnings": list(ranking.warnings),
         }
     )
-
-
-def place(entry: Entry) -> tuple[bool, int, int]:
-    """Order by position; then those that cannot run, those without a price, then those over the budget."""
-    return entry.position is None, (True, None, False).index(entry.affordable), entry.position or 0
 
 
 def _entry(entry: Entry) -> Document:
