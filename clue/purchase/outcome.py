@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from clue.predict.prediction import Prediction
 from clue.purchase.costs import Sheet, Source
+from clue.purchase.queue.replications import QueueOutcome
 from clue.purchase.scenario import Criterion
 from clue.uncertainty import ModelError, Sampling, Spread
 from clue.units import Money
@@ -118,6 +119,8 @@ class Entry:
         best: The share of the samples in which it is the best option.
         cost: What it costs over its life, where costs are stated and it has a position.
         figures: By the criteria of the Pareto front, if one is wanted, what it has.
+        parts: By the criteria of a weighted sum, if that counts, what it has.
+        queue: Its queue, where jobs are stated and it has a position.
     """
 
     option: str
@@ -134,6 +137,8 @@ class Entry:
     best: float | None = None
     cost: OptionCost | None = None
     figures: Mapping[Criterion, float] = field(default_factory=dict)
+    parts: Mapping[Criterion, float] = field(default_factory=dict)
+    queue: QueueOutcome | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,6 +167,7 @@ class Ranking:
         life: Seconds over which costs are counted.
         discount_rate: What money costs a year.
         pareto: The options of the Pareto front in the order of the ranking; ``None``: none was asked for.
+        weighted: By criterion of a weighted sum, how much it counts and the unit of its figures.
     """
 
     scenario: str
@@ -183,3 +189,4 @@ class Ranking:
     life: float = 0.0
     discount_rate: float = 0.0
     pareto: tuple[str, ...] | None = None
+    weighted: Mapping[Criterion, tuple[float, str]] = field(default_factory=dict)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from clue.report.queue.document import figures_of_queue
 from clue.report.ranking.document import place
 from clue.report.ranking.text import how_sampled, later, not_ranked, ranking_table, ranking_title
 from clue.report.shared.csv_text import Row, csv_text
@@ -48,11 +49,12 @@ def _beside(ranking: Ranking) -> dict[str, Sequence[str]]:
 
 def option_rows(ranking: Ranking) -> tuple[list[str], list[Row]]:
     """Return columns and rows of a ranking: a row for each workload of an option, one for an option without any."""
-    rows = [row for entry in sorted(ranking.entries, key=place) for row in _entry_rows(entry, ranking.unit)]
+    rows = [row for entry in sorted(ranking.entries, key=place) for row in _entry_rows(entry, ranking)]
     return list(dict.fromkeys(column for row in rows for column in row)), rows
 
 
-def _entry_rows(entry: Entry, unit: str) -> Iterator[Row]:
+def _entry_rows(entry: Entry, ranking: Ranking) -> Iterator[Row]:
+    unit = ranking.unit
     about: Row = {"position": entry.position, "option": entry.option, "machine": entry.machine}
     if entry.price is not None:
         about[f"price ({entry.price.currency})"] = entry.price.amount
@@ -62,8 +64,27 @@ def _entry_rows(entry: Entry, unit: str) -> Iterator[Row]:
         about["best (share of samples)"] = entry.best
     if entry.bound is not None:
         about[f"score at best ({unit})"] = entry.bound
+    for criterion, figure in entry.parts.items():
+        about[f"weighted {criterion.value.replace('_', ' ')} ({ranking.weighted[criterion][1]})"] = figure
+    about |= _queue(entry)
     about["reason"] = entry.reason
     yield from (about | _workload(each) for each in entry.workloads) if entry.workloads else [about]
+
+
+def _queue(entry: Entry) -> Row:
+    """Return the figures of a queue."""
+    queue = entry.queue
+    if queue is None:
+        return {}
+    units = {"waiting": "s", "waiting_median": "s", "waiting_95": "s", "throughput": "1/s"}
+    figures = {} if queue.figures is None else figures_of_queue(queue.figures)
+    named = {name: f"queue {name.replace('_', ' ')}{f' ({units[name]})' if name in units else ''}" for name in figures}
+    return {
+        "queue load": queue.load,
+        **{named[name]: figure for name, figure in figures.items()},
+        **({} if queue.errors is None else {"queue standard error of waiting (s)": queue.errors.waiting}),
+        "queue throughput at most (1/s)": queue.most,
+    }
 
 
 def _workload(outcome: WorkloadOutcome) -> Row:
