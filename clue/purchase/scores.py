@@ -239,10 +239,12 @@ class Scores:
 
 
 def _share(figure: float, best: float, higher_is_better: bool) -> float:
-    """Return what a figure is worth beside the best: 1 for that, less for others."""
-    if figure == best:
-        return 1.0
-    return figure / best if higher_is_better else best / figure
+    """Return what a figure is worth beside the best: 1 for that, less for others.
+
+    What misses a limit may be better than the best; beside a best of 0, or with 0 itself, it is worth as much.
+    """
+    share, whole = (figure, best) if higher_is_better else (best, figure)
+    return 1.0 if whole in {share, 0.0} else share / whole
 
 
 def _check_stated(scenario: Scenario) -> None:

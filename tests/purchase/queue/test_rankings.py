@@ -229,6 +229,13 @@ def test_weighted_sums_have_queues_in_them(top: int | None) -> None:
     assert 1 <= first.parts[Criterion.SLOWDOWN] < 2
 
 
+def test_a_weighted_sum_where_nobody_keeps_a_limit() -> None:
+    """Nothing is ranked, and nothing fails."""
+    job = workload(ranks=(1, 2, 4), deadline=1.0)
+    asked = scenario(TWO, FOUR, workloads=(job,), criterion=Criterion.WEIGHTED, weighted={Criterion.POINTS: 1.0})
+    assert all(entry.position is None for entry in ranked(asked).entries)
+
+
 def test_the_best_by_one_criterion_alone_has_all_its_points() -> None:
     """A weighted sum of one criterion orders as that does."""
     for criterion in (Criterion.MAKESPAN, Criterion.WAITING, Criterion.COST_PER_RUN, Criterion.POINTS):
