@@ -27,7 +27,8 @@ from clue.predict.measuring import SkeletonPredictor
 from clue.predict.modelling import ModelPredictor
 from clue.predict.predictor import Predictor
 from clue.predict.replaying import ReplayPredictor, recording
-from clue.purchase import Ranking, Scenario, rank_options
+from clue.purchase import Criterion, Ranking, Scenario, rank_options
+from clue.purchase.queueing import QUEUED
 from clue.report.timeline import check_length, form_of, write_timeline
 from clue.steady import simulate_sampled
 from clue.trace import Trace
@@ -75,6 +76,12 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
     refuse(arguments, single, "with one program on one machine", "a comparison", scenario.name)
     if arguments.sampled and arguments.explain:
         refuse(arguments, ["--sampled"], "without what needs a whole replay", "--explain", scenario.name)
+    wanted = [scenario.criterion, *scenario.weighted]
+    if queued := [each.value for each in wanted if each in QUEUED]:
+        refuse(arguments, ["--samples", "--sampled"], "with a criterion without a queue", queued[0], scenario.name)
+    if queued or scenario.criterion is Criterion.WEIGHTED:
+        rule = "with a criterion that is neither weighted nor of a queue"
+        refuse(arguments, ["--explain"], rule, scenario.criterion.value, scenario.name)
     executor = arguments.executor or PROCESSES
     if executor != PROCESSES:
         refuse(arguments, ["--workers"], f"with --executor {PROCESSES}", executor, scenario.name)

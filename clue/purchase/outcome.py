@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from clue.display import frame_of, html, short_repr
 from clue.predict.prediction import Prediction
 from clue.purchase.costs import Sheet, Source
+from clue.purchase.queue.replications import QueueOutcome
 from clue.purchase.scenario import Criterion
 from clue.uncertainty import ModelError, Sampling, Spread
 from clue.units import Money, count_of, format_time
@@ -137,6 +138,8 @@ class Entry:
         best: The share of the samples in which it is the best option.
         cost: What it costs over its life, where costs are stated and it has a position.
         figures: By the criteria of the Pareto front, if one is wanted, what it has.
+        parts: By the criteria of a weighted sum, if that counts, what it has.
+        queue: Its queue, where jobs are stated and it has a position.
     """
 
     option: str
@@ -153,9 +156,16 @@ class Entry:
     best: float | None = None
     cost: OptionCost | None = None
     figures: Mapping[Criterion, float] = field(default_factory=dict)
+    parts: Mapping[Criterion, float] = field(default_factory=dict)
+    queue: QueueOutcome | None = None
 
-    def rows(self, unit: str) -> Iterator[dict[str, object]]:
-        """Yield its figures under names with units: once for each workload, or once without any."""
+    def rows(self, unit: str, weighted: Mapping[Criterion, tuple[float, str]]) -> Iterator[dict[str, object]]:
+        """Yield its figures under names with units: once for each workload, or once without any.
+
+        Args:
+            unit: That of scores.
+            weighted: Weights and units of what scores are sums of.
+        """
         about: dict[str, object] = {"position": self.position, "option": self.option, "machine": self.machine}
         if self.price is not None:
             about[f"price ({self.price.currency})"] = self.price.amount
@@ -164,6 +174,9 @@ class Entry:
             about["best (share of samples)"] = self.best
         if self.bound is not None:
             about[f"score at best ({unit})"] = self.bound
+        for criterion, figure in self.parts.items():
+            about[f"weighted {criterion.value.replace('_', ' ')} ({weighted[criterion][1]})"] = figure
+        about |= {} if self.queue is None else self.queue.row()
         about["reason"] = self.reason
         yield from (about | each.row() for each in self.workloads) if self.workloads else [about]
 
@@ -201,6 +214,7 @@ class Ranking:
         life: Seconds over which costs are counted.
         discount_rate: What money costs a year.
         pareto: The options of the Pareto front in the order of the ranking; ``None``: none was asked for.
+        weighted: By criterion of a weighted sum, how much it counts and the unit of its figures.
     """
 
     scenario: str
@@ -222,6 +236,7 @@ class Ranking:
     life: float = 0.0
     discount_rate: float = 0.0
     pareto: tuple[str, ...] | None = None
+    weighted: Mapping[Criterion, tuple[float, str]] = field(default_factory=dict)
 
     @property
     def in_order(self) -> list[Entry]:
@@ -237,7 +252,7 @@ class Ranking:
 
     def rows(self) -> list[dict[str, object]]:
         """Return a row for each workload on each option, in order, under names with units (``"makespan (s)"``)."""
-        return [row for entry in self.in_order for row in entry.rows(self.unit)]
+        return [row for entry in self.in_order for row in entry.rows(self.unit, self.weighted)]
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a data frame of pandas: a row for each workload on each option, in order; columns as in ``--csv``.

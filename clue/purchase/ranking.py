@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from clue.caveats import named
+from clue.caveats import gathered, named
 from clue.errors import UsageError
 from clue.predict.prediction import Prediction
 from clue.predict.predictor import Predictor
@@ -19,6 +19,8 @@ from clue.purchase.caveats import caveats_of
 from clue.purchase.limits import Miss, misses_of, nobody_keeps
 from clue.purchase.outcome import ComponentOutcome, Entry, Ranking, WorkloadOutcome
 from clue.purchase.pareto import front
+from clue.purchase.queue.replications import QueueOutcome
+from clue.purchase.queueing import QUEUED, Queues
 from clue.purchase.sampling import RankingSampler, SampledOption
 from clue.purchase.scenario import Criterion, Option, Scenario
 from clue.purchase.scores import Scores, twelve_digits
@@ -27,6 +29,8 @@ from clue.uncertainty import NO_NOISE, ModelError, Sampling
 
 #: Of more options than this only so many of the first are looked for where nothing else is asked for.
 ALL_UP_TO, FIRST_OF_MANY = 100, 20
+#: So many of the first options are queued at other loads, too, where the splits that cannot be the best are simulated.
+_CURVES = 7
 _NO_PRICE = (
     "no price is stated, so nobody can tell whether the budget covers it: state its price, or leave out the budget"
 )
@@ -66,10 +70,17 @@ def rank_options(
     barred = {option.name: misses for option in affordable if (misses := list(misses_of(option, scenario.limits)))}
     candidates = [option for option in affordable if option.name not in barred]
     scored = [o for o in scenario.options if _is_affordable(o, scenario) is not False and o.name not in barred]
+    queues = Queues(scenario, progress)
     scores, *further = (
-        Scores(replace(scenario, criterion=criterion), scored) for criterion in (scenario.criterion, *scenario.pareto)
+        Scores(replace(scenario, criterion=criterion), scored, queues)
+        for criterion in (scenario.criterion, *scenario.pareto)
     )
     _check(scenario, predictor)
+    if sampling is not None and QUEUED & {scenario.criterion, *scenario.weighted}:
+        raise UsageError(
+            f"{scenario.name}: samples must be of criteria without a queue, got "
+            f"{', '.join(each.value for each in [scenario.criterion, *scenario.weighted] if each in QUEUED)}"
+        )
     attempts = attempts_on(candidates, scenario, predictor, progress, 0 if sampling is None else sampling.samples)
     able = [attempt for attempt in attempts if attempt.cells]
     if top is None:
@@ -87,9 +98,19 @@ def rank_options(
                 notes += _about_others(sampler)
         except KeyboardInterrupt:
             search.interrupt()
-    why = predictor.why
     report = _Report(
-        scenario, scores, search, attempts, why, sampled, sampling if sampled else None, error, notes, barred, further
+        scenario=scenario,
+        scores=scores,
+        search=search,
+        attempts=attempts,
+        engine_reason=predictor.why,
+        sampled=sampled,
+        sampling=sampling if sampled else None,
+        error=error,
+        notes=notes,
+        barred=barred,
+        further=further,
+        thorough=thorough,
     )
     return report.ranking()
 
@@ -168,6 +189,7 @@ class _Report:
     notes: Sequence[str] = ()
     barred: Mapping[str, Sequence[Miss]] = field(default_factory=dict)
     further: Sequence[Scores] = ()
+    thorough: bool = False
 
     def ranking(self) -> Ranking:
         listed = [each.attempt for each in self.sampled] or self.search.listed()
@@ -194,6 +216,10 @@ class _Report:
             life=self.scenario.service_life,
             discount_rate=self.scenario.discount_rate,
             pareto=self._front(placed) if self.further else None,
+            weighted={
+                criterion: (self.scenario.weighted[criterion], part.unit)
+                for criterion, part in self.scores.parts.items()
+            },
         )
 
     def _predictions(self) -> Iterator[Prediction]:
@@ -208,8 +234,9 @@ class _Report:
         found: dict[str, dict[Criterion, float]] = {attempt.option.name: {} for attempt in listed}
         for criterion, further in zip(self.scenario.pareto, self.further, strict=True):
             scores = further
-            if further.need_best_rates:
-                scores = self.scores if self.scores.need_best_rates else further.relative_to(settled)
+            if further.need_best_rates or further.need_all:
+                same = self.scores.criterion is criterion
+                scores = self.scores if same else further.relative_to(settled)
             for attempt in listed:
                 found[attempt.option.name][criterion] = scores.score(attempt)
         return found
@@ -217,7 +244,7 @@ class _Report:
     def _front(self, placed: Sequence[Entry]) -> tuple[str, ...]:
         signs = [-1 if each.higher_is_better else 1 for each in self.further]
         rows = [
-            [sign * twelve_digits(figure) for sign, figure in zip(signs, each.figures.values(), strict=True)]
+            [sign * twelve_digits(each.figures[by]) for sign, by in zip(signs, self.scenario.pareto, strict=True)]
             for each in placed
         ]
         return tuple(placed[i].option for i in front(rows))
@@ -249,8 +276,16 @@ class _Report:
             score=self.scores.score(attempt),
             workloads=tuple(self._counted(attempt)),
             cost=self.scores.accounts.told(attempt),
+            parts={criterion: part.score(attempt) for criterion, part in self.scores.parts.items()},
+            queue=self._queue(attempt, position),
             tried=tuple(self._tried(attempt)),
         )
+
+    def _queue(self, attempt: Attempt, position: int) -> QueueOutcome | None:
+        if self.scenario.queue is None:
+            return None
+        queues = self.scores.queues
+        return queues.with_curve(attempt) if self.thorough and position <= _CURVES else queues.of(attempt)
 
     def _others(self, listed: set[str]) -> Iterator[Entry]:
         """Yield the options without a position: later, missing a limit, unable to run, without a price, too dear."""
@@ -314,7 +349,13 @@ class _Report:
     def _warnings(self, listed: Sequence[Attempt]) -> tuple[str, ...]:
         missed = {} if listed else self._missed()
         said = [*nobody_keeps(missed), *self.scenario.notes, *self.notes, *self._about_front()]
-        return tuple(dict.fromkeys([*said, *caveats_of(self.scenario, listed)]))
+        return tuple(dict.fromkeys([*said, *caveats_of(self.scenario, listed), *self._about_queues(listed)]))
+
+    def _about_queues(self, listed: Sequence[Attempt]) -> Iterator[str]:
+        said = [each for attempt in listed for each in self.scores.queues.said(attempt)]
+        recorded = None if self.scenario.queue is None else self.scenario.queue.recorded
+        yield from recorded.notes if recorded is not None else ()
+        yield from gathered(said, [attempt.option.name for attempt in listed], "options")
 
     def _missed(self) -> Mapping[str, Sequence[Miss]]:
         """Return what options miss where all are judged by the same limits: those in use, if any got so far."""

@@ -13,6 +13,8 @@ from clue.display import frame_of, html, short_repr
 from clue.machine import Machine
 from clue.predict.application import Application
 from clue.purchase.costs import Costs, Life
+from clue.purchase.queue.mix import Mix
+from clue.purchase.sustained import ReferenceSystem
 from clue.skeleton.prediction import Measured
 from clue.units import Money, count_of
 
@@ -33,6 +35,13 @@ class Criterion(Enum):
     TOTAL_COST = "total_cost"
     ENERGY_PER_RUN = "energy_per_run"
     CARBON_PER_RUN = "carbon_per_run"
+    WAITING = "waiting"
+    SLOWDOWN = "slowdown"
+    UNUSED_NODES = "unused_nodes"
+    JOB_THROUGHPUT = "job_throughput"
+    SSP = "ssp"
+    SSI = "ssi"
+    WEIGHTED = "weighted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +128,7 @@ class Limits:
         nodes: At most, as can be delivered.
         memory_per_core: Bytes at least, of every node.
         total_cost: At most, over the life.
+        waiting: Mean seconds that a job waits in the queue, at most.
     """
 
     power: float | None = None
@@ -127,6 +137,7 @@ class Limits:
     nodes: int | None = None
     memory_per_core: float | None = None
     total_cost: Money | None = None
+    waiting: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +155,10 @@ class Scenario:
         discount_rate: What money costs a year: 0.03 for 3 %.
         limits: What an option has to keep beside the budget.
         pareto: Criteria by which the Pareto front is wanted; empty: none is.
+        weighted: By criterion, how much it counts in a weighted sum.
+        queue: What jobs are submitted; ``None``: nothing is known of that.
+        operations: By workload, the operations of a run, as the SSP counts them.
+        reference: The system that the SSI is relative to.
         left_out: How many generated options are not among these because the budget does not cover them.
     """
 
@@ -157,6 +172,10 @@ class Scenario:
     discount_rate: float = 0.0
     limits: Limits = Limits()
     pareto: tuple[Criterion, ...] = ()
+    weighted: Mapping[Criterion, float] = field(default_factory=dict)
+    queue: Mix | None = None
+    operations: Mapping[str, float] = field(default_factory=dict)
+    reference: ReferenceSystem | None = None
     left_out: int = 0
 
     @property

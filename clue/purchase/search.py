@@ -52,6 +52,8 @@ class Search:
         """
         if thorough and self._all_wanted:
             self._simulate(choice.run for attempt in self.attempts for cell in attempt.cells for choice in cell.choices)
+        if self._scores.need_all:
+            self._settle_all()
         if not self._all_wanted:
             self._find_best_rates()
         self._find_first()
@@ -63,7 +65,7 @@ class Search:
 
     def settle(self, attempts: Sequence[Attempt]) -> None:
         """Simulate options that are not among the first until it is known which of their splits count."""
-        cells = [cell for attempt in attempts for cell in attempt.cells]
+        cells = [cell for attempt in attempts for cell in attempt.every]
         while left := [cell for cell in cells if not cell.settled]:
             self._simulate(cell.next_run() for cell in left)
         self._simulate(run for cell in cells if not (run := cell.possible[0].run).predictions)
@@ -71,8 +73,17 @@ class Search:
     def interrupt(self) -> None:
         """Take what is known for all there is."""
         self.interrupted = True
+        self._scores.learn([attempt for attempt in self.attempts if attempt.settled])
         for w, k in self._components():
             self._rate_rivals(w, k)
+
+    def _settle_all(self) -> None:
+        """Simulate all options: their scores are relative to the best figures of all."""
+        while left := [attempt for attempt in self.attempts if not attempt.settled]:
+            cells = [cell for attempt in left for cell in attempt.every if not cell.settled]
+            self._compared = len(self.attempts) - len(left)
+            self._simulate((cell.next_run() for cell in cells), len(left))
+        self._scores.learn(self.attempts)
 
     @property
     def _all_wanted(self) -> bool:
@@ -83,7 +94,7 @@ class Search:
         while rivals := self._rivals():
             # Where all positions are wanted, all options have to be simulated: there is no order to keep.
             wanted = rivals if self._all_wanted else rivals[:size]
-            cells = [cell for attempt in wanted for cell in attempt.cells if not cell.settled]
+            cells = [cell for attempt in wanted for cell in attempt.every if not cell.settled]
             self._compared = max(self._compared, len(self.attempts) - len(rivals))
             self._simulate((cell.next_run() for cell in cells), len(wanted))
             size = min(2 * size, _LARGEST_ROUND)

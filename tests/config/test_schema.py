@@ -113,7 +113,8 @@ GOOD = {
         "hosts": ["a"], "steps": [{"makes": "C", "routine": "dgemm", "sizes": {"m": 1}, "reads": [], "size": "8 B"}]
     },
     "part": {
-        "kind": "switch", "name": "S", "ports": 40, "rate": "100 Gbit/s", "rack_units": 1, "source": "its data sheet", "date": "2026-01-01",
+        "kind": "switch", "name": "S", "ports": 40, "rate": "100 Gbit/s", "rack_units": 1, "source": "its sheet",
+        "date": "2026-01-01",
         "missing": {"power": "not published", "price": "not published"},
     },
 }  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from clue.report.queue.text import how_queued, queue_table
 from clue.report.shared.table import NONE, add_row, bullets, heading, stack, table, words
 from clue.report.shared.warnings import warnings_text
 from clue.units import format_amount, format_number, format_share, format_time
@@ -28,6 +29,9 @@ def ranking_text(ranking: Ranking) -> RenderableType:
         heading(ranking_title(ranking)),
         words("No option can be ranked.") if placed is None else placed,
         costs_table(ranking),
+        queue_table(ranking),
+        words(queued) if (queued := how_queued(ranking)) else None,
+        parts_table(ranking),
         words(front) if (front := pareto_front(ranking)) else None,
         words(sampling, "dim") if (sampling := how_sampled(ranking)) else None,
         _interruption(ranking) if ranking.interrupted else None,
@@ -198,6 +202,21 @@ def costs_table(ranking: Ranking) -> Table | None:
 
 def _thousands(figure: float | None, unit: float = 1.0) -> str:
     return NONE if figure is None else f"{figure / unit / 1000:,.4g}"
+
+
+def parts_table(ranking: Ranking) -> Table | None:
+    """Show by which figures options have their weighted sums."""
+    if not ranking.weighted:
+        return None
+    columns = [
+        f"{format_number(weight) if weight == int(weight) else f'{weight:g}'} × {criterion.value.replace('_', ' ')}"
+        for criterion, (weight, _) in ranking.weighted.items()
+    ]
+    shown = table("option", *columns, numbers=columns, title="What is weighted")
+    for entry in _placed(ranking):
+        figures = (format_score(entry.parts.get(by), unit) for by, (_, unit) in ranking.weighted.items())
+        add_row(shown, entry.option, *figures)
+    return shown
 
 
 def pareto_front(ranking: Ranking) -> str:
