@@ -36,6 +36,7 @@ from clue.cli.options import (
 )
 from clue.cli.programs import options_first
 from clue.cli.run_arguments import add_run
+from clue.cli.serve_arguments import add_serve
 from clue.cli.signals import ending_at_once
 from clue.cli.skeleton_arguments import add_make, add_skeleton_predict, skeletons_first
 from clue.cli.validate_arguments import add_validate
@@ -78,6 +79,7 @@ def command_line() -> argparse.ArgumentParser:
     add_extrapolate(commands, _command("extrapolate"))
     add_forecast(commands, _command("forecast"))
     add_validate(commands, _command("validate"))
+    add_serve(commands, _command("serve"))
     _add_model(commands)
     _add_skeleton(commands)
     return parser
@@ -177,7 +179,10 @@ def _add_simulate(commands: Commands) -> None:
     command.add_argument("--latex", metavar="FILE", help="write the same table as is shown for LaTeX, with booktabs")
     command.add_argument("--markdown", metavar="FILE", help="write it as Markdown, with warnings")
     command.add_argument(
-        "--html", metavar="FILE", help="write the ranking as a page to decide from: one file, which needs no network"
+        "--html",
+        metavar="FILE",
+        help="write the ranking as a page to decide from, or one run with a timeline that can be "
+        "enlarged: one file, which needs no network",
     )
     add_workers(command, "processes that simulate options at the same time, or threads that simulate samples")
     command.add_argument(

@@ -134,6 +134,14 @@ def window(text: str) -> tuple[float, float]:
     return begin, end
 
 
+def port(text: str) -> int:
+    """Read the number of a port; 0 stands for any that is free."""
+    number = counted(text)
+    if number is None or number >= 2**16:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 0 to {2**16 - 1:,}, got {text!r}")
+    return number
+
+
 def share(text: str) -> float:
     """Read a number between 0 and 1, both excluded."""
     number = _number(text)

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field, replace
 
 from clue.errors import UsageError
 from clue.kernel import Candidate
-from clue.machine import Machine, Placement
 from clue.predict.application import Key
-from clue.predict.prediction import Prediction, Task
+from clue.predict.prediction import Prediction, Task, what_decides
 from clue.predict.predictor import Predictor
 from clue.progress import Progress
 from clue.purchase.queue.mix import JobClass
@@ -341,7 +340,7 @@ class _Plan:
     def _run(self, w: int, option: Option, split: Split) -> Run:
         workload = self._workloads[w]
         measured = option.measured.get(workload.name)
-        key = (w, split.ranks, split.side_by_side, measured, *_signature(option.machine, split.placement))
+        key = (w, split.ranks, split.side_by_side, measured, *what_decides(option.machine, split.placement))
         if key not in self.runs:
             where = Candidate(option.machine, split.placement, split.side_by_side)
             applications = [component.application for component in workload.components]
@@ -357,13 +356,3 @@ def _needed(workload: Workload, ranks: int, memory: Mapping[Key, Sequence[float]
         return [workload.memory[ranks]] * ranks
     known = [memory.get((component.application, ranks), ()) for component in workload.components]
     return [max(of_rank) for of_rank in zip(*filter(None, known), strict=True)] or [0.0] * ranks
-
-
-def _signature(machine: Machine, placement: Placement) -> tuple[object, ...]:
-    """Return what decides a prediction: network, used nodes and who runs where, by identity of the parts."""
-    if machine.changes:
-        return (id(machine), placement.nodes)
-    used = tuple((node, id(machine.nodes[node])) for node in dict.fromkeys(placement.nodes))
-    # A topology's links depend on the number of nodes.
-    size = 0 if machine.network.contention.topology is None else len(machine.nodes)
-    return (id(machine.network), size, placement.nodes, used)

@@ -106,6 +106,8 @@ class OptionCost:
         rack_units: That it takes.
         power: Watts at most, those of the site included; ``None``: not stated.
         sources: Where the figures come from.
+        by_year: Years, and what is paid up to their end, as values today: at once (0), after each year, and at the end
+            of the life, where what is left of the purchase counts.
     """
 
     sheet: Sheet
@@ -116,6 +118,7 @@ class OptionCost:
     rack_units: float
     power: float | None
     sources: tuple[Source, ...]
+    by_year: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

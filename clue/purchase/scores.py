@@ -118,11 +118,9 @@ class Scores:
     @property
     def unit(self) -> str:
         """Unit of the scores in words."""
-        unit = _UNITS[self._scenario.criterion]
-        if self._scenario.criterion not in _IN_MONEY:
-            return unit
         prices = [self._scenario.budget, *(option.price for option in self._scenario.options)]
-        return f"{next((price.currency for price in prices if price is not None), '')} {unit}".strip()
+        currency = next((price.currency for price in prices if price is not None), "")
+        return unit_of(self._scenario.criterion, currency)
 
     @property
     def need_best_rates(self) -> bool:
@@ -236,6 +234,11 @@ class Scores:
             math.inf if price is None else price.amount,
             attempt.order,
         )
+
+
+def unit_of(criterion: Criterion, currency: str) -> str:
+    """Return the unit of a criterion's figures in words, where money is in a currency."""
+    return f"{currency} {_UNITS[criterion]}".strip() if criterion in _IN_MONEY else _UNITS[criterion]
 
 
 def _share(figure: float, best: float, higher_is_better: bool) -> float:

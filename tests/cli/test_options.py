@@ -55,7 +55,10 @@ WITHOUT_EFFECT: Mapping[str, Mapping[str, Sequence[tuple[str, str]]]] = {
         "--csv": (("run.yaml --csv a.csv --latex ./a.csv", "a.csv: files must differ, got one for --csv and --latex"),),
         "--latex": (("run.yaml --trace-out t.json --latex t.json", "t.json: files must differ, got one for --latex"),),
         "--markdown": (("which.yaml --markdown x --csv x", "x: files must differ, got one for --csv and --markdown"),),
-        "--html": (("run.yaml --html r.html", "run: --html must go with a comparison, got one program on"),),
+        "--html": (
+            ("run.yaml --sampled --html r.html",
+             "run: --sampled must go without what needs a whole replay, got --html"),
+        ),
         "--colour-by": (
             ("run.yaml --colour-by site", "--colour-by must go with --plots, got no folder for plots"),
             ("which.yaml --plots plots --colour-by site",
@@ -283,6 +286,15 @@ WITHOUT_EFFECT: Mapping[str, Mapping[str, Sequence[tuple[str, str]]]] = {
             ("which.yaml --plots p --window 1s:2s", "which: --window must go with one program on one machine, got a"),
         ),
         **dict.fromkeys(("--bursts", "--virtual-clock", "--limit", "--json", "--plots"), ALWAYS),
+    },
+    "serve": {
+        "--seed": (("which.yaml --seed 3", "which: --seed must go with --samples, got none"),),
+        "--full": (("which.yaml --full", "full size must be described under 'full', got no such key"),),
+        "--repeats": (
+            ("which.yaml --port 0 --repeats 2", "--repeats must go with a script to record, got traces only"),
+        ),
+        **dict.fromkeys(("--address", "--port", "--token-file", "--top", "--samples", "--sampled"), ALWAYS),
+        **dict.fromkeys(("--engine", "--workers"), ALWAYS),
     },
     "validate": {
         "--seed": (("v.yaml --samples 0 --seed 3", "v: --seed must go with --samples of 1 or more, got 0"),),

@@ -173,8 +173,8 @@ def _points(points: float | None) -> str:
     return NONE if points is None else f"{points:.1f}"
 
 
-#: Figures of a cost table beside the items, which come in this order.
-_ITEMS = ("purchase", "energy", "cloud", "storage", "egress", "licences", "staff", "hosting", "support", "residual")
+#: Items of costs, in the order in which they are shown.
+ITEMS = ("purchase", "energy", "cloud", "storage", "egress", "licences", "staff", "hosting", "support", "residual")
 
 
 def costs_table(ranking: Ranking) -> Table | None:
@@ -182,12 +182,10 @@ def costs_table(ranking: Ranking) -> Table | None:
     known = [(each.option, each.cost) for each in _placed(ranking) if each.cost is not None]
     if not known:
         return None
-    items = [item for item in _ITEMS if any(item in cost.sheet.items for _, cost in known)]
+    items = [item for item in ITEMS if any(item in cost.sheet.items for _, cost in known)]
     energy = any(cost.sheet.energy is not None for _, cost in known)
     columns = ("total", *items, *(("busy", "MWh", "t CO2") if energy else ()))
-    rate = f", discounted at {format_share(ranking.discount_rate, 1)} a year" if ranking.discount_rate else ""
-    title = f"Costs over {format_time(ranking.life)}{rate}, {known[0][1].currency}"
-    shown = table("option", *columns, numbers=columns, title=title)
+    shown = table("option", *columns, numbers=columns, title=f"{costs_title(ranking)}, {known[0][1].currency}")
     for option, cost in known:
         sheet = cost.sheet
         amounts = [
@@ -198,6 +196,12 @@ def costs_table(ranking: Ranking) -> Table | None:
         )
         add_row(shown, option, *amounts, *used)
     return shown
+
+
+def costs_title(ranking: Ranking) -> str:
+    """Say over which time costs are counted, and what money costs meanwhile."""
+    rate = f", discounted at {format_share(ranking.discount_rate, 1)} a year" if ranking.discount_rate else ""
+    return f"Costs over {format_time(ranking.life)}{rate}"
 
 
 def _thousands(figure: float | None, unit: float = 1.0) -> str:
