@@ -13,6 +13,7 @@
     ├── RecordError         a program that could not be recorded                    exit status 1
     ├── LiveError           a program that failed while it ran in virtual time      exit status 1
     ├── ForecastError       a routine, host or memory that a forecast needs fails   exit status 1
+    ├── ServeError          an address that cannot be listened at                   exit status 1
     ├── OutputError         a file that could not be written                        exit status 1
     └── ReplayError         a simulation that cannot go on                          exit status 1
         └── DeadlockError   every unfinished rank waits                             exit status 3
@@ -125,6 +126,10 @@ class LiveError(ClueError):
         super().__init__(message)
         self.rank = rank
         self.status = status
+
+
+class ServeError(ClueError):
+    """Report an address that cannot be listened at, or a server that was ended meanwhile."""
 
 
 class OutputError(ClueError):

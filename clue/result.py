@@ -16,12 +16,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from clue.display import frame_of, html, short_repr
 from clue.trace.sites import Sites
-from clue.units import format_time
+from clue.units import count_of, format_time
+
+if TYPE_CHECKING:
+    import pandas
 
 
 class Activity(IntEnum):
@@ -248,3 +253,37 @@ class Result:
     timeline: Timeline | None = None
     traffic: Traffic | None = None
     calls: Calls | None = None
+
+    def rows(self) -> list[dict[str, float]]:
+        """Return the figures of each rank under names with units: ``{"rank": 0, "node": 0, "finish (s)": 1.5, …}``."""
+        times = ("finish", "compute", "communicate", "wait")
+        return [
+            {"rank": rank.rank, "node": rank.node, **{f"{time} (s)": getattr(rank, time) for time in times}}
+            for rank in self.ranks
+        ]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a data frame of pandas: a row a rank, times in seconds; columns as in ``--csv``.
+
+        Raises:
+            UsageError: If pandas is not installed (``pip install "clue[pandas]"``).
+        """
+        return frame_of(self.rows())
+
+    def __repr__(self) -> str:
+        """Tell the makespan."""
+        return short_repr(self, format_time(self.makespan), count_of(len(self.ranks)), count_of(self.ops, "op"))
+
+    def _repr_html_(self) -> str:
+        facts = (
+            ("makespan", format_time(self.makespan)),
+            ("ranks", f"{len(self.ranks):,}"),
+            ("ops", f"{self.ops:,}"),
+            ("engine", self.engine),
+        )
+        rows = [
+            (each.rank, each.node, *map(format_time, (each.finish, each.compute, each.communicate, each.wait)))
+            for each in self.ranks
+        ]
+        columns = ("rank", "node", "finish", "compute", "communicate", "wait")
+        return html("Simulation", facts, columns, rows, self.warnings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -27,6 +28,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None, heard: Heard) -> int:
     with ending_at_once():
+        if "_ARGCOMPLETE" in os.environ:  # the shell asks what could stand at the cursor
+            from clue.cli.completion import answer  # noqa: PLC0415 - only then
+
+            answer()
         from clue.cli.arguments import parse_arguments  # noqa: PLC0415 - Ctrl-C while this loads is to end quietly
         from clue.cli.streams import few, finish_output, give_up_output, open_streams, tell  # noqa: PLC0415
         from clue.errors import ClueError  # noqa: PLC0415

@@ -13,9 +13,11 @@ from clue.cli import extrapolate_arguments, run_arguments
 from clue.cli.calibrate_arguments import add_calibrate
 from clue.cli.extrapolate_arguments import add_extrapolate
 from clue.cli.forecast_arguments import add_forecast
+from clue.cli.init_arguments import add_init
 from clue.cli.model_arguments import add_best, add_fit, add_predict, add_show
 from clue.cli.model_graph_arguments import add_graph
 from clue.cli.options import (
+    ALL_FORMS,
     Command,
     Commands,
     Parser,
@@ -34,6 +36,7 @@ from clue.cli.options import (
 )
 from clue.cli.programs import options_first
 from clue.cli.run_arguments import add_run
+from clue.cli.serve_arguments import add_serve
 from clue.cli.signals import ending_at_once
 from clue.cli.skeleton_arguments import add_make, add_skeleton_predict, skeletons_first
 from clue.cli.validate_arguments import add_validate
@@ -42,6 +45,13 @@ from clue.formats import FORMATS, Kind
 _DESCRIPTION = """\
 Which cluster should I buy for my programs? Record an MPI program once, simulate it on clusters
 described in YAML, rank what a budget can buy. Start with: clue simulate wien97"""
+_COMPLETION = """\
+~/.bashrc:
+  eval "$(clue completion bash)"
+~/.zshrc, after compinit:
+  eval "$(clue completion zsh)"
+~/.config/fish/config.fish:
+  clue completion fish | source"""
 #: By command that may end with a program: its options with a value.
 _VALUED = {"run": run_arguments.VALUED, "extrapolate": extrapolate_arguments.VALUED}
 
@@ -59,13 +69,17 @@ def command_line() -> argparse.ArgumentParser:
     parser = Parser(prog="clue", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"clue {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for add in (_add_record, _add_simulate, _add_inspect, _add_convert, _add_schema, _add_parts, _add_cache):
+    add_init(commands, _command("init"))
+    for add in (
+        _add_record, _add_simulate, _add_inspect, _add_convert, _add_schema, _add_parts, _add_cache, _add_completion,
+    ):  # fmt: skip
         add(commands)
     add_calibrate(commands, _command("calibrate"))
     add_run(commands, _command("run"))
     add_extrapolate(commands, _command("extrapolate"))
     add_forecast(commands, _command("forecast"))
     add_validate(commands, _command("validate"))
+    add_serve(commands, _command("serve"))
     _add_model(commands)
     _add_skeleton(commands)
     return parser
@@ -165,7 +179,10 @@ def _add_simulate(commands: Commands) -> None:
     command.add_argument("--latex", metavar="FILE", help="write the same table as is shown for LaTeX, with booktabs")
     command.add_argument("--markdown", metavar="FILE", help="write it as Markdown, with warnings")
     command.add_argument(
-        "--html", metavar="FILE", help="write the ranking as a page to decide from: one file, which needs no network"
+        "--html",
+        metavar="FILE",
+        help="write the ranking as a page to decide from, or one run with a timeline that can be "
+        "enlarged: one file, which needs no network",
     )
     command.add_argument(
         "--next",
@@ -284,9 +301,19 @@ def _add_schema(commands: Commands) -> None:
     command = commands.add_parser(
         "schema",
         help="print the JSON Schema of a file form",
-        description="Print the JSON Schema of a file form, for editors that complete and check YAML by it.",
+        description="Print the JSON Schema of a file form, for editors that complete and check YAML by it. Where an "
+        "editor uses yaml-language-server, the first line of a file names its schema: "
+        "# yaml-language-server: $schema=PATH, with the path that --path prints.",
     )
-    command.add_argument("form", choices=("machine", "scenario", "simulation", "validation", "sequence", "part"))
+    command.add_argument(
+        "form",
+        choices=("machine", "scenario", "simulation", "validation", "sequence", "part", ALL_FORMS),
+        help="form of a file; scenario is that of a comparison of what could be bought",
+    )
+    command.add_argument(
+        "-o", dest="output", metavar="FILE", help="write it into this file; with all, each into a file of this folder"
+    )
+    command.add_argument("--path", action="store_true", help="print the path of the schema file that clue ships")
     add_volume(command)
     command.set_defaults(run=_command("schema"))
 
@@ -320,3 +347,17 @@ def _add_cache(commands: Commands) -> None:
     add_json(command)
     add_volume(command)
     command.set_defaults(run=_command("cache"))
+
+
+def _add_completion(commands: Commands) -> None:
+    command = commands.add_parser(
+        "completion",
+        help="print what switches on completion by Tab in a shell",
+        description="Print what switches on completion by Tab of commands, options, shipped names and files. For good: "
+        "put the line into the shell's start file.",
+        epilog=_COMPLETION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_argument("shell", choices=("bash", "zsh", "fish"))
+    add_volume(command)
+    command.set_defaults(run=_command("completion"))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from clue import __version__
 from clue.cli.terminal import Volume, output_file, say
 from clue.errors import UsageError
+from clue.explain import RankingExplanation
 from clue.files import write_texts
+from clue.machine import Machine
 from clue.purchase import Ranking, Scenario
 from clue.report.answers.document import answers_csv
-from clue.report.page import ranking_page
+from clue.report.page import ranking_page, result_page
 from clue.report.ranking.tables import ranking_csv, ranking_latex, ranking_markdown
 from clue.report.result.tables import result_csv, result_latex, result_markdown
 from clue.report.timeline import form_of
@@ -20,6 +22,8 @@ from clue.result import Result
 
 #: Options that name the file of a table, or of a page.
 _TABLES = ("csv", "latex", "markdown", "html", "answers")
+#: By what pages are made.
+_BY = f"clue {__version__}"
 
 
 def check_files(arguments: argparse.Namespace) -> None:
@@ -41,17 +45,24 @@ def check_files(arguments: argparse.Namespace) -> None:
         output_file(path)
 
 
-def write_result(result: Result, title: str, arguments: argparse.Namespace) -> None:
-    """Write the tables of a simulation that are asked for, and say so."""
+def write_result(result: Result, machine: Machine, title: str, arguments: argparse.Namespace) -> None:
+    """Write the tables and the page of a simulation that are asked for, and say so."""
     texts = {
         "csv": lambda: result_csv(result),
         "latex": lambda: result_latex(result, title),
         "markdown": lambda: result_markdown(result, title),
+        "html": lambda: result_page(result, machine, title, arguments.typed, _BY),
     }
     _write(texts, arguments)
 
 
-def write_ranking(ranking: Ranking, scenario: Scenario, arguments: argparse.Namespace) -> None:
+def write_ranking(
+    ranking: Ranking,
+    scenario: Scenario,
+    arguments: argparse.Namespace,
+    explanation: RankingExplanation | None = None,
+    watched: Sequence[tuple[str, Result | None]] = (),
+) -> None:
     """Write the tables and the page of a ranking that are asked for, and say so; none of one that was interrupted."""
     if ranking.interrupted:
         missing = [str(path) for path in _tables(arguments).values()]
@@ -62,7 +73,7 @@ def write_ranking(ranking: Ranking, scenario: Scenario, arguments: argparse.Name
         "latex": lambda: ranking_latex(ranking),
         "markdown": lambda: ranking_markdown(ranking),
         "answers": lambda: answers_csv(ranking),
-        "html": lambda: ranking_page(ranking, scenario, arguments.typed, f"clue {__version__}"),
+        "html": lambda: ranking_page(ranking, scenario, arguments.typed, _BY, explanation, watched=watched),
     }
     _write(texts, arguments)
 

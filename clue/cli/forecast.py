@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from clue.cli.effects import refuse
 from clue.cli.terminal import progress, say, show, show_json
+from clue.cli.tokens import read_token
 from clue.config import load_machine, load_sequence
 from clue.errors import ClueError, UsageError
-from clue.files import read_text
 from clue.forecasting import Forecaster, default_store, open_store
 from clue.forecasting.adaptive import Goal
 from clue.forecasting.asking import PORT
@@ -21,7 +20,8 @@ from clue.forecasting.benchmarking import benchmark
 from clue.forecasting.parallel import Estimate, Pdgemm, Pdtrsm, Sequential, on_rate, ordered
 from clue.forecasting.routes import Route
 from clue.forecasting.routines import specification
-from clue.forecasting.server import Server, check_token
+from clue.forecasting.server import Server
+from clue.listening import LOOPBACK, check_token
 from clue.machine import Machine, SpeedCurve
 from clue.report.forecast.document import (
     available_document,
@@ -42,8 +42,6 @@ from clue.report.forecast.text import (
 
 #: Where a token is looked for that no file is named for.
 _TOKEN = "CLUE_FORECAST_TOKEN"
-#: Most bytes of a file with a token.
-_LONGEST = 4096
 _SIZES = {"pdgemm": ("m", "n", "k"), "pdtrsm": ("m", "n")}
 
 
@@ -156,7 +154,7 @@ def _sequence(arguments: argparse.Namespace) -> int:
 
 
 def _serve(arguments: argparse.Namespace) -> int:
-    address, token = arguments.address or "127.0.0.1", _token(arguments)
+    address, token = arguments.address or LOOPBACK, _token(arguments)
     check_token(address, token)
     port = PORT if arguments.port is None else arguments.port
     with _forecaster(arguments) as forecaster:
@@ -259,12 +257,4 @@ def _sizes(arguments: argparse.Namespace) -> dict[str, int]:
 
 
 def _token(arguments: argparse.Namespace) -> str | None:
-    """Return the token of a file or of the environment; it is shown nowhere."""
-    if arguments.token_file is None:
-        return os.environ.get(_TOKEN) or None
-    path = Path(arguments.token_file)
-    try:
-        return read_text(path, most=_LONGEST).strip()
-    except (OSError, UnicodeDecodeError) as error:
-        said = getattr(error, "strerror", None) or "other than text"
-        raise UsageError(f"{path}: token must be readable, got {said}") from None
+    return read_token(arguments, _TOKEN)

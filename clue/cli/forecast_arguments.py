@@ -12,6 +12,7 @@ from clue.cli.options import (
     add_json,
     add_volume,
     counted,
+    port,
     positive,
     share,
 )
@@ -156,7 +157,7 @@ def _add_serve(questions: Commands) -> Parser:
         "TLS: use it in networks that you trust, or through ssh.",
     )
     question.add_argument("--address", metavar="IP", help="where to listen (default: 127.0.0.1)")
-    question.add_argument("--port", type=_port, metavar="PORT", help="default: 8457; 0: any that is free")
+    question.add_argument("--port", type=port, metavar="PORT", help="default: 8457; 0: any that is free")
     question.add_argument("--peer", action="append", default=[], metavar="HOST", help="a host whose link "
                           "to this one is measured for others (may be repeated)")  # fmt: skip
     _add_asking(question)
@@ -211,10 +212,3 @@ def _size(text: str) -> tuple[str, int]:
             f"must be a size and a whole number of at least 1, such as m=2000, got {text!r}"
         )
     return name, size
-
-
-def _port(text: str) -> int:
-    port = counted(text)
-    if port is None or port >= 2**16:
-        raise argparse.ArgumentTypeError(f"must be a whole number from 0 to {2**16 - 1:,}, got {text!r}")
-    return port

@@ -19,6 +19,8 @@ class Parser(argparse.ArgumentParser):
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
+#: What ``clue schema`` takes for all forms of files.
+ALL_FORMS = "all"
 #: What a command does with its arguments; returns the exit status.
 Command = Callable[[argparse.Namespace], int]
 
@@ -130,6 +132,14 @@ def window(text: str) -> tuple[float, float]:
     if begin >= end:
         raise argparse.ArgumentTypeError(f"must begin before it ends, got {text!r}")
     return begin, end
+
+
+def port(text: str) -> int:
+    """Read the number of a port; 0 stands for any that is free."""
+    number = counted(text)
+    if number is None or number >= 2**16:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 0 to {2**16 - 1:,}, got {text!r}")
+    return number
 
 
 def share(text: str) -> float:

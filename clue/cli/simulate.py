@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clue.cli.comparing import noise_of, predictor_of, sampling_of, workers_of
 from clue.cli.effects import is_given, refuse
 from clue.cli.exports import check_files, write_ranking, write_result
 from clue.cli.results import plot_ranking, plot_result, show_ranking, show_result, status_of
@@ -16,30 +16,27 @@ from clue.cli.terminal import Report, Volume, check_plots, detail, plots_folder,
 from clue.cli.traces import Traces
 from clue.config import SimulationConfig, load_config
 from clue.config.model_errors import known_model_error
-from clue.config.models import load_any_model
 from clue.errors import UsageError
 from clue.explain import RankingExplanation, explain, explain_ranking
 from clue.kernel import Candidate, Program, compile_program, engine_for, reason_for, simulate, simulate_loops
 from clue.machine import Placement
-from clue.predict.dispatching import DispatchingPredictor
 from clue.predict.executors import PROCESSES
-from clue.predict.measuring import SkeletonPredictor
-from clue.predict.modelling import ModelPredictor
 from clue.predict.predictor import Predictor
-from clue.predict.replaying import ReplayPredictor, recording
-from clue.purchase import Ranking, Scenario, rank_options
+from clue.predict.replaying import recording
+from clue.purchase import Criterion, Ranking, Scenario, rank_options
+from clue.purchase.queueing import QUEUED
+from clue.purchase.tasks import tasks_of
 from clue.report.timeline import check_length, form_of, write_timeline
+from clue.result import Result
 from clue.steady import simulate_sampled
 from clue.trace import Trace
-from clue.uncertainty import BurstNoise, Sampled, Sampling, sample_errors
+from clue.uncertainty import BurstNoise, Sampled, sample_errors
 
 if TYPE_CHECKING:
     from clue.extrapolation import InLoops
 
-#: Samples of what replays of a part may be off by: they cost next to nothing.
-_DRAWS = 400
 #: Options that need all of a program replayed op by op.
-_NEED_ALL = ("--samples", "--explain", "--plots", "--trace-out")
+_NEED_ALL = ("--samples", "--explain", "--plots", "--trace-out", "--html")
 _NOTHING_TO_EXPLAIN = "explanation: at least two options must have a position, got fewer: it is left out"
 
 
@@ -55,13 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
         refuse(arguments, ["--seed"], "with --samples", "none", config.name)
     if isinstance(config, Scenario):
         return _compare(config, arguments)
-    refuse(
-        arguments,
-        ["--executor", "--top", "--html", "--next", "--answers"],
-        "with a comparison",
-        "one program on one machine",
-        config.name,
-    )
+    only = ["--executor", "--top", "--next", "--answers"]
+    refuse(arguments, only, "with a comparison", "one program on one machine", config.name)
     if not arguments.samples:
         refuse(arguments, ["--workers"], "with a comparison or --samples", "one simulation", config.name)
     if arguments.sampled:
@@ -81,44 +73,45 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
     refuse(arguments, single, "with one program on one machine", "a comparison", scenario.name)
     if arguments.sampled and arguments.explain:
         refuse(arguments, ["--sampled"], "without what needs a whole replay", "--explain", scenario.name)
+    wanted = [scenario.criterion, *scenario.weighted]
+    if queued := [each.value for each in wanted if each in QUEUED]:
+        refuse(arguments, ["--samples", "--sampled"], "with a criterion without a queue", queued[0], scenario.name)
+    if queued or scenario.criterion is Criterion.WEIGHTED:
+        rule = "with a criterion that is neither weighted nor of a queue"
+        refuse(arguments, ["--explain"], rule, scenario.criterion.value, scenario.name)
     executor = arguments.executor or PROCESSES
     if executor != PROCESSES:
         refuse(arguments, ["--workers"], f"with --executor {PROCESSES}", executor, scenario.name)
     check_files(arguments)
     with progress() as tell:
-        traces = Traces(tell, arguments.repeats)
-        replays = ReplayPredictor(
-            traces,
-            traces.record,
-            engine=arguments.engine,
-            executor=executor,
-            workers=_workers(arguments),
-            sampled=arguments.sampled,
-        )
-        predictor = DispatchingPredictor([SkeletonPredictor(), ModelPredictor(load_any_model)], replays)
-        thorough, sampling = arguments.plots is not None, _sampling(arguments)
-        error = None if sampling is None else known_model_error()
-        if sampling is None and arguments.sampled:
-            sampling = Sampling(_DRAWS, noise=False)
+        predictor = predictor_of(arguments, tell, executor)
+        thorough, (sampling, error) = arguments.plots is not None, sampling_of(arguments)
         ranking = rank_options(
             scenario, predictor, tell, top=arguments.top, thorough=thorough, sampling=sampling, error=error
         )
         plots = plot_ranking(ranking, arguments)
+        watched = _watched(scenario, ranking, predictor, tell) if arguments.html is not None else []
         explanation, interrupted = _explain_ranking(scenario, ranking, predictor, arguments, tell)
     if arguments.explain and explanation is None and not interrupted:
         ranking = replace(ranking, warnings=(*ranking.warnings, _NOTHING_TO_EXPLAIN))
     show_ranking(ranking, arguments, explanation)
-    write_ranking(ranking, scenario, arguments)
+    write_ranking(ranking, scenario, arguments, explanation, watched)
     say([f"wrote {path}" for path in plots])
     return INTERRUPTED if interrupted else status_of(ranking)
 
 
-def _workers(arguments: argparse.Namespace) -> int:
-    return arguments.workers or os.cpu_count() or 1
-
-
-def _sampling(arguments: argparse.Namespace) -> Sampling | None:
-    return Sampling(arguments.samples, arguments.seed or 0) if arguments.samples else None
+def _watched(
+    scenario: Scenario, ranking: Ranking, predictor: Predictor, tell: Report
+) -> list[tuple[str, Result | None]]:
+    """Return what ranks do when on the option that comes first."""
+    first = next((each for each in ranking.entries if each.position == 1), None)
+    if first is None or ranking.interrupted:
+        return []
+    found = []
+    for what, task in tasks_of(first, scenario, predictor, tell):
+        tell(f"timeline of {what}")
+        found.append((what, predictor.watched(task)))
+    return found
 
 
 def _explain_ranking(
@@ -147,7 +140,7 @@ def _simulate_part(config: SimulationConfig, arguments: argparse.Namespace) -> N
     detail(f"the {steady.result.engine} engine replayed {steady.result.ops:,} ops of {steady.of:,}")
     title = _title(config, trace)
     show_result(steady.result, title, arguments, steady=steady)
-    write_result(steady.result, title, arguments)
+    write_result(steady.result, config.machine, title, arguments)
 
 
 def _simulate_extrapolated(config: SimulationConfig, arguments: argparse.Namespace) -> None:
@@ -189,7 +182,7 @@ def _simulate_loops(config: SimulationConfig, arguments: argparse.Namespace, loo
     detail(f"the {result.engine} engine replayed {result.ops:,} ops: as loops, for so many are not written out")
     title = f"{name} on {config.machine.name}"
     show_result(result, title, arguments)
-    write_result(result, title, arguments)
+    write_result(result, config.machine, title, arguments)
 
 
 def _simulate(config: SimulationConfig, arguments: argparse.Namespace) -> None:
@@ -206,7 +199,7 @@ def _simulate_whole(config: SimulationConfig, arguments: argparse.Namespace) -> 
         pictures, traced = arguments.plots is not None, arguments.trace_out is not None
         if traced:
             check_length(program.ops * config.instances, config.name)
-        whole = pictures or traced
+        whole = pictures or traced or arguments.html is not None
         work = program.ops * config.instances * (1 + (arguments.samples or 0))
         engine = engine_for(work, arguments.engine)
         result = simulate(
@@ -239,7 +232,7 @@ def _simulate_whole(config: SimulationConfig, arguments: argparse.Namespace) -> 
             tell("writing the timeline")
             plots += write_timeline(Path(arguments.trace_out), trace, program, config.machine, result)
     show_result(result, title, arguments, sampled=sampled, explanation=explanation)
-    write_result(result, title, arguments)
+    write_result(result, config.machine, title, arguments)
     say([f"wrote {path}" for path in plots])
 
 
@@ -276,7 +269,7 @@ def _sample(
     tell: Report,
 ) -> Sampled | None:
     """Draw samples, if there are to be any."""
-    sampling = _sampling(arguments)
+    sampling = noise_of(arguments)
     if sampling is None:
         return None
     return sample_errors(
@@ -287,7 +280,7 @@ def _sample(
         known_model_error(),
         noise=noise,
         engine=engine,
-        workers=_workers(arguments),
+        workers=workers_of(arguments),
         tell=lambda done: tell("samples of the noise", done, sampling.samples),
     )
 

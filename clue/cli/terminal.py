@@ -85,8 +85,13 @@ def show(*renderables: RenderableType) -> None:
 
 def show_json(document: object) -> None:
     """Print one JSON document to standard output."""
+    sys.stdout.write(json_text(document))
+
+
+def json_text(document: object) -> str:
+    """Return a JSON document as text that ends with a newline."""
     text = json.dumps(document, indent=1, allow_nan=False)
-    sys.stdout.write(_HALVES.sub(_whole, text) + "\n")
+    return _HALVES.sub(_whole, text) + "\n"
 
 
 def _whole(found: re.Match[str]) -> str:

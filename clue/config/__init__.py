@@ -12,12 +12,13 @@ if TYPE_CHECKING:
     from clue.config.loading import load_any, load_config
     from clue.config.machines import load_machine
     from clue.config.part_loading import AnyPart, load_part, load_parts
-    from clue.config.schemas import json_schema
+    from clue.config.schemas import SCHEMA_KINDS, json_schema
     from clue.config.sequences import load_sequence
-    from clue.config.shipped_files import find, shipped
+    from clue.config.shipped_files import find, schema_file, shipped
     from clue.config.simulation import PlacementChoice, SimulationConfig
 
 __all__ = [
+    "SCHEMA_KINDS",
     "AnyPart",
     "PlacementChoice",
     "SimulationConfig",
@@ -29,10 +30,12 @@ __all__ = [
     "load_part",
     "load_parts",
     "load_sequence",
+    "schema_file",
     "shipped",
 ]
 
 _HOME = {
+    "SCHEMA_KINDS": "schemas",
     "AnyPart": "part_loading",
     "PlacementChoice": "simulation",
     "SimulationConfig": "simulation",
@@ -44,6 +47,7 @@ _HOME = {
     "load_part": "part_loading",
     "load_parts": "part_loading",
     "load_sequence": "sequences",
+    "schema_file": "shipped_files",
     "shipped": "shipped_files",
 }
 

@@ -182,3 +182,4 @@ class LimitsForm(Form):
     nodes: PositiveInt | None = Field(None, description="At most, as can be delivered.")
     memory_per_core: Size | None = Field(None, description="At least, of every node.")
     total_cost: Amount | None = Field(None, description="At most, over the service life.")
+    waiting: Duration | None = Field(None, description="Of jobs in the queue, on average, at most.")

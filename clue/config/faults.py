@@ -52,7 +52,7 @@ class Faults:
     """The faults found in some documents so far."""
 
     def __init__(self) -> None:
-        self._found: list[tuple[str, int, int, str]] = []
+        self._found: list[tuple[str, int, int, Path, str]] = []
 
     def __bool__(self) -> bool:
         return bool(self._found)
@@ -66,15 +66,19 @@ class Faults:
         place = origin.place(of_key=of_key)
         text = f"{place}: {subject} {rule}" if place else f"{subject} {rule}"
         if all(text != known for *_, known in self._found):
-            self._found.append((origin.file, line, column, text))
+            self._found.append((origin.file, line, column, origin.path + unwritten, text))
 
     def take(self, error: ConfigError) -> None:
         """Add the faults of an error that another file raised."""
-        self._found.extend(("", 0, 0, text) for text in error.faults)
+        self._found.extend(("", 0, 0, (), text) for text in error.faults)
 
     def extend(self, others: Faults) -> None:
         """Add the faults that were gathered apart."""
         self._found.extend(fault for fault in others._found if fault not in self._found)
+
+    def places(self) -> Iterator[tuple[Path, str]]:
+        """Yield the path of each fault within its file, and what is wrong there."""
+        yield from ((path, text) for *_, path, text in self._found)
 
     def check(self) -> None:
         """Raise everything found, if anything.

@@ -90,17 +90,21 @@ def _config(
     if kind == "machine":
         reading.fault((), "must be a simulation or a comparison, got a machine")
     elif kind == "scenario":
-        config = build_scenario(reading.of(_variant(document, name, full)), name)
+        config = build_scenario(reading.of(variant(document, name, full)), name)
     else:
-        _variant(document, name, full)
+        variant(document, name, full)
         config = _simulation(reading, name, path)
     reading.check()
     assert config is not None
     return config
 
 
-def _variant(document: Document, name: str, full: bool) -> Document:
-    """Return the document in the size asked for."""
+def variant(document: Document, name: str, full: bool) -> Document:
+    """Return the document in the size asked for.
+
+    Raises:
+        UsageError: If there is no full-size variant.
+    """
     top = document.value
     overlay = top.get("full") if isinstance(top, dict) else None
     if full and not isinstance(overlay, dict):

@@ -40,15 +40,14 @@ def _positive(quantity: Quantity) -> Callable[[object], float]:
 
 
 def _text(quantity: Quantity, description: str, *examples: str) -> WithJsonSchema:
-    units = "|".join(_escaped(unit) for unit in quantity.units if unit.isascii())
     return WithJsonSchema(
-        {
-            "type": "string",
-            "description": description,
-            "pattern": rf"^\s*\+?{AMOUNT}\s*({units})\s*$",
-            "examples": list(examples),
-        }
+        {"type": "string", "description": description, "pattern": _pattern(quantity), "examples": list(examples)}
     )
+
+
+def _pattern(quantity: Quantity) -> str:
+    units = "|".join(_escaped(unit) for unit in quantity.units if unit.isascii())
+    return rf"^\s*\+?{AMOUNT}\s*({units})\s*$"
 
 
 def says_none(value: object) -> bool:
@@ -300,5 +299,13 @@ Budget = Annotated[Amount | None, BeforeValidator(_unless_none, json_schema_inpu
 RunTime = Annotated[
     float,
     BeforeValidator(run_time),
-    WithJsonSchema({"type": ["number", "string"], "description": "A run time: seconds, or text with a unit."}),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "number", "exclusiveMinimum": 0},
+                {"type": "string", "pattern": _pattern(Quantity.TIME), "examples": ["12.1 s", "2 min"]},
+            ],
+            "description": "A run time: seconds, or text with a unit.",
+        }
+    ),
 ]

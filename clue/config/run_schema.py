@@ -15,6 +15,7 @@ from clue.config.contention import AnyContentionForm
 from clue.config.cost_schema import CostForm, LimitsForm, RateForm, UpToOne
 from clue.config.forms import Form, Name, OneOrList, OneOrTable, shape
 from clue.config.quantities import Budget, Duration, MoreMoney, Number, PositiveInt, Price, RunTime, Size
+from clue.config.queue_schema import JobClassForm, PlainCriterionName, QueueForm, SsiForm, SspForm
 from clue.config.schema import NetworkForm, NodeTypeForm, Notes, Ranks
 from clue.purchase.scenario import SERVICE_LIFE
 
@@ -158,9 +159,7 @@ Cost = Annotated[
     | Annotated[list[OneOrTable[Name, CostForm]], Field(min_length=1), Tag("<list>")],
     Discriminator(shape),
 ]
-CriterionName = Literal[
-    "points", "makespan", "throughput", "cost_per_run", "total_cost", "energy_per_run", "carbon_per_run"
-]
+CriterionName = Literal[PlainCriterionName, "weighted"]
 
 Weight = Number
 
@@ -420,6 +419,20 @@ class ScenarioForm(Form):
     criterion: CriterionName = Field("points", description="What the ranking is by.")
     pareto: Annotated[list[CriterionName], Field(min_length=2, max_length=3), AfterValidator(_each_once)] | None = (
         Field(None, description="Two or three criteria: which options are beaten by none in all of them at once.")
+    )
+    weighted: dict[PlainCriterionName, Weight] = Field(
+        default={},
+        description="With the criterion weighted: how much each criterion counts. Each gives its weight to the best "
+        "option, to others "
+        "in proportion to the best.",
+    )
+    jobs: dict[Name, JobClassForm] = Field(
+        default={}, description="What is submitted to the queue, by class: runs of the workloads."
+    )
+    queue: QueueForm | None = Field(None, description="How jobs are queued, and how that is simulated.")
+    ssp: SspForm | None = Field(None, description="What the sustained system performance counts.")
+    ssi: SsiForm | None = Field(
+        None, description="The reference system that the scalable system improvement is relative to."
     )
     next: OneOrTable[MoreMoney, NextForm] | None = Field(
         None,

@@ -13,6 +13,7 @@ from clue.config.currencies import Exchange, check_prices, exchange_of, notes_of
 from clue.config.document import Path, children
 from clue.config.faults import did_you_mean
 from clue.config.offers import generate_options
+from clue.config.queues import QueueReader, criteria_of
 from clue.config.reading import Reading
 from clue.config.references import build_application, number_of_ranks, option_machine
 from clue.config.run_schema import KernelForm, LayoutForm, NextForm, OptionForm, ProgramForm, ScenarioForm, WorkloadForm
@@ -32,6 +33,9 @@ def build_scenario(reading: Reading, name: str) -> Scenario | None:
         return None
     workloads = tuple(_workload(reading, key, workload) for key, workload in form.workloads.items())
     _check_demands(reading, form)
+    queues, criteria = QueueReader(reading, workloads), [*criteria_of(form.criterion, form.pareto, form.weighted)]
+    mix = queues.mix(form.jobs, form.queue)
+    queues.check_jobs(mix, criteria, limited=form.limits is not None and form.limits.waiting is not None)
     if sum(workload.weight for workload in workloads) == 0:
         reading.fault(("workloads",), "must have weights that sum to more than 0, got 0")
     if form.options is None and form.generate is None:
@@ -61,6 +65,10 @@ def build_scenario(reading: Reading, name: str) -> Scenario | None:
         discount_rate=form.discount_rate,
         limits=_limits(form.limits, exchange),
         pareto=tuple(map(Criterion, form.pareto or ())),
+        weighted=queues.weighted(form.weighted, criteria),
+        queue=mix,
+        operations=queues.operations(form.ssp, criteria),
+        reference=queues.reference(form.ssi, criteria),
         left_out=generated.left_out,
         next_amount=more,
         next_from=next_from,
@@ -159,6 +167,7 @@ def _limits(form: LimitsForm | None, exchange: Exchange) -> Limits:
         nodes=form.nodes,
         memory_per_core=form.memory_per_core,
         total_cost=None if form.total_cost is None else exchange(form.total_cost),
+        waiting=form.waiting,
     )
 
 

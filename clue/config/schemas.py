@@ -1,8 +1,12 @@
-"""The forms of the files as JSON Schema, for editors and for ``clue schema``."""
+"""The forms of the files as JSON Schema, for editors and for ``clue schema``.
+
+The same text lies in ``scenarios/schemas/KIND.schema.json``, where editors find it: shipped YAML files name it in a
+comment line (``# yaml-language-server: $schema=…``). ``clue schema all -o scenarios/schemas`` writes these files anew.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from pydantic import TypeAdapter
 
@@ -14,7 +18,9 @@ from clue.config.sequences import SequenceForm
 from clue.config.validation_schema import ValidationForm
 from clue.errors import UsageError
 
-_FORMS: dict[str, type[Form]] = {
+#: What the identifier (``$id``) of a schema begins with; the name of its kind follows.
+IDENTIFIER: Final = "urn:clue:schema:"
+_FORMS: Final[dict[str, type[Form]]] = {
     "machine": MachineForm,
     "scenario": ScenarioForm,
     "simulation": SimulationForm,
@@ -25,18 +31,23 @@ _FORMS: dict[str, type[Form]] = {
 PART = "part"
 
 
+#: Kinds of files that have a schema.
+SCHEMA_KINDS: Final = (*_FORMS, PART)
+
+
 def json_schema(kind: str) -> dict[str, Any]:
-    """Return the JSON Schema of a kind of file, such as ``"machine"`` or ``"scenario"``.
+    """Return the JSON Schema (draft 2020-12) of a kind of file, such as ``"machine"`` or ``"scenario"``.
 
     Raises:
         UsageError: For another kind.
     """
     form = _FORMS.get(kind)
     if form is None and kind != PART:
-        raise UsageError(f"schema: kind must be one of {', '.join((*_FORMS, PART))}, got {kind!r}")
+        raise UsageError(f"schema: kind must be one of {', '.join(SCHEMA_KINDS)}, got {kind!r}")
     schema = TypeAdapter(AnyPartForm).json_schema() if form is None else form.model_json_schema(by_alias=True)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"{IDENTIFIER}{kind}",
         **schema,
         "title": f"clue {kind}",
     }

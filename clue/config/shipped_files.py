@@ -1,4 +1,4 @@
-"""Find the machines and scenarios that are shipped with clue, by name."""
+"""Find the machines and scenarios that are shipped with clue, by name, and the schemas of their forms."""
 
 from __future__ import annotations
 
@@ -21,6 +21,11 @@ def shipped(kind: str) -> dict[str, Path]:
 def shipped_parts() -> dict[str, Path]:
     """Return the parts of the hardware library (processors, networks, switches) by name, sorted."""
     return _files(_folder("machines") / "parts")
+
+
+def schema_file(kind: str) -> Path:
+    """Return the file with the JSON Schema of a kind of file, such as ``"machine"``, for editors."""
+    return _folder("scenarios") / "schemas" / f"{kind}.schema.json"
 
 
 def _folder(kind: str) -> Path:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from clue.display import html, short_repr
 from clue.machine import Machine, Placement
 from clue.predict.application import Application
+from clue.units import count_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +58,19 @@ class SimulationConfig:
     placement: PlacementChoice = PlacementChoice()
     instances: int = 1
     path: Path | None = None
+
+    def __repr__(self) -> str:
+        """Tell what runs where."""
+        return short_repr(
+            self, self.name, "" if self.ranks is None else count_of(self.ranks), f"on {self.machine.name}"
+        )
+
+    def _repr_html_(self) -> str:
+        facts = (
+            ("program", str(self.program.script or "")),
+            ("trace", self.program.trace or ""),
+            ("ranks", "" if self.ranks is None else f"{self.ranks:,}"),
+            ("instances", f"{self.instances:,}" if self.instances > 1 else ""),
+            ("machine", self.machine.name),
+        )
+        return html(self.name, facts)

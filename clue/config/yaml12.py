@@ -69,6 +69,14 @@ def parse_yaml(text: str, file: str) -> Document:
     return Document(value, reading.origins)
 
 
+def number_or_text(text: str) -> int | float | str:
+    """Return what text would be as a plain value in a file: a number where it is one, else text."""
+    for name, build in (("int", _integer), ("float", _number)):
+        if any(name == each and re.fullmatch(pattern, text) for each, pattern, _ in _RESOLVERS):
+            return build(text)
+    return text
+
+
 def _check_size(text: str, file: str) -> None:
     # The fast parser of PyYAML composes by recursion without a guard: some 10,000 levels end the process.
     depth = values = 0

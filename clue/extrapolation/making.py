@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from clue.display import frame_of, html, short_repr
 from clue.extrapolation.family import EXTRAPOLATED, Family
 from clue.extrapolation.inference import RefusedError, Structure, infer
 from clue.extrapolation.loops import InLoops, check_length
@@ -17,6 +19,9 @@ from clue.recording.repeated import numbered
 from clue.structure import Refusal
 from clue.trace import Trace
 from clue.units import count_of, format_size
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +97,47 @@ class Extrapolation:
             OutputError: The same.
         """
         return tuple(each.save(numbered(path, i)) for i, each in enumerate((self.trace, *self.repeats), 1))
+
+    def rows(self) -> list[dict[str, object]]:
+        """Return a row for each local size: its formula, the target's, and the range of those that were recorded."""
+        return [
+            {
+                "local size": each.name,
+                "target": each.target,
+                "least recorded": each.low,
+                "largest recorded": each.high,
+                "inside": each.inside,
+            }
+            for each in self.local
+        ]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a data frame of pandas: local sizes at the target beside those that were recorded.
+
+        ``extrapolation.trace.to_pandas()`` has the ops.
+
+        Raises:
+            UsageError: If pandas is not installed (``pip install "clue[pandas]"``).
+        """
+        return frame_of(self.rows())
+
+    def __repr__(self) -> str:
+        """Tell the target."""
+        return short_repr(self, f"size {self.size:,}", count_of(self.trace.ranks), count_of(len(self.trace.ops), "op"))
+
+    def _repr_html_(self) -> str:
+        facts = (
+            ("size", f"{self.size:,}, {self.factor.size:.4g} times the largest recorded"),
+            ("ranks", f"{self.trace.ranks:,}, {self.factor.ranks:.4g} times the most recorded"),
+            ("ops", f"{len(self.trace.ops):,}"),
+        )
+        columns = ("local size", "target", "least recorded", "largest recorded", "inside")
+        rows = [
+            (each.name, *(f"{figure:,.6g}" for figure in (each.target, each.low, each.high)),
+             "yes" if each.inside else "no")
+            for each in self.local
+        ]  # fmt: skip
+        return html(f"Extrapolation of {self.trace.name}", facts, columns, rows, self.warnings)
 
 
 def extrapolate(

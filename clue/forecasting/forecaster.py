@@ -10,6 +10,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Any
 
+from clue.display import html, short_repr
 from clue.errors import ForecastError
 from clue.forecasting import availability, shipped
 from clue.forecasting.asking import Address, Peer
@@ -55,6 +56,20 @@ class Forecast:
     available: Availability
     measured: float
     warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Tell the time."""
+        return short_repr(self, self.routine, f"{format_time(self.seconds)} on {self.host}")
+
+    def _repr_html_(self) -> str:
+        facts = (
+            ("time", format_time(self.seconds)),
+            ("80 % interval", f"{format_time(self.low)} to {format_time(self.high)}"),
+            ("host", self.host),
+            ("memory", format_size(self.memory)),
+            ("sizes", "" if self.inside else "beyond what was measured"),
+        )
+        return html(self.routine, facts, notes=self.warnings)
 
 
 @dataclass(slots=True, eq=False)

@@ -7,10 +7,7 @@ Bearer …``). What is logged is who asked for which path, and the status: no he
 
 from __future__ import annotations
 
-import hmac
-import ipaddress
 import json
-import socket
 import sys
 import threading
 import time
@@ -19,31 +16,16 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from clue.errors import ClueError, ForecastError, UsageError
+from clue.errors import ClueError, ForecastError
 from clue.forecasting.forecaster import Forecaster
+from clue.listening import LOOPBACK, bears, check_token, family, is_own
 
 #: Seconds for which what was measured here is told again, so that many who ask do not cost more than one.
 FRESH = 5.0
 #: Most bytes of one answer that tells bandwidth.
 MOST_BYTES = 1 << 24
-#: Seconds that a request may take to come, and the shortest token.
-_PATIENCE, _SHORTEST = 10.0, 16
-
-
-def check_token(address: str, token: str | None) -> None:
-    """Check that who listens to others asks for a token that is hard to guess.
-
-    Raises:
-        UsageError: If the address is none, or there is no such token where one must be.
-    """
-    try:
-        loopback = ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        raise UsageError(f"--address must be an IP address of this computer, got {address}") from None
-    if token is None and not loopback:
-        raise UsageError(f"--token-file must be given where others can ask, at {address}, got none")
-    if token is not None and (len(token) < _SHORTEST or not token.isascii() or not token.isprintable()):
-        raise UsageError(f"token must be at least {_SHORTEST} printable ASCII characters, got another one")
+#: Seconds that a request may take to come.
+_PATIENCE = 10.0
 
 
 class Server(ThreadingHTTPServer):
@@ -65,11 +47,11 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(
-        self, forecaster: Forecaster, address: str = "127.0.0.1", port: int = 0, *, token: str | None = None,
+        self, forecaster: Forecaster, address: str = LOOPBACK, port: int = 0, *, token: str | None = None,
         peers: Sequence[str] = (), log: Callable[[str], None] = lambda _line: None,
     ) -> None:  # fmt: skip
         check_token(address, token)
-        self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self.address_family = family(address)
         self.forecaster, self.token, self.peers, self.log = forecaster, token, tuple(peers), log
         self._lock = threading.Lock()
         self._seen: tuple[float, object] | None = None
@@ -141,6 +123,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer."""
+        if self.server.token is None and not is_own(self.headers.get("Host", "")):
+            return self._send(
+                {"error": "host must be this computer, by its address or name"}, HTTPStatus.MISDIRECTED_REQUEST
+            )
         if not self._is_allowed():
             return self._send({"error": "token must be that of this host"}, HTTPStatus.UNAUTHORIZED)
         try:
@@ -165,10 +151,7 @@ class _Handler(BaseHTTPRequestHandler):
         return self._send({"error": "path must be one of those that clue asks for"}, HTTPStatus.NOT_FOUND)
 
     def _is_allowed(self) -> bool:
-        if self.server.token is None:
-            return True
-        given = self.headers.get("Authorization", "").encode("utf-8", "replace")
-        return hmac.compare_digest(given, f"Bearer {self.server.token}".encode())
+        return self.server.token is None or bears(self.headers.get("Authorization", ""), self.server.token)
 
     def _send(self, document: object, status: HTTPStatus = HTTPStatus.OK) -> None:
         self._write(json.dumps(document).encode(), status, "application/json")

@@ -10,16 +10,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import chain, count, islice, repeat
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from clue.display import frame_of, html, short_repr
 from clue.errors import UsageError
 from clue.machine.cold_start import ColdStart
 from clue.machine.contention import Contention, NoContention
 from clue.machine.link import Link
 from clue.machine.parts import Sockets
 from clue.machine.speed import SpeedCurve
-from clue.units import Money, count_of
+from clue.units import Money, count_of, format_size, format_time
 
+if TYPE_CHECKING:
+    import pandas
+
+#: Sizes of messages, bytes, of which notebooks show the delay.
+_SHOWN_SIZES = (8, 10**6)
 #: Ranks that may be placed: more are a slip, and would take all memory.
 MOST_RANKS = 2**24
 
@@ -327,6 +333,56 @@ class Machine:
         """Return the node types in use, by name."""
         return {node.name: node for node in self.nodes}
 
+    def rows(self) -> list[dict[str, object]]:
+        """Return a row for each node type, under names with units; what is not stated is ``None``."""
+        numbers = Counter(node.name for node in self.nodes)
+        return [
+            {
+                "node type": name,
+                "nodes": numbers[name],
+                "processors": node.processors,
+                "memory (B)": node.memory,
+                "performance factor": node.performance_factor,
+                "price": None if node.price is None else str(node.price),
+            }
+            for name, node in self.node_types().items()
+        ]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a data frame of pandas: a row for each node type.
+
+        Raises:
+            UsageError: If pandas is not installed (``pip install "clue[pandas]"``).
+        """
+        return frame_of(self.rows())
+
+    def __repr__(self) -> str:
+        """Tell its size."""
+        return short_repr(self, self.name, count_of(len(self.nodes), "node"), count_of(self.processors, "processor"))
+
+    def _repr_html_(self) -> str:
+        link = self.network.between_nodes if len(self.nodes) > 1 else self.network.within_node
+        delays = (
+            f"{format_size(size)} takes "
+            + format_time(link.send_delay(size) + link.transmission_delay(size) + link.receive_delay)
+            for size in _SHOWN_SIZES
+        )
+        facts = (
+            ("nodes", f"{len(self.nodes):,}"),
+            ("processors", f"{self.processors:,}"),
+            ("a message of", ", of ".join(delays)),
+            ("contention", self.network.contention.name if len(self.nodes) > 1 else ""),
+            ("price", "" if self.price is None else str(self.price)),
+            ("source", " ".join(self.source.split())),
+        )
+        rows = [
+            (row["node type"], row["nodes"], row["processors"], _memory(row["memory (B)"]), row["performance factor"],
+             row["price"])
+            for row in self.rows()
+        ]  # fmt: skip
+        columns = ("node type", "nodes", "processors", "memory", "performance factor", "price")
+        return html(self.name, facts, columns, rows, self.notes)
+
     def map(
         self,
         node: Callable[[NodeType], NodeType] = lambda node: node,
@@ -345,6 +401,10 @@ class Machine:
             network=network(self.network),
             changes=tuple((at, later.map(node, network)) for at, later in self.changes),
         )
+
+
+def _memory(size: object) -> str:
+    return format_size(size) if isinstance(size, int | float) else ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

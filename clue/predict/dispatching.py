@@ -15,6 +15,7 @@ from clue.predict.application import Application, Key
 from clue.predict.prediction import Prediction, Task
 from clue.predict.predictor import Doubles, Predictor
 from clue.progress import Progress
+from clue.result import Result
 from clue.uncertainty import Character, Sampling
 
 
@@ -151,6 +152,10 @@ class DispatchingPredictor(Predictor):
         """Ask each for its own tasks."""
         for predictor, places, own in self._shares(tasks):
             yield from ((places[i], prediction) for i, prediction in predictor.predict(own))
+
+    def watched(self, task: Task) -> Result | None:
+        """Ask who predicts it."""
+        return self._of(task.key[0]).watched(task)
 
     def character(self, task: Task, makespan: float) -> Character | None:
         """Ask who predicts it."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from clue.errors import DeadlockError
 from clue.kernel import Candidate
+from clue.machine import Machine, Placement
 from clue.predict.application import Key
 from clue.result import Result
 from clue.uncertainty import Sample
@@ -70,6 +71,24 @@ class Prediction:
             compute_by_region=dict(result.compute_by_region),
             warnings=result.warnings,
         )
+
+
+def what_decides(
+    machine: Machine, placement: Placement, identity: Callable[[object], object] = id
+) -> tuple[object, ...]:
+    """Return what a prediction depends on beside what runs: network, used nodes and who runs where.
+
+    Args:
+        machine: The machine.
+        placement: Where the ranks of all instances are.
+        identity: What tells a part of a machine from others.
+    """
+    if machine.changes:
+        return (identity(machine), placement.nodes)
+    used = tuple((node, identity(machine.nodes[node])) for node in dict.fromkeys(placement.nodes))
+    # A topology's links depend on the number of nodes.
+    size = 0 if machine.network.contention.topology is None else len(machine.nodes)
+    return (identity(machine.network), size, placement.nodes, used)
 
 
 def prediction_of(task: Task, simulate: Callable[[], Result]) -> Prediction:

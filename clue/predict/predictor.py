@@ -12,6 +12,7 @@ import numpy.typing as npt
 from clue.predict.application import Application, Key
 from clue.predict.prediction import Prediction, Task
 from clue.progress import Progress
+from clue.result import Result
 from clue.uncertainty import Character, Sampling
 
 Doubles = npt.NDArray[np.float64]
@@ -68,6 +69,10 @@ class Predictor(Protocol):
             ClueError: If a prediction cannot be made.
         """
         ...
+
+    def watched(self, task: Task) -> Result | None:
+        """Return a task's result with a timeline; ``None``: there is none, or it would take too long."""
+        return None
 
     def character(self, task: Task, makespan: float) -> Character | None:
         """Return what tells the prediction of a task from others, whose errors are known; ``None``: nothing does."""

@@ -42,6 +42,8 @@ TraceSource = Callable[[Application, int], Trace]
 Recorder = Callable[[Sequence[Key]], Sequence[Application]]
 #: To describe a machine to the engine takes as long as it takes to replay so many ops there among others.
 _OPS_FOR_A_MACHINE = 200_000
+#: Ops of a replay with a timeline at most: it takes some seconds.
+MOST_WATCHED = 250_000
 #: Advice to those who cannot record on so many ranks.
 EXTRAPOLATE = "extrapolate it from recordings of smaller sizes on fewer ranks (clue extrapolate --plan says which)"
 
@@ -212,6 +214,13 @@ class ReplayPredictor(Predictor):
     def predict(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Prediction]]:
         """Replay each task."""
         return self._pool.perform([(task, self._engine) for task in tasks])
+
+    def watched(self, task: Task) -> Result | None:
+        """Replay it by the reference, which alone keeps a timeline, where that takes seconds."""
+        program, where = self._recorded[task.key].program, task.where
+        if program.ops * where.instances > MOST_WATCHED:
+            return None
+        return simulate(program, where.machine, where.placement, "reference", instances=where.instances, timeline=True)
 
     def character(self, task: Task, makespan: float) -> Character:
         """Return what tells the prediction from others: its share of communication, the size of its messages."""

@@ -9,11 +9,17 @@ Cost, energy and carbon of a run grow with its makespan, or stay; so does the co
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+
 from clue.purchase.attempts import Attempt, Cell
-from clue.purchase.costs import Account, Costs, Hardware, Sheet, account_of, hardware_of
+from clue.purchase.costs import Account, Costs, Hardware, Life, Sheet, account_of, hardware_of
 from clue.purchase.outcome import OptionCost, RunCost
 from clue.purchase.scenario import Criterion, Option, Scenario
+from clue.units import YEAR
 
+#: Of a longer life it is not told what is paid year by year.
+MOST_YEARS = 50
 _NOTHING = Costs()
 
 
@@ -33,14 +39,14 @@ class Accounts:
         """Return the account of an option."""
         if id(option) not in self._known:
             self._options.append(option)
-            self._known[id(option)] = self._account(option)
+            self._known[id(option)] = self._account(option, self._scenario.life)
         return self._known[id(option)]
 
-    def _account(self, option: Option) -> Account:
+    def _account(self, option: Option, life: Life) -> Account:
         costs, machine = option.costs or _NOTHING, option.machine
         purchase = option.price.amount if option.price is not None else 0.0
         nodes, cores = len(machine.nodes), machine.processors
-        return account_of(costs, purchase, self.hardware(option), nodes, cores, self._scenario.life)
+        return account_of(costs, purchase, self.hardware(option), nodes, cores, life)
 
     def hardware(self, option: Option) -> Hardware:
         """Return what the parts of an option amount to; generated ones on other networks have the same."""
@@ -75,12 +81,14 @@ class Accounts:
 
     def sheet(self, attempt: Attempt) -> Sheet:
         """Return what an option costs over its life, as it is used."""
+        return self.of(attempt.option).sheet(*self._use(attempt))
+
+    def _use(self, attempt: Attempt) -> tuple[float, float]:
+        """Return the shares of its life for which an option is busy, and billed."""
         account, busy = self.of(attempt.option), self.busy(attempt)
         if not self.demands or not account.per_billed:
-            return account.sheet(busy, busy)
-        return account.sheet(
-            busy, sum(d * self.billed(attempt, c) for d, c in zip(self.demands, attempt.cells, strict=True))
-        )
+            return busy, busy
+        return busy, sum(d * self.billed(attempt, c) for d, c in zip(self.demands, attempt.cells, strict=True))
 
     def billed(self, attempt: Attempt, cell: Cell) -> float:
         """Return the seconds that are billed for a run of a workload: the whole campaign's by its instances."""
@@ -130,7 +138,20 @@ class Accounts:
             rack_units=hardware.rack_units,
             power=account.busy if account.states_power else None,
             sources=option.costs.sources,
+            by_year=tuple(self._by_year(attempt)),
         )
+
+    def _by_year(self, attempt: Attempt) -> Iterator[tuple[float, float]]:
+        """Yield years and what is paid up to their end."""
+        life, whole = self._scenario.life, self.sheet(attempt)
+        years = life.seconds / YEAR
+        if years > MOST_YEARS:
+            return
+        for year in range(math.ceil(years)):
+            until = self._account(attempt.option, Life(year * YEAR, life.rate))
+            sheet = until.sheet(*self._use(attempt))
+            yield float(year), sheet.total - sheet.items.get("residual", 0.0)
+        yield years, whole.total
 
     def _run(self, attempt: Attempt, w: int) -> RunCost:
         account = self.of(attempt.option)

@@ -17,8 +17,9 @@ from clue.predict.application import Key
 from clue.predict.prediction import Prediction, Task
 from clue.predict.predictor import Predictor
 from clue.progress import Progress
+from clue.purchase.queue.mix import JobClass
 from clue.purchase.scenario import Option, Scenario, Workload
-from clue.purchase.splits import Misfit, Split, allowed_splits
+from clue.purchase.splits import Misfit, Split, allowed_splits, beside_copies
 from clue.units import count_of
 
 
@@ -172,6 +173,19 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class JobCells:
+    """What a job of a class on so many ranks takes on an option.
+
+    Attributes:
+        queued: As it runs where others run, too: alone, or beside copies of itself.
+        alone: On an empty machine.
+    """
+
+    queued: Cell
+    alone: Cell
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Attempt:
     """An option and its workloads.
 
@@ -180,22 +194,32 @@ class Attempt:
         order: Its place in the scenario.
         cells: One for each workload; empty if it cannot run them.
         reason: Why it cannot, or ``""``.
+        jobs: By class of the mix, and by ranks, what jobs take; 0 stands for the ranks of the split that counts.
     """
 
     option: Option
     order: int
     cells: tuple[Cell, ...] = ()
     reason: str = ""
+    jobs: tuple[Mapping[int, JobCells], ...] = ()
+
+    @property
+    def every(self) -> tuple[Cell, ...]:
+        """Its cells and those of jobs, each once."""
+        if not self.jobs:
+            return self.cells
+        of_jobs = (cell for by_ranks in self.jobs for each in by_ranks.values() for cell in (each.queued, each.alone))
+        return tuple(dict.fromkeys((*self.cells, *of_jobs)))
 
     @property
     def settled(self) -> bool:
-        """Whether all its workloads are."""
-        return all(cell.settled for cell in self.cells)
+        """Whether all its workloads and jobs are."""
+        return all(cell.settled for cell in self.every)
 
     @property
     def changes(self) -> int:
         """How many times something has become known of it."""
-        return sum(cell.changes for cell in self.cells)
+        return sum(cell.changes for cell in self.every)
 
 
 def predicted(runs: Sequence[Run], predictor: Predictor, *, may_deadlock: bool = False) -> Iterator[Run]:
@@ -263,7 +287,7 @@ def attempts_on(
     for run in runs:
         run.seconds = tuple(next(outlook) for _ in run.tasks)
     for attempt in attempts:
-        for cell in attempt.cells:
+        for cell in attempt.every:
             cell.narrow()
     if not rough:
         refine(runs, predictor, progress)
@@ -289,6 +313,7 @@ class _Plan:
 
     def __init__(self, scenario: Scenario, wanted: Mapping[Key, str], predictor: Predictor) -> None:
         self._workloads = scenario.workloads
+        self._queue = scenario.queue
         memory = {key: predictor.memory(key) for key in wanted}
         self._needs = [[_needed(each, ranks, memory) for ranks in each.ranks] for each in scenario.workloads]
         # A model knows kinds of nodes by their names.
@@ -310,7 +335,45 @@ class _Plan:
             if not any(isinstance(split, Split) for split in possible):
                 reasons = dict.fromkeys(misfit.reason for misfit in possible if isinstance(misfit, Misfit))
                 return Attempt(option, order, reason=f"{workload.name}: {'; '.join(reasons)}")
-        return Attempt(option, order, tuple(self._cell(w, option, possible) for w, possible in enumerate(found)))
+        cells = [self._cell(w, option, possible) for w, possible in enumerate(found)]
+        jobs: list[Mapping[int, JobCells]] = []
+        for of in () if self._queue is None else self._queue.classes:
+            w = next(w for w, workload in enumerate(self._workloads) if workload.name == of.workload)
+            splits = {each.ranks: each for each in found[w]}
+            for ranks in of.ranks:
+                if not isinstance(split := splits.get(ranks), Split):
+                    why = split.reason if split is not None else f"its workload was not measured on {count_of(ranks)}"
+                    return Attempt(option, order, reason=f"job class {of.name} must fit: {why}")
+            jobs.append(self._jobs(of, w, option, splits, cells[w]))
+        if fault := self._recorded_fault(option):
+            return Attempt(option, order, reason=fault)
+        return Attempt(option, order, tuple(cells), jobs=tuple(jobs))
+
+    def _jobs(
+        self, of: JobClass, w: int, option: Option, splits: Mapping[int, Split | Misfit], counting: Cell
+    ) -> Mapping[int, JobCells]:
+        """Return what jobs of a class take, by their ranks."""
+        assert self._queue is not None
+        if not of.ranks:
+            return {0: JobCells(counting, counting)}
+        found = {}
+        for ranks in of.ranks:
+            split = splits.get(ranks)
+            assert isinstance(split, Split)
+            alone = queued = self._new_cell(w, option, [split])
+            if self._queue.beside_copies:
+                queued = self._new_cell(w, option, [beside_copies(split, option.machine)])
+            found[ranks] = JobCells(queued, alone)
+        return found
+
+    def _recorded_fault(self, option: Option) -> str:
+        """Say which job of an accounting file does not fit on an option, if it is to take what was recorded."""
+        recorded = None if self._queue is None else self._queue.recorded
+        if recorded is None:
+            return ""
+        most = int(recorded.nodes[recorded.kind < 0].max(initial=0))
+        nodes = len(option.machine.nodes)
+        return f"jobs of {recorded.file} must fit: one takes {most} nodes, the machine has {nodes}" * (most > nodes)
 
     def _possible(self, w: int, option: Option) -> tuple[Split | Misfit, ...]:
         nodes = option.machine.nodes
@@ -340,13 +403,18 @@ class _Plan:
         key = (w, id(possible), *self._place(machine))
         if measured is None and key in self._cells:
             return self._cells[key]
-        splits = [split for split in possible if isinstance(split, Split)]
+        cell = self._new_cell(w, option, [split for split in possible if isinstance(split, Split)])
+        if measured is None:
+            self._cells[key] = cell
+        return cell
+
+    def _new_cell(self, w: int, option: Option, splits: Sequence[Split]) -> Cell:
+        """Return a cell of its own for these splits of a workload on an option."""
+        workload = self._workloads[w]
         choices = (Choice(s, self._run(w, option, s), workload.instances or s.side_by_side) for s in splits)
         cell = Cell(tuple(choices), workload.deadline)
         for choice in cell.choices:
             choice.run.cells.append(cell)
-        if measured is None:
-            self._cells[key] = cell
         return cell
 
     def _run(self, w: int, option: Option, split: Split) -> Run:

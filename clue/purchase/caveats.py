@@ -5,6 +5,7 @@ Options and workloads are called by the names that the scenario gives them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from clue.caveats import About, Caveat, Said, gathered
@@ -30,8 +31,20 @@ def _said(scenario: Scenario, listed: Sequence[Attempt]) -> Iterator[Said]:
             for component, prediction in zip(workload.components, cell.possible[0].run.predictions, strict=False):
                 name = workload.title(component)
                 yield from (Said(caveat, attempt.option.name, name) for caveat in prediction.warnings)
+            if (slower := _slower(scenario, workload, cell)) is not None:
+                yield Said(slower, attempt.option.name, workload.name)
             idle = _idle(workload, attempt.option.machine, cell)
             yield from (Said(caveat, attempt.option.name, workload.name) for caveat in idle)
+
+
+def _slower(scenario: Scenario, workload: Workload, cell: Cell) -> Caveat | None:
+    """Say that a workload is slower than on the reference system, where options are compared with one."""
+    known = scenario.reference.workloads.get(workload.name) if scenario.reference is not None else None
+    speedup = math.inf if known is None else known.seconds / cell.makespan
+    if speedup >= 1:
+        return None
+    text = "its speedup over the reference system is {speedup}: NERSC takes none below 1 for the SSI"
+    return Caveat(About.PROGRAM, workload.name, text, figures={"speedup": f"{speedup:.3g}"}, size=-speedup)
 
 
 def _idle(workload: Workload, machine: Machine, cell: Cell) -> Iterator[Caveat]:

@@ -44,11 +44,13 @@ class FrontSearch:
     def run(self) -> None:
         """Simulate until the front is certain."""
         for scores in self._criteria.values():
+            if scores.need_all:
+                self._search.settle_all(scores)
             self._search.find_best_rates(scores)
         size = _FIRST_ROUND
         while rivals := self._rivals():
             promising = [rivals[i] for i in front(self._rows[rivals])[:size]]
-            self._search.advance(cell for i in promising for cell in self._options[i].cells)
+            self._search.advance(cell for i in promising for cell in self._options[i].every)
             size = min(2 * size, _LARGEST_ROUND)
 
     def found(self) -> list[Attempt]:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+from clue.display import frame_of, html, short_repr
 from clue.predict.prediction import Prediction
 from clue.purchase.costs import Sheet, Source
 from clue.purchase.questions.answers import Answers
+from clue.purchase.queue.replications import QueueOutcome
 from clue.purchase.scenario import Criterion
 from clue.uncertainty import ModelError, Sampling, Spread
-from clue.units import Money
+from clue.units import Money, count_of, format_time
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +66,21 @@ class WorkloadOutcome:
     spread: Spread | None = None
     layout: str = ""
 
+    def row(self) -> dict[str, object]:
+        """Return its figures under names with units."""
+        row: dict[str, object] = {
+            "workload": self.workload,
+            "instances": self.side_by_side,
+            "ranks": self.ranks,
+            "turns": self.turns,
+            "idle processors": self.idle,
+            **({"placement": self.layout} if self.layout else {}),
+            "makespan (s)": self.makespan,
+            **_ends("makespan", "s", self.spread),
+            "throughput (1/s)": self.throughput,
+        }
+        return row if self.points is None else row | {"points": self.points}
+
 
 @dataclass(frozen=True, slots=True)
 class RunCost:
@@ -89,6 +110,8 @@ class OptionCost:
         rack_units: That it takes.
         power: Watts at most, those of the site included; ``None``: not stated.
         sources: Where the figures come from.
+        by_year: Years, and what is paid up to their end, as values today: at once (0), after each year, and at the end
+            of the life, where what is left of the purchase counts.
     """
 
     sheet: Sheet
@@ -99,6 +122,7 @@ class OptionCost:
     rack_units: float
     power: float | None
     sources: tuple[Source, ...]
+    by_year: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,6 +145,8 @@ class Entry:
         best: The share of the samples in which it is the best option.
         cost: What it costs over its life, where costs are stated and it has a position.
         figures: By the criteria of the Pareto front, if one is wanted, what it has.
+        parts: By the criteria of a weighted sum, if that counts, what it has.
+        queue: Its queue, where jobs are stated and it has a position.
     """
 
     option: str
@@ -137,6 +163,42 @@ class Entry:
     best: float | None = None
     cost: OptionCost | None = None
     figures: Mapping[Criterion, float] = field(default_factory=dict)
+    parts: Mapping[Criterion, float] = field(default_factory=dict)
+    queue: QueueOutcome | None = None
+
+    def rows(
+        self, unit: str, weighted: Mapping[Criterion, tuple[float, str]], front: Sequence[str] | None
+    ) -> Iterator[dict[str, object]]:
+        """Yield its figures under names with units: once for each workload, or once without any.
+
+        Args:
+            unit: That of scores.
+            weighted: Weights and units of what scores are sums of.
+            front: Options of the Pareto front; ``None``: none was asked for.
+        """
+        about: dict[str, object] = {"position": self.position, "option": self.option, "machine": self.machine}
+        if self.price is not None:
+            about[f"price ({self.price.currency})"] = self.price.amount
+        about |= {"affordable": self.affordable, f"score ({unit})": self.score, **_ends("score", unit, self.spread)}
+        if self.best is not None:
+            about["best (share of samples)"] = self.best
+        if self.bound is not None:
+            about[f"score at best ({unit})"] = self.bound
+        for criterion, figure in self.parts.items():
+            about[f"weighted {criterion.value.replace('_', ' ')} ({weighted[criterion][1]})"] = figure
+        about |= {} if self.queue is None else self.queue.row()
+        if front is not None:
+            about |= {criterion.value: figure for criterion, figure in self.figures.items()}
+            about["on the Pareto front"] = self.option in front
+        about["reason"] = self.reason
+        yield from (about | each.row() for each in self.workloads) if self.workloads else [about]
+
+
+def _ends(name: str, unit: str, spread: Spread | None) -> dict[str, object]:
+    """Return the ends of an interval, and its median."""
+    if spread is None:
+        return {}
+    return {f"{name} {end} ({unit})": getattr(spread, end) for end in ("low", "median", "high")}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,6 +229,7 @@ class Ranking:
         pareto: The options of the Pareto front of all options, in the order of the ranking, those that are not among
             the first by score; ``None``: none was asked for.
         answers: What is answered beside the order.
+        weighted: By criterion of a weighted sum, how much it counts and the unit of its figures.
     """
 
     scenario: str
@@ -189,3 +252,57 @@ class Ranking:
     discount_rate: float = 0.0
     pareto: tuple[str, ...] | None = None
     answers: Answers = field(default_factory=Answers)
+    weighted: Mapping[Criterion, tuple[float, str]] = field(default_factory=dict)
+
+    @property
+    def in_order(self) -> list[Entry]:
+        """The entries by position; after the last, what cannot run, what has no price, what costs too much."""
+        return sorted(
+            self.entries,
+            key=lambda each: (
+                each.position is None,
+                (True, None, False).index(each.affordable),
+                each.position or 0,
+            ),
+        )
+
+    def rows(self) -> list[dict[str, object]]:
+        """Return a row for each workload on each option, in order, under names with units (``"makespan (s)"``)."""
+        return [row for entry in self.in_order for row in entry.rows(self.unit, self.weighted, self.pareto)]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a data frame of pandas: a row for each workload on each option, in order; columns as in ``--csv``.
+
+        Raises:
+            UsageError: If pandas is not installed (``pip install "clue[pandas]"``).
+        """
+        return frame_of(self.rows())
+
+    def __repr__(self) -> str:
+        """Say which option is first."""
+        first = next((f"first {each.option}" for each in self.in_order if each.position is not None), "none ranked")
+        return short_repr(self, self.scenario, count_of(len(self.entries), "option"), first)
+
+    def _repr_html_(self) -> str:
+        columns = ("#", "option", "price", "score", "workload", "instances × ranks", "makespan")
+        budget = "" if self.budget is None else str(self.budget)
+        criterion = self.criterion.value.replace("_", " ")
+        better = "higher" if self.higher_is_better else "lower"
+        facts = (("ranked by", f"{criterion} ({better} is better)"), ("budget", budget))
+        reasons = (f"{each.option}: {each.reason}" for each in self.in_order if each.reason)
+        return html(self.scenario, facts, columns, list(self._cells()), (*reasons, *self.warnings))
+
+    def _cells(self) -> Iterator[tuple[object, ...]]:
+        for entry in self.in_order:
+            if entry.position is None:
+                continue
+            option: tuple[object, ...] = (entry.position, entry.option, entry.price, self._score(entry.score))
+            for outcome in entry.workloads:
+                split = f"{outcome.side_by_side} × {outcome.ranks}"
+                yield *option, outcome.workload, split, format_time(outcome.makespan)
+                option = ("",) * len(option)
+
+    def _score(self, score: float | None) -> str:
+        if score is None:
+            return ""
+        return format_time(score) if self.unit == "s" else f"{score:,.4g} {self.unit}"

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from clue.caveats import named
+from clue.caveats import gathered, named
 from clue.errors import UsageError
 from clue.predict.prediction import Prediction
 from clue.predict.predictor import Predictor
@@ -25,6 +25,8 @@ from clue.purchase.questions.answers import Answers, Steps
 from clue.purchase.questions.break_even import break_evens
 from clue.purchase.questions.cheapest import cheapest_in_time, is_asked
 from clue.purchase.questions.steps import steps_from
+from clue.purchase.queue.replications import QueueOutcome
+from clue.purchase.queueing import QUEUED, Queues
 from clue.purchase.sampling import RankingSampler, SampledOption
 from clue.purchase.scenario import Criterion, Option, Scenario
 from clue.purchase.scores import Scores
@@ -33,6 +35,8 @@ from clue.uncertainty import NO_NOISE, ModelError, Sampling
 
 #: Of more options than this only so many of the first are looked for where nothing else is asked for.
 ALL_UP_TO, FIRST_OF_MANY = 100, 20
+#: So many of the first options are queued at other loads, too, where the splits that cannot be the best are simulated.
+_CURVES = 7
 _NO_PRICE = (
     "no price is stated, so nobody can tell whether the budget covers it: state its price, or leave out the budget"
 )
@@ -74,9 +78,10 @@ def rank_options(
     barred = {name: misses for name, misses in missed if misses}
     candidates = [option for option in affordable if option.name not in barred]
     scored = [o for o in scenario.options if _is_affordable(o, scenario) is not False and o.name not in barred]
-    scores = Scores(scenario, scored, accounts)
+    queues = Queues(scenario, progress)
+    scores = Scores(scenario, scored, accounts, queues)
     criteria = {criterion: _by(criterion, scenario, scored, scores) for criterion in scenario.pareto}
-    _check(scenario, predictor)
+    _check(scenario, predictor, sampling)
     draws = 0 if sampling is None else sampling.samples
     attempts = attempts_on(candidates, scenario, predictor, progress, draws, rough=True)
     able = [attempt for attempt in attempts if attempt.cells]
@@ -104,17 +109,18 @@ def rank_options(
             search.interrupt(*criteria.values())
         why = predictor.why
         report = _Report(
-            scenario,
-            scores,
-            search,
-            attempts,
-            why,
-            sampled,
-            sampling if sampled else None,
-            error,
-            notes,
-            barred,
-            pareto,
+            scenario=scenario,
+            scores=scores,
+            search=search,
+            attempts=attempts,
+            engine_reason=why,
+            sampled=sampled,
+            sampling=sampling if sampled else None,
+            error=error,
+            notes=notes,
+            barred=barred,
+            front=pareto,
+            thorough=thorough,
         )
         ranking = replace(report.ranking(), answers=answers)
         if scenario.next_amount is not None and not ranking.interrupted:
@@ -131,7 +137,7 @@ def _by(criterion: Criterion, scenario: Scenario, options: Sequence[Option], sco
     """Return how options are scored by a criterion of the Pareto front."""
     if criterion is scenario.criterion:
         return scores
-    return Scores(replace(scenario, criterion=criterion), options, scores.accounts)
+    return Scores(replace(scenario, criterion=criterion), options, scores.accounts, scores.queues)
 
 
 def _answers(  # noqa: PLR0917 - all that was found
@@ -160,7 +166,13 @@ def _steps(
     return steps_from("" if first is None else first.option, scenario, scores, predictor, progress)
 
 
-def _check(scenario: Scenario, predictor: Predictor) -> None:
+def _check(scenario: Scenario, predictor: Predictor, sampling: Sampling | None) -> None:
+    wanted = [scenario.criterion, *scenario.weighted]
+    if sampling is not None and QUEUED & set(wanted):
+        got = ", ".join(each.value for each in wanted if each in QUEUED)
+        raise UsageError(f"{scenario.name}: samples must be of criteria without a queue, got {got}")
+    if scenario.next_amount is not None and scenario.criterion is Criterion.WEIGHTED:
+        raise UsageError(f"{scenario.name}: next must be asked of a criterion that is not weighted, got weighted")
     for workload in scenario.workloads:
         for component in workload.components:
             if fault := predictor.check(component.application, component.name, workload.instances):
@@ -234,6 +246,7 @@ class _Report:
     notes: Sequence[str] = ()
     barred: Mapping[str, Sequence[Miss]] = field(default_factory=dict)
     front: FrontSearch | None = None
+    thorough: bool = False
 
     def ranking(self) -> Ranking:
         listed = [each.attempt for each in self.sampled] or self.search.listed()
@@ -263,6 +276,10 @@ class _Report:
             life=self.scenario.service_life,
             discount_rate=self.scenario.discount_rate,
             pareto=None if self.front is None else tuple(front),
+            weighted={
+                criterion: (self.scenario.weighted[criterion], part.unit)
+                for criterion, part in self.scores.parts.items()
+            },
         )
 
     def _predictions(self) -> Iterator[Prediction]:
@@ -298,9 +315,17 @@ class _Report:
             score=self.scores.score(attempt),
             workloads=tuple(self._counted(attempt)),
             cost=self.scores.accounts.told(attempt),
+            parts={criterion: part.score(attempt) for criterion, part in self.scores.parts.items()},
+            queue=self._queue(attempt, position),
             tried=tuple(self._tried(attempt)),
             figures={} if self.front is None else self.front.figures(attempt),
         )
+
+    def _queue(self, attempt: Attempt, position: int) -> QueueOutcome | None:
+        if self.scenario.queue is None:
+            return None
+        queues = self.scores.queues
+        return queues.with_curve(attempt) if self.thorough and position <= _CURVES else queues.of(attempt)
 
     def _unplaced(self, attempt: Attempt) -> Entry:
         """Return an option of the Pareto front that is not among the first."""
@@ -373,7 +398,13 @@ class _Report:
     def _warnings(self, listed: Sequence[Attempt]) -> tuple[str, ...]:
         missed = {} if listed else self._missed()
         said = [*nobody_keeps(missed), *self.scenario.notes, *self.notes]
-        return tuple(dict.fromkeys([*said, *caveats_of(self.scenario, listed)]))
+        return tuple(dict.fromkeys([*said, *caveats_of(self.scenario, listed), *self._about_queues(listed)]))
+
+    def _about_queues(self, listed: Sequence[Attempt]) -> Iterator[str]:
+        said = [each for attempt in listed for each in self.scores.queues.said(attempt)]
+        recorded = None if self.scenario.queue is None else self.scenario.queue.recorded
+        yield from recorded.notes if recorded is not None else ()
+        yield from gathered(said, [attempt.option.name for attempt in listed], "options")
 
     def _missed(self) -> Mapping[str, Sequence[Miss]]:
         """Return what options miss where all are judged by the same limits: those in use, if any got so far."""

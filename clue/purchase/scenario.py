@@ -7,12 +7,19 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
 
+from clue.display import frame_of, html, short_repr
 from clue.machine import Machine
 from clue.predict.application import Application
 from clue.purchase.costs import Costs, Life, Stated
+from clue.purchase.queue.mix import Mix
+from clue.purchase.sustained import ReferenceSystem
 from clue.skeleton.prediction import Measured
-from clue.units import Money
+from clue.units import Money, count_of
+
+if TYPE_CHECKING:
+    import pandas
 
 #: Three years of use, all day: what the cost of a run is reckoned by where a scenario says nothing else.
 SERVICE_LIFE = 3 * 365 * 86400.0
@@ -28,6 +35,13 @@ class Criterion(Enum):
     TOTAL_COST = "total_cost"
     ENERGY_PER_RUN = "energy_per_run"
     CARBON_PER_RUN = "carbon_per_run"
+    WAITING = "waiting"
+    SLOWDOWN = "slowdown"
+    UNUSED_NODES = "unused_nodes"
+    JOB_THROUGHPUT = "job_throughput"
+    SSP = "ssp"
+    SSI = "ssi"
+    WEIGHTED = "weighted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +223,7 @@ class Limits:
         nodes: At most, as can be delivered.
         memory_per_core: Bytes at least, of every node.
         total_cost: At most, over the life.
+        waiting: Mean seconds that a job waits in the queue, at most.
     """
 
     power: float | None = None
@@ -217,6 +232,7 @@ class Limits:
     nodes: int | None = None
     memory_per_core: float | None = None
     total_cost: Money | None = None
+    waiting: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +250,10 @@ class Scenario:
         discount_rate: What money costs a year: 0.03 for 3 %.
         limits: What an option has to keep beside the budget.
         pareto: Criteria by which the Pareto front is wanted; empty: none is.
+        weighted: By criterion, how much it counts in a weighted sum.
+        queue: What jobs are submitted; ``None``: nothing is known of that.
+        operations: By workload, the operations of a run, as the SSP counts them.
+        reference: The system that the SSI is relative to.
         next_amount: More money of which is asked what it gains; ``None``: nobody asks.
         next_from: The option that it is spent on; empty: the first of the ranking.
         beyond: Generated options that the budget does not cover, but with that money would.
@@ -250,6 +270,10 @@ class Scenario:
     discount_rate: float = 0.0
     limits: Limits = Limits()
     pareto: tuple[Criterion, ...] = ()
+    weighted: Mapping[Criterion, float] = field(default_factory=dict)
+    queue: Mix | None = None
+    operations: Mapping[str, float] = field(default_factory=dict)
+    reference: ReferenceSystem | None = None
     left_out: int = 0
     next_amount: Money | None = None
     next_from: str = ""
@@ -259,3 +283,39 @@ class Scenario:
     def life(self) -> Life:
         """How long a purchase is used, and what money costs meanwhile."""
         return Life(self.service_life, self.discount_rate)
+
+    def rows(self) -> list[dict[str, object]]:
+        """Return a row for each option: its machine, nodes, processors and price (``None``: not stated)."""
+        return [
+            {
+                "option": each.name,
+                "machine": each.machine.name,
+                "nodes": len(each.machine.nodes),
+                "processors": each.machine.processors,
+                "price": None if each.price is None else str(each.price),
+            }
+            for each in self.options
+        ]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a data frame of pandas: a row for each option.
+
+        Raises:
+            UsageError: If pandas is not installed (``pip install "clue[pandas]"``).
+        """
+        return frame_of(self.rows())
+
+    def __repr__(self) -> str:
+        """Tell what is compared."""
+        return short_repr(
+            self, self.name, count_of(len(self.workloads), "workload"), count_of(len(self.options), "option")
+        )
+
+    def _repr_html_(self) -> str:
+        facts = (
+            ("criterion", self.criterion.value.replace("_", " ")),
+            ("budget", "" if self.budget is None else str(self.budget)),
+            ("workloads", ", ".join(each.name for each in self.workloads)),
+        )
+        columns = ("option", "machine", "nodes", "processors", "price")
+        return html(self.name, facts, columns, [tuple(row.values()) for row in self.rows()], self.notes)

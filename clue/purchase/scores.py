@@ -12,6 +12,13 @@ cost_per_run     weighted mean over workloads of what a run costs               
 total_cost       net present cost over the service life                                            lower
 energy_per_run   weighted mean over workloads of the energy of a run, kWh                          lower
 carbon_per_run   weighted mean over workloads of the carbon dioxide of a run, kg                   lower
+waiting          mean time that a job waits in the queue, s                                        lower
+slowdown         mean of (waiting + run time) / run time of jobs                                   lower
+unused_nodes     mean number of nodes without a job                                                lower
+job_throughput   jobs of the mix that can be done an hour, at most                                 higher
+ssp              sustained system performance, Tflop/s (:mod:`clue.purchase.sustained`)            higher
+ssi              scalable system improvement (the same)                                            higher
+weighted         100 · weighted mean over criteria of figure / best figure, or best / figure       higher
 ===============  ================================================================================  ===========
 
 Performance is instances finished per second; a workload's points are shared out to its components. Weights are
@@ -20,24 +27,30 @@ Costs, energy and carbon are those of :mod:`clue.purchase.accounts`; where runs 
 those, whatever the weights.
 
 Every score gets better, or stays, where a makespan gets shorter, to the last bit: so bounds on makespans give bounds
-on scores. Points depend on the best performance of all options, which has to be known first.
+on scores. Points depend on the best performance of all options, which has to be known first. Figures of queues are
+an exception: with backfilling a shorter job may make others wait longer. So until it is settled, an option counts as if
+nobody waited there; and weighted sums are relative to the best figures of all options, which are all simulated first.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
+from dataclasses import replace
 
 from clue.errors import UsageError
 from clue.purchase.accounts import Accounts
-from clue.purchase.attempts import Attempt
+from clue.purchase.attempts import Attempt, Choice
 from clue.purchase.limits import Miss, misses_in_use
 from clue.purchase.points import FULL_POINTS, points_for
+from clue.purchase.queueing import QUEUED, Queues
 from clue.purchase.scenario import Criterion, Option, Scenario
+from clue.purchase.sustained import geometric_mean, improvement, rate_per_node
 
 _SECONDS_PER_HOUR = 3600.0
 _JOULES_PER_KWH = 3.6e6
+_TERA = 1e12
 _UNITS = {
     Criterion.POINTS: "points",
     Criterion.MAKESPAN: "s",
@@ -46,8 +59,18 @@ _UNITS = {
     Criterion.TOTAL_COST: "",
     Criterion.ENERGY_PER_RUN: "kWh per run",
     Criterion.CARBON_PER_RUN: "kg per run",
+    Criterion.WAITING: "s",
+    Criterion.SLOWDOWN: "times the run time",
+    Criterion.UNUSED_NODES: "nodes",
+    Criterion.JOB_THROUGHPUT: "jobs/h",
+    Criterion.SSP: "Tflop/s",
+    Criterion.SSI: "times the reference",
+    Criterion.WEIGHTED: "points",
 }
-_HIGHER_IS_BETTER = {Criterion.POINTS, Criterion.THROUGHPUT}
+_HIGHER_IS_BETTER = {
+    *(Criterion.POINTS, Criterion.THROUGHPUT, Criterion.JOB_THROUGHPUT),
+    *(Criterion.SSP, Criterion.SSI, Criterion.WEIGHTED),
+}
 _IN_MONEY = {Criterion.COST_PER_RUN, Criterion.TOTAL_COST}
 
 
@@ -62,21 +85,35 @@ class Scores:
         higher_is_better: How scores are read.
         best: By workload and component the highest rate of all options; points are relative to it.
         accounts: What options cost.
-        criterion: What counts.
+        queues: How long jobs wait on them.
+        parts: The criteria of a weighted sum, and how options are scored by each.
     """
 
-    def __init__(self, scenario: Scenario, options: Sequence[Option], accounts: Accounts | None = None) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        options: Sequence[Option],
+        accounts: Accounts | None = None,
+        queues: Queues | None = None,
+    ) -> None:
         self._scenario = scenario
-        self.criterion = scenario.criterion
+        self.accounts = accounts or Accounts(scenario)
+        self.queues = Queues(scenario) if queues is None else queues
+        self.parts = {
+            criterion: Scores(replace(scenario, criterion=criterion), options, self.accounts, self.queues)
+            for criterion in (scenario.weighted if scenario.criterion is Criterion.WEIGHTED else ())
+        }
+        self._best_figures: dict[Criterion, float] = {}
+        _check_stated(scenario)
         self.higher_is_better = scenario.criterion in _HIGHER_IS_BETTER
         total = sum(workload.weight for workload in scenario.workloads)
         self._weights = [w.weight * len(scenario.workloads) / total for w in scenario.workloads]
         self.best = [[0.0] * len(workload.components) for workload in scenario.workloads]
-        self.accounts = accounts or Accounts(scenario)
         self._is_limited = (
             bool(self.accounts.demands)
             or scenario.limits.total_cost is not None
             or any(workload.deadline < math.inf for workload in scenario.workloads)
+            or scenario.queue is not None
         )
         for option in options:
             if lacking := self.accounts.lacks(option, scenario.criterion):
@@ -84,13 +121,16 @@ class Scores:
                 raise UsageError(f"{scenario.name}: {lacking} of {option.name} {what}")
 
     @property
+    def criterion(self) -> Criterion:
+        """What counts."""
+        return self._scenario.criterion
+
+    @property
     def unit(self) -> str:
         """Unit of the scores in words."""
-        unit = _UNITS[self._scenario.criterion]
-        if self._scenario.criterion not in _IN_MONEY:
-            return unit
         prices = [self._scenario.budget, *(option.price for option in self._scenario.options)]
-        return f"{next((price.currency for price in prices if price is not None), '')} {unit}".strip()
+        currency = next((price.currency for price in prices if price is not None), "")
+        return unit_of(self._scenario.criterion, currency)
 
     @property
     def need_best_rates(self) -> bool:
@@ -102,20 +142,76 @@ class Scores:
         rates = [*([cell.rates for cell in attempt.cells] for attempt in attempts), *others]
         scores = copy(self)
         scores.best = [[max(each) for each in zip(*of, strict=True)] for of in zip(*rates, strict=True)]
+        if self.need_all:
+            scores.learn(attempts)
         return scores
 
     def with_other_options(self) -> Scores:
         """Return these scores for options that are others, and are soon forgotten."""
         scores = copy(self)
-        scores.accounts = Accounts(self._scenario)
+        scores.accounts, scores.queues = Accounts(self._scenario), Queues(self._scenario)
         return scores
+
+    @property
+    def need_all(self) -> bool:
+        """Whether scores are relative to figures of all options, which have to be simulated first."""
+        return bool(self.parts)
+
+    def learn(self, attempts: Sequence[Attempt]) -> None:
+        """Learn from options that are settled the best figures by each criterion of a weighted sum.
+
+        Those that miss a limit do not count, but for the best rates that points are relative to.
+        """
+        if not self.need_all or not attempts:
+            return
+        within = [attempt for attempt in attempts if not self.misses(attempt)]
+        self.parts = {criterion: part.relative_to(attempts) for criterion, part in self.parts.items()}
+        self._best_figures = {
+            criterion: (max if part.higher_is_better else min)(map(part.score, within), default=0.0)
+            for criterion, part in self.parts.items()
+        }
 
     def score(self, attempt: Attempt) -> float:
         """Return an option's score; until it is settled, one that it cannot beat."""
+        if self._scenario.criterion is Criterion.WEIGHTED:
+            return self._weighted(attempt)
+        if self._scenario.criterion in QUEUED:
+            best = math.inf if self.higher_is_better else 0.0
+            return self.queues.figure(attempt, self._scenario.criterion) if attempt.settled else best
+        if self._scenario.criterion in {Criterion.SSP, Criterion.SSI}:
+            return self._sustained(attempt)
         if self.need_best_rates:
             return sum(sum(self.points(attempt, w)) for w in range(len(attempt.cells)))
         figures = [weight * self._figure(attempt, w) for w, weight in enumerate(self._weights)]
         return sum(figures) / len(figures)
+
+    def _weighted(self, attempt: Attempt) -> float:
+        if not self._best_figures or not attempt.settled:
+            return math.inf
+        weights = self._scenario.weighted
+        shares = [
+            weights[criterion] * _share(part.score(attempt), self._best_figures[criterion], part.higher_is_better)
+            for criterion, part in self.parts.items()
+        ]
+        return FULL_POINTS * sum(shares) / sum(weights.values())
+
+    def _sustained(self, attempt: Attempt) -> float:
+        """Return SSP or SSI; each workload runs in the split that counts."""
+        size = len(attempt.option.machine.nodes)
+        figures = [
+            (max(self._of_split(w, choice, size) for choice in cell.possible), weight)
+            for w, (cell, weight) in enumerate(zip(attempt.cells, self._weights, strict=True))
+        ]
+        mean = geometric_mean(figures)
+        return mean if self._scenario.criterion is Criterion.SSI else size * mean / _TERA
+
+    def _of_split(self, w: int, choice: Choice, size: int) -> float:
+        name, nodes = self._scenario.workloads[w].name, len(set(choice.split.placement.nodes))
+        if self._scenario.criterion is Criterion.SSP:
+            return rate_per_node(self._scenario.operations[name], nodes, choice.makespan)
+        system = self._scenario.reference
+        assert system is not None
+        return improvement(system.workloads[name], system, size, nodes, choice.makespan)
 
     def points(self, attempt: Attempt, w: int) -> list[float]:
         """Return the points of the components of a workload, which together get at most 100 of average weight."""
@@ -138,7 +234,9 @@ class Scores:
 
     def misses(self, attempt: Attempt) -> list[Miss]:
         """Return the limits that an option does not keep; until it is settled, those that it cannot keep."""
-        return list(misses_in_use(attempt, self._scenario, self.accounts)) if self._is_limited else []
+        if not self._is_limited:
+            return []
+        return [*misses_in_use(attempt, self._scenario, self.accounts), *self.queues.misses(attempt)]
 
     def key(self, attempt: Attempt) -> Key:
         """Return what options are ordered by; the least is first.
@@ -152,6 +250,41 @@ class Scores:
             math.inf if price is None else price.amount,
             attempt.order,
         )
+
+
+def unit_of(criterion: Criterion, currency: str) -> str:
+    """Return the unit of a criterion's figures in words, where money is in a currency."""
+    return f"{currency} {_UNITS[criterion]}".strip() if criterion in _IN_MONEY else _UNITS[criterion]
+
+
+def _share(figure: float, best: float, higher_is_better: bool) -> float:
+    """Return what a figure is worth beside the best: 1 for that, less for others.
+
+    What misses a limit may be better than the best; beside a best of 0, or with 0 itself, it is worth as much.
+    """
+    share, whole = (figure, best) if higher_is_better else (best, figure)
+    return 1.0 if whole in {share, 0.0} else share / whole
+
+
+def _check_stated(scenario: Scenario) -> None:
+    """Check that what a criterion takes of a scenario is stated.
+
+    Raises:
+        UsageError: If it is not.
+    """
+    criterion = scenario.criterion
+    lacking: Iterable[str] = ()
+    if criterion in QUEUED and scenario.queue is None:
+        lacking = ["jobs"]
+    elif criterion is Criterion.SSP:
+        lacking = (f"operations of {each.name}" for each in scenario.workloads if each.name not in scenario.operations)
+    elif criterion is Criterion.SSI:
+        known = scenario.reference.workloads if scenario.reference is not None else {}
+        lacking = (f"reference of {each.name}" for each in scenario.workloads if each.name not in known)
+    elif criterion is Criterion.WEIGHTED and not scenario.weighted:
+        lacking = ["weights of criteria"]
+    for what in lacking:
+        raise UsageError(f"{scenario.name}: {what} must be stated for the criterion {criterion.value}")
 
 
 def twelve_digits(score: float) -> float:

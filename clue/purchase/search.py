@@ -67,6 +67,8 @@ class Search:
         self.bound_few()
         if thorough and self._all_wanted:
             self._simulate(choice.run for attempt in self.attempts for cell in attempt.cells for choice in cell.choices)
+        if self._scores.need_all:
+            self.settle_all(self._scores)
         if not self._all_wanted:
             self.find_best_rates()
         self._find_first()
@@ -78,7 +80,7 @@ class Search:
 
     def settle(self, attempts: Sequence[Attempt]) -> None:
         """Simulate options that are not among the first until it is known which of their splits count."""
-        cells = [cell for attempt in attempts for cell in attempt.cells]
+        cells = [cell for attempt in attempts for cell in attempt.every]
         while left := [cell for cell in cells if not cell.settled]:
             self.advance(left)
         self._simulate(run for cell in cells if not (run := cell.possible[0].run).predictions)
@@ -98,15 +100,26 @@ class Search:
 
     def refine(self, attempts: Iterable[Attempt]) -> None:
         """Find the better bounds of options."""
-        choices = (choice for attempt in attempts for cell in attempt.cells for choice in cell.possible)
+        choices = (choice for attempt in attempts for cell in attempt.every for choice in cell.possible)
         self._refine([choice.run for choice in choices if not choice.run.refined])
 
     def interrupt(self, *further: Scores) -> None:
         """Take what is known for all there is, for these scores and for further ones."""
         self.interrupted = True
         for scores in (self._scores, *further):
+            scores.learn([attempt for attempt in self.attempts if attempt.settled])
             for w, k in self._components(scores):
                 self._rate_rivals(scores, w, k)
+        self._keys.forget()
+
+    def settle_all(self, scores: Scores) -> None:
+        """Simulate all options: these scores are relative to the best figures of all."""
+        while left := [attempt for attempt in self.attempts if not attempt.settled]:
+            self._compared = len(self.attempts) - len(left)
+            self.advance((cell for attempt in left for cell in attempt.every), len(left))
+        scores.learn(self.attempts)
+        if scores is self._scores:
+            self._keys.forget()
 
     @property
     def _all_wanted(self) -> bool:
@@ -119,9 +132,9 @@ class Search:
             self._compared = max(self._compared, len(self.attempts) - len(rivals))
             # Where all positions are wanted, all options have to be simulated: there is no order to keep.
             if self._all_wanted:
-                self.advance((cell for attempt in rivals for cell in attempt.cells), len(rivals))
+                self.advance((cell for attempt in rivals for cell in attempt.every), len(rivals))
             else:
-                size = self._advance_first([attempt.cells for attempt in rivals], size)
+                size = self._advance_first([attempt.every for attempt in rivals], size)
 
     def _advance_first(self, rivals: Sequence[Sequence[Cell]], size: int) -> int:
         """Find out more of the most promising: bound them, or simulate the first of them; returns the next size."""

@@ -118,6 +118,28 @@ def _split(workload: Workload, machine: Machine, ranks: int, needs: Sequence[flo
     )
 
 
+def beside_copies(split: Split, machine: Machine) -> Split:
+    """Return a split with copies of it side by side on all nodes that it leaves.
+
+    Each copy takes the next nodes of the same types, in the same order: nodes are not shared.
+    """
+    nodes = split.placement.nodes
+    width = len(set(nodes))
+    if set(nodes) != set(range(width)):
+        return split
+    types = [node.name for node in machine.nodes]
+    copies = 1
+    while types[copies * width : (copies + 1) * width] == types[:width]:
+        copies += 1
+    return Split(
+        side_by_side=split.side_by_side * copies,
+        ranks=split.ranks,
+        turns=split.turns,
+        placement=Placement(tuple(node + i * width for i in range(copies) for node in nodes)),
+        idle=0,
+    )
+
+
 def _place(workload: Workload, machine: Machine, ranks: int, layout: Layout) -> Placement:
     if layout.order not in {"block", "cyclic"}:
         raise UsageError(f"{workload.name}: placement must be block or cyclic in a comparison, got {layout.order}")

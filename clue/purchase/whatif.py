@@ -71,7 +71,7 @@ def _order(attempts: Sequence[Attempt], scores: Scores, others: Sequence[Sequenc
 def _settle(attempts: Sequence[Attempt], predictor: Predictor, progress: Progress) -> None:
     """Predict options until it is known which of their splits count, or that one of these deadlocks."""
     while left := [each for each in attempts if not each.settled and not _deadlocks(each)]:
-        runs = list(dict.fromkeys(cell.next_run() for each in left for cell in each.cells if not cell.settled))
+        runs = list(dict.fromkeys(cell.next_run() for each in left for cell in each.every if not cell.settled))
         progress("changing parameters", 0, len(runs))
         for done, _ in enumerate(predicted(runs, predictor, may_deadlock=True), start=1):
             progress("changing parameters", done, len(runs))

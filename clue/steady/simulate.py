@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.caveats import About, Caveat
+from clue.display import html, short_repr
 from clue.kernel import Program, compile_program, engine_for, place, simulate
 from clue.kernel.model.costs import Costs
 from clue.machine import Machine, Placement
@@ -21,6 +22,7 @@ from clue.steady.iterations import Integers
 from clue.steady.plan import SampledLoop, Stratum, UnsteadyError, plan
 from clue.steady.steadiness import per_iteration
 from clue.trace import Trace
+from clue.units import count_of, format_time
 
 #: An interval that reaches further than this, as a share of the makespan, says that slopes do not tell the rest.
 WIDEST = 0.08
@@ -65,6 +67,20 @@ class Steady:
     def reach(self) -> float:
         """How far the logarithm of the makespan is off in four of five cases, because a part stands for the whole."""
         return math.log(self.high / self.result.makespan) if self.result.makespan else 0.0
+
+    def __repr__(self) -> str:
+        """Tell the makespan."""
+        return short_repr(self, format_time(self.result.makespan), f"{self.result.ops:,} of {count_of(self.of, 'op')}")
+
+    def _repr_html_(self) -> str:
+        facts = (
+            ("makespan", format_time(self.result.makespan)),
+            ("80 % interval", f"{format_time(self.low)} to {format_time(self.high)}"),
+            ("simulated", f"{self.result.ops:,} of {count_of(self.of, 'op')}"),
+        )
+        rows = [(each.name, f"{each.iterations:,}", f"{each.simulated:,}") for each in self.loops]
+        notes = (*filter(None, (self.why,)), *self.result.warnings)
+        return html("Sampled simulation", facts, ("loop", "iterations", "simulated"), rows, notes)
 
 
 def simulate_sampled(

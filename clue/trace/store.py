@@ -17,15 +17,16 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from clue.display import data_frame, html, short_repr
 from clue.errors import TraceError
 from clue.files import drafts
 from clue.trace.columns import LARGEST_ARCHIVE, Ops, checksum
@@ -36,7 +37,10 @@ from clue.trace.pieces import ENTRIES
 from clue.trace.place import HEAD, check_place
 from clue.trace.reading import read_trace
 from clue.trace.speed import normalised
-from clue.units import format_size
+from clue.units import count_of, format_size, format_time
+
+if TYPE_CHECKING:
+    import pandas
 
 _NO_READINGS = np.zeros((0, ENTRIES), np.int64)
 
@@ -131,6 +135,58 @@ class Trace:
             for call in np.unique(named)
         }
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a data frame of pandas: a row an op, all ranks one after the other.
+
+        Columns: rank; op and call, by name; burst (s), what is computed before the call, as it is replayed; took (s),
+        time inside the call, as it was recorded; communicator, peer and tag, as in the program (-1: no partner); bytes;
+        region and site, by name.
+
+        Raises:
+            UsageError: If pandas is not installed (``pip install "clue[pandas]"``).
+        """
+        head, ops = self.head, self.ops
+        return data_frame(
+            {
+                "rank": self.row_ranks,
+                "op": _named([_op_name(code) for code in range(int(ops.op.max(initial=0)) + 1)], ops.op),
+                "call": _named(head.calls, ops.call),
+                "burst (s)": self.bursts * 1e-9,
+                "took (s)": ops.took * 1e-9,
+                "communicator": _named([each.name for each in head.communicators], ops.comm),
+                "peer": np.array(ops.peer),
+                "tag": np.array(ops.tag),
+                "bytes": np.array(ops.nbytes),
+                "region": _named(head.regions, ops.region),
+                "site": _named([each.name for each in head.sites], ops.site),
+            }
+        )
+
+    def __repr__(self) -> str:
+        """Tell its size."""
+        return short_repr(self, self.name, count_of(self.ranks), count_of(len(self.ops), "op"))
+
+    def _repr_html_(self) -> str:
+        head, ops = self.head, self.ops
+        facts = (
+            ("program", " ".join((head.program, *head.arguments))),
+            ("ranks", f"{self.ranks:,}"),
+            ("ops", f"{len(ops):,}"),
+            ("computation", f"{format_time(float(self.bursts.sum()) * 1e-9)}, all ranks"),
+            ("recorded", head.recorded),
+            ("processor", head.processor),
+            ("MPI", " ".join(head.mpi.split())[:100]),
+        )
+        firsts = ops.call[(ops.flags & Flag.CONTINUED) == 0]
+        counts = np.bincount(firsts, minlength=len(head.calls))
+        seconds = np.bincount(ops.call, ops.took, len(head.calls)) * 1e-9
+        rows = [
+            (head.calls[call], f"{counts[call]:,}", format_time(float(seconds[call])))
+            for call in np.argsort(-seconds, kind="stable")
+            if counts[call]
+        ]
+        return html(self.name, facts, ("call", "count", "time inside, as recorded"), rows, head.notes)
+
     @classmethod
     def open(cls, path: str | Path) -> Trace:
         """Open a trace and check it. Nothing in it is executed; see :mod:`clue.trace.reading`.
@@ -192,3 +248,13 @@ class Trace:
                 np.save(buffer, array)
                 archive.writestr(f"{name}.npy", buffer.getvalue())
             archive.writestr(HEAD, head)
+
+
+def _op_name(code: int) -> str:
+    return Op(code).name if code in set(Op) else ""
+
+
+def _named(names: Sequence[str], column: npt.NDArray[Any]) -> npt.NDArray[np.object_]:
+    """Return the name of each entry of a column of indices."""
+    named: npt.NDArray[np.object_] = np.array(names, dtype=object)[column]
+    return named

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("folder")
 ALWAYS: tuple[tuple[str, str], ...] = ()
 
 #: By command and option: command lines on which it has none, and what is said of them.
-WITHOUT_EFFECT = {
+WITHOUT_EFFECT: Mapping[str, Mapping[str, Sequence[tuple[str, str]]]] = {
     "record": dict.fromkeys(("-n", "-o", "--mpiexec", "--repeats", "--limit", "--json"), ALWAYS),
     "simulate": {
         "--engine": ALWAYS,
@@ -59,7 +59,10 @@ WITHOUT_EFFECT = {
         "--csv": (("run.yaml --csv a.csv --latex ./a.csv", "a.csv: files must differ, got one for --csv and --latex"),),
         "--latex": (("run.yaml --trace-out t.json --latex t.json", "t.json: files must differ, got one for --latex"),),
         "--markdown": (("which.yaml --markdown x --csv x", "x: files must differ, got one for --csv and --markdown"),),
-        "--html": (("run.yaml --html r.html", "run: --html must go with a comparison, got one program on"),),
+        "--html": (
+            ("run.yaml --sampled --html r.html",
+             "run: --sampled must go without what needs a whole replay, got --html"),
+        ),
         "--colour-by": (
             ("run.yaml --colour-by site", "--colour-by must go with --plots, got no folder for plots"),
             ("which.yaml --plots plots --colour-by site",
@@ -189,7 +192,27 @@ WITHOUT_EFFECT = {
         "--application": (("--here none.json --application 3", "--application must go with --dedicated, got none"),),
         **dict.fromkeys(("--here", "--dedicated", "--json"), ALWAYS),
     },
-    "schema": {},
+    "schema": {
+        "-o": (("machine --path -o x.json", "-o must go without --path, got both"),),
+        "--path": (("all --path -o schemas", "-o must go without --path, got both"),),
+    },
+    "init": {
+        **dict.fromkeys(
+            ("--program", "--processors", "--memory", "--latency", "--bandwidth", "--nodes", "--price", "--other",
+             "--yes", "-y"),
+            ALWAYS,
+        ),
+        "--args": (
+            ("x.yaml --yes --program pingpong.clue --args n",
+             "init: --args must go with a program, got the recording pingpong.clue"),
+        ),
+        "--ranks": (
+            ("x.yaml --yes --program pingpong.clue --ranks 2 --args n",
+             "init: --args and --ranks must go with a program, got the recording pingpong.clue"),
+        ),
+        "--budget": (("x.yaml --yes --budget 9EUR", "init: --budget must go with --price, got none"),),
+    },
+    "completion": {},
     "cache": {"--clear": ALWAYS, "--json": ALWAYS},
     "calibrate network": {
         **{
@@ -267,6 +290,15 @@ WITHOUT_EFFECT = {
             ("which.yaml --plots p --window 1s:2s", "which: --window must go with one program on one machine, got a"),
         ),
         **dict.fromkeys(("--bursts", "--virtual-clock", "--limit", "--json", "--plots"), ALWAYS),
+    },
+    "serve": {
+        "--seed": (("which.yaml --seed 3", "which: --seed must go with --samples, got none"),),
+        "--full": (("which.yaml --full", "full size must be described under 'full', got no such key"),),
+        "--repeats": (
+            ("which.yaml --port 0 --repeats 2", "--repeats must go with a script to record, got traces only"),
+        ),
+        **dict.fromkeys(("--address", "--port", "--token-file", "--top", "--samples", "--sampled"), ALWAYS),
+        **dict.fromkeys(("--engine", "--workers"), ALWAYS),
     },
     "validate": {
         "--seed": (("v.yaml --samples 0 --seed 3", "v: --seed must go with --samples of 1 or more, got 0"),),

@@ -303,7 +303,7 @@ PLACED = [
         "rack_units: 84",
         "rack_unit: 84",
         "limits.rack_unit must be a key of limits (cooling, memory_per_core, nodes, power, rack_units, "
-        'total_cost), got "rack_unit"',
+        'total_cost, waiting), got "rack_unit"',
     ),
     ("nodes: 100", "nodes: 0", "limits.nodes must be at least 1, got 0"),
     ("memory_per_core: 500 MB", "memory_per_core: 500", "limits.memory_per_core must be a size with a unit, got 500"),

@@ -5,15 +5,21 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
-from clue.config import json_schema, shipped
+from clue.cli.terminal import json_text
+from clue.config import SCHEMA_KINDS, json_schema, schema_file
 from clue.config.yaml12 import parse_yaml
 from clue.errors import UsageError
 
-KINDS = ("machine", "scenario", "simulation", "validation", "sequence")
+KINDS = ("machine", "scenario", "simulation", "validation", "sequence", "part")
+ROOT = Path(__file__).resolve().parents[2]
+#: What a paper's tables say, for tests: no file that clue reads.
+NO_CONFIGURATION = {ROOT / "scenarios/reference/wien97-paper.yaml"}
 
 
 def parts(schema: object) -> Iterator[dict[str, Any]]:
@@ -32,7 +38,7 @@ def test_every_key_is_described(kind: str) -> None:
     """A reader of the schema learns what each key means, without the manual."""
     schema = json_schema(kind)
     forms = [schema, *schema["$defs"].values()]
-    assert all(form["description"] for form in forms)
+    assert all(form["description"] for form in forms if "oneOf" not in form)  # kinds, each with its own
     for form in forms:
         for key, below in form.get("properties", {}).items():
             assert "description" in below or "$ref" in below or key == "points", (form["title"], key)
@@ -50,14 +56,112 @@ def test_the_schema_holds_together(kind: str) -> None:
             assert all(re.search(pattern, example) for example in part["examples"])
 
 
-@pytest.mark.parametrize("name", sorted(shipped("machines")))
-def test_the_shipped_machines_follow_the_schema(name: str) -> None:
-    """Wherever the checker for JSON Schema is installed."""
-    jsonschema = pytest.importorskip("jsonschema")
-    file = shipped("machines")[name]
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_schema_is_one_and_has_a_name_of_its_own(kind: str) -> None:
+    """By the schema of schemas; its identifier does not depend on where it lies."""
+    schema = json_schema(kind)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert schema["$id"] == f"urn:clue:schema:{kind}"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_shipped_schema_is_up_to_date(kind: str) -> None:
+    """Editors read the file, so it must say what the reader of configurations does."""
+    stale = f"{schema_file(kind)} is stale: make it anew by clue schema all -o scenarios/schemas"
+    assert schema_file(kind).read_text() == json_text(json_schema(kind)), stale
+
+
+def test_every_kind_has_a_file_and_no_file_is_left_over() -> None:
+    """The list of kinds is that of the command, too."""
+    assert SCHEMA_KINDS == KINDS
+    assert {file.name for file in (ROOT / "scenarios/schemas").iterdir()} == {f"{kind}.schema.json" for kind in KINDS}
+
+
+FILES = sorted(
+    file for folder in ("machines", "scenarios", "examples") for file in (ROOT / folder).rglob("*.yaml")
+    if file not in NO_CONFIGURATION
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_a_shipped_file_names_its_schema_and_follows_it(file: Path) -> None:
+    """By a comment in its first line, as yaml-language-server reads it: a path from the file's folder."""
+    found = re.match(r"# yaml-language-server: \$schema=(\S+)\n", file.read_text())
+    assert found, f"{file} must begin with # yaml-language-server: $schema=PATH"
+    schema = (file.parent / found[1]).resolve()
+    assert schema in {schema_file(kind).resolve() for kind in KINDS}
     # JSON knows only text as keys.
     value = json.loads(json.dumps(parse_yaml(file.read_text(), str(file)).value))
-    jsonschema.Draft202012Validator(json_schema("machine")).validate(value)
+    jsonschema.Draft202012Validator(json.loads(schema.read_text())).validate(value)
+
+
+GOOD = {
+    "machine": {
+        "nodes": [{"count": 2, "type": "pc"}],
+        "node_types": {"pc": {"memory": "1 GB"}},
+        "network": {"between_nodes": {"send_delay": "1 us", "transmission_delay": "9 us"}},
+    },
+    "scenario": {
+        "budget": "900 EUR",
+        "workloads": {"w": {"program": {"trace": "t.clue"}, "ranks": [1, 2]}},
+        "options": {"a": {"machine": "pc.yaml", "cost": {"staff": "900 EUR/year"}}},
+        "limits": {"power": "20 kW"},
+    },
+    "simulation": {"program": {"trace": "t.clue"}, "machine": "pc.yaml", "placement": "block"},
+    "validation": {"program": {"trace": "t.clue"}, "machine": "pc.yaml", "measured": [1, "2 s"]},
+    "sequence": {
+        "hosts": ["a"], "steps": [{"makes": "C", "routine": "dgemm", "sizes": {"m": 1}, "reads": [], "size": "8 B"}]
+    },
+    "part": {
+        "kind": "switch", "name": "S", "ports": 40, "rate": "100 Gbit/s", "rack_units": 1, "source": "its sheet",
+        "date": "2026-01-01",
+        "missing": {"power": "not published", "price": "not published"},
+    },
+}  # fmt: skip
+#: By kind: a place, and what must not stand there.
+BAD: list[tuple[str, tuple[str | int, ...], object]] = [
+    ("machine", ("nodes",), []),
+    ("machine", ("nodes", 0, "count"), 0),
+    ("machine", ("nodes", 0, "typ"), "pc"),
+    ("machine", ("node_types", "pc", "memory"), "1"),
+    ("machine", ("node_types", "pc", "memory"), "1 us"),
+    ("machine", ("node_types", "pc", "wait"), "sleep"),
+    ("machine", ("network", "between_nodes", "send_delay"), 5),
+    ("machine", ("network", "latency"), "5 us"),
+    ("scenario", ("budget",), 900),
+    ("scenario", ("workloads",), {}),
+    ("scenario", ("workloads", "w", "ranks"), 0),
+    ("scenario", ("workloads", "w", "instances"), "many"),
+    ("scenario", ("options", "a", "prize"), "9 EUR"),
+    ("scenario", ("options", "a", "cost", "staff"), "900 EUR"),
+    ("scenario", ("limits", "power"), "20 GB"),
+    ("scenario", ("criterion",), "beauty"),
+    ("simulation", ("machine",), None),
+    ("simulation", ("placement",), "random"),
+    ("simulation", ("instances",), -1),
+    ("validation", ("measured",), "soon"),
+    ("sequence", ("steps", 0, "size"), "8"),
+    ("part", ("ports",), 0),
+    ("part", ("kind",), "toaster"),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_good_file_follows_its_schema(kind: str) -> None:
+    """So that what is refused below is refused for its fault."""
+    jsonschema.Draft202012Validator(json_schema(kind)).validate(GOOD[kind])
+
+
+@pytest.mark.parametrize(("kind", "path", "value"), BAD, ids=[f"{kind} {path} {value}" for kind, path, value in BAD])
+def test_a_bad_file_does_not_follow_its_schema(kind: str, path: tuple[str | int, ...], value: object) -> None:
+    """Unknown keys, wrong units, numbers out of range, empty lists."""
+    document: Any = json.loads(json.dumps(GOOD[kind]))
+    place = document
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft202012Validator(json_schema(kind)).validate(document)
 
 
 def test_a_schema_of_anything_else_is_a_wrong_usage() -> None:

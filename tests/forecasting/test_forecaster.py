@@ -23,7 +23,8 @@ from clue.forecasting.asking import Address, Peer
 from clue.forecasting.availability import here, runnable, share
 from clue.forecasting.figures import Figure, Figures
 from clue.forecasting.routes import Route
-from clue.forecasting.server import Server, check_token, serving
+from clue.forecasting.server import Server, serving
+from clue.listening import check_token
 from tests.forecasting.hosts import dgemm, forecasting, idle
 
 CUBE = {"m": 500, "n": 500, "k": 500}
@@ -437,6 +438,18 @@ def test_tokens_where_others_can_ask(address: str, token: str | None, said: str)
     assert str(caught.value) == said
     check_token("127.0.0.1", None)
     check_token("::1", None)
+
+
+@pytest.mark.parametrize(("name", "status"), [("localhost", 200), ("evil.example", 421), ("", 421)])
+def test_a_name_that_another_site_points_here_is_refused(tmp_path: Path, name: str, status: int) -> None:
+    """Where no token is asked for, a page of that site could read what a browser gets."""
+    with forecasting(tmp_path) as forecaster, serving(Server(forecaster)) as server:
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=5)
+        connection.request("GET", "/ping", headers={"Host": name})
+        response = connection.getresponse()
+        assert response.status == status
+        response.read()
+        connection.close()
 
 
 def test_an_address_that_is_taken(two: tuple[Forecaster, Server, list[str]]) -> None:

@@ -12,6 +12,9 @@ from clue.purchase import Criterion, Option, Scenario, Workload
 from clue.purchase.costs import Cloud, Costs, Electricity, Part
 from clue.purchase.splits import Split, allowed_splits
 
+#: Criteria by which more is better.
+HIGHER = {Criterion.POINTS, Criterion.THROUGHPUT, Criterion.SSP, Criterion.SSI, Criterion.WEIGHTED}
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -22,6 +25,7 @@ class Outcome:
         makespan: Seconds until all instances of all kernels are done.
         seconds: That a run takes from its own start.
         instances: How many are done in the makespan.
+        nodes: That it uses.
         rates: Instances of each kernel finished per second.
     """
 
@@ -29,6 +33,7 @@ class Outcome:
     makespan: float
     seconds: float
     instances: int
+    nodes: int
     rates: tuple[float, ...]
 
 
@@ -43,12 +48,24 @@ def whole_ranking(scenario: Scenario, traces: TraceSource) -> list[tuple[str, fl
         known = [outcome for outcome in outcomes if outcome is not None]
         if len(known) == len(outcomes):
             found[option.name] = known
-    sign = -1 if scenario.criterion in (Criterion.POINTS, Criterion.THROUGHPUT) else 1
+    sign = -1 if scenario.criterion in HIGHER else 1
     options = [option for option in scenario.options if option.name in found and _keeps(scenario, option, found)]
-    scores = {option.name: _score(scenario, option, found) for option in options}
+    scores = _scores(scenario, options, found)
     # What is equal but for rounding is a tie, which the price decides.
     order = sorted(options, key=lambda option: (sign * float(f"{scores[option.name]:.12g}"), _price(option)))
     return [(option.name, scores[option.name]) for option in order]
+
+
+def _scores(scenario: Scenario, options: list[Option], found: dict[str, list[Outcome]]) -> dict[str, float]:
+    if scenario.criterion is not Criterion.WEIGHTED:
+        return {option.name: _score(scenario, option, found) for option in options}
+    scores = dict.fromkeys([option.name for option in options], 0.0)
+    for criterion, weight in scenario.weighted.items():
+        figures = _scores(replace(scenario, criterion=criterion), options, found)
+        for name, figure in figures.items():
+            share = figure / max(figures.values()) if criterion in HIGHER else min(figures.values()) / figure
+            scores[name] += 100 * share * weight / sum(scenario.weighted.values())
+    return scores
 
 
 def _keeps(scenario: Scenario, option: Option, found: dict[str, list[Outcome]]) -> bool:
@@ -88,7 +105,8 @@ def _outcome(workload: Workload, machine: Machine, split: Split, traces: TraceSo
     ]
     instances = workload.instances or split.side_by_side
     seconds = sum(times) / split.turns
-    return Outcome(instances / sum(times), sum(times), seconds, instances, tuple(instances / time for time in times))
+    rates, nodes = tuple(instances / time for time in times), len(set(split.placement.nodes))
+    return Outcome(instances / sum(times), sum(times), seconds, instances, nodes, rates)
 
 
 def _price(option: Option) -> float:
@@ -130,8 +148,26 @@ def _billed(quantum: float, outcome: Outcome) -> float:
     return whole / outcome.instances
 
 
+def _sustained(scenario: Scenario, option: Option, found: dict[str, list[Outcome]]) -> float:
+    """Return SSP or SSI by their definitions."""
+    product, size = 1.0, len(option.machine.nodes)
+    total = sum(workload.weight for workload in scenario.workloads)
+    for workload, outcome in zip(scenario.workloads, found[option.name], strict=True):
+        if scenario.criterion is Criterion.SSP:
+            figure = size * scenario.operations[workload.name] / (outcome.nodes * outcome.makespan) / 1e12
+        else:
+            assert scenario.reference is not None
+            known = scenario.reference.workloads[workload.name]
+            utilisation = known.nodes / outcome.nodes * size / scenario.reference.nodes
+            figure = known.capability * utilisation * known.seconds / outcome.makespan
+        product *= figure ** (workload.weight / total)
+    return product
+
+
 def _score(scenario: Scenario, option: Option, found: dict[str, list[Outcome]]) -> float:
     """Return a score by the criterion's definition."""
+    if scenario.criterion in {Criterion.SSP, Criterion.SSI}:
+        return _sustained(scenario, option, found)
     mean = sum(workload.weight for workload in scenario.workloads) / len(scenario.workloads)
     figures = []
     for w, workload in enumerate(scenario.workloads):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -269,3 +270,19 @@ def test_the_document_has_the_cost() -> None:
     run = {"cost": 1488 * share, "kwh": 876 * share, "carbon": 350.4 * share}
     assert cost["per_run"]["job"] == pytest.approx(run)
     assert cost["parts"] == {"node": 1}
+
+
+def test_what_is_paid_up_to_the_end_of_each_year() -> None:
+    """1,000 at once, 438 a year for two years and a half at 3 %; at the end a tenth of the price is left."""
+    asked = by(Criterion.TOTAL_COST, costing("one", 1, 1000, powered(100, 100, residual=0.1)))
+    asked = replace(asked, service_life=2.5 * YEAR, discount_rate=0.03)
+    cost = entry_of(asked, "one").cost
+    assert cost is not None
+    first, second = 438 / 1.03, 438 / 1.03**2
+    end = 1000 + first + second + (0.5 * 438 - 100) / 1.03**2.5
+    wanted = [(0.0, 1000.0), (1.0, 1000 + first), (2.0, 1000 + first + second), (2.5, end)]
+    assert [year for year, _ in cost.by_year] == [year for year, _ in wanted]
+    assert [paid for _, paid in cost.by_year] == pytest.approx([paid for _, paid in wanted])
+    assert cost.by_year[-1][1] == cost.sheet.total
+    for_ever = entry_of(replace(asked, service_life=51 * YEAR), "one").cost
+    assert for_ever is not None and for_ever.by_year == ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,8 @@ from clue.predict.application import Application
 from clue.predict.replaying import ReplayPredictor
 from clue.purchase import Component, Criterion, Option, Scenario, Workload, rank_options
 from clue.purchase.costs import Cloud, Costs, Electricity, Number, Part, Per
+from clue.purchase.queueing import QUEUED
+from clue.purchase.sustained import Reference, ReferenceSystem
 from clue.trace import Trace, TraceBuilder
 from clue.units import Money
 from tests.kernel.cases import LINK, LOCAL_LINK
@@ -35,6 +38,17 @@ COSTS = (
     Costs((NODE,), electricity=GRID, cloud=Cloud(1e-3), utilisation=0.5),
     Costs((NODE,), electricity=GRID, cloud=Cloud(3e-3, quantum=4.0), availability=0.9),
 )
+
+
+#: Criteria whose figures have bounds.
+BOUNDED = [each for each in Criterion if each not in QUEUED and each is not Criterion.WEIGHTED]
+_NAMES = ("w0", "w1", "1", "3")
+#: What criteria take.
+CRITERIA: Any = {
+    "operations": {name: 3e12 + len(name) for name in _NAMES},
+    "reference": ReferenceSystem(5, {name: Reference(2, 1000.0, 1.5) for name in _NAMES}),
+    "weighted": {Criterion.POINTS: 2.0, Criterion.TOTAL_COST: 1.0, Criterion.SSP: 0.5},
+}
 
 
 @cache
@@ -82,7 +96,8 @@ def scenarios(draw: st.DrawFn) -> Scenario:
         "drawn",
         tuple(workload(f"w{i}") for i in range(draw(st.integers(1, 2)))),
         tuple(option(i) for i in range(draw(st.integers(1, 8)))),
-        criterion=draw(st.sampled_from(Criterion)),
+        criterion=draw(st.sampled_from((*BOUNDED, Criterion.WEIGHTED))),
+        **CRITERIA,
         service_life=100.0,
     )
 
@@ -158,10 +173,10 @@ def many(criterion: Criterion) -> Scenario:
         for i in range(300)
     )
     workloads = tuple(Workload(n, (Component(n, Application(arguments=("8", n))),), ranks=(1, 2, 4)) for n in "13")
-    return Scenario("many", workloads, options, criterion=criterion)
+    return Scenario("many", workloads, options, criterion=criterion, **CRITERIA)
 
 
-@pytest.mark.parametrize("criterion", Criterion)
+@pytest.mark.parametrize("criterion", BOUNDED)
 @pytest.mark.parametrize("quality", [0.9, 1.0])
 def test_few_of_many_options_are_simulated(
     criterion: Criterion, quality: float, monkeypatch: pytest.MonkeyPatch

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import html
+import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
+from clue.explain import RankingExplanation
+from clue.explain.ranking import FirstPlace, RankingSensitivity
 from clue.predict.application import Application
 from clue.purchase import Component, Option, Ranking, Scenario, Workload
-from clue.report.page import ranking_page
-from clue.report.page.content import LIMITS, MOST_ROWS, content_of, decision, sources
-from clue.report.ranking.offers import draw_offers, unbeaten
+from clue.purchase.costs import Sheet as CostSheet
+from clue.purchase.costs import Source
+from clue.purchase.outcome import OptionCost, RunCost
+from clue.report.page import ranking_page, ranking_sections, result_page, timelines
+from clue.report.page import run as run_page
+from clue.report.page.content import LIMITS, content_of, decision, mean_makespan, sources
+from clue.report.page.parts import MOST_ROWS, Lines, Picture, Sheet, TimelineData
 from clue.uncertainty import Sampling, Spread
-from clue.units import Money
-from tests.report.cases import BUDGET, by_makespan, entry, machine, ranking
+from clue.units import YEAR, Money
+from tests.report.cases import BUDGET, by_makespan, entry, machine, many_ranks, ranking, result
 
 #: Elements that have no end.
-_VOID = {"meta", "img"}
+_VOID = {"meta"}
 
 
 class Reader(HTMLParser):
@@ -63,6 +73,21 @@ def sampled() -> Ranking:
     return replace(ranking(), entries=entries, sampling=Sampling(200))
 
 
+def with_costs() -> Ranking:
+    """Return a ranking whose options state what they cost over two years: one bought, one rented."""
+    bought = OptionCost(
+        CostSheet({"purchase": 1e5, "energy": 2e4, "residual": -1e4}, 0.5, 7.2e10, 7000.0), "ATS",
+        {"small": RunCost(1.5, 3.6e6, 0.35)}, {}, 2, 40.0, 9e3,
+        (Source("electricity", "contract", "2026-11-02"),), ((0.0, 1e5), (1.0, 1.1e5), (2.0, 1.1e5)),
+    )  # fmt: skip
+    rented = OptionCost(CostSheet({"purchase": 0.0, "cloud": 9e4}, 0.5, None, None), "ATS",
+                        {"small": RunCost(1.25, None, None)}, {}, 0, 0.0, None, (),
+                        ((0.0, 0.0), (1.0, 4.5e4), (2.0, 9e4)))  # fmt: skip
+    costs = {"Fine": bought, "Cheap": rented}
+    entries = tuple(replace(each, cost=costs[each.option]) if each.position else each for each in ranking().entries)
+    return replace(ranking(), entries=entries, life=2 * YEAR, discount_rate=0.03)
+
+
 def read(page: str) -> Reader:
     """Read a page to its end."""
     reader = Reader()
@@ -93,13 +118,33 @@ def test_a_page_needs_no_network() -> None:
     """No address but pictures that it holds; each has words; its policy forbids the rest."""
     page = ranking_page(sampled(), scenario(), "clue", "clue 0.1")
     reader = read(page)
-    images = [attributes for tag, attributes in reader.found if tag == "img"]
-    assert len(images) == 3
-    assert all(each["alt"] and (each["src"] or "").startswith("data:image/svg+xml;base64,") for each in images)
-    assert not [tag for tag, _ in reader.found if tag in {"link", "iframe", "object"}]
-    assert not [name for _, attributes in reader.found for name in attributes if name in {"href", "srcset"}]
-    assert "http" not in re.sub(r"data:[^\"]*", "", page).replace("http-equiv", "")
+    assert not [tag for tag, _ in reader.found if tag in {"link", "iframe", "object", "img"}]
+    assert not [name for _, attributes in reader.found for name in attributes if name in {"href", "src", "srcset"}]
+    assert "http" not in page.replace("http-equiv", "")
     assert len(page) < 3_000_000
+
+
+def test_a_page_allows_its_own_script_and_style_alone() -> None:
+    """By their digests, as browsers reckon them."""
+    page = ranking_page(sampled(), scenario(), "clue", "clue 0.1")
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
+    policy = html.unescape(policy)
+    assert policy.startswith("default-src 'none'; ") and "unsafe" not in policy
+    for tag, of in (("style", "style-src"), ("script", "script-src")):
+        (text,) = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{of} 'sha256-{digest}'" in policy
+
+
+def test_charts_have_words_and_their_marks_tell_what_they_are() -> None:
+    """For who does not see them, and where the pointer is."""
+    reader = read(ranking_page(sampled(), scenario(), "clue", "clue 0.1"))
+    charts = [attributes for tag, attributes in reader.found if tag == "svg" and attributes.get("class") == "chart"]
+    assert len(charts) == 4  # scores, price and time, makespans of two workloads
+    assert all(each["aria-label"] and each["role"] == "img" and each["tabindex"] == "0" for each in charts)
+    told = [attributes["data-told"] for _, attributes in reader.found if "data-told" in attributes]
+    assert "Cheap: 295,000 ATS, 12 s" in told
+    assert any(each is not None and each.startswith("1. Cheap: compute 6 s") for each in told)
 
 
 def test_a_page_can_be_used_by_keyboard_and_reader() -> None:
@@ -127,7 +172,46 @@ def test_a_ranking_without_positions_is_a_page_too() -> None:
     reader = read(ranking_page(replace(ranking(), entries=ranking().entries[:1]), scenario(), "clue", "clue 0.1"))
     assert "No option can be ranked." in reader.text
     assert "Gold (500,000 ATS): costs more than the budget" in reader.text
-    assert not [tag for tag, _ in reader.found if tag == "img"]
+    assert not [tag for tag, _ in reader.found if tag == "svg"]
+
+
+def test_costs_stand_by_item_over_the_years_and_for_a_run() -> None:
+    """Figures, energy in MWh, and where they come from; a dash where nothing is stated."""
+    page = content_of(with_costs(), scenario(), "clue", "clue 0.1")
+    rows = {name: section.rows for name in ("costs", "energy", "runs", "cost-sources")
+            if isinstance(section := page.section(name), Sheet)}  # fmt: skip
+    assert [cell.text for cell in rows["costs"][1]] == [
+        "Fine", "110,000", "100,000", "20,000", "–", "-10,000", "50.0%", "2"
+    ]  # fmt: skip
+    assert [cell.text for cell in rows["energy"][1]] == ["Fine", "20", "7", "9 kW"]
+    assert [cell.text for cell in rows["runs"][0]] == ["Cheap", "small", "1.25", "–", "–"]
+    assert [cell.text for cell in rows["cost-sources"][0]] == ["electricity", "Fine", "contract", "2026-11-02"]
+    years = page.section("cost-years")
+    assert isinstance(years, Picture) and "At the end: Cheap 90,000 ATS; Fine 110,000 ATS" in years.words
+    items = page.section("cost-items")
+    assert isinstance(items, Picture) and items.title == "Costs over 2 years, discounted at 3.0% a year"
+    assert any(shape.told == "2. Fine: residual -10,000 ATS" for shape in items.shapes)
+
+
+def test_what_would_change_the_decision() -> None:
+    """Without --explain by how much the first leads; with it which parameters give its place away."""
+    page = content_of(ranking(), scenario(), "clue", "clue 0.1")
+    told = page.section("changes")
+    assert isinstance(told, Lines)
+    assert told.caption.startswith("Cheap leads Fine by 112.0 points (134.94% of the smaller score). --explain tells")
+    lower = RankingSensitivity("latency", ("Cheap",), FirstPlace("Fine", -0.1), FirstPlace("Cheap", 1.5))
+    explanation = RankingExplanation(("Cheap", "Fine"), FirstPlace("Cheap", 1.35), (lower,), 0.1)
+    sheet = content_of(ranking(), scenario(), "clue", "clue 0.1", explanation).section("changes")
+    assert isinstance(sheet, Sheet)
+    assert [cell.text for cell in sheet.rows[0]] == ["latency", "Cheap", "-10.00% (Fine first)", "+150.00%"]
+    assert "1 of them gives the first place to another option" in sheet.caption
+
+
+def test_a_piece_of_a_page_says_what_was_changed() -> None:
+    """What a server puts in the place of the last ranking."""
+    piece = ranking_sections(ranking(), scenario(), "clue", "clue 0.1", ["budget: <1 EUR>"])
+    assert "<script" not in piece and "<html" not in piece
+    assert "<li>budget: &lt;1 EUR&gt;</li>" in piece
 
 
 def test_the_decision_says_how_sure_it_is() -> None:
@@ -141,8 +225,11 @@ def test_long_tables_are_cut_and_say_so() -> None:
     """A page of thousands of options would not be read."""
     entries = tuple(entry(f"option {i}", i, 1000.0 - i, 100.0 + i) for i in range(1, MOST_ROWS + 8))
     page = content_of(replace(ranking(), entries=entries), scenario(), "clue", "clue 0.1")
-    assert page.ranking is not None
-    assert (len(page.ranking.rows), page.ranking.more) == (MOST_ROWS, 7)
+    shown = page.section("ranking")
+    assert isinstance(shown, Sheet)
+    assert (len(shown.rows), shown.more, len(shown.keys)) == (MOST_ROWS, 7, MOST_ROWS)
+    scores = page.section("scores")
+    assert isinstance(scores, Picture) and scores.caption == "The first 20 of 207 options."
 
 
 def test_sources_are_those_of_machine_and_nodes() -> None:
@@ -152,17 +239,67 @@ def test_sources_are_those_of_machine_and_nodes() -> None:
 
 
 def test_the_front_is_what_nothing_beats() -> None:
-    """By price and score: higher is better for points, lower for times; of equal ones the first."""
-    offers = [entry(name, i, score, price) for i, (name, score, price) in
-              enumerate([("a", 5.0, 10), ("b", 4.0, 20), ("c", 9.0, 30), ("d", 9.0, 40)], 1)]  # fmt: skip
-    assert [each.option for each in unbeaten(offers, higher=True)] == ["a", "c"]
-    assert [each.option for each in unbeaten(offers, higher=False)] == ["a", "b"]
+    """In price and in the mean of its makespans by their weights: the cheaper of two that take as long."""
+    page = content_of(ranking(), scenario(), "clue", "clue 0.1")
+    chart = page.section("price-time")
+    assert isinstance(chart, Picture) and chart.words.endswith("Pareto front: Cheap.")
+    weights = replace(scenario(), workloads=tuple(
+        Workload(name, (), weight=weight) for name, weight in (("small", 3.0), ("large", 1.0))
+    ))  # fmt: skip
+    assert mean_makespan(ranking().entries[3], weights) == pytest.approx((3 * 8 + 16) / 4)
 
 
 @pytest.mark.parametrize("case", ["one price", "two currencies", "no prices"])
-def test_without_comparable_prices_there_is_no_picture_of_them(case: str) -> None:
+def test_without_comparable_prices_there_is_no_chart_of_them(case: str) -> None:
     """Nothing can be compared."""
     cheap, fine = ranking().entries[3], ranking().entries[1]
     other = {"one price": replace(fine, price=None), "two currencies": replace(fine, price=Money(1.0, "EUR"))}
-    drawn = by_makespan() if case == "no prices" else replace(ranking(), entries=(cheap, other[case]))
-    assert draw_offers(drawn) is None
+    shown = by_makespan() if case == "no prices" else replace(ranking(), entries=(cheap, other[case]))
+    assert content_of(shown, scenario(), "clue", "clue 0.1").section("price-time") is None
+
+
+# --- the page of one program -----------------------------------------------------------------------------------------
+
+
+def test_a_run_is_a_page_with_a_timeline() -> None:
+    """4 s of two ranks: of 7 s 3 are computing, 1 is sending, 3 are waiting."""
+    page = run_page.content_of(result(), machine(), "pair", "clue simulate run.yaml", "clue 0.1")
+    assert page.decision == "It takes 4 s: of its ranks' time 43% computing, 14% communicating and 43% waiting."
+    timeline = page.section("timeline")
+    assert isinstance(timeline, TimelineData)
+    data = json.loads(timeline.data)
+    assert [band["label"] for band in data["bands"]] == ["0", "1"]
+    ticks = data["ticks"]
+    assert data["bands"][0]["at"] == [0, ticks // 2, 0, 0, ticks // 4, 2, 0, ticks // 4, 4]
+    assert [name for name, _ in data["kinds"]] == ["compute", "compute solve", "send", "receive", "wait"]
+    read(result_page(result(), machine(), "<pair>", "clue simulate run.yaml", "clue 0.1"))
+
+
+def test_long_timelines_are_thinned_to_what_can_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short segments go with their neighbours, as what most of them are; what is left out is said."""
+    monkeypatch.setattr(timelines, "MOST_SEGMENTS", 4)
+    page = run_page.content_of(result(), machine(), "pair", "clue", "clue 0.1")
+    timeline = page.section("timeline")
+    assert isinstance(timeline, TimelineData) and timeline.caption == "Segments shorter than 2 s are drawn together."
+    bands = json.loads(timeline.data)["bands"]
+    assert [len(band["at"]) // 3 for band in bands] == [2, 1]
+
+
+def test_a_run_of_many_ranks_shows_some_of_them() -> None:
+    """From the one that waits least to the one that waits most."""
+    page = run_page.content_of(many_ranks(200), machine(), "many", "clue", "clue 0.1")
+    timeline = page.section("timeline")
+    assert isinstance(timeline, TimelineData)
+    assert len(json.loads(timeline.data)["bands"]) == 64 and timeline.caption.startswith("64 of 200 ranks")
+
+
+def test_a_ranking_shows_what_runs_on_its_first_option() -> None:
+    """A timeline for each component that has one, and a sentence where it would be too long."""
+    watched = [("small", result()), ("large", None)]
+    page = content_of(ranking(), scenario(), "clue", "clue 0.1", watched=watched)
+    first, second = page.section("timeline-1"), page.section("timeline-2")
+    assert isinstance(first, TimelineData) and first.title == "Timeline of small on Cheap"
+    assert isinstance(second, Lines) and "too long to be shown here" in second.caption
+    text = ranking_page(ranking(), scenario(), "clue", "clue 0.1", watched=watched)
+    assert text.count("<canvas") == 1 and "ResizeObserver" in text
+    read(text)

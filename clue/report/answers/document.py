@@ -64,7 +64,8 @@ def _money(money: Money | None) -> Document | None:
 
 def answers_csv(ranking: Ranking) -> str:
     """Return what is answered beside a ranking as CSV."""
-    return csv_text(*answer_rows(ranking))
+    columns, rows = answer_rows(ranking)
+    return csv_text(rows, columns)
 
 
 def answer_rows(ranking: Ranking) -> tuple[list[str], list[Document]]:

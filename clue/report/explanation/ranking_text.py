@@ -22,12 +22,13 @@ def ranking_explanation_text(explanation: RankingExplanation) -> RenderableType:
     """Show the parameters that give the first place to another option, and those that come closest to it."""
     return stack(
         heading(f"What the first place of {explanation.base.winner} depends on"),
-        words(_verdict(explanation)),
+        words(verdict(explanation)),
         _table(explanation),
     )
 
 
-def _verdict(explanation: RankingExplanation) -> str:
+def verdict(explanation: RankingExplanation) -> str:
+    """Say by how much the first option leads, and how many parameters alter that."""
     altering, change = len(explanation.altering), f"{explanation.change:.0%}"
     first, *others = explanation.options
     rival = others[0] if len(others) == 1 else f"the best of {', '.join(others)}"
@@ -43,16 +44,18 @@ def _table(explanation: RankingExplanation) -> RenderableType:
     signs = tuple(f"lead at {sign}{explanation.change:.0%}" for sign in "-+")
     shown = table("parameter", "of", *signs, numbers=signs)
     for each in explanation.sensitivities[: max(LEAST_ROWS, len(explanation.altering))]:
-        lower, higher = (_outcome(explanation, side) for side in (each.lower, each.higher))
-        add_row(shown, each.parameter, _options(explanation, each), lower, higher)
+        lower, higher = (outcome_of(explanation, side) for side in (each.lower, each.higher))
+        add_row(shown, each.parameter, options_of(explanation, each), lower, higher)
     return shown
 
 
-def _options(explanation: RankingExplanation, each: RankingSensitivity) -> str:
+def options_of(explanation: RankingExplanation, each: RankingSensitivity) -> str:
+    """Name the options that have a parameter."""
     return "all" if len(each.options) == len(explanation.options) else ", ".join(each.options)
 
 
-def _outcome(explanation: RankingExplanation, outcome: FirstPlace) -> str:
+def outcome_of(explanation: RankingExplanation, outcome: FirstPlace) -> str:
+    """Say what the first option leads by with a parameter changed, and who is first if it is not."""
     if outcome.lead == 0:
         # The price decides, or the order of the options.
         return "tie"

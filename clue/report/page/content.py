@@ -1,30 +1,38 @@
-"""What stands on the page of a ranking: sentences, tables that can be sorted, and pictures with their words."""
+"""What stands on the page of a ranking: the decision, tables that can be sorted, charts with their words, inputs."""
 
 from __future__ import annotations
 
-import base64
-import platform
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import date
-from importlib.metadata import version
-from io import BytesIO
-
-import matplotlib as mpl
-from matplotlib.figure import Figure
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from clue.machine import Machine
-from clue.purchase import Component, Entry, Ranking, Scenario, WorkloadOutcome
-from clue.report.ranking.breakdown import draw_breakdown
-from clue.report.ranking.offers import draw_offers
-from clue.report.ranking.scores import draw_ranking, ordered
-from clue.report.ranking.text import format_score, format_split, later, not_ranked, ranking_title
+from clue.purchase import Component, Criterion, Entry, Ranking, Scenario, WorkloadOutcome
+from clue.purchase.pareto import front
+from clue.purchase.scores import unit_of
+from clue.report.explanation.ranking_text import LEAST_ROWS, options_of, outcome_of, verdict
+from clue.report.page import parts
+from clue.report.page.charts import Chart, Point, Row, Series, bars, scatter
+from clue.report.page.costs import cost_sections
+from clue.report.page.parts import Cell, Page, Section, Sheet
+from clue.report.page.timelines import timeline_of
+from clue.report.ranking.breakdown import mean_parts
+from clue.report.ranking.scores import ordered, score_parts
+from clue.report.ranking.text import format_score, format_split, later, not_ranked, pareto_front, ranking_title
+from clue.report.shared import style
 from clue.report.shared.printable import printable
+from clue.report.shared.scale import time_scale
 from clue.report.shared.table import NONE
-from clue.units import Money, format_number, format_time
+from clue.result import Result
+from clue.units import Money, format_number, format_share, format_time
 
-#: So many rows a table has at most: a page of more is not read.
-MOST_ROWS = 200
+if TYPE_CHECKING:
+    from clue.explain import RankingExplanation
+
+#: Options that a chart shows at most.
+MOST_BARS = 20
+#: Points that a chart shows at most.
+MOST_POINTS = 500
 #: What no warning says, because it is true of every prediction.
 LIMITS = (
     "Bursts of computation are those that were recorded, scaled: programs compiled anew, other libraries and other "
@@ -32,108 +40,71 @@ LIMITS = (
     "Traffic of other jobs on the network, and files that programs read and write, are left out.",
     "Prices and costs are those that the scenario states.",
 )
-_PACKAGES = ("numpy", "simpy", "mpi4py")
+_PARTS = (("compute", style.COMPUTE), ("communicate", style.COMMUNICATE), ("wait", style.WAIT))
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A cell of a table.
-
-    Attributes:
-        text: What it shows.
-        value: By which it is sorted; ``None``: by its text.
-    """
-
-    text: str
-    value: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Sheet:
-    """A table.
-
-    Attributes:
-        title: Its heading.
-        columns: Headings of columns, and whether they hold numbers.
-        rows: Its rows.
-        more: How many rows are not shown.
-    """
-
-    title: str
-    columns: tuple[tuple[str, bool], ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    more: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Image:
-    """A picture.
-
-    Attributes:
-        title: Its heading.
-        words: What it shows, for who does not see it.
-        source: The picture itself, as an address that holds it.
-    """
-
-    title: str
-    words: str
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """What stands on the page.
-
-    Attributes:
-        title: Its title.
-        criterion: By what options are ranked.
-        decision: What to buy, in a sentence, with how sure that is.
-        ranking: The ranking; ``None`` if nothing is ranked.
-        left_out: Options that are not ranked, and why.
-        images: Pictures.
-        warnings: What must be known beside the figures.
-        limits: What holds of every prediction.
-        inputs: What was asked, with sources.
-        notes: What the scenario says of itself.
-        command: What gives this page.
-        versions: By what it was made.
-    """
-
-    title: str
-    criterion: str
-    decision: str
-    ranking: Sheet | None
-    left_out: tuple[str, ...]
-    images: tuple[Image, ...]
-    warnings: tuple[str, ...]
-    limits: tuple[str, ...]
-    inputs: tuple[Sheet, ...]
-    notes: tuple[str, ...]
-    command: str
-    versions: str
-
-
-def content_of(ranking: Ranking, scenario: Scenario, command: str, by: str) -> Page:
+def content_of(
+    ranking: Ranking,
+    scenario: Scenario,
+    command: str,
+    by: str,
+    explanation: RankingExplanation | None = None,
+    *,
+    changed: Sequence[str] = (),
+    watched: Sequence[tuple[str, Result | None]] = (),
+) -> Page:
     """Return what stands on the page of a ranking, of what :func:`clue.report.page.ranking_page` takes."""
     placed = [each for each in ordered(ranking) if each.position is not None]
     return Page(
         title=printable(ranking.scenario),
-        criterion=printable(ranking_title(ranking)),
+        about=printable(ranking_title(ranking)),
         decision=printable(decision(ranking)),
-        ranking=_ranking(ranking, placed) if placed else None,
-        left_out=_lines([*later(ranking), *not_ranked(ranking)]),
-        images=tuple(_images(ranking)) if placed else (),
-        warnings=_lines(ranking.warnings),
-        limits=LIMITS,
-        inputs=(_options(scenario), _workloads(scenario)),
-        notes=_lines(scenario.notes),
-        command=printable(command),
-        versions=_versions(by),
+        sections=(
+            *([parts.lines("changed", "Changed on this page", changed)] if changed else ()),
+            *_sections(ranking, scenario, placed, explanation, watched),
+            parts.again(command, by),
+        ),
     )
 
 
-def _lines(lines: Iterable[str]) -> tuple[str, ...]:
-    return tuple(map(printable, lines))
+def _sections(
+    ranking: Ranking,
+    scenario: Scenario,
+    placed: Sequence[Entry],
+    explanation: RankingExplanation | None,
+    watched: Sequence[tuple[str, Result | None]],
+) -> Iterator[Section]:
+    if placed:
+        yield _ranking(ranking, placed)
+    if left_out := [*later(ranking), *not_ranked(ranking)]:
+        yield parts.lines("left-out", "Not ranked", left_out)
+    if placed:
+        yield parts.picture(_scores(ranking, placed[:MOST_BARS], len(placed)))
+        yield from map(parts.picture, _clouds(ranking, scenario, placed))
+        yield from map(parts.picture, _makespans(placed))
+        yield from _timelines(placed[0], watched)
+        yield from cost_sections(ranking, placed)
+        yield _changes(ranking, placed, explanation)
+    if ranking.warnings:
+        yield parts.lines("warnings", "Warnings", ranking.warnings)
+    yield parts.lines("limits", "Limits of every prediction", LIMITS)
+    yield _options(scenario)
+    yield _workloads(scenario)
+    if scenario.notes:
+        yield parts.lines("notes", "Notes of the scenario", scenario.notes)
+
+
+def _timelines(first: Entry, watched: Sequence[tuple[str, Result | None]]) -> Iterator[Section]:
+    """Show what ranks do when on the option that comes first."""
+    for number, (what, result) in enumerate(watched, 1):
+        name, title = f"timeline-{number}", f"Timeline of {what} on {first.option}"
+        if result is None:
+            why = (
+                "Nothing was replayed, or it is too long to be shown here: clue simulate RUN.yaml --html shows one run."
+            )
+            yield parts.lines(name, printable(title), (), why)
+        elif result.timeline is not None and result.makespan > 0:
+            yield timeline_of(result, name, title, len(watched))
 
 
 def decision(ranking: Ranking) -> str:
@@ -147,7 +118,7 @@ def decision(ranking: Ranking) -> str:
             f"{len(first)} options cannot be told apart: {names}. {_certainty(first[0], ranking, 'The first of them')}"
         )
     best = first[0]
-    price = "" if best.price is None else f" for {best.price}"
+    price = f" for {best.price}" if best.price is not None and best.price.amount else ""
     return f"{best.option} comes first: {_score(best, ranking)}{price}. {_certainty(best, ranking, 'It')}"
 
 
@@ -163,13 +134,7 @@ def _certainty(entry: Entry, ranking: Ranking, subject: str) -> str:
     )
 
 
-# --- tables ----------------------------------------------------------------------------------------------------------
-
-
-def _sheet(title: str, columns: Sequence[tuple[str, bool]], rows: Sequence[tuple[Cell, ...]]) -> Sheet:
-    shown = tuple(tuple(Cell(printable(cell.text), cell.value) for cell in row) for row in rows[:MOST_ROWS])
-    named = tuple((printable(name), number) for name, number in columns)
-    return Sheet(title, named, shown, max(0, len(rows) - MOST_ROWS))
+# --- the ranking -----------------------------------------------------------------------------------------------------
 
 
 def _money(price: Money | None) -> Cell:
@@ -189,7 +154,8 @@ def _ranking(ranking: Ranking, placed: Sequence[Entry]) -> Sheet:
         *((f"{name}: makespan" if len(workloads) > 1 else "makespan", True) for name in workloads),
         *((f"{name}: instances × ranks" if len(workloads) > 1 else "instances × ranks", False) for name in workloads),
     ]
-    return _sheet("Ranking", columns, [tuple(_option(entry, ranking, workloads)) for entry in placed])
+    rows = [tuple(_option(entry, ranking, workloads)) for entry in placed]
+    return parts.sheet("ranking", "Ranking", columns, rows, pareto_front(ranking), [each.option for each in placed])
 
 
 def _option(entry: Entry, ranking: Ranking, workloads: Sequence[str]) -> Iterator[Cell]:
@@ -208,16 +174,193 @@ def _option(entry: Entry, ranking: Ranking, workloads: Sequence[str]) -> Iterato
         yield Cell(format_split(outcomes[name])) if name in outcomes else Cell(NONE)
 
 
+# --- charts ----------------------------------------------------------------------------------------------------------
+
+
+def first_of(shown: int, all_of_them: int) -> str:
+    """Say that a chart does not show all options, if so."""
+    return f"The first {shown} of {format_number(all_of_them)} options." if shown < all_of_them else ""
+
+
+def _scores(ranking: Ranking, placed: Sequence[Entry], total: int) -> Chart:
+    """Draw scores as bars, by workload where their points add up."""
+    scale = time_scale(max((each.score or 0.0 for each in placed), default=0.0)) if ranking.unit == "s" else None
+    length, unit = (1.0, ranking.unit) if scale is None else (scale.length, scale.unit)
+    shares = score_parts(ranking, placed)
+    colours = style.colours(len(shares)) if len(shares) > 1 else [style.COMPUTE]
+    series = [
+        Series(name, colour, [figure / length for figure in figures])
+        for (name, figures), colour in zip(shares.items(), colours, strict=True)
+    ]
+    rows = [
+        Row(
+            f"{each.position}. {each.option}",
+            format_score(each.score, ranking.unit) + ("" if each.best is None else f", best in {each.best:.0%}"),
+            None if each.spread is None else (each.spread.low / length, each.spread.high / length),
+        )
+        for each in placed
+    ]
+    criterion = ranking.criterion.value.replace("_", " ")
+    better = "higher" if ranking.higher_is_better else "lower"
+    axis = f"{criterion if criterion == unit else f'{criterion} ({unit})' if unit else criterion}, {better} is better"
+    height, shapes = bars(rows, series, axis, lambda figure: format_score(figure * length, ranking.unit))
+    words = f"Bars of the scores of {len(rows)} options; {axis}. The figures stand in the table of the ranking."
+    interval = "Thin lines: 80 % intervals. " if any(each.spread is not None for each in placed) else ""
+    legend = tuple((each.name, each.colour) for each in series) if len(series) > 1 else ()
+    return Chart(
+        "scores", "Scores", words, height, tuple(shapes), legend, f"{interval}{first_of(len(rows), total)}".strip()
+    )
+
+
+def _clouds(ranking: Ranking, scenario: Scenario, placed: Sequence[Entry]) -> Iterator[Chart]:
+    """Draw options between price and time, and between the first two criteria of the Pareto front that is asked for."""
+    priced = [each for each in placed if each.price is not None and each.workloads]
+    currencies = {each.price.currency for each in priced if each.price is not None}
+    currency = next(iter(currencies), "")
+    if len(priced) > 1 and len(currencies) == 1:
+        yield _money_and_time(ranking, scenario, priced[:MOST_POINTS], currency)
+    known = [each for each in placed if len(each.figures) > 1]
+    drawn = all(each.cost is not None for each in priced) and {Criterion.TOTAL_COST, Criterion.MAKESPAN}
+    if ranking.pareto is not None and len(known) > 1 and set(known[0].figures) != drawn:
+        x, y, *further = placed[0].figures
+        across, upwards = (_criterion(each, currency) for each in (x, y))
+        points = [
+            Point(each.option, each.figures[x], each.figures[y],
+                  f"{each.option}: {across} {each.figures[x]:,.4g}, {upwards} {each.figures[y]:,.4g}",
+                  each.option in ranking.pareto)
+            for each in known[:MOST_POINTS]
+        ]  # fmt: skip
+        height, shapes = scatter(points, across, upwards, steps=False)
+        told = "Blue: options of which none is as good in all criteria and better in one"
+        told += "".join(f"; {_criterion(each, currency)} counts, too" for each in further)
+        words = f"Options as points: {across} across, {upwards} upwards. {pareto_front(ranking)}"
+        yield Chart("front", "Pareto front", words, height, tuple(shapes), caption=f"{told}.")
+
+
+def _criterion(criterion: Criterion, currency: str) -> str:
+    name, unit = criterion.value.replace("_", " "), unit_of(criterion, currency)
+    return f"{name} ({unit})" if unit and unit != name else name
+
+
+def _money_and_time(ranking: Ranking, scenario: Scenario, priced: Sequence[Entry], currency: str) -> Chart:
+    """Draw options between what they cost, over their life where that is known of all, and the time they take."""
+    whole = [each.cost.sheet.total for each in priced if each.cost is not None]
+    over_life = len(whole) == len(priced)
+    amounts = whole if over_life else [0.0 if each.price is None else each.price.amount for each in priced]
+    times = [mean_makespan(each, scenario) for each in priced]
+    unbeaten = set(front(list(zip(amounts, times, strict=True))))
+    scale = time_scale(max(times))
+    points = [
+        Point(
+            name=each.option,
+            x=amount,
+            y=time / scale.length,
+            told=f"{each.option}: {Money(amount, currency)}, {format_time(time)}",
+            first=i in unbeaten,
+        )
+        for i, (each, amount, time) in enumerate(zip(priced, amounts, times, strict=True))
+    ]
+    what = f"total cost over {format_time(ranking.life)}" if over_life else "price"
+    limit = None if over_life or ranking.budget is None else (ranking.budget.amount, f"budget {ranking.budget}")
+    several = "weighted mean makespan" if len(scenario.workloads) > 1 else "makespan"
+    height, shapes = scatter(points, f"{what} ({currency})", f"{several} ({scale.unit})", at=limit)
+    names = ", ".join(priced[i].option for i in sorted(unbeaten, key=amounts.__getitem__))
+    words = f"Options as points: {what} across, time upwards; lower is better in both. Pareto front: {names}."
+    caption = "Blue and joined: the Pareto front, options that none beats in both cost and time."
+    title = "Cost and time" if over_life else "Price and time"
+    return Chart("price-time", title, words, height, tuple(shapes), caption=caption)
+
+
+def mean_makespan(entry: Entry, scenario: Scenario) -> float:
+    """Return the mean of an option's makespans by the weights of the workloads, seconds."""
+    weights = {each.name: each.weight for each in scenario.workloads}
+    total = sum(weights.get(each.workload, 1.0) for each in entry.workloads)
+    times = [weights.get(each.workload, 1.0) * each.makespan for each in entry.workloads]
+    return sum(times) / total if total else math.fsum(each.makespan for each in entry.workloads)
+
+
+def _makespans(placed: Sequence[Entry]) -> Iterator[Chart]:
+    """Draw what the makespans of each workload are made of."""
+    shown = placed[:MOST_BARS]
+    workloads = list(dict.fromkeys(each.workload for entry in shown for each in entry.workloads))
+    for number, name in enumerate(workloads, 1):
+        found = [(entry, each) for entry in shown for each in entry.workloads if each.workload == name]
+        scale = time_scale(max(each.makespan for _, each in found))
+        made = [[mean_parts(component) for component in each.components] for _, each in found]
+        series = [
+            Series(what, colour, [sum(part[i] for part in each) / scale.length for each in made])
+            for i, (what, colour) in enumerate(_PARTS)
+        ]
+        rows = [Row(f"{entry.position}. {entry.option}", format_time(each.makespan)) for entry, each in found]
+        length = scale.length
+
+        def formatted(figure: float, length: float = length) -> str:
+            return format_time(figure * length)
+
+        height, shapes = bars(rows, series, f"makespan ({scale.unit}); its parts are means over ranks", formatted)
+        title = "What makespans are made of" + (f": {name}" if len(workloads) > 1 else "")
+        words = f"Bars of the makespans of {name} on {len(rows)} options, made of computing, communicating and waiting."
+        caption = first_of(len(shown), len(placed))
+        yield Chart(f"makespan-{number}", printable(title), words, height, tuple(shapes), _PARTS, caption)
+
+
+# --- what would change the decision ----------------------------------------------------------------------------------
+
+
+def _changes(ranking: Ranking, placed: Sequence[Entry], explanation: RankingExplanation | None) -> Section:
+    """Say by how much the first leads, and what of the machines would give its place to another."""
+    title = "What would change the decision"
+    if explanation is not None:
+        signs = [(f"lead at {sign}{explanation.change:.0%}", True) for sign in "−+"]
+        tried = explanation.sensitivities[: max(LEAST_ROWS, len(explanation.altering))]
+        rows = [
+            (
+                Cell(each.parameter),
+                Cell(options_of(explanation, each)),
+                *(
+                    Cell(outcome_of(explanation, side), side.lead if math.isfinite(side.lead) else None)
+                    for side in (each.lower, each.higher)
+                ),
+            )
+            for each in tried
+        ]
+        columns = [("parameter", False), ("of", False), *signs]
+        return parts.sheet("changes", title, columns, rows, verdict(explanation))
+    more = (
+        "--explain tells which parameters of the machines would give the first place to another option; clue serve "
+        "lets you try other prices."
+    )
+    return parts.lines("changes", title, (), f"{_lead(ranking, placed)} {more}")
+
+
+def _lead(ranking: Ranking, placed: Sequence[Entry]) -> str:
+    if len(placed) < 2:
+        return "There is no other option to come first."
+    first, second = placed[:2]
+    if first.position == second.position:
+        return f"{first.option} and {second.option} share the first place."
+    one, other = first.score or 0.0, second.score or 0.0
+    lead = format_score(abs(one - other), ranking.unit) + (" points" if ranking.unit == "points" else "")
+    least = min(abs(one), abs(other))
+    share = f" ({format_share(abs(one - other) / least, 2)} of the smaller score)" if least else ""
+    return f"{first.option} leads {second.option} by {lead}{share}."
+
+
+# --- inputs ----------------------------------------------------------------------------------------------------------
+
+
 def _options(scenario: Scenario) -> Sheet:
     columns = [("option", False), ("machine", False), ("nodes", True), ("processors", True), ("price", True),
                ("source of its figures", False)]  # fmt: skip
     rows = []
-    for option in scenario.options:
+    for option in scenario.options[: parts.MOST_ROWS]:
         machine = option.machine
         counts = (len(machine.nodes), machine.processors)
         numbers = (Cell(format_number(count), count) for count in counts)
         rows.append((Cell(option.name), Cell(machine.name), *numbers, _money(option.price), Cell(sources(machine))))
-    return _sheet("Options", columns, rows)
+    found = parts.sheet("options", "Options", columns, rows)
+    more = len(scenario.options) - len(rows)
+    return Sheet(found.name, found.title, found.columns, found.rows, more)
 
 
 def sources(machine: Machine) -> str:
@@ -228,6 +371,8 @@ def sources(machine: Machine) -> str:
 
 def _workloads(scenario: Scenario) -> Sheet:
     columns = [("workload", False), ("program", False), ("instances", True), ("ranks", False), ("weight", True)]
+    dated = any(math.isfinite(each.deadline) for each in scenario.workloads)
+    columns += [("deadline", True)] if dated else []
     rows = [
         (
             Cell(each.name),
@@ -235,44 +380,18 @@ def _workloads(scenario: Scenario) -> Sheet:
             Cell("as many as fit") if each.instances is None else Cell(format_number(each.instances), each.instances),
             Cell(", ".join(map(format_number, each.ranks))),
             Cell(f"{each.weight:g}", each.weight),
+            *([_deadline(each.deadline)] if dated else []),
         )
         for each in scenario.workloads
     ]
-    return _sheet("Workloads", columns, rows)
+    return parts.sheet("workloads", "Workloads", columns, rows)
+
+
+def _deadline(seconds: float) -> Cell:
+    return Cell(format_time(seconds), seconds) if math.isfinite(seconds) else Cell(NONE)
 
 
 def _program(component: Component) -> str:
     application, made = component.application, component.application.extrapolated
     told = " ".join((application.name, *application.arguments))
     return told if made is None else f"{told}, extrapolated to size {made.size}"
-
-
-# --- pictures --------------------------------------------------------------------------------------------------------
-
-
-def _images(ranking: Ranking) -> Iterator[Image]:
-    title = ranking_title(ranking)
-    yield _image(
-        "Scores and prices", f"Bars of scores and prices. {title}; figures stand in the table.", draw_ranking(ranking)
-    )
-    offers = draw_offers(ranking)
-    if offers is not None:
-        words = "Each option as a point: price across, score upwards. A line joins what nothing beats in both."
-        yield _image("Price and score", words, offers)
-    if any(entry.workloads for entry in ranking.entries):
-        words = "Bars of makespans by workload and option, made of computing, communicating and waiting."
-        yield _image("What makespans are made of", words, draw_breakdown(ranking))
-
-
-def _image(title: str, words: str, drawn: Figure) -> Image:
-    """Return a picture as an address that holds it: as lines and areas (SVG), so that it can be enlarged."""
-    content = BytesIO()
-    with mpl.rc_context({"svg.hashsalt": "clue"}):  # the same each time
-        drawn.savefig(content, format="svg", metadata={"Date": None})
-    source = base64.b64encode(content.getvalue()).decode()
-    return Image(title, printable(words), f"data:image/svg+xml;base64,{source}")
-
-
-def _versions(by: str) -> str:
-    packages = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
-    return f"{by}, Python {platform.python_version()}, {packages}; {date.today():%Y-%m-%d}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clue.report.answers.document import answers_document
+from clue.report.queue.document import queue_document
 from clue.report.result.document import sampling_document
 from clue.report.shared.document import Document, fields, interval, money, plain
 
@@ -27,10 +28,11 @@ def ranking_document(ranking: Ranking) -> Document:
             "criterion": ranking.criterion.value,
             **fields(ranking, "unit", "higher_is_better"),
             "budget": money(ranking.budget),
-            "ranking": [_entry(each) for each in sorted(ranking.entries, key=place)],
+            "ranking": [_entry(each) for each in ranking.in_order],
             # Where only so many positions were asked for; the others come without one, with what bounds their score.
             **({} if ranking.pareto is None else {"pareto": list(ranking.pareto)}),
             **answers_document(ranking),
+            **({"weighted": _weighted(ranking)} if ranking.weighted else {}),
             **fields(ranking, "first", "left_out", "interrupted", "certain", "engine", "engine_reason"),
             **_uncertainty(ranking),
             "warnings": list(ranking.warnings),
@@ -38,9 +40,8 @@ def ranking_document(ranking: Ranking) -> Document:
     )
 
 
-def place(entry: Entry) -> tuple[bool, int, int]:
-    """Order by position; then those that cannot run, those without a price, then those over the budget."""
-    return entry.position is None, (True, None, False).index(entry.affordable), entry.position or 0
+def _weighted(ranking: Ranking) -> Document:
+    return {criterion.value: {"weight": weight, "unit": unit} for criterion, (weight, unit) in ranking.weighted.items()}
 
 
 def _entry(entry: Entry) -> Document:
@@ -55,6 +56,10 @@ def _entry(entry: Entry) -> Document:
         document["cost"] = _cost(entry.cost)
     if entry.figures:
         document["criteria"] = {criterion.value: figure for criterion, figure in entry.figures.items()}
+    if entry.parts:
+        document["weighted"] = {criterion.value: figure for criterion, figure in entry.parts.items()}
+    if entry.queue is not None:
+        document["queue"] = queue_document(entry.queue)
     if entry.reason:
         document["reason"] = entry.reason
     if entry.bound is not None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from clue.analysis.scaling import Series, scaling_of
 from clue.purchase import Ranking
+from clue.report.queue.plot import draw_waiting
 from clue.report.ranking.breakdown import draw_breakdown
 from clue.report.ranking.scaling import draw_common_speedup, draw_performance, draw_speedup, fastest
 from clue.report.ranking.scores import draw_ranking
@@ -20,8 +21,8 @@ _LONGEST_NAME = 60
 def plot_ranking(ranking: Ranking, folder: Path) -> list[Path]:
     """Draw a ranking: score and price, the parts of makespans, and how each workload scales.
 
-    The files are ``ranking.png``, ``breakdown.png``, and ``speedup-WORKLOAD.png`` for each workload that was tried at
-    several numbers of ranks.
+    The files are ``ranking.png``, ``breakdown.png``, ``waiting.png`` where jobs are stated, and
+    ``speedup-WORKLOAD.png`` for each workload that was tried at several numbers of ranks.
 
     Raises:
         ClueError: If a file cannot be written.
@@ -29,6 +30,8 @@ def plot_ranking(ranking: Ranking, folder: Path) -> list[Path]:
     written = [save(draw_ranking(ranking), folder, "ranking.png")]
     if any(entry.workloads for entry in ranking.entries):
         written.append(save(draw_breakdown(ranking), folder, "breakdown.png"))
+    if (waiting := draw_waiting(ranking)) is not None:
+        written.append(save(waiting, folder, "waiting.png"))
     scaling = scaling_of(ranking)
     for (workload, series), name in zip(scaling.items(), file_names(scaling), strict=True):
         title = f"{ranking.scenario}, {workload}: {fastest(series)}"

@@ -6,24 +6,21 @@ that a terminal shows (:mod:`clue.report.ranking.text`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from clue.report.ranking.document import place
 from clue.report.ranking.text import how_sampled, later, not_ranked, ranking_table, ranking_title
-from clue.report.shared.csv_text import Row, csv_text
-from clue.report.shared.document import interval
+from clue.report.shared.csv_text import csv_text
 from clue.report.shared.latex import latex_text
 from clue.report.shared.markdown import markdown_text
 
 if TYPE_CHECKING:
-    from clue.purchase import Entry, Ranking, WorkloadOutcome
-    from clue.uncertainty import Spread
+    from clue.purchase import Ranking
 
 
 def ranking_csv(ranking: Ranking) -> str:
     """Return the options of a ranking and how each workload ran as CSV."""
-    return csv_text(*option_rows(ranking))
+    return csv_text(ranking.rows())
 
 
 def ranking_latex(ranking: Ranking) -> str:
@@ -44,47 +41,3 @@ def _beside(ranking: Ranking) -> dict[str, Sequence[str]]:
         "Not ranked": not_ranked(ranking),
         "Warnings": ranking.warnings,
     }
-
-
-def option_rows(ranking: Ranking) -> tuple[list[str], list[Row]]:
-    """Return columns and rows of a ranking: a row for each workload of an option, one for an option without any."""
-    rows = [row for entry in sorted(ranking.entries, key=place) for row in _entry_rows(entry, ranking)]
-    return list(dict.fromkeys(column for row in rows for column in row)), rows
-
-
-def _entry_rows(entry: Entry, ranking: Ranking) -> Iterator[Row]:
-    unit = ranking.unit
-    about: Row = {"position": entry.position, "option": entry.option, "machine": entry.machine}
-    if entry.price is not None:
-        about[f"price ({entry.price.currency})"] = entry.price.amount
-    about |= {"affordable": entry.affordable, f"score ({unit})": entry.score}
-    about |= _spread("score", unit, entry.spread)
-    if entry.best is not None:
-        about["best (share of samples)"] = entry.best
-    if entry.bound is not None:
-        about[f"score at best ({unit})"] = entry.bound
-    if ranking.pareto is not None:
-        about |= {criterion.value: figure for criterion, figure in entry.figures.items()}
-        about["on the Pareto front"] = entry.option in ranking.pareto
-    about["reason"] = entry.reason
-    yield from (about | _workload(each) for each in entry.workloads) if entry.workloads else [about]
-
-
-def _workload(outcome: WorkloadOutcome) -> Row:
-    row: Row = {
-        "workload": outcome.workload,
-        "instances": outcome.side_by_side,
-        "ranks": outcome.ranks,
-        "turns": outcome.turns,
-        "idle processors": outcome.idle,
-        **({"placement": outcome.layout} if outcome.layout else {}),
-        "makespan (s)": outcome.makespan,
-        **_spread("makespan", "s", outcome.spread),
-        "throughput (1/s)": outcome.throughput,
-    }
-    return row if outcome.points is None else row | {"points": outcome.points}
-
-
-def _spread(name: str, unit: str, spread: Spread | None) -> Row:
-    """Return the ends of an interval, and its median."""
-    return {} if spread is None else {f"{name} {which} ({unit})": time for which, time in interval(spread).items()}

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from clue.report.answers.text import answers_text
+from clue.report.queue.text import how_queued, queue_table
 from clue.report.shared.table import NONE, add_row, bullets, heading, stack, table, words
 from clue.report.shared.warnings import warnings_text
 from clue.units import format_amount, format_number, format_share, format_time
@@ -29,6 +30,9 @@ def ranking_text(ranking: Ranking) -> RenderableType:
         heading(ranking_title(ranking)),
         words("No option can be ranked.") if placed is None else placed,
         costs_table(ranking),
+        queue_table(ranking),
+        words(queued) if (queued := how_queued(ranking)) else None,
+        parts_table(ranking),
         words(front) if (front := pareto_front(ranking)) else None,
         front_table(ranking),
         answers_text(ranking, lambda score: format_score(score, ranking.unit)),
@@ -176,8 +180,8 @@ def _points(points: float | None) -> str:
     return NONE if points is None else f"{points:.1f}"
 
 
-#: Figures of a cost table beside the items, which come in this order.
-_ITEMS = ("purchase", "energy", "cloud", "storage", "egress", "licences", "staff", "hosting", "support", "residual")
+#: Items of costs, in the order in which they are shown.
+ITEMS = ("purchase", "energy", "cloud", "storage", "egress", "licences", "staff", "hosting", "support", "residual")
 
 
 def costs_table(ranking: Ranking) -> Table | None:
@@ -185,12 +189,10 @@ def costs_table(ranking: Ranking) -> Table | None:
     known = [(each.option, each.cost) for each in _placed(ranking) if each.cost is not None]
     if not known:
         return None
-    items = [item for item in _ITEMS if any(item in cost.sheet.items for _, cost in known)]
+    items = [item for item in ITEMS if any(item in cost.sheet.items for _, cost in known)]
     energy = any(cost.sheet.energy is not None for _, cost in known)
     columns = ("total", *items, *(("busy", "MWh", "t CO2") if energy else ()))
-    rate = f", discounted at {format_share(ranking.discount_rate, 1)} a year" if ranking.discount_rate else ""
-    title = f"Costs over {format_time(ranking.life)}{rate}, {known[0][1].currency}"
-    shown = table("option", *columns, numbers=columns, title=title)
+    shown = table("option", *columns, numbers=columns, title=f"{costs_title(ranking)}, {known[0][1].currency}")
     for option, cost in known:
         sheet = cost.sheet
         amounts = [
@@ -203,8 +205,29 @@ def costs_table(ranking: Ranking) -> Table | None:
     return shown
 
 
+def costs_title(ranking: Ranking) -> str:
+    """Say over which time costs are counted, and what money costs meanwhile."""
+    rate = f", discounted at {format_share(ranking.discount_rate, 1)} a year" if ranking.discount_rate else ""
+    return f"Costs over {format_time(ranking.life)}{rate}"
+
+
 def _thousands(figure: float | None, unit: float = 1.0) -> str:
     return NONE if figure is None else f"{figure / unit / 1000:,.4g}"
+
+
+def parts_table(ranking: Ranking) -> Table | None:
+    """Show by which figures options have their weighted sums."""
+    if not ranking.weighted:
+        return None
+    columns = [
+        f"{format_number(weight) if weight == int(weight) else f'{weight:g}'} × {criterion.value.replace('_', ' ')}"
+        for criterion, (weight, _) in ranking.weighted.items()
+    ]
+    shown = table("option", *columns, numbers=columns, title="What is weighted")
+    for entry in _placed(ranking):
+        figures = (format_score(entry.parts.get(by), unit) for by, (_, unit) in ranking.weighted.items())
+        add_row(shown, entry.option, *figures)
+    return shown
 
 
 def pareto_front(ranking: Ranking) -> str:

@@ -6,23 +6,20 @@ that a terminal shows (:mod:`clue.report.result.text`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from clue.report.result.text import ranks_table
-from clue.report.shared.csv_text import Row, csv_text
+from clue.report.shared.csv_text import csv_text
 from clue.report.shared.latex import latex_text
 from clue.report.shared.markdown import markdown_text
 
 if TYPE_CHECKING:
     from clue.result import Result
 
-_RANK_UNITS = {"rank": "", "node": "", "finish": "s", "compute": "s", "communicate": "s", "wait": "s"}
-
 
 def result_csv(result: Result) -> str:
     """Return the figures of each rank of a simulation as CSV."""
-    return csv_text(*rank_rows(result))
+    return csv_text(result.rows())
 
 
 def result_latex(result: Result, title: str) -> str:
@@ -33,10 +30,3 @@ def result_latex(result: Result, title: str) -> str:
 def result_markdown(result: Result, title: str) -> str:
     """Return the figures of each rank of a simulation as Markdown, with warnings."""
     return markdown_text(title, ranks_table(result), {"Warnings": result.warnings})
-
-
-def rank_rows(result: Result) -> tuple[list[str], Iterator[Row]]:
-    """Return columns and rows of a simulation: the figures of :class:`clue.result.RankResult`."""
-    columns = {name: f"{name} ({unit})" if unit else name for name, unit in _RANK_UNITS.items()}
-    rows = ({column: getattr(rank, name) for name, column in columns.items()} for rank in result.ranks)
-    return list(columns.values()), rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from clue.report.queue.document import jobs_document
 from clue.report.shared.document import Document, fields, money, plain
 from clue.units import MONTH
 
@@ -33,6 +34,7 @@ def scenario_document(scenario: Scenario) -> Document:
                 }
                 for each in scenario.workloads
             },
+            **({} if scenario.queue is None else {"jobs": jobs_document(scenario.queue)}),
             **fields(scenario, "service_life", "discount_rate"),
             "limits": asdict(scenario.limits) | {"total_cost": money(scenario.limits.total_cost)},
             "options": {

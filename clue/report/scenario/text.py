@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clue.report.queue.text import format_rate
 from clue.report.shared.table import NONE, add_row, bullets, facts, heading, stack, table
 from clue.report.shared.warnings import warnings_text
-from clue.units import format_number
+from clue.units import MONTH, format_number, format_time
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -24,6 +25,7 @@ def scenario_text(scenario: Scenario) -> RenderableType:
         heading(scenario.name),
         facts((("budget", str(scenario.budget or "")), ("criterion", scenario.criterion.value))),
         _workloads(scenario),
+        _jobs(scenario),
         _options(scenario),
         _not_shown(scenario),
         warnings_text(scenario.notes, "Notes"),
@@ -36,6 +38,20 @@ def _workloads(scenario: Scenario) -> Table:
         kernels = ", ".join(component.name for component in workload.components)
         ranks = ", ".join(map(format_number, workload.ranks))
         add_row(shown, workload.name, kernels, _instances(workload), ranks, f"{workload.weight:g}")
+    return shown
+
+
+def _jobs(scenario: Scenario) -> Table | None:
+    mix = scenario.queue
+    if mix is None or not mix.classes:
+        return None
+    shown = table("class", "workload", "jobs a month", "ranks", "time limit", numbers=("jobs a month",), title="Jobs")
+    for each in mix.classes:
+        listed = f"{len(each.submitted):,} listed" if each.submitted else NONE
+        month = format_rate(each.rate * MONTH) if each.rate else listed
+        ranks = ", ".join(f"{format_number(n)} ({share:g})" for n, share in each.ranks.items()) or "as in the ranking"
+        limit = f"{each.overestimate:g} × run" if each.limit is None else format_time(each.limit)
+        add_row(shown, each.name, each.workload, month, ranks, limit)
     return shown
 
 

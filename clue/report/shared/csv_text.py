@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from io import StringIO
 
-Row = dict[str, object]
 
+def csv_text(rows: Sequence[Mapping[str, object]], columns: Sequence[str] = ()) -> str:
+    """Return rows as CSV (RFC 4180 with plain newlines); missing and unknown values are empty.
 
-def csv_text(columns: Sequence[str], rows: Iterable[Row]) -> str:
-    """Return rows as CSV (RFC 4180 with plain newlines); missing and unknown values are empty."""
+    Args:
+        rows: By column.
+        columns: Those that come first, rows or not.
+    """
     text = StringIO()
-    writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
+    every = dict.fromkeys((*columns, *(column for row in rows for column in row)))
+    writer = csv.DictWriter(text, list(every), restval="", lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()

@@ -1,20 +1,19 @@
 """Text that is safe to print: names come from others' traces and files, and terminals interpret control characters.
 
-Every text that is shown passes :func:`printable`: cells and lines of reports (:mod:`clue.report.shared.table`), labels
-of pictures (:mod:`clue.report.shared.lettering`), errors and warnings (:mod:`clue.cli.streams`), progress. What an
-encoding lacks is written in letters that it has (:func:`use_readable_errors`).
+Every text that is shown passes :func:`clue.printable.printable`: cells and lines of reports
+(:mod:`clue.report.shared.table`), labels of pictures (:mod:`clue.report.shared.lettering`), errors and warnings
+(:mod:`clue.cli.streams`), progress. What an encoding lacks is written in letters that it has
+(:func:`use_readable_errors`).
 """
 
 from __future__ import annotations
 
 import codecs
-import unicodedata
 
-#: Unicode's categories of invisible characters with an effect: control characters, format characters such as those that
-#: change the direction of writing, separators of lines and paragraphs, and surrogates.
-_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-#: Most characters of a text that are shown.
-_LONGEST = 4000
+from clue.printable import escaped, printable
+
+__all__ = ["READABLE", "escaped", "printable", "use_readable_errors"]
+
 #: What clue's own words use that ASCII and Latin-1 lack, in letters that they have.
 _LETTERS = str.maketrans({
     "–": "-", "—": "-", "−": "-", "─": "-", "┼": "+", "×": "x", "·": "*", "…": "...", "→": "->", "▶": ">", "µ": "u",
@@ -22,25 +21,6 @@ _LETTERS = str.maketrans({
 })  # fmt: skip
 #: The name under which :mod:`codecs` knows how clue writes what an encoding lacks.
 READABLE = "clue.readable"
-
-
-def printable(text: str) -> str:
-    r"""Return text with an escape for each character that a terminal would interpret: ``\x1b[2J`` for ESC ``[2J``.
-
-    A newline is one of them: a name must not begin a line that looks like one of clue's own. What is longer than
-    anybody reads is cut.
-    """
-    shown = text[:_LONGEST]
-    if not shown.isprintable():
-        shown = "".join(escaped(letter) if unicodedata.category(letter) in _UNSEEN else letter for letter in shown)
-    if len(text) > _LONGEST or len(shown) > _LONGEST:
-        return f"{shown[:_LONGEST]}… ({len(text):,} characters)"
-    return shown
-
-
-def escaped(letter: str) -> str:
-    r"""Return a character as Python writes it in text: ``\u202e``."""
-    return letter.encode("unicode_escape").decode()
 
 
 def use_readable_errors() -> None:

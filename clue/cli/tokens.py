@@ -1,0 +1,29 @@
+"""Tokens of servers: from a file or the environment, never from the command line, where others would see them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from clue.errors import UsageError
+from clue.files import read_text
+
+#: Most bytes of a file with a token.
+_LONGEST = 4096
+
+
+def read_token(arguments: argparse.Namespace, variable: str) -> str | None:
+    """Return the token of ``--token-file``, else of an environment variable; it is shown nowhere.
+
+    Raises:
+        UsageError: If the file cannot be read.
+    """
+    if arguments.token_file is None:
+        return os.environ.get(variable) or None
+    path = Path(arguments.token_file)
+    try:
+        return read_text(path, most=_LONGEST).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        said = getattr(error, "strerror", None) or "other than text"
+        raise UsageError(f"{path}: token must be readable, got {said}") from None

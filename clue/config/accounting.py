@@ -1,0 +1,191 @@
+"""Read what Slurm's sacct says of jobs: lines of cells with bars between, the first of which names the columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from clue.config.document import format_value
+from clue.errors import ConfigError
+from clue.files import read_text
+
+#: Columns that count. Elapsed may be left out where Start and End are there.
+COLUMNS = ("JobName", "Submit", "NNodes", "Timelimit", "Elapsed", "Start", "End", "JobID", "State")
+_NEEDED = ("JobName", "Submit", "NNodes", "Timelimit")
+_DURATION = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d{1,2}):(\d{2}(?:\.\d+)?)")
+#: What sacct writes where a job has no time limit of its own.
+_UNLIMITED = {"UNLIMITED", "Partition_Limit", "NOT_SET"}
+#: What stands for a time that has not come.
+_NEVER = {"Unknown", "None", "N/A", ""}
+#: So many bytes of a file, and so many of its faults, are enough.
+_LONGEST, _MOST_FAULTS = 2**30, 100
+
+
+@dataclass(frozen=True, slots=True)
+class AccountedJob:
+    """A job as it was.
+
+    Attributes:
+        name: Its name.
+        submit: When it was submitted: seconds since 1970, on the file's own clock.
+        nodes: Nodes that it took.
+        run: Seconds that it ran.
+        limit: Its time limit, seconds, and not less than it ran.
+        waited: Seconds from its submission to its start; ``None``: not told.
+    """
+
+    name: str
+    submit: float
+    nodes: int
+    run: float
+    limit: float
+    waited: float | None = None
+
+
+@dataclass(slots=True)
+class Accounting:
+    """What an accounting file says.
+
+    Attributes:
+        jobs: Jobs that ran, in the order in which they were submitted.
+        steps: Lines of steps of jobs, which belong to these.
+        never: Jobs that never ran.
+        unlimited: Jobs without a time limit; they count as if it were what they ran.
+    """
+
+    jobs: list[AccountedJob] = field(default_factory=list)
+    steps: int = 0
+    never: int = 0
+    unlimited: int = 0
+
+
+def read_accounting(path: Path) -> Accounting:
+    """Read what ``sacct -P`` printed.
+
+    Raises:
+        ConfigError: If the file cannot be read, or with everything that is wrong with it.
+    """
+    lines = _text(path).splitlines()
+    head = [cell.strip() for cell in lines[0].split("|")] if lines else []
+    lacking = [column for column in _NEEDED if column not in head]
+    if "Elapsed" not in head and not {"Start", "End"} <= set(head):
+        lacking.append("Elapsed, or Start and End")
+    if lacking:
+        got = ", ".join(filter(None, head)) or "an empty line"
+        raise ConfigError(f"{path}:1:1: first line must name the columns {' and '.join(lacking)}, got {got}")
+    if twice := [column for column in COLUMNS if head.count(column) > 1]:
+        raise ConfigError(f"{path}:1:1: columns must have names of their own, got {twice[0]} twice")
+    reader = _Reader(path, head)
+    for number, line in enumerate(lines[1:], 2):
+        if line.strip():
+            reader.take(number, line)
+    if len(reader.faults) > _MOST_FAULTS:
+        more = f"{path}: and {len(reader.faults) - _MOST_FAULTS:,} faults more"
+        reader.faults = [*reader.faults[:_MOST_FAULTS], more]
+    if not reader.faults and not reader.found.jobs:
+        reader.faults.append(f"{path}: file must have jobs that ran, got none")
+    if reader.faults:
+        raise ConfigError(reader.faults)
+    reader.found.jobs.sort(key=lambda job: job.submit)
+    return reader.found
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_text(path, most=_LONGEST)
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: file must be UTF-8 text, got other bytes at {error.start}") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: file must be readable, got: {error.strerror or error}") from None
+
+
+class _Reader:
+    def __init__(self, path: Path, head: Sequence[str]) -> None:
+        self.found = Accounting()
+        self.faults: list[str] = []
+        self._path = path
+        self._head = head
+        self._number = 0
+
+    def take(self, number: int, line: str) -> None:
+        """Take a line."""
+        self._number = number
+        cells = line.split("|")
+        # Whoever writes with -p instead of -P ends each line with a bar.
+        if len(cells) == len(self._head) + 1 and not cells[-1].strip():
+            cells.pop()
+        if len(cells) != len(self._head):
+            self._fault("line", f"must have {len(self._head)} cells, got {len(cells)}")
+            return
+        row = dict(zip(self._head, map(str.strip, cells), strict=True))
+        if "." in row.get("JobID", ""):
+            self.found.steps += 1
+        elif self._never_ran(row):
+            self.found.never += 1
+        else:
+            self._take_job(row)
+
+    def _never_ran(self, row: Mapping[str, str]) -> bool:
+        if "Elapsed" in row:
+            return row["Elapsed"] in _NEVER or not row["Elapsed"].strip("0:-")
+        return row["Start"] in _NEVER or row["End"] in _NEVER
+
+    def _take_job(self, row: Mapping[str, str]) -> None:
+        before = len(self.faults)
+        submit, run, limit = self._time(row, "Submit"), self._run(row), self._limit(row)
+        nodes = self._nodes(row)
+        start = self._time(row, "Start") if row.get("Start", "") not in _NEVER else None
+        if not row["JobName"]:
+            self._fault("JobName", "must be given, got nothing")
+        if len(self.faults) == before and run:
+            self.found.unlimited += limit is None
+            # Slurm ends a job some seconds after its limit.
+            waited = None if start is None else max(start - submit, 0.0)
+            self.found.jobs.append(AccountedJob(row["JobName"], submit, nodes, run, max(limit or run, run), waited))
+
+    def _run(self, row: Mapping[str, str]) -> float:
+        if "Elapsed" in row:
+            return self._duration(row, "Elapsed")
+        begin, end = self._time(row, "Start"), self._time(row, "End")
+        if begin >= end > 0:
+            self._fault("End", f"must be after Start ({row['Start']}), got {format_value(row['End'])}")
+        return end - begin
+
+    def _limit(self, row: Mapping[str, str]) -> float | None:
+        return None if row["Timelimit"] in _UNLIMITED else self._duration(row, "Timelimit")
+
+    def _duration(self, row: Mapping[str, str], column: str) -> float:
+        match = _DURATION.fullmatch(row[column])
+        if match is None:
+            self._fault(column, f"must be a duration such as 1-02:03:04, got {format_value(row[column])}")
+            return 0.0
+        days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
+        return 86400 * days + 3600 * hours + 60 * minutes + seconds
+
+    def _time(self, row: Mapping[str, str], column: str) -> float:
+        try:
+            return (datetime.fromisoformat(row[column]).replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds()
+        except ValueError:
+            self._fault(column, f"must be a time such as 2026-11-02T09:30:00, got {format_value(row[column])}")
+            return 0.0
+
+    def _nodes(self, row: Mapping[str, str]) -> int:
+        text = row["NNodes"]
+        if text.isascii() and text.isdecimal() and 0 < int(text) < 10**9:
+            return int(text)
+        self._fault("NNodes", f"must be a whole number above 0, got {format_value(text)}")
+        return 0
+
+    def _fault(self, subject: str, rule: str) -> None:
+        self.faults.append(f"{self._path}:{self._number}:1: {subject} {rule}")
+
+
+def notes_of(accounting: Accounting, file: str) -> Iterator[str]:
+    """Yield what a reader should know about what was read."""
+    if accounting.never:
+        yield f"{file}: {accounting.never:,} jobs that never ran are left out"
+    if accounting.unlimited:
+        yield f"{file}: {accounting.unlimited:,} jobs have no time limit; they count as if it were what they ran"

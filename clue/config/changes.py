@@ -1,0 +1,270 @@
+"""A comparison some of whose figures can be changed: prices, budget, rates, limits, deadlines, what machines take.
+
+None of them is part of what is simulated. A changed figure is read as if it stood in the file: by the same rules, with
+the same errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+
+from clue.config.document import Document, Origin, Path, children, format_path
+from clue.config.faults import Faults
+from clue.config.loading import kind_of, variant
+from clue.config.reading import Reading
+from clue.config.scenarios import build_scenario
+from clue.config.sources import Source, read_source
+from clue.config.yaml12 import number_or_text
+from clue.errors import ConfigError, UsageError
+from clue.purchase.scenario import SERVICE_LIFE, Criterion, Option, Scenario
+from clue.units import format_time
+
+#: What may stand in the place of any key.
+_ANY = "*"
+#: Figures beside those of costs; below ``generate`` there may be a list.
+_CHANGEABLE: tuple[Path, ...] = (
+    ("limits", _ANY),
+    ("currencies", _ANY, "rate"),
+    *(("generate", *key) for key in (("price",), ("node_types", _ANY, "price"), ("networks", _ANY, "price"),
+                                     ("networks", _ANY, "price_per_node"), ("networks", _ANY, "switch", "price"))),
+)  # fmt: skip
+#: Where blocks of costs stand.
+_BLOCKS: tuple[Path, ...] = (("costs", _ANY), ("options", _ANY, "cost"), ("generate", "cost"))
+#: Keys of costs that are no figures of money, power or time.
+_NO_FIGURES = {"source", "date", "type", "of", "paid", "tariff", "count", "per_node", "ports", "per_rack"}
+#: Headings of groups that are not called by what stands in the file.
+_HEADINGS = {"": "The comparison", "options": "Prices of options", "limits": "Limits", "workloads": "Workloads",
+             "currencies": "Currencies", "generate": "Prices of parts"}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure that can be changed.
+
+    Attributes:
+        name: Its path as messages show it: ``"options.ours.price"``.
+        path: Where it stands in the file, or would.
+        group: The heading that it stands under.
+        label: What a reader calls it there.
+        text: What the file says; empty: nothing.
+        default: What counts where it says nothing.
+        choices: What it may be, where that is one of a few words.
+    """
+
+    name: str
+    path: Path
+    group: str
+    label: str
+    text: str
+    default: str = ""
+    choices: tuple[str, ...] = ()
+
+
+class ChangeError(ConfigError):
+    """Report what is wrong with changed figures.
+
+    Args:
+        of_figures: By the name of a figure what is wrong with it.
+        others: What else is wrong with the comparison then.
+    """
+
+    def __init__(self, of_figures: Mapping[str, tuple[str, ...]], others: tuple[str, ...]) -> None:
+        self.of_figures, self.others = dict(of_figures), others
+        super().__init__([*(text for texts in of_figures.values() for text in texts), *others])
+
+
+class ChangeableScenario:
+    """A comparison as its file has it, and with other figures.
+
+    Attributes:
+        scenario: As its file has it.
+        figures: What can be changed, in the order of its groups.
+
+    Args:
+        source: A path, the name of a scenario shipped with clue, or the mapping itself.
+        full: Whether to take its full-size variant.
+        relative_to: Folder that a relative path starts from; left out: the current one.
+
+    Raises:
+        ConfigError: With everything that is wrong with it.
+        UsageError: If it is no comparison, or has no full-size variant.
+    """
+
+    def __init__(self, source: Source, *, full: bool = False, relative_to: FilePath | None = None) -> None:
+        document, path = read_source(source, ("scenarios",), relative_to)
+        self._name = path.stem if path is not None else "scenario"
+        kind = kind_of(document)
+        if kind != "scenario":
+            raise UsageError(f"{document.file or self._name}: file must hold a comparison, got a {kind}")
+        self._base = path.parent if path is not None else relative_to or FilePath()
+        self._document = variant(document, self._name, full)
+        faults = Faults()
+        scenario = self._built(self._document, faults)
+        faults.check()
+        assert scenario is not None
+        self.scenario = scenario
+        self.figures = tuple(_figures(self._document, scenario))
+        self._by_name = {figure.name: figure for figure in self.figures}
+
+    def changed(self, changes: Mapping[str, str]) -> Scenario:
+        """Return the comparison with some figures changed.
+
+        Args:
+            changes: What counts instead, by the names of figures; empty text: the figure is left out.
+
+        Raises:
+            ChangeError: With everything that is wrong with it then.
+        """
+        unknown = [name for name in changes if name not in self._by_name]
+        if unknown:
+            raise ChangeError({}, tuple(f"figure must be one that can be changed, got {name!r}" for name in unknown))
+        document = self._document
+        for name, text in changes.items():
+            document = _with(document, self._by_name[name].path, text.strip())
+        faults = Faults()
+        scenario = self._built(document, faults)
+        if faults or scenario is None:
+            raise self._error(faults)
+        return scenario
+
+    def _built(self, document: Document, faults: Faults) -> Scenario | None:
+        return build_scenario(Reading(document, self._base, faults), self._name)
+
+    def _error(self, faults: Faults) -> ChangeError:
+        """Say what is wrong by the figures that it is wrong with."""
+        by_path = {figure.path: figure.name for figure in self.figures}
+        of_figures: dict[str, list[str]] = {}
+        others = []
+        for path, text in faults.places():
+            near = next((by_path[path[:n]] for n in range(len(path), 0, -1) if path[:n] in by_path), None)
+            if near is None:
+                others.append(text)
+            else:
+                of_figures.setdefault(near, []).append(text)
+        return ChangeError({name: tuple(texts) for name, texts in of_figures.items()}, tuple(others))
+
+
+def _with(document: Document, path: Path, text: str) -> Document:
+    """Return a document with another value at a path, whose parent exists, or without one."""
+    parent = document.at(*path[:-1])
+    if not text and isinstance(parent.value, dict):
+        left = {key: value for key, value in parent.value.items() if key != path[-1]}
+        origins = {place: origin for place, origin in parent.origins.items() if place[:1] != path[-1:]}
+        return document.replaced(path[:-1], Document(left, origins))
+    value = number_or_text(text)
+    return document.replaced(path, Document(value, {(): Origin("", 0, 0, path)}))
+
+
+def _has(document: Document, path: Path) -> bool:
+    parent = document.at(*path[:-1]).value
+    return isinstance(parent, list) or (isinstance(parent, dict) and path[-1] in parent)
+
+
+# --- which figures there are -----------------------------------------------------------------------------------------
+
+
+def _figures(document: Document, scenario: Scenario) -> Iterator[Figure]:
+    """Yield what can be changed, each once."""
+    known: set[str] = set()
+    for figure in (*_always(document, scenario), *_written(document)):
+        if figure.name not in known:
+            known.add(figure.name)
+            yield figure
+
+
+def _always(document: Document, scenario: Scenario) -> Iterator[Figure]:
+    """Yield what every comparison has, whether it is stated or not."""
+    yield _figure(document, ("budget",), default="no limit")
+    yield _figure(document, ("criterion",), Criterion.POINTS.value, tuple(each.value for each in Criterion))
+    yield _figure(document, ("service_life",), default=format_time(SERVICE_LIFE))
+    yield _figure(document, ("discount_rate",), default="0")
+    options = {option.name: option for option in scenario.options}
+    for name in _keys(document, "options"):
+        option = options.get(str(name))
+        if option is not None and not _is_rented(option):
+            price = option.machine.price
+            yield _figure(document, ("options", name, "price"), default="none" if price is None else str(price))
+    for name in _keys(document, "workloads"):
+        yield _figure(document, ("workloads", name, "weight"), default="1")
+        for key in ("deadline", "runs_a_month"):
+            yield _figure(document, ("workloads", name, key), default="none")
+
+
+def _is_rented(option: Option) -> bool:
+    return option.costs is not None and option.costs.cloud is not None
+
+
+def _keys(document: Document, section: str) -> list[object]:
+    top = document.value
+    found = top.get(section) if isinstance(top, dict) else None
+    return [key for key, value in children(found) if isinstance(value, dict)] if isinstance(found, dict) else []
+
+
+def _written(document: Document) -> Iterator[Figure]:
+    """Yield the figures that are written in the file, in its order."""
+    for path in document.origins:
+        if _is_changeable(path) or _is_of_costs(path):
+            value = document.at(*path).value if len(path) < _DEEPEST else None
+            if isinstance(value, int | float | str) and not isinstance(value, bool):
+                yield _figure(document, path)
+
+
+#: Deeper than any figure of a comparison stands.
+_DEEPEST = 16
+
+
+def _is_changeable(path: Path) -> bool:
+    plain = _without_number(path)
+    return any(_matches(plain, pattern) for pattern in _CHANGEABLE)
+
+
+def _is_of_costs(path: Path) -> bool:
+    plain = _without_number(path)
+    block = next((b for b in _BLOCKS if len(plain) > len(b) and _matches(plain[: len(b)], b)), None)
+    if block is None or _NO_FIGURES & set(map(str, plain[len(block) :])):
+        return False
+    below = plain[len(block) :]
+    if isinstance(below[0], int):  # one of several blocks: or the name of one, which is none
+        below = below[1:]
+    return bool(below) and ("steps" not in below or below[-1] == 1)
+
+
+def _without_number(path: Path) -> Path:
+    """Return a path without the place in a list of families that are generated."""
+    return path[:1] + path[2:] if path[:1] == ("generate",) and len(path) > 1 and isinstance(path[1], int) else path
+
+
+def _matches(path: Path, pattern: Path) -> bool:
+    return len(path) == len(pattern) and all(p in (_ANY, step) for step, p in zip(path, pattern, strict=True))
+
+
+def _figure(document: Document, path: Path, default: str = "", choices: tuple[str, ...] = ()) -> Figure:
+    text = _text(document.at(*path).value) if _has(document, path) else ""
+    group, label = _called(path)
+    return Figure(format_path(path), path, group, label, text, default, choices)
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _called(path: Path) -> tuple[str, str]:
+    """Return the heading that a figure stands under, and what it is called there."""
+    first = str(path[0]) if len(path) > 1 else ""
+    if first == "costs":
+        return f"Costs: {path[1]}", _words(path[2:])
+    if first == "options" and path[2] == "cost":
+        return f"Costs of {path[1]}", _words(path[3:])
+    if first == "generate" and "cost" in path:
+        return "Costs of generated options", _words(path[path.index("cost") + 1 :])
+    below = path if not first else path[1:-1] if first in {"options", "currencies"} else path[1:]
+    return _HEADINGS.get(first, first), _words(below)
+
+
+def _words(path: Path) -> str:
+    """Return a path for a reader; names that users give stay as they are."""
+    if len(path) > 2 and path[-3] == "steps":
+        return f"{_words(path[:-3])}: step {int(str(path[-2])) + 1}"
+    return ": ".join(str(step + 1) if isinstance(step, int) else str(step).replace("_", " ") for step in path)

@@ -1,0 +1,63 @@
+"""Who may ask a server of clue: programs on this computer, and others only with a token. One rule for all of them.
+
+A browser on this computer asks for pages of other sites, too, whose owners may let their names point here (DNS
+rebinding): so what is asked must name this computer.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import socket
+
+from clue.errors import UsageError
+
+#: Where servers listen unless they are told otherwise.
+LOOPBACK = "127.0.0.1"
+#: The shortest token.
+_SHORTEST = 16
+
+
+def check_token(address: str, token: str | None) -> None:
+    """Check that who listens to others asks for a token that is hard to guess.
+
+    Raises:
+        UsageError: If the address is none, or there is no such token where one must be.
+    """
+    try:
+        loopback = ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        raise UsageError(f"--address must be an IP address of this computer, got {address}") from None
+    if token is None and not loopback:
+        raise UsageError(f"--token-file must be given where others can ask, at {address}, got none")
+    if token is not None and (len(token) < _SHORTEST or not token.isascii() or not token.isprintable()):
+        raise UsageError(f"token must be at least {_SHORTEST} printable ASCII characters, got another one")
+
+
+def family(address: str) -> socket.AddressFamily:
+    """Return the family of an address."""
+    return socket.AF_INET6 if ":" in address else socket.AF_INET
+
+
+def bears(header: str, token: str) -> bool:
+    """Tell whether a header ``Authorization`` has the token."""
+    return same(header, f"Bearer {token}")
+
+
+def same(given: str, wanted: str) -> bool:
+    """Tell whether a secret is the one that is wanted, in a time that does not tell how much of it is."""
+    return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode())
+
+
+def is_own(host: str) -> bool:
+    """Tell whether a header ``Host`` names this computer: by an address, or by a name that nobody else points here."""
+    name, _, port = host.rpartition(":") if not host.endswith("]") else (host, "", "")
+    if not name or not port.isdecimal():
+        name = host
+    if name.lower() in {"localhost", socket.gethostname().lower()}:
+        return True
+    try:
+        ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return False
+    return True

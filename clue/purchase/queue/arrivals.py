@@ -1,0 +1,101 @@
+"""Jobs of a replication: who is submitted when, and what it takes on an option."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from clue.purchase.queue.jobs import Doubles, Integers, Jobs
+from clue.purchase.queue.mix import WEEK, Mix, OfficeHours
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a job takes.
+
+    Attributes:
+        nodes: Nodes.
+        run: Seconds.
+    """
+
+    nodes: int
+    run: float
+
+
+#: By class of a mix, and by its numbers of ranks, what a job takes. A class without numbers of ranks has one entry, of
+#: 0.
+Takes = Sequence[Mapping[int, Taken]]
+
+
+def draw_jobs(mix: Mix, takes: Takes, number: int, rate: float = 1.0) -> Jobs:
+    """Return the jobs of a replication.
+
+    The draws are the same for all options and rates: these differ in what jobs take, and in how fast time passes.
+
+    Args:
+        mix: What is submitted.
+        takes: What jobs take.
+        number: Which replication.
+        rate: How many times as many jobs are submitted as stated.
+    """
+    draws = np.random.default_rng([mix.seed, number])
+    if mix.recorded is not None:
+        kind, submit = mix.recorded.kind, mix.recorded.submit / rate
+    elif mix.is_drawn:
+        kind, submit = _drawn(mix, draws, rate)
+    else:
+        kind, submit = _listed(mix, rate)
+    return _jobs(mix, takes, kind, submit, draws)
+
+
+def _drawn(mix: Mix, draws: np.random.Generator, rate: float) -> tuple[Integers, Doubles]:
+    """Return classes and times of submission of a Poisson process: jobs come independently of each other."""
+    rates = np.array([each.rate for each in mix.classes])
+    kind = np.searchsorted(np.cumsum(rates / rates.sum())[:-1], draws.random(mix.jobs), side="right")
+    count = np.cumsum(draws.exponential(size=mix.jobs))  # of jobs expected by then: a Poisson process of rate 1
+    submit = count / (rates.sum() * rate)
+    return kind, submit if mix.office_hours is None else _within_weeks(submit, mix.office_hours)
+
+
+def _within_weeks(even: Doubles, hours: OfficeHours) -> Doubles:
+    """Return when as many jobs are expected within office hours as evenly by some times."""
+    weeks, within = np.divmod(even / WEEK, 1.0)
+    times, shares = zip(*hours.knots, strict=True)
+    since_monday: Doubles = np.interp(within, shares, times)
+    return weeks * WEEK + since_monday
+
+
+def _listed(mix: Mix, rate: float) -> tuple[Integers, Doubles]:
+    kind = np.repeat(np.arange(len(mix.classes)), [len(each.submitted) for each in mix.classes])
+    submit = np.concatenate([np.array(each.submitted, np.float64) for each in mix.classes]) / rate
+    order = np.argsort(submit, kind="stable")
+    return kind[order], submit[order]
+
+
+def _jobs(mix: Mix, takes: Takes, kind: Integers, submit: Doubles, draws: np.random.Generator) -> Jobs:
+    which_ranks, deviations = draws.random(len(kind)), draws.standard_normal(len(kind))
+    recorded = mix.recorded
+    nodes = np.zeros(len(kind), np.int64) if recorded is None else recorded.nodes.copy()
+    run = np.zeros(len(kind)) if recorded is None else recorded.run.copy()
+    limit = run.copy() if recorded is None else recorded.limit.copy()
+    for i, (of, each) in enumerate(zip(mix.classes, takes, strict=True)):
+        here = np.flatnonzero(kind == i)
+        shares = np.array([of.ranks.get(ranks, 1.0) for ranks in each])
+        which = np.searchsorted(np.cumsum(shares / shares.sum())[:-1], which_ranks[here], side="right")
+        taken = list(each.values())
+        # Who asked for three times what a job took asks for that everywhere.
+        over = np.full(len(here), of.overestimate) if recorded is None else limit[here] / run[here]
+        nodes[here] = np.array([one.nodes for one in taken])[which]
+        run[here] = np.array([one.run for one in taken])[which]
+        limit[here] = np.maximum(over, 1.0) * run[here] if of.limit is None else of.limit
+        run[here] *= _varied(of.variation, deviations[here])
+    return Jobs(submit, nodes, run, np.maximum(limit, run), kind)
+
+
+def _varied(variation: float, deviations: Doubles) -> Doubles:
+    """Return factors of mean 1 with a relative standard deviation, lognormal, of standard normal draws."""
+    variance = math.log1p(variation**2)
+    return np.exp(math.sqrt(variance) * deviations - variance / 2)

@@ -1,0 +1,204 @@
+"""The queue of an option: replications of it, what they say together, and how much work it takes at most.
+
+Jobs that come at random are simulated several times with other draws: a figure is the mean over replications, its error
+the standard error of that mean. Where times of submission are given there is one replication, and no error.
+
+Where jobs come faster than they can be done, the queue grows without end, and so does whatever is measured of waiting:
+it is refused. How much can be done is the throughput of the same queue with all jobs in it from the beginning. For
+first come, first served, that is exactly where the queue becomes unstable (the saturation rule: F. Baccelli, S. Foss,
+*On the Saturation Rule for the Stability of Queues*, J. Appl. Prob. 32, 1995); with backfilling it is an estimate, as a
+queue without end gives it more to choose from.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from clue.purchase.queue import fast
+from clue.purchase.queue.arrivals import Taken, Takes, draw_jobs
+from clue.purchase.queue.figures import Figures, busy_share, measure
+from clue.purchase.queue.jobs import Doubles, Jobs
+from clue.purchase.queue.mix import WEEK, Mix, Policy
+
+#: Jobs of the queue that is always full, and what is left out of it: it fills at first, and runs empty at last.
+_SATURATED, _EDGE = 2000, 0.1
+#: Jobs and replications of a point of it; of more given jobs there is none.
+_CURVE_JOBS, _CURVE_REPLICATIONS, _MOST_GIVEN = 5000, 6, 20_000
+#: What rounding may leave of nodes that always work.
+_ROUNDING = 1e-9
+#: Loads of a curve of waiting over load, as shares of the work that can be done.
+_LOADS = (0.2, 0.4, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueOutcome:
+    """The queue of an option.
+
+    Attributes:
+        policy: Who is started next.
+        nodes: How many nodes there are.
+        load: Work that is submitted, as a share of what the nodes could do if they were never idle.
+        capacity: The largest load that they can do under the policy.
+        most: Jobs a second that they can do at most, of this mix.
+        figures: Means over replications; ``None``: the queue grows without end.
+        errors: Their standard errors, of the same fields; ``None``: there are no replications.
+        counted: Jobs of a replication that count.
+        left_out: Jobs of a replication that do not, because the queue is not yet as it will be.
+        replications: How many there are.
+        classes: The classes of jobs.
+        takes: By class, and by its numbers of ranks, what a job takes.
+        curve: Points (load, mean waiting in seconds), where they were asked for.
+    """
+
+    policy: Policy
+    nodes: int
+    load: float
+    capacity: float
+    most: float
+    figures: Figures | None
+    errors: Figures | None
+    counted: int
+    left_out: int
+    replications: int
+    classes: tuple[str, ...]
+    takes: Takes
+    curve: tuple[tuple[float, float], ...] = ()
+
+    def row(self) -> dict[str, object]:
+        """Return its figures under names with units, for a table."""
+        found: dict[str, object] = {"queue load": self.load}
+        if self.figures is not None:
+            found |= {
+                "queue waiting (s)": self.figures.waiting,
+                "queue waiting median (s)": self.figures.median,
+                "queue waiting 95 (s)": self.figures.late,
+                "queue slowdown": self.figures.slowdown,
+                "queue utilisation": self.figures.utilisation,
+                "queue unused nodes": self.figures.unused,
+                "queue throughput (1/s)": self.figures.throughput,
+            }
+        if self.errors is not None:
+            found["queue standard error of waiting (s)"] = self.errors.waiting
+        return found | {"queue throughput at most (1/s)": self.most}
+
+
+def simulate_queue(mix: Mix, takes: Takes, nodes: int) -> QueueOutcome:
+    """Simulate the queue of an option.
+
+    Args:
+        mix: What is submitted; none of it takes more nodes than there are.
+        takes: What jobs take.
+        nodes: How many nodes there are.
+    """
+    jobs = draw_jobs(mix, takes, 0)
+    load = _load(mix, takes, jobs, nodes)
+    capacity = _capacity(mix, takes, nodes)
+    rate = sum(each.rate for each in mix.classes) if mix.is_drawn else _rate(jobs)
+    found: list[Figures] = []
+    if load < capacity or not mix.is_drawn:
+        numbers = range(mix.replications if mix.is_drawn else 1)
+        found = [_figures(mix, draw_jobs(mix, takes, number), nodes) for number in numbers]
+    counted = len(jobs.submit[_counted(mix, jobs)])
+    return QueueOutcome(
+        policy=mix.policy,
+        nodes=nodes,
+        load=load,
+        capacity=capacity,
+        most=rate * capacity / load,
+        figures=_over(found, np.mean) if found else None,
+        errors=_over(found, _standard_error) if len(found) > 1 else None,
+        counted=counted,
+        left_out=len(jobs) - counted,
+        replications=max(len(found), 1),
+        classes=tuple(each.name for each in mix.classes),
+        takes=takes,
+    )
+
+
+def with_curve(mix: Mix, queue: QueueOutcome) -> QueueOutcome:
+    """Return the queue of an option with its mean waiting at other loads: the same jobs, faster or slower.
+
+    They are simulated with fewer jobs and replications; of many given jobs there is no curve.
+    """
+    if not mix.is_drawn and queue.counted > _MOST_GIVEN:
+        return queue
+    fewer = replace(mix, jobs=min(mix.jobs, _CURVE_JOBS), replications=min(mix.replications, _CURVE_REPLICATIONS))
+    numbers = range(fewer.replications if fewer.is_drawn else 1)
+    curve = []
+    for share in _LOADS:
+        load = share * queue.capacity
+        drawn = (draw_jobs(fewer, queue.takes, number, load / queue.load) for number in numbers)
+        waits = [_figures(fewer, jobs, queue.nodes).waiting for jobs in drawn]
+        curve.append((load, float(np.mean(waits))))
+    return replace(queue, curve=tuple(curve))
+
+
+def _counted(mix: Mix, jobs: Jobs) -> slice:
+    """Return the jobs that count: those after the warm-up; with office hours those of whole weeks, if there are any."""
+    if not mix.is_drawn:
+        return slice(None)
+    first = int(len(jobs) * mix.warm_up)
+    if mix.office_hours is not None:
+        begin, end = math.ceil(jobs.submit[first] / WEEK) * WEEK, math.floor(jobs.submit[-1] / WEEK) * WEEK
+        inner = np.searchsorted(jobs.submit, [begin, end])
+        if inner[0] < inner[1]:
+            return slice(*inner.tolist())
+    return slice(first, None)
+
+
+def _figures(mix: Mix, jobs: Jobs, nodes: int) -> Figures:
+    starts = fast.start_times(jobs, nodes, mix.policy)
+    weights = np.array([*(each.weight for each in mix.classes), 1.0])[jobs.kind]  # the last is that of no class
+    return measure(jobs, starts, nodes, weights, _counted(mix, jobs))
+
+
+def _over(found: Sequence[Figures], of: Callable[[Doubles], object]) -> Figures:
+    rows = {each.name: np.array([getattr(figures, each.name) for figures in found]) for each in fields(Figures)}
+    return Figures(**{name: float(of(row)) for name, row in rows.items()})  # type: ignore[arg-type]
+
+
+def _standard_error(row: Doubles) -> float:
+    return float(row.std(ddof=1)) / math.sqrt(len(row))
+
+
+def _mean_work(of: Iterable[tuple[float, Taken]]) -> float:
+    """Return the mean node-seconds of jobs with some shares."""
+    shares = list(of)
+    return sum(share * each.nodes * each.run for share, each in shares) / sum(share for share, _ in shares)
+
+
+def _load(mix: Mix, takes: Takes, jobs: Jobs, nodes: int) -> float:
+    if not mix.is_drawn:
+        return float(jobs.work.sum()) / (nodes * _span(jobs))
+    work = (
+        of.rate * _mean_work([(of.ranks.get(ranks, 1.0), taken) for ranks, taken in each.items()])
+        for of, each in zip(mix.classes, takes, strict=True)
+    )
+    return sum(work) / nodes
+
+
+def _span(jobs: Jobs) -> float:
+    """Return the time in which given jobs are submitted; of jobs that come all at once what the longest takes."""
+    return float(jobs.submit[-1] - jobs.submit[0]) or float(jobs.run.max())
+
+
+def _rate(jobs: Jobs) -> float:
+    return len(jobs) / _span(jobs)
+
+
+def _capacity(mix: Mix, takes: Takes, nodes: int) -> float:
+    """Return the share of the nodes' time in which they work where jobs never lack."""
+    enough = replace(mix, jobs=_SATURATED, seed=mix.seed + 1) if mix.is_drawn else mix
+    jobs = draw_jobs(enough, takes, 0)
+    some = np.unique(np.linspace(0, len(jobs) - 1, _SATURATED).astype(np.int64))  # of many given jobs
+    waiting = Jobs(np.zeros(len(some)), jobs.nodes[some], jobs.run[some], jobs.limit[some], jobs.kind[some])
+    starts = fast.start_times(waiting, nodes, mix.policy)
+    begin, end = np.quantile(starts, [_EDGE, 1 - _EDGE])
+    if begin == end:  # there are nodes for all of them at once
+        return 1.0
+    share = busy_share(waiting, starts, nodes, float(begin), float(end))
+    return share if share < 1 - _ROUNDING else 1.0

@@ -1,0 +1,150 @@
+"""The queues of a scenario's options: each is simulated when it is known what its jobs take, and if it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clue.caveats import About, Caveat, Said
+from clue.progress import Progress, silent
+from clue.purchase.attempts import Attempt, JobCells
+from clue.purchase.limits import Miss
+from clue.purchase.queue.arrivals import Taken, Takes
+from clue.purchase.queue.mix import Mix
+from clue.purchase.queue.replications import QueueOutcome, simulate_queue, with_curve
+from clue.purchase.scenario import Criterion, Scenario
+from clue.units import format_share, format_time
+
+#: Criteria that a queue without end has no figure for.
+STABLE = frozenset({Criterion.WAITING, Criterion.SLOWDOWN, Criterion.UNUSED_NODES})
+#: Criteria that take a simulation of the queue.
+QUEUED = STABLE | {Criterion.JOB_THROUGHPUT}
+_HOUR = 3600.0
+#: What neighbours on the network may take of a job's speed without a word.
+_SLOWER = 0.01
+
+
+class Queues:
+    """The queues of options.
+
+    Args:
+        scenario: What is compared.
+        progress: Told about what is done.
+    """
+
+    def __init__(self, scenario: Scenario, progress: Progress = silent) -> None:
+        self._scenario = scenario
+        self._progress = progress
+        self._known: dict[object, QueueOutcome] = {}
+        wanted = {scenario.criterion, *scenario.pareto, *scenario.weighted}
+        #: Whether options whose queue grows without end have no position.
+        self.must_be_stable = bool(wanted & STABLE) or scenario.limits.waiting is not None
+
+    def of(self, attempt: Attempt) -> QueueOutcome:
+        """Return the queue of an option that is settled."""
+        mix = self._scenario.queue
+        assert mix is not None
+        takes, nodes = _takes(attempt, mix), len(attempt.option.machine.nodes)
+        # Options on which jobs take the same have the same queue.
+        key = (nodes, *((i, ranks, each) for i, by_ranks in enumerate(takes) for ranks, each in by_ranks.items()))
+        if key not in self._known:
+            self._progress("queueing jobs, options:", len(self._known), len(self._scenario.options))
+            self._known[key] = simulate_queue(mix, takes, nodes)
+        return self._known[key]
+
+    def with_curve(self, attempt: Attempt) -> QueueOutcome:
+        """Return the queue of an option that is settled, with its mean waiting at other loads."""
+        mix = self._scenario.queue
+        assert mix is not None
+        return with_curve(mix, self.of(attempt))
+
+    def figure(self, attempt: Attempt, criterion: Criterion) -> float:
+        """Return an option's figure by a criterion of queues; where the queue grows without end the worst there is."""
+        queue = self.of(attempt)
+        if criterion is Criterion.JOB_THROUGHPUT:
+            return queue.most * _HOUR
+        if queue.figures is None:
+            return float("inf")
+        return {
+            Criterion.WAITING: queue.figures.waiting,
+            Criterion.SLOWDOWN: queue.figures.slowdown,
+            Criterion.UNUSED_NODES: queue.figures.unused,
+        }[criterion]
+
+    def misses(self, attempt: Attempt) -> Iterator[Miss]:
+        """Yield what stands against the queue of an option that is settled."""
+        mix = self._scenario.queue
+        if mix is None or not attempt.settled:
+            return
+        for of, by_ranks in zip(mix.classes, _takes(attempt, mix), strict=True):
+            longest = max(each.run for each in by_ranks.values())
+            if of.limit is not None and longest > of.limit:
+                what = f"job class {of.name}: a job must end within its time limit of {format_time(of.limit)}"
+                yield Miss(what, format_time(longest), longest)
+        if not self.must_be_stable:
+            return
+        queue, most = self.of(attempt), self._scenario.limits.waiting
+        if queue.figures is None:
+            got = f"{queue.load:.3g} of {queue.capacity:.3g}: the queue grows without end"
+            yield Miss("load must be below what the policy lets nodes do", got, queue.load)
+        elif most is not None and queue.figures.waiting > most:
+            what = f"mean waiting must be at most {format_time(most)}"
+            yield Miss(what, format_time(queue.figures.waiting), queue.figures.waiting)
+
+    def said(self, attempt: Attempt) -> Iterator[Said]:
+        """Yield what a reader must know of the queue of an option that is settled."""
+        mix, option = self._scenario.queue, attempt.option
+        if mix is None:
+            return
+        yield from (Said(caveat, option.name, "queue") for caveat in self._caveats(attempt, mix))
+
+    def _caveats(self, attempt: Attempt, mix: Mix) -> Iterator[Caveat]:
+        queue, machine = self.of(attempt), attempt.option.machine
+        if not mix.beside_copies:
+            yield _caveat(
+                "jobs take what they take on an empty machine: what they slow each other on its network is left out "
+                "(queue: {{sharing: copies}} runs each beside copies of itself)"
+            )
+        slower = max((_slower(each) for by_ranks in attempt.jobs for each in by_ranks.values()), default=0.0)
+        if slower > _SLOWER:
+            text = "jobs take {share} longer beside copies of themselves than alone; other classes are left out"
+            yield _caveat(text, share=format_share(slower), size=slower)
+        if len({node.name for node in machine.nodes}) > 1:
+            yield _caveat(
+                "nodes differ, but count as equal in the queue: each job takes what it takes on the first of them"
+            )
+        if not mix.is_drawn and queue.load > 1:
+            yield _caveat(
+                "{share} of the nodes' time is asked for while jobs are submitted, so waits grow until the last one: "
+                "figures hold for these jobs alone",
+                share=format_share(queue.load),
+                size=queue.load,
+            )
+        elif queue.figures is None:
+            yield _caveat(
+                "the load is {load}, of which nodes can do {able} at most: the queue grows without end, so there is no "
+                "waiting to tell",
+                load=f"{queue.load:.3g}",
+                able=f"{queue.capacity:.3g}",
+                size=queue.load,
+            )
+
+
+def _caveat(text: str, size: float = 0.0, **figures: str) -> Caveat:
+    return Caveat(About.PROGRAM, "queue", text, figures=figures, size=size)
+
+
+def _takes(attempt: Attempt, mix: Mix) -> Takes:
+    """Return what jobs take, by class and by ranks."""
+    return tuple(
+        {ranks: _taken(each, beside_copies=mix.beside_copies) for ranks, each in by_ranks.items()}
+        for by_ranks in attempt.jobs
+    )
+
+
+def _taken(of: JobCells, *, beside_copies: bool) -> Taken:
+    nodes = set(of.alone.possible[0].split.placement.nodes)
+    return Taken(len(nodes), (of.queued if beside_copies else of.alone).makespan)
+
+
+def _slower(of: JobCells) -> float:
+    return of.queued.makespan / of.alone.makespan - 1

@@ -1,0 +1,339 @@
+"""Charts of the page as lines, areas and words (SVG): small, drawn at once, and each mark tells what it stands for.
+
+They are drawn here rather than by a library of scripts: bars, points and lines are all there is, a page stays a few
+dozen kilobytes, shows its charts without any script and on paper, and a ranking that changes is drawn anew within
+milliseconds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from clue.report.shared import style
+
+#: Units of a chart across; a page shows them as wide as there is room.
+WIDTH = 960
+#: Room beside the marks: names on the left, figures on the right; and what a letter takes of it.
+_NAMES, _FIGURES, _LETTER = 230, 120, 7.4
+_ROW, _BAR, _TOP, _BOTTOM = 30, 18, 12, 52
+#: Height of a chart with two axes, and the room that the figures of the left one take.
+_HEIGHT, _LEFT, _RIGHT = 380, 100, 30
+#: Points that get their names; the others have them where the pointer is.
+_NAMED = 12
+#: Points of one line or chart have one of these forms: so they can be told apart without colours.
+_DOT, _RADIUS = 6, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A piece of a chart.
+
+    Attributes:
+        tag: Which element of SVG it is.
+        attributes: Its attributes.
+        text: The text in it.
+        told: What it stands for: the reader is told where the pointer or the keyboard is; empty: nothing.
+    """
+
+    tag: str
+    attributes: Mapping[str, object]
+    text: str = ""
+    told: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart.
+
+    Attributes:
+        name: What the page calls it, once.
+        title: Its heading.
+        words: What it shows, for who does not see it.
+        height: Its height where :data:`WIDTH` is its width.
+        shapes: What is drawn, in this order.
+        legend: Colours and what they stand for; empty: nothing has to be told apart.
+        caption: What must be known of it, or nothing.
+    """
+
+    name: str
+    title: str
+    words: str
+    height: float
+    shapes: tuple[Shape, ...]
+    legend: tuple[tuple[str, str], ...] = ()
+    caption: str = ""
+
+    @property
+    def width(self) -> int:
+        """Its width."""
+        return WIDTH
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Figures of one kind, in the order of the rows: a colour of bars.
+
+    Attributes:
+        name: What they are.
+        colour: Their colour.
+        figures: One for each row.
+    """
+
+    name: str
+    colour: str
+    figures: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of bars.
+
+    Attributes:
+        name: What stands on its left.
+        figure: What stands behind it.
+        interval: Where an interval begins and ends, if there is one.
+    """
+
+    name: str
+    figure: str
+    interval: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A point between two axes.
+
+    Attributes:
+        name: Its name.
+        x: Its place across.
+        y: Its place upwards.
+        told: What it stands for.
+        first: Whether it stands out.
+    """
+
+    name: str
+    x: float
+    y: float
+    told: str
+    first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line through points."""
+
+    name: str
+    colour: str
+    points: Sequence[Point] = field(default_factory=tuple)
+
+
+Format = Callable[[float], str]
+
+
+# --- kinds of charts -------------------------------------------------------------------------------------------------
+
+
+def bars(rows: Sequence[Row], series: Sequence[Series], axis: str, formatted: Format) -> tuple[float, list[Shape]]:
+    """Draw stacked bars from left to right, what is below zero to its left; returns height and shapes.
+
+    Args:
+        rows: From top to bottom.
+        series: What bars are made of.
+        axis: What figures are.
+        formatted: Formats a figure for the reader.
+    """
+    above = [sum(max(each.figures[i], 0.0) for each in series) for i in range(len(rows))]
+    below = [sum(min(each.figures[i], 0.0) for each in series) for i in range(len(rows))]
+    ends = [row.interval[1] for row in rows if row.interval is not None]
+    room = max((len(row.figure) for row in rows), default=0) * _LETTER + 14
+    scale = _Scale(min([0.0, *below]), max([*above, *ends, 0.0]), _NAMES, WIDTH - max(_FIGURES, room))
+    height = _TOP + _ROW * len(rows) + _BOTTOM
+    shapes = list(_across(scale, height, axis))
+    for i, row in enumerate(rows):
+        y = _TOP + _ROW * i
+        shapes.append(_text(_NAMES - 10, y + 19, cut(row.name, _NAMES), anchor="end", told=row.name))
+        right = left = 0.0
+        for each in series:
+            figure = each.figures[i]
+            begin = right if figure >= 0 else left + figure
+            told = f"{row.name}: {each.name + ' ' if each.name else ''}{formatted(figure)}"
+            if figure:
+                shapes.append(_rect(scale(begin), y + 6, scale(begin + abs(figure)) - scale(begin), each.colour, told))
+            right, left = (right + figure, left) if figure >= 0 else (right, left + figure)
+        end = right
+        if row.interval is not None:
+            shapes += _whisker(scale(row.interval[0]), scale(row.interval[1]), y + 15)
+            end = max(right, row.interval[1])
+        shapes.append(_text(scale(end) + 8, y + 19, row.figure))
+    return height, shapes
+
+
+def scatter(
+    points: Sequence[Point], x_axis: str, y_axis: str, steps: bool = True, at: tuple[float, str] | None = None
+) -> tuple[float, list[Shape]]:
+    """Draw points between two axes, those that stand out joined by steps; returns height and shapes.
+
+    Args:
+        points: The points.
+        x_axis: What their places across are.
+        y_axis: What their places upwards are.
+        steps: Whether steps join those that stand out.
+        at: A place across that is marked, and how.
+    """
+    xs, ys = [each.x for each in points], [each.y for each in points]
+    marked = [] if at is None else [at[0]]
+    across, upwards = _axes([*xs, *marked], ys)
+    shapes = [*_across(across, _HEIGHT, x_axis), *_upwards(upwards, y_axis)]
+    if at is not None:
+        shapes += [_stroke(across(at[0]), _TOP, across(at[0]), _HEIGHT - _BOTTOM, "limit"),
+                   _text(across(at[0]) - 6, _TOP + 14, at[1], anchor="end")]  # fmt: skip
+    first = sorted((each for each in points if each.first), key=lambda each: (each.x, each.y))
+    if steps and len(first) > 1:
+        shapes.append(Shape("path", {"d": _steps([(across(p.x), upwards(p.y)) for p in first]), "class": "front"}))
+    ordered = [*(each for each in points if not each.first), *first]
+    shapes += [_dot(across(p.x), upwards(p.y), style.COMPUTE if p.first else style.QUIET, p.told, first=p.first)
+               for p in ordered]  # fmt: skip
+    named = [*first, *(each for each in points if not each.first)][:_NAMED]
+    shapes += _names([(across(p.x), upwards(p.y), p.name) for p in named])
+    return _HEIGHT, shapes
+
+
+def lines(drawn: Sequence[Line], x_axis: str, y_axis: str) -> tuple[float, list[Shape]]:
+    """Draw lines through points; returns height and shapes."""
+    points = [point for line in drawn for point in line.points]
+    across, upwards = _axes([each.x for each in points], [0.0, *(each.y for each in points)], tight=True)
+    shapes = [*_across(across, _HEIGHT, x_axis), *_upwards(upwards, y_axis)]
+    for number, line in enumerate(drawn):
+        places = [(across(point.x), upwards(point.y)) for point in line.points]
+        path = "M" + " L".join(f"{x:.1f} {y:.1f}" for x, y in places)
+        shapes.append(Shape("path", {"d": path, "class": "line", "stroke": line.colour, "stroke-dasharray": _DASHES[
+            number % len(_DASHES)]}))  # fmt: skip
+        shapes += [_dot(x, y, line.colour, point.told, first=True)
+                   for (x, y), point in zip(places, line.points, strict=True)]  # fmt: skip
+    return _HEIGHT, shapes
+
+
+#: Of lines one after the other: so they can be told apart without colours.
+_DASHES = ("none", "9 3", "3 3", "12 3 3 3", "6 6", "1 4", "15 5")
+
+
+# --- axes ------------------------------------------------------------------------------------------------------------
+
+
+class _Scale:
+    """Where figures stand between two ends."""
+
+    def __init__(self, low: float, high: float, begin: float, end: float) -> None:
+        self.step = _nice_step(high - low or abs(high) or 1.0)
+        self.low, self.high = low, high if high > low else low + self.step
+        self._begin, self._end = begin, end
+
+    def __call__(self, figure: float) -> float:
+        return self._begin + (figure - self.low) / (self.high - self.low) * (self._end - self._begin)
+
+    @property
+    def ticks(self) -> Iterator[float]:
+        """Round figures between the ends."""
+        for number in range(math.ceil(self.low / self.step - 1e-9), math.floor(self.high / self.step + 1e-9) + 1):
+            yield number * self.step
+
+    def format(self, figure: float) -> str:
+        """Format a round figure with the digits that tell it from its neighbours."""
+        if self.step >= 1e9 or self.step < 1e-6:
+            return f"{figure:g}"
+        return f"{figure:,.{max(0, -math.floor(math.log10(self.step) + 1e-9))}f}"
+
+
+def _nice_step(span: float, about: int = 6) -> float:
+    """Return 1, 2 or 5 times a power of ten of which there are about so many in a span."""
+    raw = span / about
+    power = 10.0 ** math.floor(math.log10(raw))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw * (1 - 1e-9))
+
+
+def _axes(xs: Sequence[float], ys: Sequence[float], *, tight: bool = False) -> tuple[_Scale, _Scale]:
+    """Return scales with room around what they hold."""
+    margin = 0.0 if tight else 0.08
+    found = []
+    for figures, begin, end in ((xs, _LEFT, WIDTH - _RIGHT), (ys, _HEIGHT - _BOTTOM, _TOP)):
+        low, high = min(figures), max(figures)
+        room = (high - low or abs(high) or 1.0) * (margin if figures is xs else 0.08)
+        found.append(_Scale(low if low >= 0 > low - room or low == 0 else low - room, high + room, begin, end))
+    return found[0], found[1]
+
+
+def _across(scale: _Scale, height: float, label: str) -> Iterator[Shape]:
+    for tick in scale.ticks:
+        x = scale(tick)
+        yield _stroke(x, _TOP, x, height - _BOTTOM, "grid")
+        yield _text(x, height - _BOTTOM + 18, scale.format(tick), anchor="middle")
+    middle = (scale(scale.low) + scale(scale.high)) / 2
+    yield _text(middle, height - 8, label, anchor="middle")
+
+
+def _upwards(scale: _Scale, label: str) -> Iterator[Shape]:
+    for tick in scale.ticks:
+        y = scale(tick)
+        yield _stroke(_LEFT, y, WIDTH - _RIGHT, y, "grid")
+        yield _text(_LEFT - 8, y + 5, scale.format(tick), anchor="end")
+    middle = (_TOP + _HEIGHT - _BOTTOM) / 2
+    yield Shape(
+        "text", {"x": 16, "y": f"{middle:.1f}", "text-anchor": "middle", "transform": f"rotate(-90 16 {middle:.1f})"},
+        label,
+    )  # fmt: skip
+
+
+# --- shapes ----------------------------------------------------------------------------------------------------------
+
+
+def cut(text: str, room: float) -> str:
+    """Return what of a text has room, with an ellipsis if that is not all."""
+    most = max(int(room / _LETTER), 2)
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+def _text(x: float, y: float, text: str, *, anchor: str = "start", told: str = "") -> Shape:
+    return Shape("text", {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor}, text, told if told != text else "")
+
+
+def _rect(x: float, y: float, width: float, colour: str, told: str) -> Shape:
+    size = {"width": f"{max(width, 0.5):.1f}", "height": _BAR}
+    return Shape("rect", {"x": f"{x:.1f}", "y": f"{y:.1f}", **size, "fill": colour}, told=told)
+
+
+def _dot(x: float, y: float, colour: str, told: str, *, first: bool) -> Shape:
+    size = _DOT if first else _RADIUS + 1
+    return Shape("circle", {"cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": size, "fill": colour}, told=told)
+
+
+def _stroke(x: float, y: float, to_x: float, to_y: float, kind: str) -> Shape:
+    ends = {"x1": x, "y1": y, "x2": to_x, "y2": to_y}
+    return Shape("line", {key: f"{place:.1f}" for key, place in ends.items()} | {"class": kind})
+
+
+def _whisker(begin: float, end: float, y: float) -> Iterator[Shape]:
+    yield _stroke(begin, y, end, y, "interval")
+    for x in (begin, end):
+        yield _stroke(x, y - 5, x, y + 5, "interval")
+
+
+def _steps(places: Sequence[tuple[float, float]]) -> str:
+    """Return the path that goes on to the next place across before it goes to it upwards: between there is none."""
+    (x, y), *rest = places
+    return f"M{x:.1f} {y:.1f}" + "".join(f" H{x:.1f} V{y:.1f}" for x, y in rest)
+
+
+def _names(places: Sequence[tuple[float, float, str]]) -> Iterator[Shape]:
+    """Yield names beside their points, but those that would lie on one that is there."""
+    taken: list[tuple[float, float, float]] = []
+    for x, y, name in places:
+        shown = cut(name, 200)
+        width, left = len(shown) * _LETTER, x + 10 + len(shown) * _LETTER > WIDTH
+        begin = x - 10 - width if left else x + 10
+        for at in (y - 8, y + 18):
+            if all(abs(at - other) > 16 or begin + width < low or high < begin for low, high, other in taken):
+                taken.append((begin, begin + width, at))
+                yield _text(begin + width if left else begin, at, shown, anchor="end" if left else "start")
+                break

@@ -1,0 +1,91 @@
+"use strict";
+// Changed figures go to the server, which ranks anew; what it answers takes the place of what stands on the page.
+const form = document.querySelector("#live");
+const state = form.querySelector(".state");
+const faults = form.querySelector("#faults");
+const fields = [...form.querySelectorAll("input, select")];
+const positions = () => new Map([...document.querySelectorAll("table[data-name=ranking] tr[data-key]")]
+  .map((row) => [row.dataset.key, Number(row.cells[0].dataset.value)]));
+const stated = positions();  // as the file has it
+
+const markMoves = () => {
+  for (const row of document.querySelectorAll("table[data-name=ranking] tr[data-key]")) {
+    const before = stated.get(row.dataset.key);
+    const by = before === undefined ? null : before - Number(row.cells[0].dataset.value);
+    if (by === 0) continue;
+    const mark = document.createElement("span");
+    mark.className = `moved ${by === null || by > 0 ? "up" : "down"}`;
+    mark.textContent = by === null ? "new" : by > 0 ? `▲ ${by}` : `▼ ${-by}`;
+    mark.title = by === null ? "not ranked with the file's figures" : "places, beside the file's figures";
+    row.cells[1].append(mark);
+  }
+};
+const showFaults = (figures, others) => {
+  for (const field of fields) {
+    const told = document.getElementById(`${field.id}-fault`);
+    const texts = figures[field.name] ?? [];
+    field.removeAttribute("aria-invalid");
+    if (texts.length) { field.setAttribute("aria-invalid", "true"); field.closest("details").open = true; }
+    told.textContent = texts.join(" ");
+    told.hidden = !texts.length;
+  }
+  faults.replaceChildren(...others.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
+  faults.hidden = !others.length;
+};
+const changesNow = () => {
+  const changes = {};
+  for (const field of fields) {
+    const changed = field.value.trim() !== field.dataset.stated;
+    field.classList.toggle("changed", changed);
+    if (changed) changes[field.name] = field.value;
+  }
+  return changes;
+};
+let asked = JSON.stringify({ changes: {} });
+let turn = 0;
+const rank = async () => {
+  const changes = changesNow();
+  const body = JSON.stringify({ changes });
+  if (body === asked) return;
+  asked = body;
+  const mine = ++turn;
+  state.textContent = "Ranking…";
+  let answer = null;
+  try {
+    const response = await fetch("ranking", { method: "POST", headers: { "Content-Type": "application/json" }, body });
+    answer = await response.json();
+  } catch {
+    answer = { figures: {}, others: ["The server does not answer: has it been ended?"] };
+  }
+  if (mine !== turn) return;  // another figure has changed meanwhile
+  showFaults(answer.figures ?? {}, answer.others ?? []);
+  if (answer.page === undefined) {
+    state.textContent = "The ranking below is the last one without errors.";
+    return;
+  }
+  document.querySelector("#ranking-page").innerHTML = answer.page;  // made by the server; scripts in it would not run
+  sortAgain();
+  markMoves();
+  const number = Object.keys(changes).length;
+  const what = number ? `${number} changed figure${number > 1 ? "s" : ""}` : "The figures are those of the file";
+  const simulated = answer.simulations ? `${answer.simulations} new simulations` : "nothing was simulated";
+  state.textContent = `${what}: ranked in ${answer.milliseconds.toFixed(0)} ms; ${simulated}.`;
+};
+const scaled = (text, factor) => text.replace(/[0-9][0-9,]*(\.[0-9]+)?([eE][-+]?[0-9]+)?/, (found) => {
+  const number = Number(found.replaceAll(",", "")) * factor;
+  return String(Number(number.toPrecision(4)));
+});
+form.addEventListener("change", rank);
+form.addEventListener("submit", (event) => { event.preventDefault(); rank(); });
+form.addEventListener("keydown", (event) => {
+  const factor = { ArrowUp: 1.05, ArrowDown: 1 / 1.05 }[event.key];
+  if (factor === undefined || event.target.tagName !== "INPUT") return;
+  event.preventDefault();
+  if (!event.target.value) event.target.value = event.target.placeholder;
+  event.target.value = scaled(event.target.value, factor);
+  rank();
+});
+form.querySelector("#back").addEventListener("click", () => {
+  for (const field of fields) field.value = field.dataset.stated;
+  rank();
+});

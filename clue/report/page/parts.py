@@ -1,0 +1,177 @@
+"""What a page is made of: tables that can be sorted, lines of text, charts, a timeline; each made printable."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from importlib.metadata import version
+from typing import ClassVar, TypeAlias
+
+from clue.report.page.charts import Chart as Drawing
+from clue.report.page.charts import Shape
+from clue.report.shared.printable import printable
+
+#: So many rows a table has at most: a page of more is not read.
+MOST_ROWS = 200
+_PACKAGES = ("numpy", "simpy", "mpi4py")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a table.
+
+    Attributes:
+        text: What it shows.
+        value: By which it is sorted; ``None``: by its text.
+    """
+
+    text: str
+    value: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table.
+
+    Attributes:
+        name: What the page calls it, once.
+        title: Its heading.
+        columns: Headings of columns, and whether they hold numbers.
+        rows: Its rows.
+        more: How many rows are not shown.
+        caption: What must be known of it, or nothing.
+        keys: What each row is about, where that is followed from one ranking to the next.
+    """
+
+    kind: ClassVar[str] = "sheet"
+    name: str
+    title: str
+    columns: tuple[tuple[str, bool], ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    more: int = 0
+    caption: str = ""
+    keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Lines of text, with a sentence before them or not."""
+
+    kind: ClassVar[str] = "lines"
+    name: str
+    title: str
+    lines: tuple[str, ...] = ()
+    caption: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A chart with its words made printable."""
+
+    kind: ClassVar[str] = "chart"
+    name: str
+    title: str
+    words: str
+    width: float
+    height: float
+    shapes: tuple[Shape, ...]
+    legend: tuple[tuple[str, str], ...]
+    caption: str
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineData:
+    """A timeline that can be enlarged.
+
+    Attributes:
+        name: What the page calls it, once.
+        title: Its heading.
+        words: What it shows, for who does not see it.
+        kinds: What segments may be, and in which colour.
+        data: The segments, as JSON.
+        caption: What must be known of it, or nothing.
+    """
+
+    kind: ClassVar[str] = "timeline"
+    name: str
+    title: str
+    words: str
+    kinds: tuple[tuple[str, str], ...]
+    data: str
+    caption: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """How to get the page again: the command, and by what it was made."""
+
+    kind: ClassVar[str] = "again"
+    command: str
+    versions: str
+    name: str = "again"
+    title: str = "How to get this page again"
+    caption: str = ""
+
+
+Section: TypeAlias = "Sheet | Lines | Picture | TimelineData | Again"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What stands on a page.
+
+    Attributes:
+        title: Its title.
+        about: What it is about.
+        decision: What it comes to, in a sentence.
+        sections: What follows.
+    """
+
+    title: str
+    about: str
+    decision: str
+    sections: tuple[Section, ...]
+
+    def section(self, name: str) -> Section | None:
+        """Return a section by its name; ``None`` if the page has none of that name."""
+        return next((each for each in self.sections if each.name == name), None)
+
+
+def sheet(  # noqa: PLR0917 - what a table has
+    name: str, title: str, columns: Sequence[tuple[str, bool]], rows: Sequence[tuple[Cell, ...]], caption: str = "",
+    keys: Sequence[str] = (),
+) -> Sheet:  # fmt: skip
+    """Return a table, cut where it is too long to be read."""
+    shown = tuple(tuple(Cell(printable(cell.text), cell.value) for cell in row) for row in rows[:MOST_ROWS])
+    named = tuple((printable(column), number) for column, number in columns)
+    of = tuple(map(printable, keys[:MOST_ROWS]))
+    return Sheet(name, title, named, shown, max(0, len(rows) - MOST_ROWS), printable(caption), of)
+
+
+def lines(name: str, title: str, told: Iterable[str], caption: str = "") -> Lines:
+    """Return lines of text."""
+    return Lines(name, title, tuple(map(printable, told)), printable(caption))
+
+
+def picture(chart: Drawing) -> Picture:
+    """Return a chart as it stands on a page."""
+    shapes = tuple(
+        Shape(each.tag, each.attributes, printable(each.text), printable(each.told)) for each in chart.shapes
+    )
+    legend = tuple((printable(name), colour) for name, colour in chart.legend)
+    size = (chart.width, chart.height)
+    return Picture(chart.name, chart.title, printable(chart.words), *size, shapes, legend, printable(chart.caption))
+
+
+def again(command: str, by: str) -> Again:
+    """Return how to get a page again."""
+    return Again(printable(command), f"{by}, {_made_with()}; {date.today():%Y-%m-%d}")
+
+
+@cache
+def _made_with() -> str:
+    packages = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
+    return f"Python {platform.python_version()}, {packages}"

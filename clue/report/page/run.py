@@ -1,0 +1,71 @@
+"""What stands on the page of one program on one machine: what it takes, a timeline that can be enlarged, its ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clue.machine import Machine
+from clue.report.page import parts
+from clue.report.page.content import LIMITS, sources
+from clue.report.page.parts import Cell, Page, Section, Sheet
+from clue.report.page.timelines import timeline_of
+from clue.report.shared.printable import printable
+from clue.result import Result
+from clue.units import count_of, format_number, format_share, format_time
+
+
+def content_of(result: Result, machine: Machine, title: str, command: str, by: str) -> Page:
+    """Return what stands on the page, of what :func:`clue.report.page.result_page` takes."""
+    return Page(
+        title=printable(title),
+        about=printable(f"{count_of(len(result.ranks))} on {machine.name}, {count_of(len(machine.nodes), 'node')}; "
+                        f"simulated by the {result.engine} engine"),
+        decision=printable(_sentence(result)),
+        sections=tuple(_sections(result, machine, parts.again(command, by))),
+    )  # fmt: skip
+
+
+def _sentence(result: Result) -> str:
+    whole = sum(each.finish for each in result.ranks) or 1.0
+    shares = [
+        f"{format_share(sum(getattr(each, what) for each in result.ranks) / whole)} {doing}"
+        for what, doing in (("compute", "computing"), ("communicate", "communicating"), ("wait", "waiting"))
+    ]
+    return f"It takes {format_time(result.makespan)}: of its ranks' time {', '.join(shares[:2])} and {shares[2]}."
+
+
+def _sections(result: Result, machine: Machine, again: parts.Again) -> Iterator[Section]:
+    if result.timeline is not None and result.makespan > 0:
+        yield timeline_of(result)
+    yield _ranks(result)
+    if result.warnings:
+        yield parts.lines("warnings", "Warnings", map(str, result.warnings))
+    yield parts.lines("limits", "Limits of every prediction", LIMITS[:2])
+    yield _machine(machine)
+    yield again
+
+
+def _ranks(result: Result) -> Sheet:
+    names = ("rank", "node", "finish", "compute", "communicate", "wait")
+    rows = [
+        (
+            Cell(str(each.rank), each.rank),
+            Cell(str(each.node), each.node),
+            *(Cell(format_time(time), time) for time in (each.finish, each.compute, each.communicate, each.wait)),
+        )
+        for each in result.ranks
+    ]
+    return parts.sheet("ranks", "Ranks", [(name, True) for name in names], rows)
+
+
+def _machine(machine: Machine) -> Sheet:
+    columns = [("node type", False), ("nodes", True), ("processors of a node", True), ("source", False)]
+    counted: dict[str, int] = {}
+    for node in machine.nodes:
+        counted[node.name] = counted.get(node.name, 0) + 1
+    rows = [
+        (Cell(name), Cell(format_number(counted[name]), counted[name]),
+         Cell(format_number(node.processors), node.processors), Cell(node.source or "that of the machine"))
+        for name, node in machine.node_types().items()
+    ]  # fmt: skip
+    return parts.sheet("machine", f"Machine {printable(machine.name)}", columns, rows, f"Source: {sources(machine)}.")

@@ -1,0 +1,112 @@
+"""Timelines on a page: bands of ranks with their segments, few enough to be drawn again whenever they are enlarged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from clue.report.page.parts import TimelineData
+from clue.report.shared import style
+from clue.report.shared.printable import printable
+from clue.report.timeline.bands import MOST_BANDS, Band, Layout, by_rank, layout, sample
+from clue.result import Activity, Result
+from clue.units import count_of, format_time
+
+#: Segments that the timelines of a page hold at most; of more, those that are shortest are drawn together.
+MOST_SEGMENTS = 40_000
+#: Ticks that a makespan is divided into: times in a timeline are whole numbers of them.
+_TICKS = 10_000_000
+_OTHERS = ((Activity.SEND, "send", style.SEND), (Activity.RECEIVE, "receive", style.RECEIVE),
+           (Activity.WAIT, "wait", style.WAIT))  # fmt: skip
+_PLACES = {activity: place for place, (activity, _, _) in enumerate(_OTHERS)}
+
+Segments = npt.NDArray[np.void]
+
+
+def timeline_of(result: Result, name: str = "timeline", title: str = "Timeline", of_all: int = 1) -> TimelineData:
+    """Return the timeline of a result, which has one: bands with their segments.
+
+    Args:
+        result: The result.
+        name: What the page calls it, once.
+        title: Its heading.
+        of_all: How many timelines the page has.
+    """
+    assert result.timeline is not None
+    of = _bands(result)
+    regions = result.timeline.regions
+    colours = (*style.REGIONS, style.OTHER_REGIONS)
+    kinds = [(f"compute {name}".strip(), colours[min(i, len(colours) - 1)]) for i, name in enumerate(regions)]
+    kinds += [(name, colour) for _, name, colour in _OTHERS]
+    pieces = by_rank(result.timeline, len(result.ranks))
+    drawn = [pieces[band.ranks[0]] for band in of.bands]
+    total = sum(map(len, drawn))
+    most = MOST_SEGMENTS // of_all
+    least = 0.0 if total <= most else result.makespan * len(drawn) / most
+    bands = [
+        {"label": printable(band.label), "at": _numbers(piece, result.makespan, least, len(regions))}
+        for band, piece in zip(of.bands, drawn, strict=True)
+    ]
+    data = {
+        "end": result.makespan,
+        "ticks": _TICKS,
+        "unit": of.unit,
+        "kinds": [[printable(name), colour] for name, colour in kinds],
+        "bands": bands,
+    }
+    shorter = f"segments shorter than {format_time(least)} are drawn together" if least else ""
+    caption = "; ".join(filter(None, (of.remark, shorter)))
+    return TimelineData(
+        name,
+        printable(title),
+        f"What each of {count_of(len(of.bands), 'band')} of ranks does over {format_time(result.makespan)}. Plus and "
+        "minus enlarge and reduce it, arrows move it.",
+        tuple((printable(name), colour) for name, colour in kinds),
+        json.dumps(data, separators=(",", ":")),
+        printable(f"{caption[:1].upper()}{caption[1:]}." if caption else ""),
+    )
+
+
+def _bands(result: Result) -> Layout:
+    """Return bands of which each is one rank, or several that do the same."""
+    of = layout(result)
+    return of if of.unit == "rank" else sample(result, Layout("rank", _single(of), ""), MOST_BANDS)
+
+
+def _single(of: Layout) -> tuple[Band, ...]:
+    return tuple(Band(str(rank), (rank,)) for band in of.bands for rank in band.ranks)
+
+
+def _numbers(piece: Segments, makespan: float, least: float, regions: int) -> list[int]:
+    """Return of each segment the gap before it, its length and its kind; short ones go with their neighbours."""
+    found: list[int] = []
+    end, scale = 0, _TICKS / makespan
+    for begin, stop, kind in _joined(piece, least, regions):
+        first, last = round(begin * scale), round(stop * scale)
+        found += [first - end, last - first, kind]
+        end = last
+    return found
+
+
+def _joined(piece: Segments, least: float, regions: int) -> Iterator[tuple[float, float, int]]:
+    """Yield begin, end and kind; shorter ones are joined until they are long enough, as what most of that is."""
+    held: dict[int, float] = {}
+    first = last = 0.0
+    for activity, region, begin, end in zip(
+        *(piece[key].tolist() for key in ("activity", "region", "begin", "end")), strict=True
+    ):
+        kind = int(region) if activity == Activity.COMPUTE else regions + _PLACES[activity]
+        if held and begin > last + least:  # nothing is known of the time between
+            yield first, last, max(held, key=held.__getitem__)
+            held = {}
+        first = first if held else begin
+        held[kind] = held.get(kind, 0.0) + end - begin
+        last = end
+        if last - first >= least:
+            yield first, last, max(held, key=held.__getitem__)
+            held = {}
+    if held:
+        yield first, last, max(held, key=held.__getitem__)

@@ -1,0 +1,72 @@
+"""The queues of a ranking's options as text: what nodes do, how long jobs wait, and how sure that is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clue.report.shared.table import NONE, add_row, table
+from clue.units import format_number, format_share, format_time
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from clue.purchase import Ranking
+    from clue.purchase.queue.replications import QueueOutcome
+
+_HOUR = 3600.0
+#: From here on a number of jobs is written with all its digits before the point.
+_MANY = 1e3
+
+
+def queue_table(ranking: Ranking) -> Table | None:
+    """Show the queue of each option that has a position, where jobs are stated."""
+    queues = [(each.option, each.queue) for each in ranking.entries if each.position and each.queue is not None]
+    if not queues:
+        return None
+    columns = ("load", "used", "unused", "waiting", "median", "95%", "slowdown", "jobs/h", "at most")
+    shown = table("option", *columns, numbers=columns, title="Queue")
+    for option, queue in queues:
+        add_row(shown, option, f"{queue.load:.3g}", *_figures(queue), format_rate(queue.most * _HOUR))
+    return shown
+
+
+def format_rate(jobs: float) -> str:
+    """Format a number of jobs in some time: ``"3.97"``, ``"2,628,000"``."""
+    return f"{jobs:.4g}" if jobs < _MANY else format_number(jobs)
+
+
+def _figures(queue: QueueOutcome) -> list[str]:
+    figures, errors = queue.figures, queue.errors
+    if figures is None:
+        return [NONE] * 7
+    error = "" if errors is None else f" ± {format_time(errors.waiting)}"
+    return [
+        format_share(figures.utilisation, 1),
+        f"{figures.unused:,.1f} of {format_number(queue.nodes)}",
+        f"{format_time(figures.waiting)}{error}",
+        format_time(figures.median),
+        format_time(figures.late),
+        f"{figures.slowdown:,.4g}",
+        format_rate(figures.throughput * _HOUR),
+    ]
+
+
+def how_queued(ranking: Ranking) -> str:
+    """Say what the figures of queues are made of; ``""`` if there are none."""
+    queues = [each.queue for each in ranking.entries if each.position and each.queue is not None]
+    known = next((queue for queue in queues if queue.figures is not None), None)
+    if known is None:
+        return ""
+    from clue.purchase.queue.mix import Policy  # noqa: PLC0415 - loaded when needed
+
+    policy = {Policy.FCFS: "first come, first served", Policy.BACKFILL: "EASY backfilling"}[known.policy]
+    how = f"{known.counted:,} jobs, once"
+    if known.errors is not None:
+        how = (
+            f"means over {known.replications} replications of {known.counted:,} jobs each, after {known.left_out:,} "
+            "that are left out because the queue was empty at the beginning; ±: standard error of the mean"
+        )
+    return (
+        f"Queue: {policy}; {how}. used: share of the nodes' time with jobs; unused: nodes without one, on average. "
+        "95%: so many jobs wait less than that. at most: what the nodes can do of this mix."
+    )

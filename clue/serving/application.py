@@ -1,0 +1,146 @@
+"""The server of a live ranking, in Starlette: three files, the page, and ``POST /ranking`` with changed figures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from http import HTTPStatus
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from clue.config.changes import ChangeError
+from clue.errors import ClueError
+from clue.report.page import FILES, file_of_page
+from clue.report.shared.printable import printable
+from clue.serving.guard import COOKIE, HEADERS, Guard
+from clue.serving.live import LiveRanking
+from clue.units import count_of
+
+#: Bytes of a request's body at most: changed figures are short.
+MOST_BYTES = 64 * 1024
+#: Takes a line for each ranking.
+Log = Callable[[str], None]
+
+
+class BodyError(ClueError):
+    """Report a request whose body is none that the page sends."""
+
+
+def application(live: LiveRanking, token: str | None = None, log: Log = lambda _line: None) -> ASGIApp:
+    """Return the server's application.
+
+    Args:
+        live: The ranking, which has begun.
+        token: What requests must carry, if anything.
+        log: Takes a line for each ranking; nothing that a request says is in it.
+    """
+
+    def page(_request: Request) -> Response:
+        return HTMLResponse(live.page())
+
+    def own(request: Request) -> Response:
+        name = str(request.scope["path"]).removeprefix("/")
+        return Response(file_of_page(name), headers={"Content-Type": FILES[name]})
+
+    async def ranking(request: Request) -> Response:
+        try:
+            changes = _changes_of(request, await _body(request))
+        except BodyError as error:
+            return JSONResponse({"figures": {}, "others": [str(error)]}, HTTPStatus.BAD_REQUEST)
+        return await run_in_threadpool(_ranked, live, changes, log)
+
+    own_files = [Route(f"/{name}", own) for name in FILES]
+    routes = [Route("/", page), *own_files, Route("/ranking", ranking, methods=["POST"])]
+    return _Guarded(Starlette(routes=routes), Guard(token))
+
+
+def _ranked(live: LiveRanking, changes: dict[str, str], log: Log) -> Response:
+    try:
+        answer = live.changed(changes)
+    except ChangeError as error:
+        figures = {name: list(map(printable, texts)) for name, texts in error.of_figures.items()}
+        return _faulty(figures, error.others)
+    except ClueError as error:
+        return _faulty({}, error.faults)
+    number = count_of(len(changes), "changed figure")
+    log(f"ranked with {number} in {1000 * answer.seconds:.0f} ms, {count_of(answer.simulations, 'simulation')}")
+    told = {"page": answer.page, "milliseconds": 1000 * answer.seconds, "simulations": answer.simulations}
+    return JSONResponse(told)
+
+
+def _faulty(figures: dict[str, list[str]], others: tuple[str, ...]) -> Response:
+    told = {"figures": figures, "others": list(map(printable, others))}
+    return JSONResponse(told, HTTPStatus.UNPROCESSABLE_ENTITY)
+
+
+async def _body(request: Request) -> bytes:
+    found = bytearray()
+    try:
+        async for piece in request.stream():
+            found += piece
+            if len(found) > MOST_BYTES:
+                raise BodyError(f"body must have at most {MOST_BYTES:,} bytes, got more")
+    except ClientDisconnect:
+        raise BodyError("body must come to its end, got a part") from None
+    return bytes(found)
+
+
+def _changes_of(request: Request, body: bytes) -> dict[str, str]:
+    """Return the changes that a body holds."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip()
+    if kind != "application/json":  # which no form of another site can send
+        raise BodyError("content type must be application/json, got another one")
+    try:
+        told = json.loads(body)
+    except (ValueError, RecursionError):
+        raise BodyError("body must be JSON, got other text") from None
+    changes = told.get("changes") if isinstance(told, dict) else None
+    if not isinstance(changes, dict) or not all(isinstance(text, str) for text in changes.values()):
+        raise BodyError('body must be {"changes": {FIGURE: TEXT}}, got something else')
+    return changes
+
+
+class _Guarded:
+    """Asks the guard before each request, and says of each answer what holds for all."""
+
+    def __init__(self, app: ASGIApp, guard: Guard) -> None:
+        self._app, self._guard = app, guard
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return  # nothing else is spoken here
+        request = Request(scope)
+        refusal = self._guard.refusal(request.method, _headers(request), request.cookies)
+        answer: ASGIApp = self._app
+        if refusal is not None:
+            answer = PlainTextResponse(refusal.reason, refusal.status)
+            if refusal.status is HTTPStatus.UNAUTHORIZED and self._guard.admits(request.query_params.get("token", "")):
+                answer = self._welcome()
+        await answer(scope, receive, _with_headers(send))
+
+    def _welcome(self) -> Response:
+        """Let who has shown the token in the address go on with a cookie: so the token does not stay in the address."""
+        response = RedirectResponse("/", HTTPStatus.SEE_OTHER)
+        response.set_cookie(COOKIE, self._guard.cookie, httponly=True, samesite="strict")
+        return response
+
+
+def _headers(request: Request) -> dict[str, str]:
+    return {name.lower(): value for name, value in request.headers.items()}
+
+
+def _with_headers(send: Send) -> Send:
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            own = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+            message = {**message, "headers": [*message.get("headers", ()), *own]}
+        await send(message)
+
+    return sent

@@ -1,0 +1,54 @@
+"""Runs an application at an address until it is ended."""
+
+from __future__ import annotations
+
+import socket
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from clue.errors import ServeError
+from clue.listening import family
+
+#: Seconds that requests under way may take when the server is ended, and those that an idle connection stays.
+_PATIENCE = 2
+#: Connections at a time at most.
+_MOST = 64
+
+
+def listener(address: str, port: int) -> socket.socket:
+    """Return a socket that listens.
+
+    Args:
+        address: The IP address to listen at.
+        port: The port; 0: any that is free.
+
+    Raises:
+        ServeError: If it cannot listen there.
+    """
+    try:
+        return socket.create_server((address, port), family=family(address))
+    except (OSError, OverflowError) as error:
+        said = getattr(error, "strerror", None) or str(error)
+        raise ServeError(f"{address}:{port}: address must be one to listen at, got: {said}") from None
+
+
+def run(application: ASGIApp, at: socket.socket) -> None:
+    """Serve until a signal ends it.
+
+    Raises:
+        KeyboardInterrupt: When a signal has ended it; nothing else does.
+    """
+    config = uvicorn.Config(
+        application,
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        ws="none",
+        limit_concurrency=_MOST,
+        timeout_keep_alive=_PATIENCE,
+        timeout_graceful_shutdown=_PATIENCE,
+    )
+    with at:
+        uvicorn.Server(config).run(sockets=[at])

@@ -1,0 +1,169 @@
+"""The page of a report in a real browser: it loads without errors and network, sorts, fits, prints, and can be used."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from clue.purchase import Criterion
+from clue.report.page import ranking_page, result_page
+from tests.browser.conftest import Opened
+from tests.report.cases import entry, machine, many_ranks, result
+from tests.report.test_page import sampled, scenario, with_costs
+
+#: The smallest contrast of letters with what is behind them: WCAG 2.1, 1.4.3.
+CONTRAST = """
+() => {
+  const light = (colour) => {
+    const [r, g, b] = colour.match(/[0-9.]+/g).slice(0, 3).map((part) => part / 255)
+      .map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = (element) => {
+    for (let each = element; each; each = each.parentElement) {
+      const colour = getComputedStyle(each).backgroundColor;
+      if (!/, 0\\)$/.test(colour)) return colour;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  let least = 21;
+  for (const element of document.querySelectorAll("body *")) {
+    if (![...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim())) continue;
+    const style = getComputedStyle(element);
+    const letters = element instanceof SVGElement ? style.fill : style.color;
+    const [one, other] = [light(letters), light(behind(element))];
+    least = Math.min(least, (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05));
+  }
+  return least;
+}
+"""
+OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return the addresses of two pages: a ranking with costs and samples, and a run."""
+    folder = tmp_path_factory.mktemp("pages")
+    whole = with_costs()
+    figures = {"Fine": (2.0, 1.0), "Cheap": (1.0, 2.0)}
+    entries = tuple(
+        replace(each, best=other.best, spread=other.spread,
+                figures=dict(zip((Criterion.TOTAL_COST, Criterion.MAKESPAN), figures[each.option], strict=True)))
+        if each.position else each
+        for each, other in zip(whole.entries, sampled().entries, strict=True)
+    )  # fmt: skip
+    shown = replace(whole, entries=entries, sampling=sampled().sampling, pareto=("Cheap", "Fine"))
+    texts = {
+        "ranking": ranking_page(shown, scenario(), "clue simulate which.yaml --html r.html", "clue 0.1"),
+        "run": result_page(result(), machine(), "pair", "clue simulate run.yaml --html r.html", "clue 0.1"),
+        "many": result_page(many_ranks(200), machine(), "many", "clue simulate many.yaml --html r.html", "clue 0.1"),
+    }
+    for name, text in texts.items():
+        (folder / f"{name}.html").write_text(text, encoding="utf-8")
+    return {name: (folder / f"{name}.html").as_uri() for name in texts}
+
+
+@pytest.mark.parametrize("name", ["ranking", "run", "many"])
+@pytest.mark.parametrize("width", [400, 1400])
+def test_a_page_loads_without_errors_and_fits(opened: Opened, pages: dict[str, str], name: str, width: int) -> None:
+    """Nothing on the console, nothing asked of a network, nothing wider than the window."""
+    opened.page.set_viewport_size({"width": width, "height": 900})
+    opened.page.goto(pages[name])
+    assert opened.page.evaluate(OVERFLOW) <= 0
+    assert opened.errors == []
+    assert opened.asked == [pages[name]]
+    assert opened.page.evaluate(CONTRAST) >= 4.5
+
+
+def column(opened: Opened, table: str, number: int) -> list[str]:
+    """Return what stands in a column of a table."""
+    return opened.page.locator(f"table[data-name={table}] tbody tr td:nth-child({number})").all_inner_texts()
+
+
+def test_tables_sort_by_pointer_and_by_keyboard(opened: Opened, pages: dict[str, str]) -> None:
+    """By numbers where there are some, upwards and downwards; what has no figure stays last."""
+    opened.page.goto(pages["ranking"])
+    assert column(opened, "ranking", 2) == ["Cheap", "Fine"]
+    head = opened.page.locator("table[data-name=ranking] th", has_text="price")
+    head.locator("button").click()
+    assert column(opened, "ranking", 2) == ["Cheap", "Fine"] and head.get_attribute("aria-sort") == "ascending"
+    opened.page.keyboard.press("Enter")  # the button has the focus
+    assert column(opened, "ranking", 2) == ["Fine", "Cheap"] and head.get_attribute("aria-sort") == "descending"
+    energy = opened.page.locator("table[data-name=energy] th", has_text="MWh").locator("button")
+    for _ in range(2):
+        energy.focus()
+        opened.page.keyboard.press("Space")
+        assert column(opened, "energy", 2) == ["20", "–"]
+
+
+def test_charts_tell_what_their_marks_are(opened: Opened, pages: dict[str, str]) -> None:
+    """Where the pointer is, and by arrows; Escape hides it."""
+    opened.page.goto(pages["ranking"])
+    tip = opened.page.locator(".tip")
+    opened.page.locator("circle.mark").first.hover()
+    assert "ATS" in tip.inner_text()
+    chart = opened.page.locator("svg.chart").first
+    chart.focus()
+    opened.page.keyboard.press("ArrowRight")
+    first = tip.inner_text()
+    opened.page.keyboard.press("End")
+    assert tip.is_visible() and tip.inner_text() != first
+    assert opened.page.locator(".chosen").count() == 1
+    opened.page.keyboard.press("Escape")
+    assert not tip.is_visible() and opened.page.locator(".chosen").count() == 0
+
+
+def test_all_can_be_reached_by_keyboard(opened: Opened, pages: dict[str, str]) -> None:
+    """Every button, every chart and every region that scrolls."""
+    opened.page.goto(pages["ranking"])
+    wanted = opened.page.locator("button, svg.chart, [tabindex='0']").count()
+    for _ in range(wanted):
+        opened.page.keyboard.press("Tab")
+        opened.page.evaluate("document.activeElement.dataset.reached = 'yes'")
+    assert opened.page.locator("[data-reached]").count() == wanted
+
+
+def test_a_page_prints_on_a4(opened: Opened, pages: dict[str, str]) -> None:
+    """Within 180 mm, without what paper cannot do."""
+    opened.page.emulate_media(media="print")
+    opened.page.set_viewport_size({"width": 680, "height": 1000})
+    for name in ("ranking", "run"):
+        opened.page.goto(pages[name])
+        assert opened.page.evaluate(OVERFLOW) <= 0
+        boxes = [each.bounding_box() for each in opened.page.locator("table, svg.chart").all()]
+        assert all(box is None or box["x"] + box["width"] <= 681 for box in boxes)
+        assert opened.page.pdf(format="A4").startswith(b"%PDF")
+
+
+def test_a_timeline_can_be_enlarged(opened: Opened, pages: dict[str, str]) -> None:
+    """By buttons, by the keyboard, by the wheel; what is under the pointer is told."""
+    opened.page.goto(pages["run"])
+    canvas, told = opened.page.locator("canvas"), opened.page.locator(".stretch")
+    assert told.inner_text() == "all of it is shown"
+    opened.page.get_by_role("button", name="Enlarge").click()
+    assert told.inner_text() == "1.000 s to 3.000 s"
+    canvas.focus()
+    opened.page.keyboard.press("ArrowRight")
+    assert told.inner_text() == "1.800 s to 3.800 s"
+    opened.page.keyboard.press("0")
+    canvas.hover(position={"x": 100, "y": 12})
+    assert "rank 0: compute, 2.000 s, from 0.000 s to 2.000 s" in opened.page.locator(".tip").inner_text()
+    opened.page.mouse.wheel(0, -100)
+    opened.page.wait_for_function("() => document.querySelector('.stretch').textContent !== 'all of it is shown'")
+    drawn = "[...document.querySelector('canvas').getContext('2d').getImageData(80, 8, 1, 1).data]"
+    assert opened.page.evaluate(drawn) == [0x44, 0x77, 0xAA, 255]
+    assert opened.errors == []
+
+
+def test_a_long_page_is_there_at_once(opened: Opened, tmp_path: Path) -> None:
+    """Of 200 options in a table: loaded, laid out and sorted within two seconds."""
+    entries = tuple(entry(f"option {i}", i, 1000.0 - i, 100.0 + i) for i in range(1, 501))
+    path = tmp_path / "long.html"
+    path.write_text(ranking_page(replace(with_costs(), entries=entries), scenario(), "clue", "clue 0.1"))
+    assert path.stat().st_size < 3_000_000
+    opened.page.goto(path.as_uri())
+    opened.page.locator("table[data-name=ranking] th button").nth(2).click()
+    taken = opened.page.evaluate("performance.now()")
+    assert taken < 2000

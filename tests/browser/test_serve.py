@@ -1,0 +1,114 @@
+"""``clue serve`` in a real browser: a changed figure moves the ranking, a bad one is told beside its field."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+import uvicorn
+
+from clue.serving.application import application
+from clue.serving.running import listener
+from tests.browser.conftest import Opened
+from tests.browser.test_report import CONTRAST, OVERFLOW
+from tests.serving import cases
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the address of a server."""
+    app = application(cases.live(tmp_path_factory.mktemp("served")))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
+    with listener("127.0.0.1", 0) as at:
+        thread = threading.Thread(target=server.run, args=([at],), daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{at.getsockname()[1]}/"
+        server.should_exit = True
+        thread.join(10)
+
+
+def names(opened: Opened) -> list[str]:
+    """Return the options in the order of the ranking."""
+    rows = opened.page.locator("table[data-name=ranking] tbody tr")
+    found: list[str] = rows.evaluate_all("rows => rows.map(row => row.dataset.key)")
+    return found
+
+
+def until(opened: Opened, said: str) -> None:
+    """Wait until the page says something of its state."""
+    opened.page.wait_for_function("said => document.querySelector('.state').textContent.includes(said)", arg=said)
+
+
+def test_a_price_moves_the_ranking(opened: Opened, address: str) -> None:
+    """And back again; what is asked goes to the server alone, and nothing is wrong on the console."""
+    opened.page.goto(address)
+    assert names(opened) == ["fast", "slow"]
+    opened.page.get_by_label("budget").fill("9000 EUR")
+    opened.page.keyboard.press("Tab")
+    until(opened, "1 changed figure: ranked in ")
+    price = opened.page.get_by_label("fast", exact=True)
+    price.fill("4000 EUR")
+    price.press("Tab")
+    until(opened, "2 changed figures: ranked in ")
+    assert names(opened)[0] == "slow"
+    assert "nothing was simulated" in opened.page.locator(".state").inner_text()
+    assert opened.page.locator("tr[data-key=fast] .moved.down").inner_text().startswith("▼")
+    assert "options.fast.price: 4000 EUR (the file has 1,800 EUR)" in opened.page.inner_text("#ranking-page")
+    opened.page.get_by_role("button", name="Back to the file's figures").click()
+    until(opened, "The figures are those of the file: ranked in ")
+    assert names(opened) == ["fast", "slow"] and opened.page.locator(".moved").count() == 0
+    assert opened.errors == []
+    assert all(each.startswith((address, "data:")) for each in opened.asked)
+
+
+def test_arrows_change_a_figure(opened: Opened, address: str) -> None:
+    """By 5 % up or down, unit and all."""
+    opened.page.goto(address)
+    price = opened.page.get_by_label("fast", exact=True)
+    price.press("ArrowUp")
+    until(opened, "1 changed figure: ranked in ")
+    assert price.input_value() == "1890 EUR"
+
+
+def test_sorted_tables_stay_sorted(opened: Opened, address: str) -> None:
+    """What is put in the place of a table is sorted as that was."""
+    opened.page.goto(address)
+    opened.page.locator("table[data-name=ranking] th", has_text="option").locator("button").click(click_count=2)
+    assert names(opened) == ["slow", "fast"]
+    opened.page.get_by_label("fast", exact=True).press("ArrowUp")
+    until(opened, "ranked in")
+    assert names(opened) == ["slow", "fast"]
+
+
+def test_a_bad_figure_is_told_beside_its_field(opened: Opened, address: str) -> None:
+    """The last ranking stays; what is mended is told no more."""
+    opened.page.goto(address)
+    budget = opened.page.get_by_label("budget")
+    budget.fill("<img src=x onerror=alert(1)>")
+    budget.press("Tab")
+    until(opened, "the last one without errors")
+    assert budget.get_attribute("aria-invalid") == "true"
+    fault = opened.page.locator(f"#{budget.get_attribute('id')}-fault")
+    assert fault.is_visible() and fault.inner_text().startswith("budget must be ")
+    assert opened.page.locator("#live img").count() == 0
+    assert names(opened) == ["fast", "slow"]
+    budget.fill("5 EUR")
+    budget.press("Tab")
+    opened.page.wait_for_function("() => !document.querySelector('#faults').hidden")
+    assert "budget must afford at least one option, got 5.00 EUR" in opened.page.inner_text("#faults")
+    assert not fault.is_visible()
+    budget.fill("5000 EUR")
+    budget.press("Tab")
+    until(opened, "ranked in")
+    assert budget.get_attribute("aria-invalid") is None and not opened.page.locator("#faults").is_visible()
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_the_page_fits_and_can_be_read(opened: Opened, address: str, width: int) -> None:
+    """As the report in a file does."""
+    opened.page.set_viewport_size({"width": width, "height": 900})
+    opened.page.goto(address)
+    assert opened.page.evaluate(OVERFLOW) <= 0
+    assert opened.page.evaluate(CONTRAST) >= 4.5
+    assert opened.errors == []

@@ -1,0 +1,126 @@
+"""What sacct prints, and every line that it would not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clue.config.accounting import AccountedJob, read_accounting
+from clue.errors import ConfigError
+from tests.config.documents import faults_of
+
+HEAD = "JobName|Submit|NNodes|Timelimit|Elapsed\n"
+LINE = "cg|2026-01-05T09:00:00|2|04:00:00|01:00:00\n"
+
+
+def read(path: Path, text: str) -> list[AccountedJob]:
+    """Return the jobs of a file."""
+    (path / "s.txt").write_text(text)
+    return read_accounting(path / "s.txt").jobs
+
+
+def faults(path: Path, text: str) -> list[str]:
+    """Return the faults of a file, without its name."""
+    (path / "s.txt").write_text(text)
+    return [each.removeprefix(f"{path}/s.txt:") for each in faults_of(read_accounting, path / "s.txt")]
+
+
+def test_columns_may_be_in_any_order_and_more(tmp_path: Path) -> None:
+    """Start and End tell as much as Elapsed; lines may end with a bar."""
+    text = (
+        "User|NNodes|End|Start|Timelimit|Submit|JobName|\n"
+        "me|3|2026-01-05T11:00:00|2026-01-05T10:00:00|2-00:00:00|2026-01-05T09:00:00|a b|\n"
+    )
+    (job,) = read(tmp_path, text)
+    assert (job.name, job.nodes, job.run, job.limit, job.waited) == ("a b", 3, 3600.0, 172_800.0, 3600.0)
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [("00:00:01", 1), ("10:00", 600), ("02:30:00", 9000), ("3-00:00:00", 259_200), ("1-02:03:04", 93_784)],
+)
+def test_durations_are_those_of_slurm(tmp_path: Path, written: str, seconds: float) -> None:
+    """[days-][hours:]minutes:seconds."""
+    (job,) = read(tmp_path, HEAD + LINE.replace("01:00:00", written).replace("04:00:00", "9-00:00:00"))
+    assert job.run == seconds
+
+
+def test_jobs_come_in_the_order_of_submission(tmp_path: Path) -> None:
+    """However they are written; empty lines count for nothing."""
+    later = LINE.replace("cg", "late").replace("T09", "T10")
+    assert [job.name for job in read(tmp_path, f"{HEAD}\n{later}\n{LINE}")] == ["cg", "late"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("cg", "", "JobName must be given, got nothing"),
+        ("2026-01-05T09:00:00", "Unknown", 'Submit must be a time such as 2026-11-02T09:30:00, got "Unknown"'),
+        ("2026-01-05", "2026-02-30", 'Submit must be a time such as 2026-11-02T09:30:00, got "2026-02-30T09:00:00"'),
+        ("|2|", "|0|", 'NNodes must be a whole number above 0, got "0"'),
+        ("|2|", "|-2|", 'NNodes must be a whole number above 0, got "-2"'),
+        ("|2|", "|²|", 'NNodes must be a whole number above 0, got "²"'),
+        ("04:00:00", "four", 'Timelimit must be a duration such as 1-02:03:04, got "four"'),
+        ("04:00:00", "", 'Timelimit must be a duration such as 1-02:03:04, got ""'),
+        ("01:00:00", "-1:00:00", 'Elapsed must be a duration such as 1-02:03:04, got "-1:00:00"'),
+        ("|01:00:00", "", "line must have 5 cells, got 4"),
+        ("|01:00:00", "|1:00|2|3", "line must have 5 cells, got 7"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path: Path, old: str, new: str, fault: str) -> None:
+    """With its number."""
+    assert faults(tmp_path, HEAD + LINE + LINE.replace(old, new)) == [f"3:1: {fault}"]
+
+
+def test_all_bad_lines_are_named_at_once(tmp_path: Path) -> None:
+    """Of very many the first hundred, and how many more."""
+    assert faults(tmp_path, HEAD + "a|b|c|d|01:00\n" + LINE + "x\n") == [
+        '2:1: Submit must be a time such as 2026-11-02T09:30:00, got "b"',
+        '2:1: Timelimit must be a duration such as 1-02:03:04, got "d"',
+        '2:1: NNodes must be a whole number above 0, got "c"',
+        "4:1: line must have 5 cells, got 1",
+    ]
+    many = faults(tmp_path, HEAD + "x\n" * 150)
+    assert len(many) == 101 and many[-1].endswith("and 50 faults more")
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "first line must name the columns JobName and Submit and NNodes and Timelimit and Elapsed, or Start"),
+        ("JobName|Submit|NNodes|Timelimit|Start\n", "first line must name the columns Elapsed, or Start and End, got"),
+        (f"Submit|{HEAD}", "columns must have names of their own, got Submit twice"),
+        (HEAD, "file must have jobs that ran, got none"),
+        (HEAD + LINE.replace("01:00:00", "00:00:00"), "file must have jobs that ran, got none"),
+        (
+            "JobName|Submit|NNodes|Timelimit|Start|End\n"
+            "a|2026-01-05T09:00:00|1|10:00|2026-01-05T09:00:00|2026-01-05T08:00:00\n",
+            'End must be after Start (2026-01-05T09:00:00), got "2026-01-05T08:00:00"',
+        ),
+    ],
+)
+def test_a_file_without_jobs_is_refused(tmp_path: Path, text: str, fault: str) -> None:
+    """Or without the columns."""
+    (found,) = faults(tmp_path, text)
+    assert fault in found
+
+
+def test_other_bytes_are_refused(tmp_path: Path) -> None:
+    """As in any text."""
+    (tmp_path / "s.txt").write_bytes(b"JobName|\xff\n")
+    with pytest.raises(ConfigError, match="file must be UTF-8 text, got other bytes at 8"):
+        read_accounting(tmp_path / "s.txt")
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    """Nothing else is raised."""
+    file = tmp_path_factory.mktemp("any") / "s.txt"
+    file.write_text(HEAD + text, encoding="utf-8", errors="replace")
+    try:
+        read_accounting(file)
+    except ConfigError as error:
+        assert error.faults

@@ -1,0 +1,153 @@
+"""Figures of a comparison that can be changed: which there are, that they count, and what is said of bad ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clue.config.changes import ChangeableScenario, ChangeError
+from clue.errors import ConfigError, UsageError
+from clue.purchase import Criterion
+from clue.units import YEAR, Money
+
+MACHINE: dict[str, Any] = {
+    "nodes": [{"count": 2, "type": "pc"}],
+    "node_types": {"pc": {"processors": 1, "price": "900 EUR"}},
+    "network": {"between_nodes": {"send_delay": "10 us", "transmission_delay": "40 us", "receive_delay": "5 us"}},
+}
+SCENARIO: dict[str, Any] = {
+    "name": "which",
+    "budget": "4000 EUR",
+    "discount_rate": 0.03,
+    "costs": {
+        "site": {
+            "parts": {"node": {"per_node": 1, "power": {"idle": "90 W", "busy": "210 W"}}},
+            "electricity": {"price": "0.24 EUR/kWh", "pue": 1.3, "source": "contract", "date": "2026-11-02"},
+            "licences": {"solver": {"steps": [[8, "100 EUR"], [32, "300 EUR"]]}},
+        }
+    },
+    "currencies": {"USD": {"rate": "0.92 EUR", "date": "2026-11-02"}},
+    "limits": {"power": "20 kW"},
+    "workloads": {"heat": {"program": {"trace": "heat.clue"}, "ranks": 2, "deadline": "8 h"}},
+    "options": {
+        "ours": {"machine": MACHINE, "cost": "site"},
+        "rented": {
+            "machine": {**MACHINE, "node_types": {"pc": {"processors": 1}}},
+            "cost": [{"cloud": {"price": "5.06 USD/h"}}],
+        },
+    },
+}
+
+
+@pytest.fixture
+def changeable(tmp_path: Path) -> ChangeableScenario:
+    """Return the comparison above."""
+    (tmp_path / "heat.clue").mkdir()
+    return ChangeableScenario(SCENARIO, relative_to=tmp_path)
+
+
+def test_figures_are_those_that_nothing_is_simulated_for(changeable: ChangeableScenario) -> None:
+    """Written ones, and those that every comparison has; neither sources nor programs nor machines."""
+    found = {figure.name: (figure.group, figure.label, figure.text, figure.default) for figure in changeable.figures}
+    assert found == {
+        "budget": ("The comparison", "budget", "4000 EUR", "no limit"),
+        "criterion": ("The comparison", "criterion", "", "points"),
+        "service_life": ("The comparison", "service life", "", "3 years"),
+        "discount_rate": ("The comparison", "discount rate", "0.03", "0"),
+        "options.ours.price": ("Prices of options", "ours", "", "1,800 EUR"),
+        "workloads.heat.weight": ("Workloads", "heat: weight", "", "1"),
+        "workloads.heat.deadline": ("Workloads", "heat: deadline", "8 h", "none"),
+        "workloads.heat.runs_a_month": ("Workloads", "heat: runs a month", "", "none"),
+        "costs.site.parts.node.power.idle": ("Costs: site", "parts: node: power: idle", "90 W", ""),
+        "costs.site.parts.node.power.busy": ("Costs: site", "parts: node: power: busy", "210 W", ""),
+        "costs.site.electricity.price": ("Costs: site", "electricity: price", "0.24 EUR/kWh", ""),
+        "costs.site.electricity.pue": ("Costs: site", "electricity: pue", "1.3", ""),
+        "costs.site.licences.solver.steps[0][1]": ("Costs: site", "licences: solver: step 1", "100 EUR", ""),
+        "costs.site.licences.solver.steps[1][1]": ("Costs: site", "licences: solver: step 2", "300 EUR", ""),
+        "currencies.USD.rate": ("Currencies", "USD", "0.92 EUR", ""),
+        "limits.power": ("Limits", "power", "20 kW", ""),
+        "options.rented.cost[0].cloud.price": ("Costs of rented", "1: cloud: price", "5.06 USD/h", ""),
+    }
+
+
+def test_a_changed_figure_counts(changeable: ChangeableScenario) -> None:
+    """And the file's comparison stays as it is."""
+    changed = changeable.changed({
+        "budget": " 5000 EUR", "options.ours.price": "1000 EUR", "discount_rate": "0.05", "criterion": "total_cost",
+        "service_life": "5 years", "costs.site.electricity.pue": "2", "workloads.heat.deadline": "",
+        "limits.power": "30 kW",
+    })  # fmt: skip
+    assert (changed.budget, changed.discount_rate) == (Money(5000, "EUR"), 0.05)
+    assert (changed.criterion, changed.service_life) == (Criterion.TOTAL_COST, 5 * YEAR)
+    ours = changed.options[0]
+    assert ours.price == Money(1000, "EUR")
+    assert ours.costs is not None and ours.costs.electricity is not None and ours.costs.electricity.pue == 2.0
+    assert changed.workloads[0].deadline == float("inf") and changed.limits.power == 30_000.0
+    assert changeable.scenario.budget == Money(4000, "EUR")
+    assert changeable.changed({}) == changeable.scenario
+    assert changeable.changed({"budget": ""}).budget is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("budget", "abc", "budget must be "),
+        ("budget", "5000", "budget must be "),
+        ("budget", "-5 EUR", "budget must be "),
+        ("discount_rate", "7", "discount_rate must be at most 1, got 7"),
+        ("discount_rate", "[1]", "discount_rate must be a number, got "),
+        ("options.ours.price", "{a: b}", "options.ours.price must be "),
+        ("costs.site.electricity.price", "0.24 EUR", "costs.site.electricity.price must be "),
+        ("costs.site.electricity.pue", "0.5", "costs.site.electricity.pue must be at least 1, got 0.5"),
+        ("currencies.USD.rate", "0 EUR", "currencies.USD.rate must be above 0, got 0 EUR"),
+        ("limits.power", "5 W\n", "limits.power must be "),
+        ("costs.site.licences.solver.steps[0][1]", "", "costs.site.licences.solver.steps[0][1] must be "),
+        ("workloads.heat.deadline", "8", "workloads.heat.deadline must be "),
+    ],
+)
+def test_a_bad_figure_is_named(changeable: ChangeableScenario, name: str, text: str, said: str) -> None:
+    """With the rule of the file and what was got, and as that figure's."""
+    if text.endswith("\n"):
+        assert changeable.changed({name: text}).limits.power == 5.0  # blanks around it are none of it
+        return
+    with pytest.raises(ChangeError) as caught:
+        changeable.changed({name: text})
+    assert list(caught.value.of_figures) == [name] and caught.value.others == ()
+    assert caught.value.of_figures[name][0].startswith(said)
+
+
+def test_what_is_wrong_elsewhere_is_told_too(changeable: ChangeableScenario) -> None:
+    """A budget in a currency without a rate."""
+    with pytest.raises(ChangeError) as caught:
+        changeable.changed({"budget": "5 CHF"})
+    told = [*caught.value.others, *(text for texts in caught.value.of_figures.values() for text in texts)]
+    assert any("CHF" in text for text in told)
+
+
+def test_unknown_figures_are_refused(changeable: ChangeableScenario) -> None:
+    """Nothing else of the file can be changed: no program, no machine."""
+    with pytest.raises(
+        ChangeError, match=r"figure must be one that can be changed, got 'workloads\.heat\.program\.trace'"
+    ):
+        changeable.changed({"workloads.heat.program.trace": "/etc/passwd"})
+
+
+def test_a_file_with_faults_is_none_to_change(tmp_path: Path) -> None:
+    """It is refused as always; so is one that compares nothing."""
+    with pytest.raises(ConfigError, match=r"options must be given"):
+        ChangeableScenario({key: value for key, value in SCENARIO.items() if key != "options"}, relative_to=tmp_path)
+    with pytest.raises(UsageError, match="file must hold a comparison, got a machine"):
+        ChangeableScenario(MACHINE)
+    with pytest.raises(UsageError, match="full size must be described"):
+        ChangeableScenario(SCENARIO, full=True, relative_to=tmp_path)
+
+
+def test_prices_of_generated_parts_can_be_changed() -> None:
+    """Of nodes, networks and switches, of the file with 5,000 options."""
+    five = ChangeableScenario("five-thousand")
+    names = {figure.name for figure in five.figures}
+    assert {"generate.price", "generate.node_types.single.price", "generate.networks.gigabit-ethernet.switch.price",
+            "generate.networks.memory-coupled.price_per_node"} <= names  # fmt: skip
+    assert not [name for name in names if "machine" in name or "points" in name or "delay" in name]

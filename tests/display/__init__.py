@@ -1,0 +1,1 @@
+"""What notebooks show, and data frames."""

@@ -1,0 +1,209 @@
+"""What Python sessions and notebooks show: short, complete, escaped; and data frames."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import Protocol
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import clue
+from clue.config import SimulationConfig
+from clue.display import MOST_ROWS, data_frame, html, short_repr
+from clue.errors import UsageError
+from clue.extrapolation import Extrapolation, Factor
+from clue.extrapolation.making import LocalSize
+from clue.predict.application import Application
+from clue.purchase import Component, Option, Scenario, Workload
+from clue.steady.simulate import Part, Steady
+from clue.units import Money
+from tests.report.cases import BUDGET, by_makespan, machine, many_ranks, ranking, result, trace
+
+HOSTILE = '<script>alert("x")</script>\x1b[2J'
+
+
+class Shown(Protocol):
+    """What a notebook shows."""
+
+    def _repr_html_(self) -> str: ...
+
+
+class Reader(HTMLParser):
+    """Reads a piece of HTML: checks that what begins ends, and keeps elements, attributes and text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: set[str] = set()
+        self.attributes: set[str] = set()
+        self.text = ""
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note an element."""
+        self.open.append(tag)
+        self.elements.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+    def handle_endtag(self, tag: str) -> None:
+        """Check that it is the last one open."""
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        """Note text."""
+        self.text += f"{data}|"
+
+
+def scenario(name: str = "which") -> Scenario:
+    """Return a comparison of two options."""
+    workload = Workload("small", (Component("solve", Application(trace="jacobi.clue")),))
+    options = (Option("Cheap", machine(), Money(295_000, "ATS")), Option(name, machine()))
+    return Scenario(name, (workload,), options, BUDGET, notes=(name,))
+
+
+def values(name: str) -> dict[str, Shown]:
+    """Return one of each, with a name or warning in it that somebody chose."""
+    extrapolated = Extrapolation(
+        replace(trace(), head=replace(trace().head, program=name)),
+        4000,
+        (name,),
+        Factor(4.0, 2.0),
+        (LocalSize(2, 9.0, 1.0, 4.0),),
+    )
+    return {
+        "result": replace(result(), warnings=(name,)),
+        "ranking": replace(ranking(), scenario=name, warnings=(name,)),
+        "machine": replace(machine(), name=name, notes=(name,)),
+        "trace": replace(trace(), head=replace(trace().head, program=name, notes=(name,))),
+        "extrapolation": extrapolated,
+        "scenario": scenario(name),
+        "sampled": Steady(replace(result(), warnings=(name,)), 70, (Part(name, 100, 10),), 3.9, 4.2),
+        "simulation": SimulationConfig(name, Application(trace=name), machine(), 2),
+    }
+
+
+@pytest.mark.parametrize("kind", values(""))
+def test_names_are_text(kind: str) -> None:
+    """Of others' names nothing is an element, an attribute, or obeyed by a terminal."""
+    value = values(HOSTILE)[kind]
+    page = Reader(value._repr_html_())
+    assert page.elements <= {"div", "strong", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "p"}
+    assert page.attributes <= {"style"}
+    assert '<script>alert("x")</script>\\x1b[2J' in page.text
+    assert "\x1b" not in repr(value)
+
+
+@pytest.mark.parametrize("kind", values(""))
+def test_a_repr_is_one_short_line(kind: str) -> None:
+    """Whatever the name is, and however large the value."""
+    for name in ("plain", "x" * 10_000, "a\nb"):
+        shown = repr(values(name)[kind])
+        assert len(shown) < 250 and "\n" not in shown
+        assert shown.startswith("<") and shown.endswith(">")
+
+
+def test_reprs_tell_what_matters() -> None:
+    """By hand."""
+    assert repr(result()) == "<Result: 4 s, 2 ranks, 7 ops>"
+    assert repr(ranking()) == "<Ranking: which-cluster, 4 options, first Cheap>"
+    assert repr(replace(ranking(), entries=ranking().entries[:1])) == "<Ranking: which-cluster, 1 option, none ranked>"
+    assert repr(machine()) == "<Machine: mixed, 3 nodes, 6 processors>"
+    assert repr(trace()) == f"<Trace: program.py, 3 ranks, {len(trace().ops)} ops>"
+    assert repr(scenario()) == "<Scenario: which, 1 workload, 2 options>"
+    assert repr(values("x")["sampled"]) == "<Steady: 4 s, 7 of 70 ops>"
+    assert repr(values("x")["simulation"]) == "<SimulationConfig: x, 2 ranks, on mixed>"
+
+
+def test_a_ranking_shows_order_splits_reasons_and_warnings() -> None:
+    """The first option first, its workloads below each other, those without a position with the reason."""
+    text = Reader(ranking()._repr_html_()).text
+    assert text.index("Cheap|") < text.index("Fine|") < text.index("Small: large: a rank needs 900 MB|")
+    assert "1|Cheap|295,000 ATS|195 points|small|3 × 6|8 s|" in text
+    assert "Gold: costs more than the budget|Cheap: curve from published values|" in text
+    assert "|8 s|large|" in Reader(by_makespan()._repr_html_()).text
+
+
+def test_a_result_shows_the_first_ranks_and_how_many_there_are() -> None:
+    """A thousand ranks are no page."""
+    text = Reader(many_ranks(1000)._repr_html_()).text
+    assert f"The first {MOST_ROWS} of 1,000 rows." in text
+    assert "19|19|20 s|" in text and "20|20|21 s|" not in text
+
+
+def test_a_machine_shows_what_messages_take() -> None:
+    """8 B: 10 us + 8 ns to send, 40 us + 0.08 us to travel, 5 us to receive."""
+    text = Reader(machine()._repr_html_()).text
+    assert "8 B takes 55.09 us" in text
+    assert "pc|2|2|256 MB|1.0|20,000 ATS|" in text
+
+
+def test_a_trace_shows_its_calls() -> None:
+    """The call that took longest first: half a second."""
+    text = Reader(trace()._repr_html_()).text
+    assert text.index("Win.Put|1|500 ms|") < text.index("Sendrecv|2|12 ms|")
+
+
+@given(st.lists(st.lists(st.one_of(st.none(), st.text(), st.integers()), min_size=2, max_size=2)), st.text())
+def test_any_table_is_well_formed(rows: list[list[object]], title: str) -> None:
+    """Whatever stands in it; cells come out in order."""
+    page = Reader(html(title, [(title, title)], ("a", title), rows, [title]))
+    assert page.elements <= {"div", "strong", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "p"}
+
+
+def test_empty_words_are_left_out() -> None:
+    """A value without a name has its class."""
+    assert short_repr(BUDGET, "", "x") == "<Money: x>"
+    assert short_repr(BUDGET, "") == "<Money>"
+
+
+# --- data frames ---
+
+
+def test_a_ranking_as_a_data_frame() -> None:
+    """A row for each workload on each option in order, columns with units; what is not known is missing."""
+    pytest.importorskip("pandas")
+    frame = ranking().to_pandas()
+    assert list(frame["option"]) == ["Cheap", "Cheap", "Fine", "Fine", "Small", "Gold"]
+    assert list(frame["makespan (s)"][:2]) == [8.0, 16.0]
+    assert frame["score (points)"][0] == 195.0 and frame["price (ATS)"][0] == 295_000
+    assert frame["makespan (s)"].isna().sum() == 2
+    assert [str(frame[name].dtype) for name in ("position", "affordable", "ranks")] == ["Int64", "bool", "Int64"]
+
+
+def test_other_values_as_data_frames() -> None:
+    """Figures by hand."""
+    pytest.importorskip("pandas")
+    ranks = result().to_pandas()
+    assert list(ranks["compute (s)"] + ranks["communicate (s)"] + ranks["wait (s)"]) == list(ranks["finish (s)"])
+    nodes = machine().to_pandas()
+    assert (list(nodes["node type"]), list(nodes["nodes"]), nodes["memory (B)"][0]) == (["pc", "big"], [2, 1], 256e6)
+    assert list(scenario().to_pandas()["processors"]) == [6, 6]
+    extrapolated = values("x")["extrapolation"]
+    assert isinstance(extrapolated, Extrapolation)
+    assert list(extrapolated.to_pandas()["local size"]) == ["size^2 / ranks"]
+
+
+def test_a_trace_as_a_data_frame() -> None:
+    """A row an op, with names instead of codes; the burst before the first is 1.5 s."""
+    pytest.importorskip("pandas")
+    frame = trace().to_pandas()
+    assert len(frame) == len(trace().ops)
+    first = frame.iloc[0][["rank", "op", "call", "peer", "bytes", "region"]]
+    assert list(first) == [0, "SEND", "Send", 1, 1000, "solve"]
+    assert frame["burst (s)"][0] == 1.5
+    assert frame.groupby("rank").size().tolist() == [len(trace().rank(rank)) for rank in range(3)]
+
+
+def test_without_pandas_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Importing clue, and all else, goes without it."""
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(UsageError, match=r'pandas, which is not installed: pip install "clue\[pandas\]"'):
+        data_frame({"x": [1]})
+    with pytest.raises(clue.UsageError):
+        ranking().to_pandas()

@@ -1,0 +1,1 @@
+"""The examples, and what they print."""

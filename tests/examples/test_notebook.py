@@ -1,0 +1,39 @@
+"""The notebook runs, and shows what it has kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+nbformat = pytest.importorskip("nbformat", reason="the notebook needs nbformat, of the extra test")
+pytest.importorskip("nbclient", reason="the notebook needs nbclient, of the extra test")
+pytest.importorskip("pandas", reason="the notebook needs pandas, of the extra pandas")
+
+from tests.examples.notebook import NOTEBOOK, run_notebook  # noqa: E402 - skipped where that cannot be imported
+
+
+def shown(notebook: Any) -> list[str]:
+    """Return what cells show of clue's own values; how pandas prints its frames is pandas' business."""
+    texts = [
+        text
+        for cell in notebook.cells
+        for output in cell.get("outputs", ())
+        for kind, text in sorted(output.get("data", {}).items())
+        if kind == "text/plain" or (kind == "text/html" and "dataframe" not in text)
+    ]
+    return [text for text in texts if text.startswith("<")]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+def test_the_notebook_shows_what_it_has_kept() -> None:
+    """Cell by cell in a kernel of its own; if a change is meant, python -m tests.examples writes it anew."""
+    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel  # noqa: PLC0415 - of the extra test
+
+    try:
+        KernelSpecManager().get_kernel_spec("python3")
+    except NoSuchKernel:
+        pytest.skip("no Python kernel is installed for notebooks (ipykernel)")
+    kept = shown(nbformat.read(NOTEBOOK, as_version=4))
+    assert len(kept) >= 8
+    assert shown(run_notebook(NOTEBOOK)) == kept

@@ -1,0 +1,72 @@
+"""Remembered predictions: the same ranking, and nothing simulated twice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from clue.machine import Machine, NodeNoise, NodeType
+from clue.predict.remembering import RememberingPredictor
+from clue.predict.replaying import ReplayPredictor
+from clue.purchase import Option, Ranking, Scenario, rank_options
+from clue.uncertainty import Sampling
+from clue.units import Money
+from tests.kernel.cases import machine
+from tests.purchase.test_ranking import option, scenario, traces, workload
+
+
+def told(ranking: Ranking) -> list[tuple[str, int | None, float | None, float | None]]:
+    """Return what a ranking says of each option."""
+    return [(each.option, each.position, each.score, each.best) for each in ranking.entries]
+
+
+def described_anew(of: Scenario, price: float) -> Scenario:
+    """Return equal options, of parts that are other objects, at another price."""
+    options = tuple(
+        Option(each.name, priced(machine(len(each.machine.nodes)), price), Money(price, "EUR")) for each in of.options
+    )
+    return replace(of, options=options)
+
+
+def priced(of: Machine, price: float) -> Machine:
+    """Return a machine whose nodes have a price."""
+
+    def node(each: NodeType) -> NodeType:
+        return replace(each, price=Money(price, "EUR"))
+
+    return of.map(node=node)
+
+
+def test_other_prices_are_no_reason_to_simulate() -> None:
+    """Equal machines are one, whatever their parts cost."""
+    asked = scenario(option("two", 2, 100), option("four", 4, 200), budget=Money(300, "EUR"))
+    predictor = RememberingPredictor(ReplayPredictor(traces))
+    first = rank_options(asked, predictor)
+    made = predictor.asked
+    assert made > 0
+    again = rank_options(described_anew(asked, 250.0), predictor)
+    assert predictor.asked == made
+    assert told(again) == told(rank_options(described_anew(asked, 250.0), ReplayPredictor(traces)))
+    assert [each[0] for each in told(first)] == [each[0] for each in told(again)]
+
+
+def test_another_machine_is_simulated() -> None:
+    """Half as fast, or more nodes."""
+    predictor = RememberingPredictor(ReplayPredictor(traces))
+    rank_options(scenario(option("two", 2)), predictor)
+    made = predictor.asked
+    slower = scenario(Option("two", machine(2, performance_factor=2.0)))
+    assert told(rank_options(slower, predictor)) == told(rank_options(slower, ReplayPredictor(traces)))
+    assert predictor.asked > made
+
+
+def test_samples_are_drawn_once() -> None:
+    """Probabilities stay the same."""
+    noise = NodeNoise(computation=0.1, factor=0.2)
+    noisy = scenario(option("one", 1, noise=noise), option("two", 2, noise=noise), workloads=(workload(ranks=(1, 2)),))
+    sampling = Sampling(20)
+    predictor = RememberingPredictor(ReplayPredictor(traces))
+    first, made = rank_options(noisy, predictor, sampling=sampling), predictor.asked
+    assert told(rank_options(noisy, predictor, sampling=sampling)) == told(first)
+    assert predictor.asked == made
+    assert told(first) == told(rank_options(noisy, ReplayPredictor(traces), sampling=sampling))
+    assert first.entries[0].best is not None

@@ -1,0 +1,1 @@
+"""Queues of jobs: policies by hand, formulas of queueing theory, mixes and rankings."""

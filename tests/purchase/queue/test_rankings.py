@@ -1,0 +1,294 @@
+"""Rankings by queues, by NERSC's figures and by weighted sums: comparisons that can be added up by hand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from clue.errors import UsageError
+from clue.machine import Machine, NodeType, Placement
+from clue.predict.application import Application
+from clue.predict.replaying import ReplayPredictor
+from clue.purchase import Criterion, Entry, Limits, Ranking, Scenario, rank_options
+from clue.purchase.queue.mix import JobClass, Mix
+from clue.purchase.splits import Split, beside_copies
+from clue.purchase.sustained import Reference, ReferenceSystem
+from clue.trace import Trace, TraceBuilder
+from clue.uncertainty import Sampling
+from tests.kernel.cases import machine
+from tests.purchase.test_ranking import option, scenario, traces, workload
+
+#: A job every 10 s: on four nodes it takes these for 3 s, on two nodes for 6 s.
+JOBS = Mix((JobClass("job", "job", 0.1),), jobs=600, replications=6)
+FOUR, TWO = option("four", 4, 300), option("two", 2, 100)
+
+
+def ranked(of: Scenario, **more: Any) -> Ranking:
+    """Rank the options of a comparison."""
+    return rank_options(of, ReplayPredictor(traces), **more)
+
+
+def by(criterion: Criterion, *options: Any, **fields: Any) -> dict[str, float | None]:
+    """Return the score of each option that has a position, in order."""
+    asked = scenario(*(options or (TWO, FOUR)), criterion=criterion, **{"queue": JOBS, **fields})
+    return {entry.option: entry.score for entry in ranked(asked).entries if entry.position}
+
+
+def entries(**fields: Any) -> dict[str, Entry]:
+    """Return the entries of a comparison of both options by waiting."""
+    asked = scenario(FOUR, TWO, **{"criterion": Criterion.WAITING, "queue": JOBS, **fields})
+    return {entry.option: entry for entry in ranked(asked).entries}
+
+
+def test_jobs_wait_as_queueing_theory_says() -> None:
+    """All nodes for each: M/D/1. Load 0.3: 0.3 · 3 s / 1.4 = 0.643 s; load 0.6: 0.6 · 6 s / 0.8 = 4.5 s."""
+    found = entries(queue=replace(JOBS, jobs=3000, replications=10))
+    assert list(found) == ["four", "two"]
+    for entry, expected in zip(found.values(), (0.9 / 1.4, 4.5), strict=True):
+        assert entry.queue is not None and entry.queue.figures is not None and entry.queue.errors is not None
+        assert entry.score == entry.queue.figures.waiting
+        assert abs(entry.score - expected) < 4 * entry.queue.errors.waiting
+    assert found["four"].queue is not None
+    assert found["four"].queue.load == pytest.approx(0.3)
+    assert found["four"].queue.capacity == pytest.approx(1.0)
+
+
+def test_criteria_of_queues() -> None:
+    """1,200 jobs an hour at most on four nodes, 600 on two; some 2.8 and 0.8 nodes without a job."""
+    assert by(Criterion.JOB_THROUGHPUT) == pytest.approx({"four": 1200.0, "two": 600.0})
+    unused = by(Criterion.UNUSED_NODES)
+    assert list(unused) == ["two", "four"]
+    assert list(unused.values()) == pytest.approx([0.8, 2.8], rel=0.05)
+    slow = by(Criterion.SLOWDOWN)
+    assert list(slow) == ["four", "two"]
+    assert min(each for each in slow.values() if each is not None) >= 1
+
+
+def test_numbers_of_ranks_decide_how_many_nodes_a_job_takes() -> None:
+    """On one rank 12 s on a node, on four 3 s on all, half of the jobs each: 12 node-seconds every 10 s of 40."""
+    both = replace(JOBS, classes=(replace(JOBS.classes[0], ranks={1: 1.0, 4: 1.0}),))
+    found = entries(queue=both)
+    queue = found["four"].queue
+    assert queue is not None
+    assert {ranks: (taken.nodes, taken.run) for ranks, taken in queue.takes[0].items()} == {1: (1, 12), 4: (4, 3)}
+    assert queue.load == pytest.approx(0.3)
+    assert found["two"].reason == "job class job must fit: 4 ranks need as many processors, the machine has 2"
+
+
+def test_a_queue_that_grows_without_end_has_no_position() -> None:
+    """A job every 5 s that takes 6 s on both nodes."""
+    busy = replace(JOBS, classes=(JobClass("job", "job", 0.2),))
+    found = entries(queue=busy)
+    assert found["four"].position == 1
+    assert found["two"].reason == (
+        "load must be below what the policy lets nodes do, got 1.2 of 1: the queue grows without end"
+    )
+    told = ranked(scenario(TWO, queue=busy))
+    assert told.entries[0].position == 1 and told.entries[0].queue is not None
+    assert told.entries[0].queue.figures is None
+    assert any("the load is 1.2, of which nodes can do 1 at most: the queue grows without end" in each
+               for each in told.warnings)  # fmt: skip
+
+
+def test_nobody_may_be_able_to() -> None:
+    """Then the nearest is named."""
+    busy = replace(JOBS, classes=(JobClass("job", "job", 0.5),))
+    told = ranked(scenario(TWO, FOUR, queue=busy, criterion=Criterion.WAITING))
+    assert all(entry.position is None for entry in told.entries)
+    assert told.warnings[0] == (
+        "load must be below what the policy lets nodes do: none of the options meets it; the nearest is four with "
+        "1.5 of 1: the queue grows without end"
+    )
+
+
+def test_limits_of_queues() -> None:
+    """Of mean waiting, and of what users ask for."""
+    found = entries(criterion=Criterion.POINTS, limits=Limits(waiting=2.0))
+    assert found["four"].position == 1
+    assert found["two"].reason.startswith("mean waiting must be at most 2 s, got 4.")
+    short = replace(JOBS, classes=(replace(JOBS.classes[0], limit=5.0),))
+    found = entries(criterion=Criterion.POINTS, queue=short)
+    assert found["two"].reason == "job class job: a job must end within its time limit of 5 s, got 6 s"
+
+
+def test_what_a_queue_leaves_out_is_said() -> None:
+    """Contention between jobs; differing nodes."""
+    told = ranked(scenario(FOUR, TWO, queue=JOBS))
+    assert any(each.startswith("all options: jobs take what they take on an empty machine") or
+               "jobs take what they take on an empty machine" in each for each in told.warnings)  # fmt: skip
+    both = (NodeType("one"), NodeType("other"))
+    mixed = replace(FOUR, machine=Machine("mixed", both, FOUR.machine.network))
+    told = ranked(scenario(mixed, queue=JOBS))
+    assert any("nodes differ, but count as equal in the queue" in each for each in told.warnings)
+    assert not any("queue" in each for each in ranked(scenario(FOUR)).warnings)
+
+
+def test_jobs_may_run_beside_copies_of_themselves() -> None:
+    """Two on four nodes: as long as alone where nothing is shared; on three nodes there is no room for a second."""
+    asked = replace(JOBS, classes=(replace(JOBS.classes[0], ranks={2: 1.0}),), beside_copies=True)
+    told = ranked(scenario(FOUR, queue=asked))
+    queue = told.entries[0].queue
+    assert queue is not None and queue.takes[0][2].nodes == 2 and queue.takes[0][2].run == pytest.approx(6.0)
+    assert not any("empty machine" in each for each in told.warnings)
+
+
+def message(application: Application, ranks: int) -> Trace:  # noqa: ARG001 - as others
+    """Return a program that sends a message."""
+    trace = TraceBuilder(ranks)
+    trace[0].send(1, 1000)
+    trace[1].recv(0)
+    return trace.build()
+
+
+def test_what_jobs_slow_each_other_is_said() -> None:
+    """Alone 11 ms to send, 102 ms on the way, 1 ms to receive; of two at a time each takes twice the 113 ms."""
+    asked = replace(JOBS, classes=(replace(JOBS.classes[0], ranks={2: 1.0}),), beside_copies=True)
+    shared = replace(FOUR, machine=machine(4, contention={1: 1.0, 2: 2.0}))
+    job = workload(ranks=(2,))
+    told = rank_options(scenario(shared, workloads=(job,), queue=asked), ReplayPredictor(message))
+    queue = told.entries[0].queue
+    assert queue is not None
+    alone, beside = told.entries[0].workloads[0].makespan, queue.takes[0][2].run
+    assert (alone, beside) == pytest.approx((0.114, 0.227))
+    assert any("99% longer beside copies of themselves than alone" in each for each in told.warnings)
+
+
+def test_copies_stand_on_nodes_of_their_own() -> None:
+    """Each takes the next nodes of the same types."""
+    alone = Split(1, 3, 1, Placement((0, 0, 1)), 0)
+    assert beside_copies(alone, machine(5)).placement.nodes == (0, 0, 1, 2, 2, 3)
+    assert beside_copies(alone, machine(3)).placement == alone.placement
+    small, large = NodeType("small"), NodeType("large")
+    mixed = Machine("mixed", (small, large, small, large, large), machine(2).network)
+    assert beside_copies(alone, mixed).placement.nodes == (0, 0, 1, 2, 2, 3)
+
+
+# --- NERSC's figures ---
+
+
+def test_sustained_system_performance() -> None:
+    """12 Tflop on four nodes in 3 s: 1 a node and second, times 4; on two in 6 s as much a node, times 2."""
+    assert by(Criterion.SSP, operations={"job": 12e12}) == pytest.approx({"four": 4.0, "two": 2.0})
+
+
+def test_scalable_system_improvement() -> None:
+    """Ten nodes, five of them for 24 s: 5/4 · 4/10 · 24/3 = 4, and 5/2 · 2/10 · 24/6 = 2."""
+    system = ReferenceSystem(10, {"job": Reference(5, 24.0)})
+    assert by(Criterion.SSI, reference=system) == pytest.approx({"four": 4.0, "two": 2.0})
+
+
+def test_weights_count_in_geometric_means() -> None:
+    """The second takes 36 s on one rank, on as many nodes as there are, and counts twice: (4 · (4/3)²)^(1/3)."""
+    jobs = (workload(ranks=(4,)), workload("large", ranks=(4,), factor="3", weight=2.0))
+    found = by(Criterion.SSP, FOUR, workloads=jobs, queue=None, operations={"job": 12e12, "large": 12e12})
+    assert found["four"] == pytest.approx((4 * (4 / 3) ** 2) ** (1 / 3))
+
+
+def test_a_speedup_below_one_is_said() -> None:
+    """NERSC takes none."""
+    system = ReferenceSystem(10, {"job": Reference(5, 1.5)})
+    told = ranked(scenario(FOUR, criterion=Criterion.SSI, reference=system))
+    assert any(
+        "its speedup over the reference system is 0.5: NERSC takes none below 1" in each for each in told.warnings
+    )
+
+
+@pytest.mark.parametrize("top", [1, 2])
+def test_bounds_find_the_first_by_nerscs_figures(top: int) -> None:
+    """Without simulating more than it takes, with the same first."""
+    many = [option(f"n{n}", n) for n in (1, 2, 3, 4, 5, 6)]
+    asked = scenario(*many, criterion=Criterion.SSP, operations={"job": 12e12})
+    assert [each.option for each in ranked(asked, top=top).entries][:top] == [
+        each.option for each in ranked(asked).entries
+    ][:top]
+
+
+# --- weighted sums ---
+
+
+def test_a_weighted_sum_by_hand() -> None:
+    """Points: 100 and 50. A run costs 300 · 3 and 100 · 6 a life: 600 / 900 and all. Together 83.3 and 75."""
+    weights = {Criterion.POINTS: 1.0, Criterion.COST_PER_RUN: 1.0}
+    found = by(Criterion.WEIGHTED, weighted=weights, queue=None)
+    assert found == pytest.approx({"four": 50 + 100 / 3, "two": 75.0})
+    heavy = {Criterion.POINTS: 1.0, Criterion.COST_PER_RUN: 3.0}
+    assert list(by(Criterion.WEIGHTED, weighted=heavy, queue=None)) == ["two", "four"]
+
+
+@pytest.mark.parametrize("top", [1, None])
+def test_weighted_sums_have_queues_in_them(top: int | None) -> None:
+    """Figures of all parts are told."""
+    weights = {Criterion.SLOWDOWN: 1.0, Criterion.THROUGHPUT: 3.0}
+    asked = scenario(TWO, FOUR, criterion=Criterion.WEIGHTED, weighted=weights, queue=JOBS)
+    first = ranked(asked, top=top).entries[0]
+    assert (first.option, first.score) == ("four", pytest.approx(100.0))
+    assert first.parts[Criterion.THROUGHPUT] == pytest.approx(1200.0)
+    assert 1 <= first.parts[Criterion.SLOWDOWN] < 2
+
+
+def test_a_weighted_sum_where_nobody_keeps_a_limit() -> None:
+    """Nothing is ranked, and nothing fails."""
+    job = workload(ranks=(1, 2, 4), deadline=1.0)
+    asked = scenario(TWO, FOUR, workloads=(job,), criterion=Criterion.WEIGHTED, weighted={Criterion.POINTS: 1.0})
+    assert all(entry.position is None for entry in ranked(asked).entries)
+
+
+def test_the_best_by_one_criterion_alone_has_all_its_points() -> None:
+    """A weighted sum of one criterion orders as that does."""
+    for criterion in (Criterion.MAKESPAN, Criterion.WAITING, Criterion.COST_PER_RUN, Criterion.POINTS):
+        alone, summed = by(criterion), by(Criterion.WEIGHTED, weighted={criterion: 2.0})
+        assert list(alone) == list(summed)
+        assert next(iter(summed.values())) == pytest.approx(100.0)
+
+
+def test_the_front_may_have_weighted_sums_and_queues() -> None:
+    """Beside a criterion that is neither."""
+    weights = {Criterion.POINTS: 1.0}
+    asked = scenario(TWO, FOUR, pareto=(Criterion.WEIGHTED, Criterion.UNUSED_NODES), weighted=weights, queue=JOBS)
+    found = ranked(asked)
+    assert set(found.pareto or ()) == {"two", "four"}
+    assert {each.option: each.figures[Criterion.WEIGHTED] for each in found.entries} == pytest.approx(
+        {"four": 100.0, "two": 50.0}
+    )
+
+
+# --- what is refused ---
+
+
+@pytest.mark.parametrize(
+    ("criterion", "what"),
+    [
+        (Criterion.WAITING, "jobs"),
+        (Criterion.SSP, "operations of job"),
+        (Criterion.SSI, "reference of job"),
+        (Criterion.WEIGHTED, "weights of criteria"),
+    ],
+)
+def test_a_criterion_needs_its_figures(criterion: Criterion, what: str) -> None:
+    """They are named."""
+    with pytest.raises(UsageError, match=f"by hand: {what} must be stated for the criterion {criterion.value}"):
+        ranked(scenario(FOUR, criterion=criterion))
+
+
+def test_samples_have_no_queues() -> None:
+    """Each would be simulated anew."""
+    with pytest.raises(UsageError, match="samples must be of criteria without a queue, got waiting"):
+        ranked(scenario(FOUR, criterion=Criterion.WAITING, queue=JOBS), sampling=Sampling(30))
+
+
+def test_an_interrupted_ranking_has_queues_of_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Positions are not certain, and nothing fails."""
+    from clue.purchase.search import Search  # noqa: PLC0415 - what is interrupted
+
+    def interrupted(self: Search, *, thorough: bool = False) -> None:  # noqa: ARG001 - as it is
+        self.settle(self.attempts[:1])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Search, "run", interrupted)
+    weights = {Criterion.POINTS: 1.0, Criterion.WAITING: 1.0}
+    found = ranked(scenario(TWO, FOUR, criterion=Criterion.WEIGHTED, weighted=weights, queue=JOBS))
+    assert found.interrupted and found.certain == 0
+    assert found.entries[0].score is not None and math.isfinite(found.entries[0].score)

@@ -1,0 +1,29 @@
+"""The tasks behind an option's figures: they give the makespans of the ranking, and can be watched."""
+
+from __future__ import annotations
+
+import pytest
+
+from clue.predict import replaying
+from clue.predict.dispatching import DispatchingPredictor
+from clue.predict.replaying import ReplayPredictor
+from clue.purchase import rank_options
+from clue.purchase.tasks import tasks_of
+from tests.purchase.test_ranking import option, scenario, traces, workload
+
+
+def test_tasks_are_those_that_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the best split of each workload; a replay with a timeline takes as long, and one that is too long is none."""
+    jobs = (workload("a", ranks=(1, 2, 4)), workload("b", ranks=(1, 2), factor="3"))
+    asked = scenario(option("two", 2), option("five", 5), workloads=jobs)
+    predictor = DispatchingPredictor([], ReplayPredictor(traces))
+    first = rank_options(asked, predictor).entries[0]
+    found = list(tasks_of(first, asked, predictor))
+    assert [what for what, _ in found] == ["a", "b"]
+    for (_, task), outcome in zip(found, first.workloads, strict=True):
+        assert len(task.where.placement.nodes) == outcome.ranks * outcome.side_by_side
+        watched = predictor.watched(task)
+        assert watched is not None and watched.timeline is not None
+        assert watched.makespan == pytest.approx(outcome.makespan / outcome.turns)
+    monkeypatch.setattr(replaying, "MOST_WATCHED", 0)
+    assert predictor.watched(found[0][1]) is None

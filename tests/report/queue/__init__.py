@@ -1,0 +1,1 @@
+"""Tests of queues as JSON documents, text, CSV and picture."""

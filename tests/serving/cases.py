@@ -1,0 +1,66 @@
+"""A comparison to serve: two options that can be added up by hand, and one that the budget does not cover."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clue.config.changes import ChangeableScenario
+from clue.predict.replaying import ReplayPredictor
+from clue.serving.live import LiveRanking
+from clue.trace import Trace, TraceBuilder
+
+SCENARIO = """\
+name: which
+budget: 2000 EUR
+criterion: cost_per_run
+service_life: 1 years
+costs:
+  site:
+    parts: {node: {per_node: 1, power: {idle: 90 W, busy: 210 W}}}
+    electricity: {price: 0.24 EUR/kWh, source: contract, date: 2026-11-02}
+workloads: {pp: {program: {trace: pingpong.clue}, ranks: 2}}
+options:
+  slow: {machine: slow.yaml, cost: site}
+  fast: {machine: fast.yaml, cost: site}
+  "<b>dear</b>": {machine: fast.yaml, price: 9000 EUR}
+"""
+MACHINE = """\
+name: {name}
+nodes: [{{count: 2, type: host}}]
+node_types: {{host: {{processors: 1, performance_factor: {factor}, price: {price} EUR}}}}
+network:
+  between_nodes:
+    send_delay: {{latency: 10 us, bandwidth: 1 GB/s}}
+    transmission_delay: 40 us
+    receive_delay: 5 us
+    eager_limit: 64 KB
+"""
+
+
+def ping_pong() -> Trace:
+    """Return a program of two ranks: a second of computation, then 1 KB there and back."""
+    trace = TraceBuilder(2, program="pingpong.py")
+    trace[0].compute(1.0)
+    for source, dest in ((0, 1), (1, 0)):
+        trace[source].send(dest, 1000)
+        trace[dest].recv(source)
+    return trace.build()
+
+
+def write(folder: Path) -> Path:
+    """Write the comparison with all that it names; returns its file."""
+    ping_pong().save(str(folder / "pingpong.clue"))
+    for name, factor, price in (("slow", 1.0, 600), ("fast", 0.5, 900)):
+        (folder / f"{name}.yaml").write_text(MACHINE.format(name=name, factor=factor, price=price))
+    path = folder / "which.yaml"
+    path.write_text(SCENARIO)
+    return path
+
+
+def live(folder: Path) -> LiveRanking:
+    """Return the comparison, ranked."""
+    opened = ChangeableScenario(write(folder))
+    predictor = ReplayPredictor(lambda application, _ranks: Trace.open(application.trace or ""))
+    ranking = LiveRanking(opened, predictor, command="clue serve which.yaml", by="clue 0.1")
+    ranking.begin()
+    return ranking

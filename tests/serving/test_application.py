@@ -1,0 +1,143 @@
+"""The server as a client meets it: pages, rankings, refusals, and that no request is obeyed that should not be."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import httpx
+import pytest
+from starlette.types import ASGIApp
+
+from clue.serving.application import MOST_BYTES, application
+from clue.serving.guard import HEADERS
+from clue.serving.live import LiveRanking
+from tests.serving import cases
+
+TOKEN = "a token of twenty characters"
+ADDRESS = "http://127.0.0.1:8458"
+
+
+class Client:
+    """Asks an application within this process, and keeps cookies as a browser does."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._asking = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=ADDRESS, follow_redirects=True)
+
+    def request(self, method: str, path: str, **more: Any) -> httpx.Response:
+        """Ask."""
+        return asyncio.run(self._asking.request(method, path, **more))
+
+    def get(self, path: str, **more: Any) -> httpx.Response:
+        """Ask for something."""
+        return self.request("GET", path, **more)
+
+    def post(self, path: str, **more: Any) -> httpx.Response:
+        """Send something."""
+        return self.request("POST", path, **more)
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> LiveRanking:
+    """Return a comparison, ranked."""
+    return cases.live(tmp_path_factory.mktemp("served"))
+
+
+@pytest.fixture
+def log() -> list[str]:
+    """Return what is logged."""
+    return []
+
+
+@pytest.fixture
+def client(live: LiveRanking, log: list[str]) -> Client:
+    """Return a client of a server without a token."""
+    return Client(application(live, log=log.append))
+
+
+def test_the_page_and_its_files(client: Client) -> None:
+    """Each with the headers that keep other sites out; no script stands in the page itself."""
+    for path, kind in (("/", "text/html"), ("/page.js", "text/javascript"), ("/live.js", "text/javascript"),
+                       ("/page.css", "text/css")):  # fmt: skip
+        answer = client.get(path)
+        assert answer.status_code == 200 and answer.headers["content-type"].startswith(kind)
+        assert {name: answer.headers[name] for name in HEADERS} == dict(HEADERS)
+        assert "server" not in answer.headers
+    page = client.get("/").text
+    assert page.count("<script") == 2 and page.count('<script src="') == 2
+    assert "unsafe" not in HEADERS["Content-Security-Policy"]
+
+
+def test_a_change_is_ranked(client: Client, log: list[str]) -> None:
+    """With what it took; nothing that was asked stands in the log."""
+    answer = client.post("/ranking", json={"changes": {"budget": "5000 EUR", "options.fast.price": "4000 EUR"}})
+    told = answer.json()
+    assert answer.status_code == 200 and told["simulations"] == 0 and told["milliseconds"] > 0
+    assert told["page"].index("slow") < told["page"].index("fast")
+    assert len(log) == 1 and log[0].startswith("ranked with 2 changed figures in ") and "5000" not in log[0]
+
+
+def test_bad_figures_are_told_by_field(client: Client) -> None:
+    """What is wrong with each, and what is wrong besides."""
+    answer = client.post("/ranking", json={"changes": {"budget": "x\x1b[2J"}})
+    assert answer.status_code == 422
+    (told,) = answer.json()["figures"]["budget"]
+    assert told.startswith("budget must be ") and "\x1b" not in told
+    answer = client.post("/ranking", json={"changes": {"budget": "1 EUR"}})
+    assert answer.status_code == 422
+    assert answer.json()["others"][0].startswith("which: budget must afford at least one option, got 1.00 EUR")
+    answer = client.post("/ranking", json={"changes": {"workloads.pp.program.trace": "/etc/passwd"}})
+    assert (answer.status_code, answer.json()["figures"]) == (422, {})
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{", b"[]", b'{"changes": []}', b'{"changes": {"budget": 5}}', b'{"changes": null}', b"[" * 60_000,
+     b"\xff", b"0" * (MOST_BYTES + 1)],
+)  # fmt: skip
+def test_other_bodies_are_refused(client: Client, body: bytes) -> None:
+    """In a sentence; too much of one is not read."""
+    answer = client.post("/ranking", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 400
+    (said,) = answer.json()["others"]
+    assert said.startswith("body must ") and ", got " in said
+
+
+def test_a_form_of_another_site_is_refused(client: Client) -> None:
+    """By its content type, by its origin, by the name that it asks for."""
+    assert client.post("/ranking", data={"changes": "{}"}).status_code == 400
+    body: dict[str, Any] = {"changes": {}}
+    assert client.post("/ranking", json=body, headers={"Origin": "http://evil.example"}).status_code == 403
+    assert client.post("/ranking", json=body, headers={"Host": "evil.example:8458"}).status_code == 421
+    assert client.get("/", headers={"Host": "evil.example:8458"}).status_code == 421
+    assert client.post("/ranking", json=body, headers={"Origin": ADDRESS}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/../which.yaml", "/which.yaml", "/..%2fwhich.yaml", "/live.html", "/page.html", "/__init__.py", "/ranking/x"],
+)
+def test_no_file_is_read_that_a_request_names(client: Client, path: str) -> None:
+    """There are four addresses, and no others."""
+    assert client.get(path).status_code == 404
+
+
+def test_other_methods_are_refused(client: Client) -> None:
+    """Nothing else can be done here."""
+    assert client.get("/ranking").status_code == 405
+    assert client.request("PUT", "/", json={}).status_code == 405
+
+
+def test_with_a_token(live: LiveRanking) -> None:
+    """Shown once in the address it becomes a cookie, which scripts cannot read and other sites do not send."""
+    client = Client(application(live, TOKEN))
+    assert client.get("/").status_code == 401
+    assert client.get("/?token=another").status_code == 401
+    assert client.post("/ranking", json={"changes": {}}).status_code == 401
+    assert client.get("/", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 200
+    answer = client.get("/", params={"token": TOKEN}, follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie and "samesite=strict" in cookie.lower() and TOKEN not in cookie
+    assert client.get("/").status_code == 200
+    assert client.post("/ranking", json={"changes": {}}).status_code == 200

@@ -1,0 +1,92 @@
+"""A ranking that is made anew: what changes, what does not, how long it takes, and what is said of bad figures."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from clue.config.changes import ChangeError
+from clue.errors import ClueError, UsageError
+from clue.serving.live import LONGEST, LiveRanking
+from tests.serving import cases
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> LiveRanking:
+    """Return a comparison of two options, of which the faster one costs less per run."""
+    return cases.live(tmp_path)
+
+
+def order(page: str) -> list[str]:
+    """Return the options in the table of the ranking."""
+    return re.findall(r'<tr data-key="([^"]*)"', page)
+
+
+def test_a_price_moves_the_ranking_and_nothing_is_simulated(live: LiveRanking) -> None:
+    """At 1,800 EUR the fast one is the cheaper a run; at 4,000 EUR it is not, and the budget must cover it."""
+    assert order(live.page()) == ["fast", "slow"]
+    answer = live.changed({"options.fast.price": "4000 EUR", "budget": "5000 EUR"})
+    assert order(answer.page) == ["slow", "fast"]
+    assert answer.simulations == 0
+    assert "<li>options.fast.price: 4000 EUR (the file has 1,800 EUR)</li>" in answer.page
+    assert order(live.changed({}).page) == ["fast", "slow"]
+
+
+def test_a_budget_that_covers_more_simulates_what_is_new(live: LiveRanking) -> None:
+    """The dear option has the machine of the fast one: nothing is new."""
+    answer = live.changed({"budget": "10000 EUR", "criterion": "makespan"})
+    assert order(answer.page) == ["fast", "&lt;b&gt;dear&lt;/b&gt;", "slow"]
+    assert answer.simulations == 0
+
+
+def test_a_changed_ranking_is_there_at_once(live: LiveRanking) -> None:
+    """In 100 ms at most, page and all; of processor time, as others use this computer, too."""
+    live.changed({})
+    begin = time.process_time()
+    for i in range(5):
+        assert live.changed({"budget": f"{3000 + i} EUR"}).seconds > 0
+    assert (time.process_time() - begin) / 5 < 0.1
+
+
+def test_what_is_wrong_is_told_and_nothing_stays_of_it(live: LiveRanking) -> None:
+    """By the figure; where nothing can be ranked, why."""
+    with pytest.raises(ChangeError) as caught:
+        live.changed({"budget": "2000", "options.fast.price": "-1 EUR"})
+    assert set(caught.value.of_figures) == {"budget", "options.fast.price"}
+    with pytest.raises(
+        ClueError, match=r"budget must afford at least one option, got 5\.00 EUR: the cheapest costs 1,200"
+    ):
+        live.changed({"budget": "5 EUR"})
+    with pytest.raises(UsageError, match=f"budget must have at most {LONGEST} characters, got 201"):
+        live.changed({"budget": "1" * 201})
+    assert order(live.changed({}).page) == ["fast", "slow"]
+
+
+def test_the_page_has_a_field_for_each_figure(live: LiveRanking) -> None:
+    """With its label, what the file has, and a place for what is wrong."""
+    page = live.page()
+    for figure in live.figures:
+        assert page.count(f'name="{figure.name}"'.replace("<", "&lt;").replace(">", "&gt;")) == 1
+    assert 'value="0.24 EUR/kWh" data-stated="0.24 EUR/kWh"' in page
+    assert 'placeholder="1,800 EUR"' in page
+    fields = re.findall(r'<(?:input|select) id="([^"]*)"', page)
+    assert len(fields) == len(set(fields)) == len(live.figures)
+    assert all(f'<label for="{field}">' in page and f'id="{field}-fault"' in page for field in fields)
+
+
+def test_names_are_shown_and_not_obeyed(live: LiveRanking) -> None:
+    """An option called like an element, and a figure changed to one."""
+    assert "<b>dear" not in live.page()
+    with pytest.raises(ClueError):
+        live.changed({"budget": "<script>alert(1)</script>"})
+    assert "<b>dear" not in live.changed({"options.<b>dear</b>.price": "1 EUR"}).page
+
+
+def test_a_ranking_that_is_made_can_be_ended(live: LiveRanking) -> None:
+    """So that Ctrl-C does not wait for simulations."""
+    live.end()
+    with pytest.raises(ClueError, match="server must go on"):
+        live.changed({"budget": "9999 EUR"})
