@@ -46,9 +46,9 @@ class Opened:
         self.asked.append(request.url)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Return a browser."""
+    """Return a browser; while it is there, an event loop runs, so other modules' tests must not find it."""
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     path = next((found for name in _NAMES if (found := shutil.which(name))), None)
     if path is None:

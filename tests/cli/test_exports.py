@@ -134,7 +134,7 @@ def test_a_page_of_a_comparison(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_an_interrupted_comparison_leaves_no_files(capsys: pytest.CaptureFixture[str]) -> None:
     """Positions that may still change do not stand in a paper; that they are missing is said even with -q."""
-    asked = Namespace(csv="r.csv", latex=None, markdown=None, html="r.html")
+    asked = Namespace(csv="r.csv", latex=None, markdown=None, html="r.html", answers=None)
     write_ranking(replace(ranking(), interrupted=True), Scenario("which", (), ()), asked)
     assert capsys.readouterr().err.splitlines() == [
         "clue: interrupted: r.csv is not written",

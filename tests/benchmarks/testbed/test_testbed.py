@@ -249,8 +249,9 @@ def test_a_slow_host_shares_its_processors_with_competitors(tmp_path: Path) -> N
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     hosts = [Host(index, 10.0, 2, 2 * index, None) for index in range(2)]
+    # Figures of the whole: its first section is some short bursts, of which the testbed makes up in later ones.
     with launch.standing("contended", hosts) as name:
-        outcome = launch.run(name, hosts, [sys.executable, str(program)], timeout=60)
+        outcome = launch.run(name, hosts, [sys.executable, str(program)], timeout=60, rehearsed=False)
     alone, shared = outcome.ranks
     assert alone.burst_wall - alone.late == pytest.approx(10 * alone.burst_cpu, rel=0.05)
     assert shared.burst_wall - shared.late == pytest.approx(15 * shared.burst_cpu, rel=0.05)
