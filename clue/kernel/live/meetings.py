@@ -160,7 +160,7 @@ class Meeting:
         return self._from_neighbors(position) if op == Op.NEIGHBOR else None
 
     def _from_neighbors(self, position: int) -> list[Any]:
-        """Return what came along the incoming edges; of several edges between two, the k-th brings the k-th."""
+        """Return the payloads of the incoming edges; the k-th of several edges from a rank brings its k-th payload."""
         entries = self.neighbors[position]
         sources = entries[2 + 2 * entries[0] :]
         seen: dict[int, int] = {}
