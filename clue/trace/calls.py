@@ -96,10 +96,10 @@ NEIGHBOR        list by outgoing edge                 list by incoming edge (k-t
 
 (serial, result, rest): the reduction due to this member is that of ``result`` (None: nothing yet) with the payloads in
 ``rest``, in this order. If rest is empty, it is result itself. Otherwise the member reduces and tells its result as
-``RESULT`` (context, request = serial) *before any other call*: it serves the other members, so that nothing is reduced
+``RESULT`` (context, request = serial) *before any other call*: the other members use it, so that nothing is reduced
 twice.
 
-Collectives are on intracommunicators; those of intercommunicators are made of them and of messages.
+Collectives are on intracommunicators; those on intercommunicators are composed of them and of messages.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ def _levels(trace: Recording, logs: Doubles, region: str) -> tuple[Doubles, Doub
 
 
 def speeds(trace: Recording) -> dict[str, tuple[float, float]]:
-    """Return between which shares of its best the host did each piece while bursts ran; empty without readings.
+    """Return the range of the host's speed at each piece during bursts, as shares of the best; empty without readings.
 
     The range is that of the 5 % and 95 % quantiles over the CPU time of bursts.
     """
