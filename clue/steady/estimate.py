@@ -54,7 +54,7 @@ class Slopes:
         return float((self.known - self.computing) @ self.iterations)
 
     def variance(self, *, explained: bool) -> float:
-        """Return the variance of the total, or of what computation does not explain; of at least three strata."""
+        """Return the variance of the total, or of its part not explained by computation, of at least three strata."""
         rest = self.seconds - self.computing if explained else self.seconds
         second = (rest[:-2] - 2 * rest[1:-1] + rest[2:]) / math.sqrt(6)
         left = 1.0 - float(self.measured.sum() / self.iterations.sum())

@@ -1,4 +1,4 @@
-"""Where iterations of loops begin: rows of each rank, by the loops around call sites (:mod:`clue.structure.nest`)."""
+"""Finds the rows at which iterations begin, by the loops around call sites (:mod:`clue.structure.nest`)."""
 
 from __future__ import annotations
 

@@ -263,7 +263,7 @@ class Sample:
         )
 
     def _computing(self, loop: SampledLoop, factors: Doubles) -> Doubles:
-        """Return what each rank computes in each iteration, seconds, shape (ranks of all instances, iterations)."""
+        """Return each rank's computation in each iteration, seconds, shape (ranks of all instances, iterations)."""
         trace = self.source.trace
         scaled = np.zeros(len(trace.ops))
         found: list[Doubles] = []

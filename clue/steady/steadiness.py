@@ -68,7 +68,7 @@ def keeps_together(trace: Trace, stretch: Stretch) -> bool:
 
 
 def is_coupled(trace: Trace, stretch: Stretch) -> bool:
-    """Tell whether each rank waits, over others or at once, for every other: whether who waits for whom goes round."""
+    """Tell whether each rank waits, directly or indirectly, for every other: a strongly connected graph of waits."""
     pairs = np.concatenate(
         [_waits(trace, rank, slice(bounds[0], bounds[-1])) for rank, bounds in enumerate(stretch.bounds)]
     )
