@@ -339,7 +339,7 @@ def _turns_of(names: tuple[str, ...]) -> Iterator[Atom]:
 
 
 def _others(names: tuple[str, ...]) -> Iterator[Dimension]:
-    """Return where others are along a row of ranks: the partner, each entry of a list, who is on in an iteration."""
+    """Return positions of other ranks in a row: the partner, each entry of a list, the rank whose turn it is."""
     for size in (each for each in ("P", "s") if each in names):
         if size == "s":
             yield Dimension(variable("s"), variable("r"))

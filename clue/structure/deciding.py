@@ -50,7 +50,7 @@ def _decides(structure: Structure, rules: PartRules, error: UndeterminedError, p
 
 
 def _places(recorded: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield places in the range of recordings and not among them: what a program may take first, cheap ones first.
+    """Yield places within the range of recordings but not among them: likely inputs first, cheap ones first.
 
     Sizes are those recorded, their neighbours, midpoints between two, and some above the smallest.
     """

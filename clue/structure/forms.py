@@ -49,7 +49,7 @@ class Sum:
 
     @property
     def weight(self) -> int:
-        """How far-fetched it is."""
+        """Its complexity."""
         return sum(1 + sum(atom.weight for atom in atoms) for _, atoms in self.terms)
 
     @property
@@ -82,7 +82,7 @@ class Sum:
 
     @property
     def grids(self) -> frozenset[str]:
-        """The grids that it is about."""
+        """The grids that it uses."""
         return frozenset(atom.grid for _, atoms in self.terms for atom in atoms if atom.grid)
 
     def __str__(self) -> str:
@@ -198,7 +198,7 @@ class Comparison:
 
     @property
     def weight(self) -> int:
-        """How far-fetched it is."""
+        """Its complexity."""
         return self.one.weight + self.other.weight + abs(self.constant)
 
     def __call__(self, v: Surroundings) -> npt.NDArray[np.bool_]:
@@ -225,7 +225,7 @@ class Predicate:
 
     @property
     def weight(self) -> int:
-        """How far-fetched it is."""
+        """Its complexity."""
         return sum(part.weight for part in self.parts)
 
     def __call__(self, v: Surroundings) -> npt.NDArray[np.bool_]:
@@ -235,7 +235,7 @@ class Predicate:
 
     @property
     def grids(self) -> frozenset[str]:
-        """The grids that it is about."""
+        """The grids that it uses."""
         return frozenset(atom.grid for part in self.parts for atom in (part.one, part.other) if atom.grid)
 
     def __str__(self) -> str:
