@@ -41,7 +41,7 @@ class Affine:
 
     @property
     def tokens(self) -> int:
-        """How much it takes beside its place."""
+        """Its size, in tokens, in addition to that of its place."""
         return 0
 
     def values(self, levels: Levels, rank: int) -> Integers:
@@ -66,7 +66,7 @@ class Table:
 
     @property
     def tokens(self) -> int:
-        """How much it takes beside its place."""
+        """Its size, in tokens, in addition to that of its place."""
         return len(self.pieces)
 
     def values(self, levels: Levels, rank: int) -> Integers:  # noqa: ARG002 - as of other expressions

@@ -108,7 +108,7 @@ class _Folding:
         return None
 
     def _same(self, key: _Key) -> _Entry | None:
-        """Return the entry of this key that ends the stack, or the last iteration of what ends it, if there is one."""
+        """Return the entry of this key at the end of the stack, or of the last iteration there, if there is one."""
         entry = self._stack[-1] if self._stack else None
         while entry is not None and entry.key != key:
             entry = entry.inside[-1] if entry.inside else None
