@@ -131,7 +131,7 @@ class Structure:
         Args:
             part: The part.
             v: Surroundings of the ranks.
-            iteration: Which iteration of the outermost loop, if not all.
+            iteration: The iteration of the outermost loop, if not all.
         """
         return _inside(self.nest, part, v, lambda loop, around, _: self.loops[loop](around), iteration)
 
@@ -157,7 +157,7 @@ def _inside(
         part: The part.
         v: Surroundings of ranks.
         counts: Returns the number of iterations of a loop, given its surroundings and the number of loops around it.
-        iteration: Which iteration of the outermost loop, if not all.
+        iteration: The iteration of the outermost loop, if not all.
     """
     loops = nest.loops(part.site)
     for depth, loop in enumerate(loops):

@@ -279,7 +279,7 @@ class Search:
         return lightest(found)
 
     def _multiple(self, y: Integers, atom: Atom, more_bits: float = 0.0) -> list[Sum]:
-        """Return so many times an atom, and a number more, if that is y and takes less to say, with some bits more."""
+        """Return y as a multiple of an atom plus a number, if that fits and its description is short enough."""
         values = atom.values(self.v)
         low, high = int(y.argmin()), int(y.argmax())
         step, apart = int(y[high] - y[low]), int(values[high] - values[low])
