@@ -30,6 +30,7 @@ _ELSEWHERE = (
 _UP = 1
 #: The library that looks up call paths in the virtual layer.
 PATHS = Library(Source("paths", Path(__file__).parents[2] / "virtual_layer" / "paths.cpp"), {})
+#: Environment variable that names it there.
 _PATHS = "VIRTUAL_LAYER_PATHS"
 #: Number of checks of a program within the time that it may take without a call.
 _LOOKS = 10

@@ -515,7 +515,7 @@ class Learner:
     def _drawn_sizes(
         self, part: Part, v: dict[str, Integers], row: Integers, columns: Mapping[str, Integers]
     ) -> DrawnSizes:
-        """Return draws of the sizes of messages; of a call that always has as many, those without a rule are drawn."""
+        """Return draws of message sizes; if calls have a fixed number of messages, only of those without a rule."""
         nbytes, common = columns["nbytes"], is_common(part.op, columns["flags"])
         if common and not is_named_once(v, self._column("comm", v, row), nbytes):
             raise _NoRuleError("sizes must be one for all ranks of a call at one site to be drawn, got several")

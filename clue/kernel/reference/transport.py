@@ -134,7 +134,6 @@ class _Flow:
 
     Attributes:
         message: The message.
-        way: The nodes that it goes from and to.
         limit: Its own limit, bytes per second.
         at_once: Burst size: bytes that links let through at once after enough idle time.
         left: Bytes still to transmit at ``updated``.
@@ -164,7 +163,7 @@ class _Flow:
         self.route = route
 
 
-#: The transport of messages that share nothing.
+#: Transport of messages that share nothing.
 UNSHARED = UnsharedTransport()
 
 
