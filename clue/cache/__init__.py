@@ -5,8 +5,9 @@
     CLUE_CACHE, else clue in XDG_CACHE_HOME, else ~/.cache/clue
         engine/     the fast engine
         traces/     recordings of programs
-        extrapolated/   traces made from recordings hosts/      best speeds of computers that recorded testbed/
-        helpers of emulated clusters
+        extrapolated/   traces made from recordings
+        hosts/      best speeds of computers that recorded
+        testbed/    helpers of emulated clusters
 
 ``folders`` makes the folders and decides what can be trusted; ``contents`` lists and removes what is kept.
 """

@@ -2,10 +2,12 @@
 
 ::
 
-    launching   mpiexec: its command and environment, watching it, ending it single      one recording repeated
-    several, whose typical bursts are those of the trace hosts       the best speed of this computer facts
-    dependencies of a recording, and why it may not be used again kept        the cache: recordings that exist, and
-    those that have to be made
+    launching   mpiexec: its command and environment, watching it, ending it
+    single      one recording
+    repeated    several, whose typical bursts are those of the trace
+    hosts       the best speed of this computer
+    facts       dependencies of a recording, and why it may not be used again
+    kept        the cache: recordings that exist, and those that have to be made
 
 What happens inside the program's processes is :mod:`virtual_layer`.
 """
