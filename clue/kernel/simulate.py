@@ -220,7 +220,7 @@ def _left_out(program: Description, live: bool) -> Iterator[Caveat]:
         yield counted(
             program.name,
             "{count} Test or probe calls found nothing when recorded; they are replayed as often, with the "
-            "computation between them: how often it would poll here, a live run tells (clue run)",
+            "computation between them: a live run tells how often it would poll here (clue run)",
             program.failed_polls,
         )
 

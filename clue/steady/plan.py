@@ -128,7 +128,7 @@ def _choose(trace: Trace) -> list[_Usable]:
                 found.append(usable)
     if not found:
         most = max(why, default=0)
-        nothing = "no loop has as many iterations on all ranks"
+        nothing = "no loop has equally many iterations on all ranks"
         said = why.get(most, nothing if known else f"{nothing}, and there are no call sites to tell: record it again")
         raise UnsteadyError(f"{trace.name}: not steady: {said}")
     return sorted(found, key=lambda each: int(each.stretch.bounds[0, 0]))

@@ -158,7 +158,7 @@ def simulate_part(
     program = whole()
     result = simulate(program, machine, placement, engine, instances=instances)
     caveat = Caveat(
-        About.PROGRAM, program.name, "all was replayed, for a part would not tell the whole: {why}", {"why": why}
+        About.PROGRAM, program.name, "all was replayed, because a part would not tell the whole: {why}", {"why": why}
     )
     result = replace(result, warnings=(*result.warnings, caveat))
     return Steady(result, result.ops, (), result.makespan, result.makespan, why)
@@ -234,8 +234,8 @@ class Sample:
         result = self._whole(ends, runs, told, instances)
         if told.half > WIDEST * result.makespan:
             raise UnsteadyError(
-                f"{self.source.said.name}: not steady: what iterations take differs so much that the makespan would be "
-                f"known to ± {told.half / result.makespan:.0%}"
+                f"{self.source.said.name}: not steady: iteration times differ so much that the makespan would be known "
+                f"only to ± {told.half / result.makespan:.0%}"
             )
         return Steady(
             result,

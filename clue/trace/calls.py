@@ -69,9 +69,9 @@ A receive that names ``PROC_NULL`` needs no kernel; it may be told for the recor
 
 **Sizes of collectives**: ``nbytes`` is this member's own size, as :mod:`clue.trace.ops` defines it. Every member of a
 regular collective must know it, so pickled objects exchange sizes first. ``entries``, where given, holds the sizes of
-all members; ALLGATHERV and REDUCE_SCATTER need it on all members, GATHERV and SCATTERV at the root. ALLTOALLV: entries
-= the sizes sent to each member, then those received from each (2 p entries); nbytes = a mean block, which matters only
-where a machine chooses the algorithm by size. NEIGHBOR: entries as in a trace.
+all members; ALLGATHERV and REDUCE_SCATTER need it on all members, GATHERV and SCATTERV at the root. ALLTOALLV: the
+entries are the sizes sent to each member, then those received from each (2 p entries); nbytes = a mean block, which
+matters only where a machine chooses the algorithm by size. NEIGHBOR: entries as in a trace.
 
 **Payloads and answers of collectives**. The answer is None where nothing is due to this member (nothing moved). In a
 list, None stands for a member that sent nothing here (an empty block): it may not even have called yet.

@@ -66,7 +66,7 @@ def _check_covered(looped: LoopedProgram) -> None:
     left_out = [each.call for each in program.unmodelled]
     if left_out or program.failed_polls:
         what = left_out[0] if left_out else "tests that found nothing"
-        raise NotCoveredError(f"loops with {what} are not replayed, for these are counted one by one")
+        raise NotCoveredError(f"loops with {what} are not replayed, because these are counted one by one")
     columns = program.columns
     rows = np.flatnonzero(columns.are(*LEFT_OUT))
     if len(rows):

@@ -170,7 +170,7 @@ def _result(job: Job) -> Result:
         warnings.append(Caveat(About.MACHINE, running.machine.name, text))
     if late := job.mailboxes.late:
         text = (
-            "{count} messages were late, as it was open which receive they were for until others had come; a replay of "
+            "{count} messages were late: their receive was not known until other messages had arrived; a replay of "
             "this run may differ"
         )
         warnings.append(counted(job.name, text, late))
