@@ -1,6 +1,6 @@
 """The virtual layer: runs an unmodified mpi4py program and records what it does.
 
-A program needs nothing of it. One that wants to name its phases may say::
+A program does not have to know of it. To name its phases, a program may write::
 
     import virtual_layer
 

@@ -1,6 +1,6 @@
 """``python -m virtual_layer [-q] [-o TRACE] PROGRAM.py [ARGS…]``: run a program under the layer, one process per rank.
 
-With ``-q`` what a reader should know of the recording stands in the trace alone.
+With ``-q``, notes on the recording go into the trace only.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _USAGE = "python -m virtual_layer [-q] [-o TRACE] PROGRAM.py | -m MODULE | -c CO
 
 
 def main(words: list[str]) -> int:
-    """Run a program and record it; returns the exit status, unless the program exits by itself."""
+    """Run a program and record it; return the exit status, unless the program exits by itself."""
     if words[:1] in (["-h"], ["--help"]):
         sys.stdout.write(
             f"usage: {_USAGE}\n\nRecord an mpi4py program; start it under mpiexec, one process per rank.\n"
@@ -44,7 +44,7 @@ def main(words: list[str]) -> int:
 
 
 def read_command_line(words: list[str]) -> tuple[Path, Path | None, list[str]]:
-    """Return target, paper of a child, and the program with its arguments.
+    """Return the target, the announcement of a child's parents, and the program with its arguments.
 
     Raises:
         UsageError: If there is no program.

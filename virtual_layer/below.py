@@ -1,4 +1,4 @@
-"""MPI below Python: signs that a program calls MPI from C or Fortran, past mpi4py, where nobody here sees the calls.
+"""MPI below Python: signs that a program calls MPI from C or Fortran, past mpi4py, where calls cannot be recorded.
 
 =================  ====================================================================================================
 sign               what shows it
@@ -8,11 +8,11 @@ a lookup           ``ctypes`` was asked for a function of MPI, in whatever libra
 a handle           ``MPI._addressof`` or ``MPI._handleof`` of a communicator, window or file: only C code needs them
 =================  ====================================================================================================
 
-An object may be linked and never call. Not seen: a library that was closed again, and functions that cffi or numba look
-up in the MPI library themselves, unless they ask mpi4py for a handle, as numba-mpi does.
+An object may be linked and never call MPI. Not detected: a library that was closed again, and functions that cffi or
+numba look up in the MPI library themselves, unless they ask mpi4py for a handle, as numba-mpi does.
 
-These are patches and no audit hook: with a hook ``id`` takes three times as long and ``copy.deepcopy`` twice, and both
-would stand in the bursts.
+Functions are patched rather than audited by a hook: with an audit hook ``id`` takes three times as long and
+``copy.deepcopy`` twice as long, and that would count in the bursts.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from typing import Any
 
 from virtual_layer.elf import MPI_FUNCTION, loaded_objects, mpi_symbols
 
-#: Who defines one of these is an MPI library, or a tool that stands before it.
+#: Symbols by which to tell an MPI library, or a tool in front of one: it defines at least one of them.
 _ENTRIES = frozenset({"MPI_Init", "PMPI_Init", "mpi_init_", "mpi_init_f08_"})
-#: What may be called at any time and tells of the library alone. mpi4py itself asks ctypes for some of it.
+#: Functions that only query the library, at any time. mpi4py itself looks some of them up by ctypes.
 _HARMLESS = frozenset({
     "MPI_Initialized", "MPI_Finalized", "MPI_Get_version", "MPI_Get_library_version", "MPI_Abi_get_version",
 })  # fmt: skip
-#: Parts of MPI libraries that define none: bindings for C++, Cray's layer for GPUs, components that Open MPI loads.
+#: Parts of MPI libraries that define none of these: bindings for C++, Cray's layer for GPUs, components of Open MPI.
 _PARTS = re.compile(r"libmpi(ch)?_?cxx\b.*|libmpi_gtl_.*|mca_\w+\.so")
-#: So many objects are named one by one.
+#: Number of objects that a message names one by one.
 _NAMED = 3
 _GIVEN = ("_addressof", "_handleof")
 
@@ -50,7 +50,7 @@ def calls_mpi(path: str) -> bool:
 
 
 class Objects:
-    """The loaded objects that can call MPI; each file is looked at once.
+    """The loaded objects that can call MPI; each file is examined once.
 
     Attributes:
         found: Their paths, as of the last look.
@@ -61,7 +61,7 @@ class Objects:
         self._seen: set[str] = set()
 
     def look(self) -> None:
-        """Find those that have come since the last look."""
+        """Find the objects loaded since the last look."""
         loaded = loaded_objects()
         self.found += [path for path in sorted(loaded - self._seen, key=_known_first) if calls_mpi(path)]
         self._seen |= loaded
@@ -85,12 +85,12 @@ def name_some(names: list[str]) -> str:
 
 
 class Signs:
-    """What has shown so far that this program calls MPI below Python.
+    """The signs so far that this program calls MPI below Python.
 
     Attributes:
         objects: Loaded objects.
         looked_up: Functions that ``ctypes`` was asked for, in order.
-        given: Which functions of mpi4py have given handles away, in order.
+        given: Functions of mpi4py that have given out handles, in order.
     """
 
     def __init__(self) -> None:
@@ -99,11 +99,11 @@ class Signs:
         self.given: dict[str, None] = {}
 
     def watch(self) -> None:
-        """Take down lookups from now on."""
+        """Note lookups from now on."""
         on_lookup(self.looked_up.setdefault)
 
     def watch_handles(self, mpi: Any) -> None:
-        """Take down handles that are given away from now on."""
+        """Note handles that mpi4py gives out from now on."""
         for name in _GIVEN:
             if hasattr(mpi, name):
                 setattr(mpi, name, on_handle(mpi, name, self.given.setdefault))
@@ -133,7 +133,7 @@ class Signs:
 
 
 def on_lookup(then: Callable[[str], object]) -> None:
-    """Let a function know which of MPI's functions ``ctypes`` is asked for, before it answers."""
+    """Call a function with the name of each MPI function that ``ctypes`` is asked for, before ``ctypes`` answers."""
     plain = ctypes.CDLL.__getitem__
 
     @wraps(plain)
@@ -165,7 +165,7 @@ def on_load(then: Callable[[], object]) -> None:
 
 
 def on_handle(mpi: Any, name: str, then: Callable[[str], object]) -> Callable[[Any], Any]:
-    """Return what stands in the place of a function of mpi4py that gives handles to C code; ``then`` gets its name."""
+    """Return a wrapper of an mpi4py function that gives out handles; it calls ``then`` with the function's name."""
     plain = getattr(mpi, name)
     telling = (mpi.Comm, mpi.Win, mpi.File)
 

@@ -1,8 +1,8 @@
-"""The catalogue of MPI calls: every call of mpi4py that communicates, by type and name, and what it means.
+"""The catalogue of MPI calls: every call of mpi4py that communicates, by type and name, and its meaning.
 
-Calls that are not here are not seen: they are local queries and bookkeeping (Get_rank, Get_size, Status, Group,
-Info, Wtime, attributes, names, error handlers, making datatypes, Reduce_local, Alloc_mem), and what they cost is
-part of the burst around them. Nor are calls seen that C code makes without mpi4py.
+Calls that are not listed are not recorded: they are local queries and bookkeeping (Get_rank, Get_size, Status, Group,
+Info, Wtime, attributes, names, error handlers, making datatypes, Reduce_local, Alloc_mem), and their cost is part of
+the burst around them. Calls that C code makes without mpi4py are not recorded either.
 
 Only named and timed (``OTHER``): one-sided communication, files, sessions, collectives on intercommunicators,
 connecting to other programs, fault tolerance, generalized requests.
@@ -33,7 +33,7 @@ class MpiCall:
         type: The class in ``mpi4py.MPI`` that defines it; ``""`` for a function of the module.
         name: Its name there.
         describe: Writes its ops when it has returned.
-        prepare: Sees its arguments beforehand, and may change them.
+        prepare: Sees its arguments before the call, and may change them.
     """
 
     type: str
@@ -42,7 +42,7 @@ class MpiCall:
     prepare: Any = None
 
 
-#: By type: names of calls and what they mean, which is what describes them, or a pair of what prepares and describes.
+#: By type, names of calls and their meaning: the function that describes them, or the two that prepare and describe.
 Tables = dict[str, dict[str, Any]]
 
 

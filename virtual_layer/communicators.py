@@ -1,7 +1,7 @@
-"""Which communicator is which, on every rank alike, without asking the other ranks.
+"""Identifies communicators, alike on every rank, without asking the other ranks.
 
-A process is known by its world and its rank there. A communicator is known by a *key* that all its members derive
-alike: from the key of the communicator it was made of, the serial number of its making there, and its first
+A process is identified by its world and its rank there. A communicator is identified by a *key* that all its members
+derive alike: from the key of its parent communicator, its serial number among that one's children, and its first
 member. So two communicators with equal groups are never confused, and both sides of an intercommunicator agree.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-try:  # What a program may import later must not be there already: its first burst has that to do.
+try:  # The program may import hashlib itself: its first burst must then have that to do, so it is not loaded here.
     from _blake2 import blake2b
 except ImportError:
     from hashlib import blake2b
@@ -22,12 +22,12 @@ Identity = tuple[str, int]
 
 
 def derive_key(*parts: object) -> str:
-    """Derive a key from whatever its holders have in common."""
+    """Derive a key from what all its holders know."""
     return blake2b(repr(parts).encode(), digest_size=8).hexdigest()
 
 
 class RecordedComm:
-    """What a rank knows of one communicator.
+    """A rank's knowledge of one communicator.
 
     Attributes:
         index: Number within the rank's table.
@@ -35,10 +35,10 @@ class RecordedComm:
         group: Its members in order; of an intercommunicator, the local ones.
         remote: The remote members of an intercommunicator, else ``None``.
         known: Whether its members are known, so that its messages can be simulated.
-        plain: Whether collectives on it can be: known and not an intercommunicator.
+        plain: Whether collectives on it can be simulated: known and not an intercommunicator.
         made: Number of communicators made of it so far by collective calls.
         neighbors: Sources and destinations of its topology, once asked for.
-        privates: Those that belong to it and that the program does not see, by purpose.
+        privates: Its private duplicates, which the program does not see, by purpose.
     """
 
     __slots__ = (
@@ -64,7 +64,7 @@ class RecordedComm:
 
 
 class Communicators(dict[int, RecordedComm]):
-    """The communicators of one rank, by their handles; one never seen before is looked at when asked for."""
+    """The communicators of one rank, by their handles; an unknown one is examined on first use."""
 
     def __init__(self, mpi: Any, world: str) -> None:
         super().__init__()
@@ -79,11 +79,11 @@ class Communicators(dict[int, RecordedComm]):
         self.me: Identity = (world, self.world.rank)
 
     def __missing__(self, handle: int) -> RecordedComm:
-        """Look at a communicator whose making was not seen: SELF, or one made by a library in C."""
+        """Examine a communicator whose construction was not recorded: SELF, or one made by a library in C."""
         return self._adopt(self._mpi.Comm.fromhandle(handle))
 
     def made_of(self, parent: RecordedComm, comm: Any, name: str, *, same: bool = False) -> RecordedComm | None:
-        """Register what a collective constructor on ``parent`` returned, null or not.
+        """Register the result of a collective constructor on ``parent``, null or not.
 
         With ``same`` it has the members of its parent, as after Dup.
         """
@@ -98,7 +98,7 @@ class Communicators(dict[int, RecordedComm]):
         return self._add(comm, name, derive_key(parent.key, serial, leader), group, remote)
 
     def made_by_group(self, parent: RecordedComm, comm: Any, name: str, tag: object) -> RecordedComm | None:
-        """Register what a constructor that only the new members call returned, null or not."""
+        """Register the result of a constructor that only the new members call, null or not."""
         if not comm:
             return None
         if not parent.known:
@@ -108,7 +108,7 @@ class Communicators(dict[int, RecordedComm]):
         return self._add(comm, name, derive_key(shared, self._serial(shared)), group, remote)
 
     def bridge(self, parent: RecordedComm, comm: Any, tag: int) -> RecordedComm:
-        """Register what Create_intercomm returned: two groups whose leaders met."""
+        """Register the result of Create_intercomm: two groups whose leaders met."""
         group = parent.group
         remote = self._identify(comm.Get_remote_group(), [self.world, parent])
         if not parent.known or remote is None:
@@ -123,12 +123,12 @@ class Communicators(dict[int, RecordedComm]):
         return self._add(comm, name, key, group, remote)
 
     def forget(self, handle: int) -> None:
-        """Drop a freed communicator, whose handle may return as another's; WORLD and SELF cannot be freed."""
+        """Drop a freed communicator, whose handle may be used again; WORLD and SELF cannot be freed."""
         if handle not in self._lasting:
             self.pop(handle, None)
 
     def private(self, owner: RecordedComm, purpose: str) -> RecordedComm:
-        """Return a duplicate that the program does not see: that on which mpi4py reduces objects, for instance."""
+        """Return a private duplicate, which the program does not see: mpi4py reduces objects on one, for instance."""
         known = owner.privates.get(purpose)
         if known is None:
             key = derive_key(owner.key, purpose)

@@ -1,4 +1,4 @@
-"""What is wrong around a program rather than in it: versions that do not fit each other, and mpiexec of another MPI."""
+"""Faults around a program rather than in it: incompatible versions, and an mpiexec of another MPI."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 
 from virtual_layer.telling import tell
 
-#: The first mpi4py whose objects have what the layer needs.
+#: Oldest version of mpi4py that has everything the layer needs.
 _MPI4PY = (4, 1)
-#: Variables by which launchers tell a process how many they have started: Open MPI, MPICH and Intel MPI, Slurm.
+#: Variables with the number of processes that a launcher has started: Open MPI, MPICH and Intel MPI, Slurm.
 _STARTED = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
 _BUILT_FOR = (
     (
@@ -29,7 +29,7 @@ _BUILT_FOR = (
 
 
 def fault_of_mpi4py() -> str:
-    """Say what is wrong with the version of mpi4py, or return ``""``."""
+    """Describe what is wrong with the version of mpi4py, or return ``""``."""
     package = sys.modules["mpi4py"]
     if _numbers(package.__version__) >= _MPI4PY:
         return ""
@@ -44,11 +44,11 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def fault_of_launcher(mpi: Any, environment: Mapping[str, str]) -> str:
-    """Say that MPI sees none of the processes that were started together with this one, or return ``""``."""
+    """Say that MPI sees none of the other processes that were started with this one, or return ``""``."""
     if mpi.COMM_WORLD.Get_size() > 1:
         return ""
     said = {name: int(environment[name]) for name in _STARTED if environment.get(name, "").isdecimal()}
-    # A launcher may run inside another one's job: then the inner one says how many there are, and it may be one.
+    # A launcher may run inside another one's job: then the inner one counts, and it may have started one process.
     if min(said.values(), default=1) == 1:
         return ""
     library, version = mpi.get_vendor()
@@ -61,7 +61,7 @@ def fault_of_launcher(mpi: Any, environment: Mapping[str, str]) -> str:
 
 
 def hint(error: BaseException) -> str:
-    """Return what to do about an exception that comes from versions that do not fit each other, or ``""``."""
+    """Return advice on an exception that comes from incompatible versions, or ``""``."""
     for pattern, text in _BUILT_FOR:
         if pattern.search(str(error)):
             return text.format(**{name: _version(name) for name in ("numpy", "mpi4py")})
@@ -74,7 +74,7 @@ def _version(package: str) -> str:
 
 
 def add_hint(error: BaseException) -> None:
-    """Let the traceback of an exception end with its hint, where this Python can; otherwise print that."""
+    """Add its hint to the traceback of an exception, where this Python can; otherwise print the hint."""
     text = hint(error)
     if not text:
         return

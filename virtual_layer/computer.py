@@ -1,8 +1,8 @@
-"""What else this computer does while a rank is recorded: read twice, and left to who packs to be judged.
+"""The load of this computer while a rank is recorded: counters are read twice, and judged when the trace is packed.
 
-Whether others disturbed a rank cannot be told from the rank alone: ranks of the same recording wait for cores, too,
-where there are more ranks than cores. So each says how long it waited for a core, and how much CPU time everybody
-together used on its cores meanwhile; :mod:`clue.trace.disturbance` knows all ranks and takes theirs off.
+A rank alone cannot tell whether other processes disturbed it: ranks of the same recording wait for cores, too, if they
+outnumber the cores. So each rank states how long it waited for a core, and how much CPU time all processes used on its
+cores meanwhile; :mod:`clue.trace.disturbance` knows all ranks and subtracts their time.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from pathlib import Path
 
 from clue.trace.parts import HostReading
 
-#: The columns of a processor in /proc/stat that are somebody's CPU time: user, nice, system.
+#: The columns of a processor in /proc/stat with CPU time of processes: user, nice, system.
 _BUSY = slice(1, 4)
 
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """What the kernel counts, at a moment. All in seconds.
+    """Counters of the kernel at a moment, all in seconds.
 
     Attributes:
         at: The moment, by a clock that all processes of the computer share.
@@ -37,7 +37,7 @@ class Counters:
 
     @classmethod
     def now(cls) -> Counters | None:
-        """Read; ``None`` where the kernel does not tell."""
+        """Read the counters; ``None`` where the kernel does not have them."""
         try:
             waited = int(Path("/proc/self/schedstat").read_text().split()[1]) * 1e-9
             return cls(time.monotonic(), _busy(), _own(), waited)
@@ -45,7 +45,7 @@ class Counters:
             return None
 
     def until(self, end: Counters) -> HostReading:
-        """Return what was counted from this moment to another one."""
+        """Return the counts from this moment to another one."""
         return HostReading(
             begin=self.at,
             end=end.at,

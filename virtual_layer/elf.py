@@ -1,7 +1,8 @@
-"""What the objects loaded into this process have to do with MPI, by their tables of dynamic symbols.
+"""The MPI functions that objects loaded into this process use or define, by their tables of dynamic symbols.
 
-The tables are read here because this runs inside the user's program, which shall not get packages that it did not ask
-for. The needed libraries in an object's head say less: compilers such as Cray's link everything to MPI, used or not.
+The tables are parsed here because this runs inside the user's program, which should not get packages that it did not
+ask for. The needed libraries in an object's head say less: compilers such as Cray's link everything to MPI, used or
+not.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from struct import Struct, error, iter_unpack, unpack_from
 from typing import Any, NamedTuple
 
-#: Functions of MPI as C and Fortran call them, those of the profiling interface too.
+#: Names of MPI functions in C and Fortran, with those of the profiling interface.
 MPI_FUNCTION = re.compile(r"P?MPI_[A-Z]\w*|p?mpi_[a-z]\w*_")
 _MAGIC, _DYNAMIC_SYMBOLS, _UNDEFINED = b"\x7fELF\x02", 11, 0
 _SECTION, _SYMBOL = "IIQQQQIIQQ", "IBBHQQ"
@@ -26,8 +27,8 @@ class Symbols(NamedTuple):
     """Names of MPI's functions in one object.
 
     Attributes:
-        wanted: Those that it takes from other objects.
-        defined: Those that it has itself.
+        wanted: Names that it takes from other objects.
+        defined: Names that it defines itself.
     """
 
     wanted: frozenset[str] = frozenset()
@@ -35,13 +36,13 @@ class Symbols(NamedTuple):
 
 
 class _Loaded(ctypes.Structure):
-    """The beginning of what the dynamic linker tells of an object."""
+    """The beginning of the dynamic linker's record of an object."""
 
     _fields_ = (("address", ctypes.c_void_p), ("name", ctypes.c_char_p))
 
 
 _EACH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Loaded), ctypes.c_size_t, ctypes.c_void_p)
-# One that keeps Python's lock: otherwise a thread that loads an object could wait for this one and this one for it.
+# PyDLL keeps Python's lock: otherwise this thread and one that loads an object could wait for each other for ever.
 _iterate = ctypes.PyDLL(None).dl_iterate_phdr
 
 
@@ -58,8 +59,8 @@ def loaded_objects() -> set[str]:
 
 
 def mpi_symbols(path: str) -> Symbols:
-    """Return the names of MPI's functions in an object; none if it is gone, or no 64-bit ELF file."""
-    # A damaged file cannot have been loaded as an object, so what is unreadable is something else.
+    """Return the names of MPI's functions in an object; none if it is gone, or not a 64-bit ELF file."""
+    # A damaged file cannot have been loaded as an object, so an unreadable file is something else.
     with (
         suppress(OSError, ValueError, IndexError, error),
         Path(path).open("rb") as file,

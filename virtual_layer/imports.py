@@ -1,8 +1,8 @@
-"""Which modules a program imports: its own by their content, those that are installed by their names.
+"""The modules that a program imports: its own by their content, installed ones by their names.
 
-A recording depends on them, and only its ranks know them. The content of a source file is looked at when it is
-imported, for somebody may edit it while a long recording goes on. What is imported otherwise (extensions, archives) is
-looked at in the end: if it was written since the recording began, nobody can say what was imported.
+A recording depends on them, and only its ranks know them. The content of a source file is read when it is imported,
+because the file may be edited during a long recording. Other imports (extensions, archives) are examined at the end: if
+such a file was written since the recording began, the imported content is unknown.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 
 from clue.trace.parts import Imported
 
-#: Folders of packages that are installed, whoever did it: these have versions.
+#: Folders of installed packages, which have versions.
 INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH120, PTH100 - the rank starts fast
-#: The standard library has Python's version, and clue is no part of the program.
+#: Folders that do not count: the standard library has Python's version, and clue is not part of the program.
 NOT_COUNTED = (
     os.path.dirname(os.__file__) + os.sep,  # noqa: PTH120
     *(os.path.join(_ROOT, part) + os.sep for part in ("clue", "virtual_layer")),  # noqa: PTH118
@@ -44,7 +44,7 @@ class Imports:
         SourceFileLoader.path_stats = noted  # type: ignore[method-assign, assignment]
 
     def found(self, began: int) -> Imported:
-        """Return what was imported: digests of own files, and the file of each installed package or module.
+        """Return the imports: digests of the program's own files, and the file of each installed package or module.
 
         Args:
             began: When the recording began, nanoseconds since 1970.
@@ -67,9 +67,9 @@ def is_own(file: str) -> bool:
 
 
 def _file(module: object) -> str | None:
-    """Return the file that a module came from, or the archive; ``None`` if there is none."""
+    """Return the file or archive that a module came from; ``None`` if there is none."""
     try:
-        names = object.__getattribute__(module, "__dict__")  # asked otherwise, a lazy module would be loaded now
+        names = object.__getattribute__(module, "__dict__")  # plain attribute access would load a lazy module now
     except AttributeError:
         return None
     loader = getattr(names.get("__spec__"), "loader", None)
@@ -81,12 +81,12 @@ def _file(module: object) -> str | None:
 
 
 def _digest(file: str, began: int | None = None) -> str:
-    """Return what tells a file's content; ``""``, which equals no content, if it is unknown or was written since."""
+    """Return the digest of a file's content; ``""``, which equals no digest, if unknown or written since ``began``."""
     try:
         if began is not None and os.stat(file).st_ctime_ns >= began:  # noqa: PTH116
             return ""
         with open(file, "rb") as content:  # noqa: PTH123
-            import hashlib  # noqa: PLC0415 - when the program has ended: until then it may import that itself
+            import hashlib  # noqa: PLC0415 - after the program's end: before, it may import this itself
 
             return hashlib.sha256(content.read()).hexdigest()
     except OSError:

@@ -1,8 +1,8 @@
-"""Interposition: puts functions in the place of mpi4py's, in the method tables of its types.
+"""Interposition: replaces functions of mpi4py in the method tables of its types.
 
-The types are immutable to Python, but their tables are dictionaries all the same. Changing those, instead of
-wrapping objects, catches every communicator, request, message, window and file however it was made, and leaves
-the program's objects what they are. Calls that C code makes directly are not seen.
+The types are immutable to Python, but their tables are ordinary dictionaries. Changing these, instead of wrapping
+objects, covers every communicator, request, message, window and file however it was made, and leaves the program's
+objects unchanged. Calls that C code makes directly are not recorded.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def interpose(mpi: Any, recorder: Recorder) -> None:
 def recording(recorder: Recorder, index: int, call: MpiCall, original: Function) -> Function:
     """Wrap one function of mpi4py so that its calls are recorded.
 
-    Calls made within a call, by a callback for instance, belong to it and are not recorded themselves.
+    Calls made within a call, by a callback for instance, belong to the outer call and are not recorded themselves.
     """
     inside, last, lock = recorder.inside, recorder.last, recorder.lock
     opened = recorder.pickles.opened
@@ -71,7 +71,7 @@ def recording(recorder: Recorder, index: int, call: MpiCall, original: Function)
         try:
             memo = None
             if prepare is not None:
-                # A call that cannot be read is left as it is: if it is wrong, mpi4py will say so.
+                # A call whose arguments cannot be read is left as it is: if it is wrong, mpi4py will report it.
                 try:  # noqa: SIM105 - a context manager costs as much as the rest
                     args, kwargs, memo = prepare(recorder, args, kwargs)
                 except Exception:

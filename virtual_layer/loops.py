@@ -1,4 +1,4 @@
-"""Which loops and branches stand around a place in a function, by the source."""
+"""Finds the loops and branches around a place in a function, by its source."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
-#: First line and column of a stretch of source, and the last; columns may be unknown.
+#: A span of source: first line and column, last line and column; columns may be unknown.
 _Span = tuple[tuple[int, float], tuple[int, float]]
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-#: Functions as Python calls what it makes of expressions.
+#: Python's names of the functions that it makes of expressions.
 _NAMES = {
     ast.Lambda: "<lambda>",
     ast.ListComp: "<listcomp>",
@@ -24,26 +24,26 @@ _NAMES = {
 
 
 class Loops:
-    """Loops by the source of each file."""
+    """Loops and branches, by the source of each file."""
 
     def __init__(self, began: int) -> None:
         """Begin.
 
         Args:
-            began: Source that was written after this moment (ns since 1970) is not what was run.
+            began: When the program began, ns since 1970: source written later is not what was run.
         """
         self._began = began
         self._scopes: dict[str, dict[tuple[str, int], list[ast.AST]]] = {}
 
     def around(self, code: CodeType, file: str, at: int, line: int) -> tuple[int, ...]:
-        """Return the lines of the loops around a position in a function, outermost first; none without the source."""
+        """Return the lines of the loops around a position in a function, outermost first; empty without the source."""
         span = _span(code, at, line)
         return tuple(
             node.lineno for node in self._nodes(code, file, span) if any(_holds(each, span) for each in _repeated(node))
         )
 
     def branches(self, code: CodeType, file: str, at: int, line: int) -> tuple[tuple[int, int], ...]:
-        """Return the line of each if around a position in a function, outermost first, and which branch it is in."""
+        """Return the line of each ``if`` around a position in a function, outermost first, and its branch."""
         span = _span(code, at, line)
         return tuple(
             (node.lineno, which)
@@ -54,7 +54,7 @@ class Loops:
         )
 
     def _nodes(self, code: CodeType, file: str, span: _Span) -> Iterator[Any]:
-        """Yield the nodes of a function around a stretch, from the outermost inwards; none without the source."""
+        """Yield the nodes of a function around a span, outermost first; none without the source."""
         if file not in self._scopes:
             self._scopes[file] = _scopes(file, self._began)
         first = 0 if code.co_name == "<module>" else code.co_firstlineno
@@ -62,7 +62,7 @@ class Loops:
         node: Any = next((each for each in scopes if isinstance(each, ast.Module) or _holds(each, span)), None)
         while node is not None:
             yield node
-            # Statements without a place of their own, as the case of a match, hold what has one.
+            # Nodes without a place of their own, such as the case of a match, contain nodes with one.
             node = next((each for each in _placed(node) if _holds(each, span)), None)
 
 
@@ -82,13 +82,13 @@ def _scopes(file: str, began: int) -> dict[tuple[str, int], list[ast.AST]]:
         elif isinstance(node, _FUNCTIONS + _COMPREHENSIONS):
             decorators = getattr(node, "decorator_list", [])
             first = min([node.lineno, *(each.lineno for each in decorators)])
-            # The innermost of several on one line comes later, and counts.
+            # Of several functions on one line, the innermost comes last, and counts.
             found.setdefault((_NAMES.get(type(node)) or node.name, first), []).insert(0, node)  # type: ignore[union-attr]
     return found
 
 
 def _span(code: CodeType, at: int, line: int) -> _Span:
-    """Return what stretch of the source an instruction was made of: since Python 3.11 to the column."""
+    """Return the span of source of an instruction: since Python 3.11 to the column."""
     if hasattr(code, "co_positions"):
         for index, (first, last, begin, end) in enumerate(code.co_positions()):
             if index == at // 2 and None not in (first, last, begin, end):
@@ -97,7 +97,7 @@ def _span(code: CodeType, at: int, line: int) -> _Span:
 
 
 def _holds(node: Any, span: _Span) -> bool:
-    """Tell whether a stretch lies within a node; where its columns are unknown, lines decide."""
+    """Tell whether a span lies within a node; where its columns are unknown, lines decide."""
     (first, begin), (last, end) = span
     if not node.lineno <= first <= last <= node.end_lineno:
         return False
@@ -107,7 +107,7 @@ def _holds(node: Any, span: _Span) -> bool:
 
 
 def _repeated(node: ast.AST) -> list[ast.AST]:
-    """Return the parts of a loop that are done again and again; none of anything else."""
+    """Return the repeated parts of a loop; none for other nodes."""
     if isinstance(node, ast.For | ast.AsyncFor):
         return [node.target, *node.body]
     if isinstance(node, ast.While):

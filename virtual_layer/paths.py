@@ -1,10 +1,10 @@
-"""Call paths: from where in the program each MPI call is made, as :mod:`clue.trace.sites` has it.
+"""Call paths: the place in the program from which each MPI call is made (:mod:`clue.trace.sites`).
 
-A path is looked up frame by frame, from the call outwards, in a tree of the paths seen so far. Only at a path's first
-call is anything said about it: whose files its frames are in, and which lines. Loops are looked for in the end.
+A path is looked up frame by frame, from the call outwards, in a tree of the paths seen so far. Files and lines of its
+frames are determined at a path's first call only; loops are found at the end.
 
-Where the environment names a compiled library (``clue record`` does so), that looks them up, in a fifth of the time;
-else Python does, which is the reference.
+If the environment names a compiled library (``clue record`` sets it), that library looks paths up in a fifth of the
+time; otherwise Python does, which is the reference.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ from clue.trace.sites import DEEPEST, MOST_SITES, Frame, Sites
 from virtual_layer.imports import INSTALLED, NOT_COUNTED, is_own
 from virtual_layer.loops import Loops
 
-#: Frames remembered in all, those that are not the program's included.
+#: Most frames that are remembered, including frames that are not the program's.
 _MOST_REMEMBERED = 1 << 18
-#: Names the library that ``paths.cpp`` is compiled to; none, or one that does not load: Python does it all.
+#: Environment variable with the path of the compiled ``paths.cpp``; if it is missing or does not load, Python does it
+#: all.
 LIBRARY = "VIRTUAL_LAYER_PATHS"
-#: What calls the program's main module.
+#: The function of Python that calls the program's main module.
 _RUNS = runpy._run_code.__code__  # type: ignore[attr-defined]
 
-#: By position in a function: the function, what comes further out (nothing: the path ends here), and then its site.
-#: Of several functions with one position all but the first stand under (number of the function, position).
+#: By position in a function: the function, the steps further out (none: the path ends here), and the path's site. Of
+#: several functions with the same position, all but the first have the key (number of the function, position).
 _Steps = dict[Any, tuple[CodeType, Any, int]]
-#: A place in a function: that, the position, and the line.
+#: A place in a function: the function, the position, and the line.
 _Place = tuple[CodeType, int, int]
 
 
@@ -39,17 +40,17 @@ class CallPaths:
     """The call paths of one rank.
 
     Attributes:
-        steps: The paths seen, from the call outwards; whoever is in a hurry walks through them by himself.
-        site_of: Does so in C++: returns the number of the path of a frame, KeyError if it is new; or ``None``.
-        unknown: Calls for whose path there was no room.
-        cut: Whether a path was longer than what is kept of it.
+        steps: The paths seen, from the call outwards; a caller in a hurry may walk through them itself.
+        site_of: Lookup in C++: returns the number of the path of a frame, KeyError if it is new; or ``None``.
+        unknown: Number of calls whose path was beyond the limit.
+        cut: Whether a path was too long to be kept whole.
     """
 
     def __init__(self, folder: str) -> None:
         """Begin.
 
         Args:
-            folder: The one in which the program was started.
+            folder: The folder in which the program was started.
         """
         self.steps: _Steps = {}
         self._compiled = _Compiled.load(os.environ.get(LIBRARY, ""))
@@ -87,7 +88,7 @@ class CallPaths:
         number = self._numbers.get(key)
         if number is None and len(self._places) < MOST_SITES:
             number = self._numbers[key] = len(self._places)
-            # They keep the functions, so that no other one gets the number of one.
+            # Keeps the functions alive, so that no other function gets the number of one of them.
             self._places.append(tuple((each.f_code, each.f_lasti, each.f_lineno or 0) for each in own))
         return number
 
@@ -106,7 +107,7 @@ class CallPaths:
             steps = steps[key][1]
 
     def _is_outermost(self, frame: FrameType) -> bool:
-        """Tell whether a frame is that of the program's main module: above it there is nothing of the program."""
+        """Tell whether a frame is that of the program's main module: no frame further out is the program's."""
         above = frame.f_back
         if above is None or above.f_code is not _RUNS or frame.f_code.co_name != "<module>":
             return False
@@ -119,7 +120,7 @@ class CallPaths:
         if file.startswith("<"):
             if file.startswith("<frozen "):
                 return False
-            # Text that was executed belongs to the module that did it.
+            # Text run by ``exec`` belongs to the module that ran it.
             file = str(frame.f_globals.get("__file__", file))
         known = self._own.get(file)
         if known is None:
@@ -141,7 +142,7 @@ class CallPaths:
         """Return all paths, by number.
 
         Args:
-            began: When the recording began, ns since 1970: source that was written since then tells nothing.
+            began: When the recording began, ns since 1970: source written since then is not used.
         """
         loops = Loops(began)
         numbers: dict[tuple[int, int], int] = {}
@@ -195,7 +196,7 @@ class _Compiled:
             return None
 
     def remember(self, path: list[FrameType], number: int) -> int:
-        """Remember the path of the frames from the call outwards; returns how many steps of it are new."""
+        """Remember the path of the frames from the call outwards; return the number of its steps that are new."""
         count = len(path)
         codes: Any = (ctypes.py_object * count)(*[each.f_code for each in path])  # type: ignore[misc]
         at = (ctypes.c_int64 * count)(*[each.f_lasti for each in path])
@@ -204,7 +205,7 @@ class _Compiled:
 
 
 def _folders(main: Any, folder: str) -> tuple[str, tuple[str, ...]]:
-    """Return the folder of the program's main module, ``""`` if it has none, and those to which files are relative."""
+    """Return the main module's folder, ``""`` if it has none, and the folders to which file names are relative."""
     file = getattr(main, "__file__", None)
     if not isinstance(file, str):
         return "", (folder + os.sep,)

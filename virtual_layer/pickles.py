@@ -1,4 +1,4 @@
-"""Sizes of pickled objects as mpi4py makes and reads them, and the processor time that takes.
+"""Sizes of the pickles that mpi4py makes and reads, and the CPU time that this takes.
 
 mpi4py pickles through one object, ``MPI.pickle``. Its two functions are replaced by ones that do the same and
 note the sizes while a lower-case call runs; a program that sets its own keeps its own.
@@ -14,12 +14,12 @@ from typing import Any
 
 
 class Parcels:
-    """What one lower-case call pickled and unpickled.
+    """The pickles of one lower-case call.
 
     Attributes:
         dumped: Sizes of pickles made, in order.
         loaded: Sizes of pickles read, in order.
-        spent: CPU time it took, ns, reductions of objects included.
+        spent: CPU time of pickling and unpickling, ns, reductions of objects included.
     """
 
     __slots__ = ("dumped", "loaded", "spent")
@@ -34,7 +34,7 @@ class Pickles:
     """The watch over ``MPI.pickle``.
 
     Attributes:
-        opened: What the lower-case calls under way have pickled, by thread.
+        opened: The pickles of the lower-case calls under way, by thread.
     """
 
     def __init__(self, mpi: Any) -> None:
@@ -45,7 +45,7 @@ class Pickles:
         self.watch()
 
     def watch(self, dumps: Any = None, loads: Any = None, protocol: Any = None, threshold: Any = None) -> None:
-        """Do what ``MPI.pickle.__init__`` does, and keep watching."""
+        """Do the same as ``MPI.pickle.__init__``, and keep watching."""
         if protocol is None and (dumps is None or dumps is pickle.dumps):
             protocol = self._protocol
         self._set_up(

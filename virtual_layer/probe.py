@@ -1,16 +1,16 @@
-"""The host's momentary speed: two fixed pieces of work, timed between calls, so that they are in no burst.
+"""The host's momentary speed: two fixed pieces of work, timed between calls, outside bursts.
 
-A host is not always as fast: another program may use the other half of its core, its clock may change, neighbours may
-use its memory. So after some calls, when their rows are written and before the next burst begins, each rank does two
-pieces of work and takes down what CPU time they took (:mod:`clue.trace.speed` says what is made of that):
+A host's speed varies: another program may use the second hardware thread of its core, its clock frequency may change,
+other processes may use its memory. So after some calls, between writing their rows and the next burst, each rank does
+two pieces of work and notes their CPU time (:mod:`clue.trace.speed` uses it):
 
-- *core*: products of integers of some 2000 bits. Compiled code of Python itself, so its time depends on nothing that is
-  installed; its numbers stay in the first cache, it branches by loops of fixed lengths alone, and it takes no memory
-  that grows. It needs all of a core: beside a busy other half it takes 1.7 times as long.
+- *core*: products of integers of about 2000 bits. This is compiled code of Python itself, so its time does not depend
+  on installed packages; its numbers stay in the first-level cache, it branches only in loops of fixed length, and its
+  memory does not grow. It needs all of a core: if the second hardware thread is busy, it takes 1.7 times as long.
 - *memory*: a copy of 32 KiB, each time from another place of 32 MiB on large pages, which no cache has kept.
 
-One round before those that are timed brings code, numbers and the copy back into the caches that the call has cooled.
-Readings take a hundredth of the time at most: after one that took t, the next comes 100 t later or after that.
+A warm-up round before the timed rounds brings code, numbers and the copy back into the caches. Readings take at most a
+hundredth of the time: after a reading that took t, the next one comes 100 t later at the earliest.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from time import perf_counter_ns, thread_time_ns
 
 from clue.trace.pieces import COPIED, FACTORS, MEMORY
 
-#: Between readings there is so many times the time that one takes.
+#: Least time between two readings, as a multiple of the time of a reading.
 APART = 100
 _ONE, _OTHER = FACTORS
-#: In strides of so many copies, so that no prefetcher foresees the next; odd, so that all places are visited.
+#: Stride between copies, in copies, so that no prefetcher foresees the next one; odd, so that all places are visited.
 _STRIDE = 17
-#: Readings written at a time.
+#: Number of integers that are written at a time, three for each reading.
 _PENDING = 1024 * 3
-#: Set to 0: no readings. For those whose clock is not that of the host.
+#: Environment variable; 0 turns readings off, for a process whose clock is not the host's.
 VARIABLE = "VIRTUAL_LAYER_PROBE"
 
 
 class Probe:
-    """The readings of one rank: begin since the recording began, then CPU time of the two pieces, ns.
+    """The readings of one rank: begin since the start of the recording, then CPU time of the two pieces, ns.
 
     Attributes:
-        due: When the next one should be made, by ``perf_counter_ns``.
-        reserved: Bytes of memory that the program would not have taken.
+        due: When the next reading is due, by ``perf_counter_ns``.
+        reserved: Bytes of memory that the program alone would not have taken.
     """
 
     def __init__(self, path: Path) -> None:
@@ -58,7 +58,7 @@ class Probe:
 
     @property
     def work(self) -> str:
-        """What is timed and by which Python; ``""`` where nothing is."""
+        """The work that is timed and the Python that does it; ``""`` if nothing is timed."""
         name = f"{platform.python_implementation()} {platform.python_version()}"
         return "" if self._memory is None else f"integers and copies 1, {name}"
 
@@ -89,7 +89,7 @@ class Probe:
         return memory[at : at + COPIED]
 
     def restart(self) -> None:
-        """Forget what was read before the recording began."""
+        """Forget readings from before the start of the recording."""
         del self._readings[:]
 
     def flush(self) -> None:
@@ -115,7 +115,7 @@ class Probe:
 
 
 def _large_pages() -> memoryview | None:
-    """Return memory of which every page is there, on large ones if they can be had; ``None`` where there is none."""
+    """Return memory with every page present, on large pages if possible; ``None`` if there is not enough."""
     try:
         pages = mmap.mmap(-1, MEMORY, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         pages.madvise(mmap.MADV_HUGEPAGE)

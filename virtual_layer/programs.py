@@ -17,9 +17,9 @@ from virtual_layer.session import Session
 if TYPE_CHECKING:  # it imports half of the standard library
     from importlib.abc import Loader
 
-#: One thread per rank, so that a burst is the work of the rank's own thread.
+#: Variables that set one thread per rank, so that a burst is the work of the rank's own thread.
 THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-#: A blocked rank gives its processor up, so that more ranks than processors do not disturb each other.
+#: Variables by which a blocked rank yields its processor, so that more ranks than processors do not disturb each other.
 YIELDING = {
     "MPIR_CVAR_POLLS_BEFORE_YIELD": "1",
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
@@ -29,7 +29,7 @@ YIELDING = {
 
 
 def settings(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables to set for recording: never one that the user set."""
+    """Return the environment variables to set for recording, without those that the user has set."""
     threads = {} if "OMP_NUM_THREADS" in environment else THREADS
     return {name: value for name, value in (threads | YIELDING).items() if name not in environment}
 
@@ -100,7 +100,7 @@ def start(words: list[str]) -> None:
 
 
 def _abort_at_exit() -> None:
-    # Otherwise the other ranks might wait for this one for ever.
+    # Otherwise the other ranks might wait for this one forever.
     mpi = sys.modules.get("mpi4py.MPI")
     if mpi is not None and hasattr(mpi, "_set_abort_status"):
         mpi._set_abort_status(1)

@@ -1,7 +1,7 @@
-"""Recording: what one rank does becomes rows. Knows nothing of MPI calls; :mod:`virtual_layer.meaning` does.
+"""Recording: turns what one rank does into rows. MPI calls are interpreted by :mod:`virtual_layer.meaning`, not here.
 
-A burst is the CPU time of the calling thread between two calls. The recorder reads that clock when a call begins
-and when all its own work for the call is over, so neither MPI's time nor its own is in a burst.
+A burst is the CPU time of the calling thread between two calls. The recorder reads that clock when a call begins and
+after all its own work for the call, so a burst contains neither MPI's time nor its own.
 """
 
 from __future__ import annotations
@@ -47,13 +47,14 @@ class Recorder:
         messages: Serial numbers of matched messages not yet received, by Python object.
         pickles: Sizes of pickled objects.
         probe: Readings of the host's speed.
-        paths: From where in the program its calls come.
+        paths: Call paths of its calls.
         worlds: Keys of the worlds it spawned, in order.
-        floor: CPU time between two calls that follow each other at once, ns: reading the clock, not computation.
+        floor: CPU time between two immediately successive calls, ns: it is spent on reading the clock, not on
+            computation.
         faults: Number of calls that could not be read and were recorded as not modelled.
     """
 
-    # More attributes than the dictionaries of instances share keys for would slow each access.
+    # Slots: with so many attributes, instances no longer share the keys of their dictionaries, and access is slower.
     __slots__ = (
         "_extras",
         "_null",
@@ -137,8 +138,8 @@ class Recorder:
     # Calls, from virtual_layer.interpose
 
     def open_call(self, call: int, thread: int, cpu: int, begin: int, end: int) -> None:
-        """Say which call the next rows belong to, when it ran, and from where: by whom this was called was called."""
-        # The walk of CallPaths, frame by frame outwards: a call of its own for it would cost as much as two frames.
+        """Set the call of the next rows, its times, and its call site: the caller of this function's caller."""
+        # The walk of CallPaths, frame by frame outwards, inlined: a function call would cost as much as two frames.
         steps = self._steps
         try:
             frame: Any = _getframe(2)
@@ -165,7 +166,7 @@ class Recorder:
         self, op: int, comm: int = 0, peer: int = 0, tag: int = 0, nbytes: int = 0, flags: int = 0,
         request: int = NO_REQUEST, extras: Sequence[int] = (),
     ) -> int:  # fmt: skip
-        """Write a row of the present call; returns its number."""
+        """Write a row of the present call; return its number."""
         burst, begin, took, call, site, continued = self._stamp
         rows, extra = self.rows, 0
         try:
@@ -186,13 +187,13 @@ class Recorder:
         return (rows.base + at) // _SIZE
 
     def emit_burst(self) -> int:
-        """Write a row for a call without meaning; returns its burst, ns."""
+        """Write a row for a call without meaning; return its burst, ns."""
         burst = self._stamp[0]
         self.emit(Op.LOCAL)
         return burst
 
     def charge(self, nanoseconds: int, *, later: bool = False) -> None:
-        """Count CPU time spent within a call, pickling for instance, as computation before it or after it."""
+        """Count CPU time within a call, spent on pickling for instance, as computation before or after it."""
         if later:
             thread = get_ident()
             self._owed[thread] = self._owed.get(thread, 0) + nanoseconds
@@ -204,18 +205,18 @@ class Recorder:
         self.emit(Op.OTHER)
 
     def misread(self, error: Exception) -> None:
-        """Never let a call that cannot be read disturb the program: it counts as not modelled."""
+        """Count a call that cannot be read as not modelled, rather than disturb the program."""
         if STRICT:
             raise error
         self.faults += 1
         self.other()
 
     def peer(self, rank: int) -> int:
-        """Translate a partner as MPI names it."""
+        """Translate MPI's number of a partner."""
         return rank if rank >= 0 else PROC_NULL if rank == self._null else ANY
 
     def complete(self, pending: RecordedRequest, status: Any) -> None:
-        """Complete the row of a receive with what it matched, once its request is complete."""
+        """Complete the row of a receive with the source and tag that matched, once its request is complete."""
         if status is None or self.lost:
             return
         if pending.cancelled and status.Is_cancelled():
@@ -225,20 +226,20 @@ class Recorder:
             self.rows.complete(pending.wildcard, self.peer(status.source), tag if tag >= 0 else 0)
 
     def give_up_receives(self, pending: RecordedRequest) -> None:
-        """Take the receives of a request for cancelled: nobody will wait for them."""
+        """Mark the receives of a request as cancelled: the program will not wait for them."""
         if all(self.rows.kind(row)[1] == Op.IRECV for row in pending.rows):
             self._give_up(pending)
             pending.serials = ()
 
     def _give_up(self, pending: RecordedRequest) -> None:
-        """Leave of a receive the time of its call, and of a send nothing; a second time changes nothing."""
+        """Reduce a receive to the time of its call, and a send to nothing; repeating this changes nothing."""
         for row in pending.rows:
             flags, op = self.rows.kind(row)
             if not flags & Flag.CANCELLED:
                 self.rows.turn(row, flags | Flag.CANCELLED, Op.POLL if op == Op.IRECV else Op.LOCAL)
 
     def read_speed(self) -> None:
-        """Read how fast the host is, between two bursts."""
+        """Read the host's speed, between two bursts."""
         with self.lock:
             if self.on:
                 try:
@@ -249,7 +250,7 @@ class Recorder:
     # Regions
 
     def enter_region(self, name: str) -> None:
-        """Begin a region: the burst so far belongs to the one before."""
+        """Begin a region: the burst so far belongs to the region before."""
         with self.lock:
             self._end_burst("region")
             self._stack.append(self._region)

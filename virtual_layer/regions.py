@@ -1,4 +1,4 @@
-"""Named phases of a program: ``with virtual_layer.region("cholesky"):``. Nothing happens unless it is recorded."""
+"""Named phases of a program: ``with virtual_layer.region("cholesky"):``. They have no effect without a recorder."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Protocol
 
 
 class RegionSink(Protocol):
-    """Whoever wants to know of regions: the recorder."""
+    """A listener to regions: the recorder."""
 
     def enter_region(self, name: str) -> None:
         """Begin a region inside the present one."""
 
     def leave_region(self, flops: float) -> None:
-        """End the present region, whose floating-point operations are known or 0."""
+        """End the present region; ``flops`` are its floating-point operations, 0 if unknown."""
 
 
 _sinks: list[RegionSink] = []
@@ -25,7 +25,7 @@ def region(name: str, flops: float = 0.0) -> Iterator[None]:
     """Name the phase that runs inside ``with``; phases may nest, the innermost counts.
 
     Args:
-        name: Name of the phase: performance factors of a machine may differ by it.
+        name: Name of the phase: a machine may have a performance factor of its own for it.
         flops: Floating-point operations that this rank does in it, if known.
     """
     sinks = tuple(_sinks)

@@ -1,7 +1,7 @@
 """Requests and matched messages on their way, from the call that made them to the call that completes them.
 
-They are known by the Python object, not by the MPI handle: an MPI library may hand out one handle for many
-requests that are complete already.
+They are identified by the Python object, not by the MPI handle: an MPI library may use one handle for many requests
+that are already complete.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ class RecordedRequest:
     """A request on its way.
 
     Attributes:
-        serials: Numbers of its ops within the rank that nobody has waited for: two after Isendrecv, none once it is
-            known to be complete, or if the simulator does not model it.
-        rows: Its rows, those to be marked if it is cancelled.
-        wildcard: Row of the receive whose partner is not known yet, or -1.
-        curious: Whether its completion must be looked at: for what it matched, or whether it was cancelled.
-        start: For a persistent request, what writes the rows of a start; returns the serials.
+        serials: Numbers, within the rank, of its ops that the program has not waited for: two after Isendrecv, none
+            once it is known to be complete, or if the simulator does not model it.
+        rows: Its rows, to be marked if it is cancelled.
+        wildcard: Row of its receive if the partner is not known yet, or -1.
+        curious: Whether its status is needed at completion: for the partner that matched, or for cancellation.
+        start: For a persistent request, the function that writes the rows of a start and returns the serials.
         active: Whether a persistent request is started.
-        left_out: Whether the simulator does not model what it stands for.
+        left_out: Whether the simulator does not model its operation.
         missing: Parts of a partitioned send that are not ready yet.
-        send: What writes its rows when all are.
+        send: The function that writes its rows when all parts are ready.
     """
 
-    # Class attributes, because most requests never change them and every one of them costs time to make.
+    # Class attributes, because most requests never change them and each instance attribute costs time.
     cancelled = False
     active = True
     left_out = False
@@ -46,7 +46,7 @@ class Requests:
     """The pending requests of one rank.
 
     Attributes:
-        freed: Ops of those that the program has left to the library.
+        freed: Ops of requests that the program has freed and left to the library.
     """
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Requests:
         return pending
 
     def find(self, request: Any) -> RecordedRequest | None:
-        """Return what is known of a request object, or ``None`` if it is null or never seen."""
+        """Return the record of a request object, or ``None`` if it is null or unknown."""
         pending = self._pending.get(id(request))
         if pending is not None and pending.handle == request.handle:
             return pending
@@ -101,7 +101,7 @@ class Requests:
             self._pending = {key: each for key, each in self._pending.items() if each is not pending}
 
     def _find_copy(self, handle: int) -> RecordedRequest | None:
-        # Another object for the same request, e.g. MPI.Request(request): rare, so it may take a look at all.
+        # Another object for the same request, such as MPI.Request(request): rare, so a search through all is fine.
         for pending in self._pending.values():
             if pending.handle == handle:
                 return pending

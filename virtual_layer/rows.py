@@ -1,7 +1,7 @@
-"""Rows on disk while a program is recorded: written in place, so that a killed rank keeps all it did.
+"""Rows on disk while a program is recorded: written in place, so that a killed rank keeps all its rows.
 
 A file grows window by window; each window is allocated on disk before it is mapped, so that a full disk is an
-error at that moment (``OSError``) and never a signal later. A row never written reads as op code 0.
+error at that moment (``OSError``) and never a signal later. An unwritten row reads as op code 0.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from clue.trace.parts import ROW, offset_of
 
-#: Bytes mapped at a time, in whole rows and pages: what recording adds to a rank's memory.
+#: Bytes that are mapped at a time, in whole rows and pages: the memory that recording adds to a rank.
 WINDOW = 7 * 9 << 12
 _MATCHED = struct.Struct("<ii")
 _KIND = struct.Struct("<HB")  # flags, op
@@ -26,13 +26,13 @@ _PEER, _KIND_AT = offset_of("peer"), offset_of("flags")
 class RowFile:
     """The rows of one rank, appended one by one.
 
-    Whoever writes in a hurry packs a row into ``window`` at ``at`` and calls :meth:`advance` when that is full;
-    everybody else calls :meth:`append`.
+    Time-critical callers pack a row into ``window`` at ``at`` and call :meth:`advance` when that is full; others call
+    :meth:`append`.
 
     Attributes:
         window: The part of the file that is mapped.
-        at: Where in it the next row goes.
-        base: Where in the file it begins.
+        at: Position of the next row in the window.
+        base: Position of the window in the file.
     """
 
     __slots__ = ("_descriptor", "at", "base", "window")
@@ -49,7 +49,7 @@ class RowFile:
         return (self.base + self.at) // ROW.size
 
     def append(self, *fields: int) -> int:
-        """Write a row; returns its number.
+        """Write a row; return its number.
 
         Raises:
             OSError: If the disk is full.
@@ -74,7 +74,7 @@ class RowFile:
         self.window, self.base, self.at = window, base, 0
 
     def complete(self, row: int, peer: int, tag: int) -> None:
-        """Fill in what a receive matched."""
+        """Fill in the source and tag that a receive matched."""
         self._write(row * ROW.size + _PEER, _MATCHED.pack(peer, tag))
 
     def kind(self, row: int) -> tuple[int, int]:
@@ -108,7 +108,7 @@ class ExtraFile:
         self._written = 0
 
     def append(self, entries: Sequence[int]) -> int:
-        """Add entries; returns where they begin.
+        """Add entries; return where they begin.
 
         Raises:
             OSError: If the disk is full.

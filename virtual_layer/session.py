@@ -1,7 +1,7 @@
 """One rank's recording from MPI's initialisation to the end of the program, and the files it leaves.
 
-The files are those of :mod:`clue.trace.parts`, and ``W.spawn.json``: who the parents of a spawned world W are.
-Ranks wait for nobody at the end; rank 0 of the first world looks for the others' files and packs the trace.
+The files are those of :mod:`clue.trace.parts`, and ``W.spawn.json`` with the parents of a spawned world W. Ranks do not
+wait for each other at the end; rank 0 of the first world waits for the others' files and packs the trace.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ from virtual_layer.sockets import Sockets
 from virtual_layer.spawning import announcement
 from virtual_layer.telling import tell
 
-#: Room for the reason of an early end, in place, so that it can be written on a full disk.
+#: Bytes reserved for the reason of an early end, so that it can be written on a full disk.
 _ROOM = 2048
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What is to be recorded where.
+    """What is recorded, and where.
 
     Attributes:
         target: Folder of the trace.
         program: As the user named it.
         arguments: Its arguments.
         settings: Environment variables that the layer set.
-        child: Paper with the parents of a spawned world, or ``None``.
-        quiet: Whether somebody else shows what the trace says a reader should know.
+        child: JSON file that announces the parents of a spawned world, or ``None``.
+        quiet: Whether the caller, not this process, shows the notes of the trace.
     """
 
     target: Path
@@ -67,7 +67,7 @@ class Session:
     """A rank's recording.
 
     Attributes:
-        below: What shows that the program calls MPI past mpi4py.
+        below: Signs that the program calls MPI past mpi4py.
     """
 
     def __init__(self, assignment: Assignment) -> None:
@@ -91,12 +91,12 @@ class Session:
         return self._recorder is not None
 
     def look_out(self) -> None:
-        """Take down from now on by which other ways the program communicates; before it starts."""
+        """Note, from now on, other ways in which the program communicates; call this before it starts."""
         self.below.watch()
         self._sockets.watch()
 
     def watch(self, mpi: Any) -> None:
-        """Begin as soon as MPI is initialised: now, or when the program does it."""
+        """Begin as soon as MPI is initialised: now, or when the program initialises it."""
         fault = fault_of_mpi4py()
         if fault:
             raise RecordError(fault)
@@ -140,12 +140,12 @@ class Session:
         recorder.restart()
 
     def _watch_for_the_end(self) -> None:
-        """Let the interpreter write down where the rank is if somebody tells it to end, as one who finds it stuck."""
+        """Have the interpreter write the rank's stack when a signal ends it, as after a hang."""
         self._stack = self._stem.with_suffix(STACK).open("wb")
         faulthandler.register(signal.SIGTERM, self._stack, all_threads=False, chain=True)
 
     def _together(self, mpi: Any, step: Callable[[Any], None]) -> None:
-        """Take a step on all ranks, or fail on all of them if one cannot."""
+        """Do a step on all ranks, or fail on all of them if it fails on one."""
         fault = None
         try:
             step(mpi)
@@ -206,7 +206,7 @@ class Session:
         return paper["world"], paper["parents"]
 
     def fail(self, why: str) -> None:
-        """Say in the trace why this rank did not end well; needs no room on the disk."""
+        """Write into the trace why this rank failed; this needs no further disk space."""
         if self._recorder is None or self._fault or os.getpid() != self._process:
             return
         self._fault = why
@@ -299,7 +299,7 @@ class Session:
             tell(str(error))
 
 
-#: The call that waits for what the program has left to the library.
+#: The call that waits for requests that the program has left to the library.
 _FINALIZE = next(index for index, call in enumerate(CALLS) if (call.type, call.name) == ("", "Finalize"))
 
 
@@ -315,7 +315,7 @@ def clear_target(target: Path) -> None:
 
 
 def calibrate(recorder: Recorder, stem: Path) -> float:
-    """Measure what recording adds to a call, seconds, and set the floor of a burst: by a call that does nothing."""
+    """Measure the overhead of recording a call, seconds, and set the floor of a burst, with an empty call."""
     bursts: list[int] = []
     nothing = MpiCall("", "", lambda recorder, *_: bursts.append(recorder.emit_burst()))
     rows, scratch = recorder.rows, stem.with_suffix(".calibration")
@@ -357,7 +357,7 @@ def processor() -> str:
 
 
 def _describe(each: RecordedComm, groups: dict[tuple[Identity, ...], int]) -> tuple[str, str | None, int, int | None]:
-    """Return a communicator as ends tell it, its groups by their numbers; new ones get the next."""
+    """Return a communicator in the form of an End, its groups by number; a new group gets the next number."""
     local = groups.setdefault(each.group, len(groups))
     remote = None if each.remote is None else groups.setdefault(each.remote, len(groups))
     return each.name, each.key, local, remote
@@ -368,7 +368,7 @@ def _compact(group: tuple[Identity, ...], world: str) -> tuple[int | Identity, .
 
 
 def _await(folder: Path, recorder: Recorder) -> bool:
-    """Wait until every rank of every world has ended; returns whether all ended well."""
+    """Wait until every rank of every world has ended; return whether all ended well."""
     seen: dict[str, int] = {}
     worlds = [recorder.comms.world_key]
     missing = {stem(worlds[0], rank) for rank in range(len(recorder.comms.world.group))}
@@ -401,7 +401,7 @@ def _children(folder: Path, world: str) -> set[str]:
 
 
 def _hopeful(introduction: Path) -> bool:
-    """Whether a rank that has not ended yet still may: not if it failed, or is known to be dead."""
+    """Tell whether a rank that has not ended yet may still end well: not if it failed, or is known to be dead."""
     try:
         facts = json.loads(introduction.read_text())
     except (OSError, ValueError):
@@ -420,6 +420,6 @@ def _hopeful(introduction: Path) -> bool:
 
 
 def _progress(mpi: Any) -> None:
-    # Others may still need this process to move their messages.
+    # Other ranks may still need this process for progress of their messages.
     if not mpi.Is_finalized():
         mpi.COMM_WORLD.Iprobe()

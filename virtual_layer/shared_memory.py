@@ -1,11 +1,11 @@
-"""Shared memory that the MPI library has mapped: without its names it goes with the last process that uses it."""
+"""Shared memory that the MPI library has mapped: once its names are removed, it is freed with its last user."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 _FOLDER = "/dev/shm/"
-#: MPICH's, which all its ranks on a computer have mapped when MPI is initialised, and which stay when ranks are killed.
+#: Prefix of MPICH's names: its ranks on a computer have mapped them all after MPI_Init, and they outlive killed ranks.
 MPICH = "mpich_shm_"
 
 
@@ -13,7 +13,7 @@ def remove_names(prefix: str = "") -> None:
     """Remove the names of the shared memory that this process has mapped.
 
     Args:
-        prefix: What the names begin with; others may still be opened by somebody.
+        prefix: Only names with this prefix are removed; another process may still open others.
     """
     maps = Path("/proc/self/maps").read_text().splitlines()
     for name in {line.split(maxsplit=5)[5] for line in maps if _FOLDER + prefix in line}:

@@ -1,7 +1,6 @@
-"""Sockets that a rank opens from Python, to see whether ranks talk to each other besides MPI.
+"""Sockets that a rank opens from Python, to detect communication between ranks outside MPI.
 
-Sockets of C libraries are not seen, so those of the MPI library itself are not either; nor are those of processes that
-a rank has started.
+Sockets of C libraries are not seen, those of the MPI library included; nor are those of child processes.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ _REACHING = ("connect", "connect_ex", "sendto")
 
 
 class Sockets:
-    """Addresses of one rank's sockets, in words: a port, or a file.
+    """Addresses of one rank's sockets, as text: a port, or a file.
 
     Attributes:
-        bound: Where others can reach it.
-        reached: Where it reached others, or tried to.
+        bound: Addresses at which others can reach it.
+        reached: Addresses at which it reached others, or tried to.
     """
 
     def __init__(self) -> None:
@@ -27,14 +26,14 @@ class Sockets:
         self.reached: set[str] = set()
 
     def watch(self) -> None:
-        """Take down addresses from now on."""
-        # Python's own type of sockets inherits these from one written in C, so they can be put before them.
+        """Note addresses from now on."""
+        # Python's socket type inherits these methods from one written in C, so wrappers can be set on it.
         socket.socket.bind = self._binding(socket.socket.bind)  # type: ignore[method-assign]
         for name in _REACHING:
             setattr(socket.socket, name, self._reaching(getattr(socket.socket, name)))
 
     def facts(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return both, to be written down."""
+        """Return both lists of addresses."""
         return tuple(sorted(self.bound)), tuple(sorted(self.reached))
 
     def _binding(self, plain: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,7 +1,7 @@
-"""Recording the children of a program: Spawn is made to start Python programs through the virtual layer.
+"""Recording the children of a program: Spawn starts Python programs through the virtual layer.
 
-A paper in the trace's folder, named after the children's world, tells them who their parents are. Its presence
-tells the other parents that the children are recorded.
+A JSON file in the trace's folder, named after the children's world, announces their parents to them. Its presence tells
+the other parents that the children are recorded.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _WITH_VALUE = {"-W", "-X"}
 
 
 def announcement(folder: Path, world: str) -> Path:
-    """Return where children of a world read about their parents."""
+    """Return the file that announces their parents to the children of a world."""
     return folder / f"{world}.spawn.json"
 
 
@@ -44,7 +44,7 @@ def announce(
 
 
 def announced(recorder: Recorder, world: str) -> bool:
-    """Whether the children of a world are recorded."""
+    """Tell whether the children of a world are recorded."""
     return announcement(recorder.spawn_folder, world).exists()
 
 

@@ -1,15 +1,15 @@
-"""Where clue keeps what it makes for itself: compiled code and recordings, which are run or believed later on.
+"""The cache: compiled code and recordings, which clue makes for itself, and later runs or trusts.
 
 ::
 
     CLUE_CACHE, else clue in XDG_CACHE_HOME, else ~/.cache/clue
         engine/     the fast engine
         traces/     recordings of programs
-        extrapolated/   traces that were made of recordings
-        hosts/      what computers that recorded can do at their best
+        extrapolated/   traces made from recordings
+        hosts/      best speeds of computers that recorded
         testbed/    helpers of emulated clusters
 
-``folders`` makes them and says what may be believed; ``contents`` says what is there, and removes it.
+``folders`` makes the folders and decides what can be trusted; ``contents`` lists and removes what is kept.
 """
 
 from clue.cache.contents import FOLDERS, MARK, Cleared, Item, clear, items

@@ -1,4 +1,4 @@
-"""What is in the cache, and removing it: only what clue made there, and never what a link leads to."""
+"""Lists and removes what is in the cache: only what clue made there, and never the target of a link."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from clue.cache.folders import DIGEST, LOCK, Folder, draft_of, home, open_folder
 
 #: The folders in it.
 FOLDERS = ("engine", "traces", "extrapolated", "hosts", "testbed")
-#: By a file of this name a folder is known that is kept as a whole. A file that is kept has a digest beside it.
+#: Name of a file that marks a folder kept as a whole. A kept file has a digest beside it instead.
 MARK = "facts.json"
-#: What earlier versions of clue kept without either.
+#: Names that earlier versions of clue kept without either.
 _EARLIER = re.compile(r"engine-[0-9a-f]{16}\.so|.+-\d+-[0-9a-f]{24}\.clue")
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Something that is kept.
+    """A kept file or folder.
 
     Attributes:
         path: Its file or folder.
@@ -35,7 +35,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Cleared:
-    """What was removed, and what was not because somebody uses it or clue did not make it."""
+    """What was removed, and what was not because it is in use or clue did not make it."""
 
     removed: tuple[Item, ...]
     left: tuple[Path, ...]
@@ -78,19 +78,19 @@ def _emptied(folder: Folder) -> Iterator[Item]:
             yield item
     for name in _locks(folder):
         if _kind(name) not in busy:
-            with folder.lock(name):  # which removes it, and what was left of a draft
+            with folder.lock(name):  # releasing removes the lock file, and leftovers of a draft
                 pass
 
 
 def _locks(folder: Folder) -> list[str]:
-    """Return the names of what is being made, or was when somebody was killed."""
+    """Return the names of items being made now, or when their process was killed."""
     hidden = [path for path in folder.path.iterdir() if path.name.startswith(".")]
     locked = {path.name[1 : -len(LOCK)] for path in hidden if path.suffix == LOCK}
     return sorted(locked | {draft_of(path) for path in hidden} - {""})
 
 
 def _kind(name: str) -> str:
-    """Return what a thing has in common with its lock: the name without the key, which may differ."""
+    """Return the part of a name that an item shares with its lock: the name without the key."""
     return name.rpartition("-")[0]
 
 

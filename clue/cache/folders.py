@@ -1,9 +1,9 @@
-"""Folders that nobody else can change, and what may be believed of what lies in them.
+"""Folders that no other user can change, and which of their files can be trusted.
 
-Only their user and root may write to these folders, and to a file that is taken from one. Both are opened first and
-judged by what was opened (``fstat``), so that nothing can be exchanged between the check and the use; nobody can make a
-folder of theirs belong to somebody else. A file appears whole or not at all, and the digest beside it is checked each
-time. Who makes something holds its lock, so that what lies about without one was left by somebody who was killed.
+Only their user and root may write to these folders, and to a file that is taken from one. Both are opened first, and
+the open file is checked (``fstat``), so that nothing can be exchanged between check and use; no user can give a folder
+to another. A file appears atomically, and the digest beside it is checked each time. A process that makes something
+holds its lock, so that a draft without a lock was left by a process that was killed.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from pathlib import Path
 
 from clue.errors import CacheError
 
-#: What tells the content of the file beside it.
+#: Ending of the digest of the file beside it.
 DIGEST = ".sha256"
-#: Endings of what is there only while something is being made.
+#: Endings of drafts and locks, which exist only while something is being made.
 DRAFT, LOCK = ".draft", ".lock"
 
 _OURS_ALONE = 0o700
 _SAFELY = os.O_NOFOLLOW | os.O_CLOEXEC
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-#: What file systems say that know no locks: some of clusters (Lustre, for instance, mounted without them).
+#: Errors of file systems without locks, such as some of clusters (Lustre mounted without them, for instance).
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
-#: What to do about a cache that is refused.
+#: Advice about a cache that is refused.
 _REMEDY = "set CLUE_CACHE to a folder of your own"
 
 
 def home() -> Path:
-    """Return the folder of all that is kept; it need not be there.
+    """Return the cache folder; it need not exist.
 
     Raises:
-        CacheError: If nothing says where it should be.
+        CacheError: If neither the environment nor a home folder determines it.
     """
     named = os.environ.get("CLUE_CACHE")
     if named:
@@ -54,7 +54,7 @@ def home() -> Path:
 
 
 def unsafe(facts: os.stat_result) -> str:
-    """Say how somebody else than us and root could change a file or folder; ``""`` if nobody can."""
+    """Say how another user than us and root could change a file or folder; ``""`` if none can."""
     if facts.st_uid not in {os.geteuid(), 0}:
         return f"one that belongs to {_name(facts.st_uid)}"
     if facts.st_mode & _OTHERS_WRITE:
@@ -63,7 +63,7 @@ def unsafe(facts: os.stat_result) -> str:
 
 
 def unsafe_within(folder: Path) -> str:
-    """Say the same of a folder and all that is in it; links are unsafe, too."""
+    """Do the same for a folder and everything in it; links are unsafe, too."""
     for each in (folder, *folder.rglob("*")):
         facts = each.lstat()
         fault = "a symbolic link" if stat.S_ISLNK(facts.st_mode) else unsafe(facts)
@@ -73,13 +73,13 @@ def unsafe_within(folder: Path) -> str:
 
 
 def close_to_others(folder: Path) -> None:
-    """Take all rights of others from a folder of ours and all that is in it, whatever the umask gave them."""
+    """Remove other users' rights from a folder of ours and everything in it, whatever the umask gave them."""
     for each in (folder, *folder.rglob("*")):
         each.chmod(stat.S_IMODE(each.lstat().st_mode) & _OURS_ALONE)
 
 
 def draft_of(path: Path) -> str:
-    """Return the name of what is being made in a draft; ``""`` if it is none."""
+    """Return the name of the item being made in a draft; ``""`` if it is not a draft."""
     return path.name[1 : -len(DRAFT)].rpartition(".")[0] if path.suffix == DRAFT else ""
 
 
@@ -92,18 +92,18 @@ def _name(user: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder that nobody else can change.
+    """A folder that no other user can change.
 
     Attributes:
         path: Where it is.
-        descriptor: The open folder; what is asked for by name is looked for in this very one.
+        descriptor: The open folder, in which names are looked up.
     """
 
     path: Path
     descriptor: int
 
     def sound(self, name: str) -> int | None:
-        """Open a file that is whole and that nobody else could have changed; ``None`` if there is none.
+        """Open a file that is whole and that no other user could have changed; ``None`` if there is none.
 
         Returns:
             Its descriptor, which the caller closes.
@@ -117,7 +117,7 @@ class Folder:
         return None
 
     def made(self, name: str, make: Callable[[Path], object]) -> int:
-        """Open a file as :meth:`sound` does, made first if need be: once, however many processes want it.
+        """Open a file as :meth:`sound` does, after making it if necessary: once, however many processes want it.
 
         Args:
             name: Its name.
@@ -139,7 +139,7 @@ class Folder:
         return found
 
     def keep(self, name: str, make: Callable[[Path], object]) -> None:
-        """Write a file, whether or not there is one.
+        """Write a file, replacing one that exists.
 
         Args:
             name: Its name.
@@ -158,7 +158,7 @@ class Folder:
 
     @contextmanager
     def draft(self, name: str) -> Iterator[Path]:
-        """Have a new folder for what is being made; what is left in it goes with it.
+        """Provide a new folder for a draft; it is removed afterwards, with what is left in it.
 
         Raises:
             CacheError: If it cannot be made.
@@ -174,30 +174,30 @@ class Folder:
 
     @contextmanager
     def lock(self, name: str, waiting: Callable[[str], None] = lambda _who: None) -> Iterator[None]:
-        """Be the only process that makes something, for the length of a block.
+        """Hold the lock on making something, for the length of a block.
 
-        Whoever holds it lets it go however it ends. Where the file system has no locks everybody goes on: what is made
-        appears whole in any case, and is then made more than once.
+        The lock is released however its process ends. On a file system without locks all processes go on: files appear
+        atomically in any case, and are then made more than once.
 
         Args:
-            name: What is made.
-            waiting: Told who makes it, if that is another process; then it is waited for.
+            name: Name of the item.
+            waiting: Called with the name of another process that makes it, before waiting for that.
 
         Raises:
-            CacheError: If there can be no such file.
+            CacheError: If the lock file cannot be made.
         """
         descriptor = self._locked(name, waiting)
         try:
             yield
         finally:
-            # Still locked, so that nobody locks a file that is gone.
-            with suppress(FileNotFoundError):  # where there are no locks another process may have been here
+            # Still locked, so that no process locks a removed file.
+            with suppress(FileNotFoundError):  # without locks, another process may have removed it
                 os.unlink(f".{name}{LOCK}", dir_fd=self.descriptor)
             os.close(descriptor)
 
     def is_locked(self, name: str) -> bool:
-        """Tell whether a process makes something at the moment."""
-        descriptor = self._open(f".{name}{LOCK}", os.O_RDWR)  # which locks over a network need
+        """Tell whether a process is making something now."""
+        descriptor = self._open(f".{name}{LOCK}", os.O_RDWR)  # locks over a network need write access
         if descriptor is None:
             return False
         try:
@@ -216,7 +216,7 @@ class Folder:
                 is_ours = _wait_for(descriptor, waiting)
                 if self._is(descriptor, file):
                     break
-                os.close(descriptor)  # whoever held it has removed it
+                os.close(descriptor)  # the process that held it has removed it
             if is_ours:
                 os.ftruncate(descriptor, 0)
                 os.pwrite(descriptor, f"process {os.getpid()} on {os.uname().nodename}".encode(), 0)
@@ -226,7 +226,7 @@ class Folder:
         return descriptor
 
     def _sweep(self, name: str) -> None:
-        """Remove the drafts of those who were killed while they made something."""
+        """Remove the drafts of killed processes."""
         for each in self.path.iterdir():
             if draft_of(each) == name:
                 shutil.rmtree(each, ignore_errors=True)
@@ -257,7 +257,7 @@ class Folder:
             return file.read().strip()
 
     def _keep(self, draft: Path, name: str) -> None:
-        """Move a file from a draft to its place, its digest beside it; what was there is replaced."""
+        """Move a file from a draft to its place, with its digest beside it, replacing an earlier one."""
         try:
             with (
                 _opened(draft.name, os.O_RDONLY | os.O_DIRECTORY, self.descriptor) as within,
@@ -266,7 +266,7 @@ class Folder:
             ):
                 os.fchmod(made, _OURS_ALONE)
                 os.write(noted, f"{_digest(made)}\n".encode())
-                # A file is on the disk before its name is: else a crash would leave an empty one.
+                # The content is on disk before the name: otherwise a crash could leave an empty file.
                 os.fsync(made)
                 os.fsync(noted)
                 for each in (name, name + DIGEST):
@@ -278,10 +278,10 @@ class Folder:
 
 @contextmanager
 def open_folder(path: Path) -> Iterator[Folder]:
-    """Open a folder that nobody else can change, made if need be.
+    """Open a folder that no other user can change, after making it if necessary.
 
     Raises:
-        CacheError: If others could change it, or it cannot be had.
+        CacheError: If others could change it, or it cannot be made or opened.
     """
     try:
         _make(path)
@@ -301,7 +301,7 @@ def open_folder(path: Path) -> Iterator[Folder]:
 
 
 def _make(path: Path) -> None:
-    """Make a folder and those above it, for us alone whatever the umask."""
+    """Make a folder and its parents, for us alone whatever the umask."""
     if not path.parent.exists():
         _make(path.parent)
     with suppress(FileExistsError):
@@ -309,9 +309,10 @@ def _make(path: Path) -> None:
 
 
 def _way_in(path: Path) -> str:
-    """Say in which folder above anybody may put another one in the place of this one.
+    """Describe a parent folder in which anybody may replace this one.
 
-    A group may: many homes belong to a group of their user alone, and what is opened is checked itself.
+    A group's right to write is accepted: many homes belong to a group of their user alone, and opened files are checked
+    themselves.
     """
     for above in path.resolve().parents:
         mode = above.stat().st_mode
@@ -321,7 +322,7 @@ def _way_in(path: Path) -> str:
 
 
 def _wait_for(descriptor: int, waiting: Callable[[str], None]) -> bool:
-    """Wait for a lock; returns whether there are locks here."""
+    """Wait for a lock; return whether the file system has locks."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -352,6 +353,6 @@ def _opened(name: str, flags: int, within: int) -> Iterator[int]:
 
 
 def _unusable(path: Path, error: OSError) -> CacheError:
-    # That a folder is not entered by a link is told as if it were no folder.
+    # The error for a symbolic link says that it is not a folder.
     said = "a symbolic link" if path.is_symlink() else error.strerror or str(error)
     return CacheError(f"{path}: folder must be one that you may write, got {said}: {_REMEDY}")

@@ -1,7 +1,7 @@
 """Which engine replays: the reference, or the fast one where it covers the case and saves time.
 
-That is decided once for all replays that belong together, by how many ops they have in all (:func:`engine_for`). What
-is decided is passed on in the place of what was asked for, and stays as it is.
+One decision holds for all replays that belong together; their total number of ops decides (:func:`engine_for`). The
+decision is then passed on as the engine asked for, which :func:`engine_for` leaves as it is.
 """
 
 from __future__ import annotations
@@ -13,23 +13,24 @@ from clue.kernel.model.program import Program
 from clue.kernel.model.replay import Replay
 from clue.machine import Machine, Placement
 
-#: What can be asked for.
+#: Engines that can be asked for.
 ENGINES = ("auto", "reference", "fast")
-#: What is decided while the fast engine is being compiled: the reference until it is there, then the fast one.
+#: The decision while the fast engine is being compiled: the reference until that is done, then the fast one.
 WHEN_COMPILED = "fast when compiled"
 
-#: From so many ops on the fast engine saves time, loaded; and compiled, which takes as long as the reference for them.
+#: Numbers of ops from which it saves time to load the fast engine, and to compile it, which takes as long as the
+#: reference takes for so many.
 _OPS_WORTH_LOADING, _OPS_WORTH_COMPILING = 2_000, 1_000_000
-#: For so many, a second of the reference's, a replay waits until an engine that is being compiled is there.
+#: Number of ops, a second of the reference's time, from which a replay waits for an engine that is being compiled.
 _OPS_WORTH_WAITING = 50_000
 
 
 def engine_for(work: int, asked: str = "auto") -> str:
-    """Decide which engine makes all replays of a piece of work; one that has to be compiled for it is begun with.
+    """Decide which engine makes all replays of a piece of work; start compiling the fast one if that pays.
 
     Args:
-        work: How many ops they have in all, about.
-        asked: What was asked for. All but ``"auto"`` stays as it is, so what has been decided is not decided again.
+        work: Total number of ops of the replays, approximately.
+        asked: The engine asked for. Everything but ``"auto"`` is returned as it is, so a decision is not made twice.
 
     Returns:
         ``"reference"``, ``"fast"`` or ``WHEN_COMPILED``.
@@ -45,7 +46,7 @@ def engine_for(work: int, asked: str = "auto") -> str:
         if ENGINE.is_there():
             return "fast"
     except NoLibraryError:
-        return "fast"  # a cache that is refused must be told of beside the result, not stand for the reference for ever
+        return "fast"  # a refused cache must be reported beside the result, not silently mean the reference for ever
     if work < _OPS_WORTH_COMPILING:
         return "reference"
     ENGINE.is_under_way()
@@ -66,7 +67,7 @@ def reason_for(asked: str, decided: str, work: int) -> str:
 
 
 def is_awaited(engine: str) -> bool:
-    """Tell whether the fast engine is to replay as soon as it is compiled, which it is not yet."""
+    """Tell whether the fast engine is to replay as soon as it is compiled, and is not compiled yet."""
     if engine != WHEN_COMPILED:
         return False
     from clue.kernel.fast.library import ENGINE  # noqa: PLC0415
@@ -75,14 +76,14 @@ def is_awaited(engine: str) -> bool:
 
 
 def is_fast(engine: str, ops: int) -> bool:
-    """Tell whether the fast engine is to make a replay of so many ops, or a sweep; a long one waits for it."""
+    """Tell whether the fast engine is to make a replay or a sweep; a long one waits until it is compiled."""
     return engine == "fast" or (engine == WHEN_COMPILED and (ops >= _OPS_WORTH_WAITING or not is_awaited(engine)))
 
 
 def run(  # noqa: PLR0917 - the arguments of every engine, and which
     engine: str, program: Program, machine: Machine, placement: Placement, instances: int, seen: Observation
 ) -> tuple[Replay, tuple[str, ...]]:
-    """Replay a program with the engine asked for; returns what it yields, and what to say of the engine.
+    """Replay a program with the engine asked for; return the replay, and caveats about the engine.
 
     Raises:
         DeadlockError: If the program deadlocks in virtual time.

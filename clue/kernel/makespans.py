@@ -1,4 +1,4 @@
-"""What a program takes on each of many machines: all at once where messages alone couple its ranks, else one by one."""
+"""A program's makespan on each of many machines: all at once where messages alone couple its ranks, else one by one."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from clue.machine import Machine
 
 Doubles = npt.NDArray[np.float64]
 
-#: Contention and shared processors add to times in another order than a sweep does; a bound stays below by more than
-#: rounding can do.
+#: Relative margin of a bound: contention and shared processors add up times in another order than a sweep, and a bound
+#: must stay below despite rounding.
 _ROUNDING = 1e-9
 
 
@@ -33,15 +33,15 @@ def makespans(
     workers: int = 1,
     deadlock: float | None = None,
 ) -> Doubles:
-    """Return the makespan on each candidate, seconds, shape (candidates,): that of a replay, to the last bit.
+    """Return the makespan on each candidate, seconds, shape (candidates,): equal to that of a replay, to the last bit.
 
     Args:
         program: What runs.
         candidates: Where.
-        tell: Is told how many are done.
+        tell: Called with the number of candidates that are done.
         engine: As for :func:`clue.kernel.simulate`.
         workers: Number of threads.
-        deadlock: What stands for the makespan where the program deadlocks; left out: that is an error.
+        deadlock: The value in place of the makespan where the program deadlocks; without it, that is an error.
 
     Raises:
         DeadlockError: If the program deadlocks in virtual time.
@@ -91,9 +91,9 @@ def contention_free(
 ) -> tuple[Doubles, npt.NDArray[np.bool_]]:
     """Return a lower bound of the makespan on each candidate, and whether it is the makespan itself.
 
-    The bound is the makespan without contention and with a processor for every rank, which contention, sharing and
-    background load only add to. The fast engine finds it for many machines at once; without it the bound is that of
-    computation alone (:class:`.ComputationBounds`), as it is for a machine that changes over time.
+    The bound is the makespan without contention and with a processor for every rank; contention, sharing and background
+    load only add to it. The fast engine finds it for many machines at once; without it the bound is that of computation
+    alone (:class:`.ComputationBounds`), as it is for a machine that changes over time.
 
     Args:
         program: What runs.
@@ -103,8 +103,9 @@ def contention_free(
         workers: Number of threads.
 
     Returns:
-        Seconds, shape (candidates,), and a truth value each, same shape. A bound is the makespan, to the last bit,
-        where nothing but messages couples the ranks: no contention, no shared processors, no changes over time.
+        The bounds, seconds, and whether each is the makespan itself; both of shape (candidates,). A bound is the
+        makespan, to the last bit, where nothing but messages couples the ranks: no contention, no shared processors, no
+        changes over time.
     """
     swept = [i for i, each in enumerate(candidates) if _is_bounded_by_messages(each.machine)]
     seconds = np.full(len(candidates), np.nan)
@@ -136,5 +137,5 @@ def _sweep(program: Program, candidates: Sequence[Candidate], tell: Callable[[in
 
 
 def _is_bounded_by_messages(machine: Machine) -> bool:
-    """Tell whether nothing makes a replay faster than without contention."""
+    """Tell whether the makespan without contention is a lower bound."""
     return not machine.changes and not machine.network.contention.speeds_up

@@ -19,7 +19,7 @@ from clue.machine import FactorTable, Machine, NoContention, Placement, SpeedCur
 from clue.result import SEGMENT, RankResult, Result, Timeline, Traffic
 from clue.trace import Trace
 
-#: On a node with so many ranks two pairs may copy at once; messages from so many bytes on leave caches.
+#: Ranks of a node from which two pairs may copy at once; size, bytes, from which messages do not fit in caches.
 _TWO_PAIRS, _LARGE = 4, 1 << 16
 _ONE_SIDED = "; a live run gives such calls the time of messages (clue run)"
 
@@ -42,12 +42,12 @@ def simulate(
         machine: Where it is to run.
         placement: ``"block"``, ``"cyclic"``, or a node index for each rank of all instances, instance by instance.
         engine: ``"reference"``, ``"fast"``, or ``"auto"``: the fast one where that saves time. Both give the same
-            figures to the last bit; what the fast one does not cover the reference does, and says so. Or what
-            :func:`clue.kernel.engine_for` decided for many replays.
+            figures to the last bit. Where the fast one does not cover a case, the reference computes it, with a caveat.
+            A decision of :func:`clue.kernel.engine_for` for many replays is passed on here, too.
         instances: Copies of the program to run side by side.
-        timeline: Whether to keep what every rank did when.
-        traffic: Whether to keep who sent how much to whom.
-        calls: Whether to keep when each call was made, and what became of its messages.
+        timeline: Whether to keep a timeline of every rank.
+        traffic: Whether to keep the communication matrix: messages and bytes by sender and receiver.
+        calls: Whether to keep the time of each call, and the times of its messages.
 
     Raises:
         UsageError: If the placement or engine makes no sense.
@@ -87,7 +87,7 @@ def simulate_loops(
         machine: Where it is to run.
         placement: As for :func:`simulate`.
         instances: Copies of the program to run side by side.
-        tell: Is told now and then how many ops have begun.
+        tell: Called now and then with the number of ops that have begun.
 
     Raises:
         UsageError: If the placement makes no sense, or loops cannot be replayed: here, or of this program.
@@ -125,10 +125,10 @@ def place(machine: Machine, placement: Placement | str | Sequence[int], ranks: i
 def result_of(
     replay: Replay, program: Description, placed: Placement, warnings: tuple[str, ...], *, ops: int, instances: int = 1
 ) -> Result:
-    """Return what a simulation of so many ops yields."""
+    """Return the result of a simulation."""
     if not np.isfinite(replay.finish).all():
         raise ReplayError(f"{program.name}: times must be finite, got others: figures of the machine are too large")
-    # What is left of the finish time is waiting; rounding may leave it a hair below zero.
+    # The rest of the finish time is waiting; rounding may put it just below zero.
     wait = np.maximum(0.0, replay.finish - replay.compute - replay.communicate)
     columns = (replay.finish, replay.compute, replay.communicate, wait)
     figures = zip(placed.nodes, *(column.tolist() for column in columns), strict=True)
@@ -220,7 +220,7 @@ def _left_out(program: Description, live: bool) -> Iterator[Caveat]:
         yield counted(
             program.name,
             "{count} Test or probe calls found nothing when recorded; they are replayed as often, with the "
-            "computation between them: how often it would poll here, a live run tells (clue run)",
+            "computation between them: a live run tells how often it would poll here (clue run)",
             program.failed_polls,
         )
 
@@ -264,7 +264,7 @@ def _speed_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
 
 
 def _curve_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
-    """Say where a speed that depends on the operations of a burst is asked for bursts that it is not stated for."""
+    """Warn of bursts outside the range for which a speed that depends on their operations is stated."""
     curves = {each for node in machine.node_types().values() for each in node.speeds.items()}
     for region, curve in sorted(curves, key=str):
         host = program.host_speeds.get(region)
@@ -291,7 +291,7 @@ def _curve_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
 
 
 def _neighbour_caveats(program: Description, machine: Machine, placed: Placement) -> Iterator[Caveat]:
-    """Say which nodes have several ranks, and nothing stated of what those take from each other."""
+    """Warn of node types with several ranks on a node for which nothing states how these slow each other."""
     ranks_on = Counter(placed.nodes)
     crowded = {machine.nodes[node].name for node, ranks in ranks_on.items() if ranks > 1}
     types = (each for state in machine.epochs for each in state.node_types().values())

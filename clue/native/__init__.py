@@ -1,7 +1,7 @@
 """Code in C++: compiled when a wheel is built or on first use, kept in the cache, called by ctypes.
 
-``library`` loads what ``compiler`` makes, for the cache or for a wheel (``shipped``). What is compiled, and what a
-compiler is told of Python's constants, the packages say that have the sources.
+``library`` loads what ``compiler`` makes, for the cache or for a wheel (``shipped``). The packages with the sources
+define what is compiled, and the constants of Python that the compiler is given.
 """
 
 from clue.native.compiler import NoLibraryError, Source

@@ -1,4 +1,4 @@
-"""The C++ compiler at hand: what it is told, what its work depends on, and how it is ended."""
+"""The C++ compiler at hand: its options, the key of its output, and how to end it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-#: No fast-math and no contraction: every operation is rounded on its own, as in Python.
+#: Options without fast-math and contraction: every operation is rounded on its own, as in Python.
 _OPTIONS = ("-std=c++17", "-O3", "-ffp-contract=off", "-fPIC", "-fvisibility-inlines-hidden", "-shared")
-#: With the instructions of this very processor; where the compiler does not know them, without.
+#: Options for this very processor; without them if the compiler does not know it.
 NATIVE = (("-march=native",), ())
-#: For any processor of its kind, and for computers that have no C++ library, or an older one.
+#: Options for any processor of its kind, and for computers with an older C++ library or none.
 PORTABLE = (("-static-libstdc++", "-static-libgcc", "-Wl,--exclude-libs,ALL,--gc-sections,-s"), ())
 
 
@@ -31,12 +31,12 @@ class NoLibraryError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a library is compiled from.
+    """The sources of a library.
 
     Attributes:
-        name: Of the library, for files and messages.
-        main: The file that is compiled; the others are beside it.
-        definitions: Returns what the compiler is told beside options: ``-DNAME=VALUE``.
+        name: Name of the library, for files and messages.
+        main: The file to compile; the others are beside it.
+        definitions: Returns the compiler's definitions: ``-DNAME=VALUE``.
     """
 
     name: str
@@ -45,12 +45,12 @@ class Source:
 
     @property
     def folder(self) -> Path:
-        """Where the sources are."""
+        """The folder of the sources."""
         return self.main.parent
 
 
 def find_compiler() -> list[str] | None:
-    """Return the command of a C++ compiler: ``CXX`` if set, else the first that is there, or nothing."""
+    """Return the command of a C++ compiler: ``CXX`` if set, else the first one installed, or ``None``."""
     stated = os.environ.get("CXX")
     if stated is not None:
         return shlex.split(stated) or None
@@ -63,11 +63,11 @@ def find_compiler() -> list[str] | None:
 
 @cache
 def key(source: Source, *further: str) -> str:
-    """Name what a library depends on: the sources, what the compiler is told, the kind of processor.
+    """Return a key of everything that a library depends on: sources, compiler options, kind of processor.
 
     Args:
         source: What it is compiled from.
-        further: What else it depends on.
+        further: Further things that it depends on.
     """
     digest = hashlib.sha256()
     for file in sorted(source.folder.glob("*.[hc]pp")):
@@ -82,8 +82,8 @@ def compile_library(source: Source, target: Path, variants: Sequence[Sequence[st
 
     Args:
         source: What it is compiled from.
-        target: The library that is made.
-        variants: Further options of the compiler; the first that it takes count.
+        target: Path of the library.
+        variants: Alternative further options; the first that the compiler accepts is used.
 
     Raises:
         NoLibraryError: With the reason.
@@ -104,15 +104,15 @@ def compile_library(source: Source, target: Path, variants: Sequence[Sequence[st
 
 # --- a compiler that runs ---
 
-#: Those that run, each with its children in a process group of its own; whoever starts one or ends them holds the lock.
+#: The running compilers, each in a process group of its own; hold the lock to start or end one.
 _running: set[subprocess.Popen[str]] = set()
 _lock = threading.Lock()
-#: Set for good when none is to run any more.
+#: Set once no compiler may run any more.
 _over = threading.Event()
 
 
 def end_compilers() -> bool:
-    """End the compilers that run, and start none any more; tells whether any ran."""
+    """End all running compilers and prevent new ones; tell whether any was running."""
     with _lock:
         _over.set()
         ended = tuple(_running)
@@ -122,7 +122,7 @@ def end_compilers() -> bool:
 
 
 def _run(command: Sequence[str]) -> tuple[int, str]:
-    """Run a compiler; returns its status, and what it said. However this ends, the compiler has ended."""
+    """Run a compiler; return its status and its output. However this ends, the compiler has ended."""
     try:
         process = _start(command)
     except OSError as error:
@@ -155,6 +155,6 @@ def _start(command: Sequence[str]) -> subprocess.Popen[str]:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    # The whole group: the driver of a compiler leaves alone what compiles for it.
+    # The whole group: a compiler driver does not end its subprocesses.
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)

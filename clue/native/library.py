@@ -1,6 +1,6 @@
-"""A compiled library: as it came with the wheel, else made by the C++ compiler at hand and kept in the cache.
+"""A compiled library: the one shipped in the wheel, or one made by the C++ compiler at hand and kept in the cache.
 
-It is compiled once for a computer, beside the thread that wants it where that has something else to do meanwhile.
+It is compiled once for a computer, in the background if the caller has something else to do meanwhile.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ FOLDER = "engine"
 
 
 class Library:
-    """A library that is found, or made, when it is first wanted.
+    """A library that is found or compiled on first use.
 
     Args:
         source: What it is compiled from.
-        functions: What its functions return, as ctypes has it.
+        functions: Return types of its functions, for ctypes.
     """
 
     def __init__(self, source: Source, functions: Mapping[str, Any]) -> None:
@@ -38,14 +38,14 @@ class Library:
         atexit.register(self._leave)
 
     def forget(self) -> None:
-        """Look for it again, as a new process does."""
-        #: The library, or why there is none: a compiler that failed is not asked again by every simulation.
+        """Forget the library, so that it is looked for again as in a new process."""
+        #: The library, or the reason why there is none: a failed compilation is not repeated by every simulation.
         self._known: ctypes.CDLL | str | None = None
-        #: Set once it is found or made on a thread.
+        #: Set once a background thread has found or made it.
         self._background: Event | None = None
 
     def load(self) -> ctypes.CDLL:
-        """Return the library, compiled if need be.
+        """Return the library, after compiling it if necessary.
 
         Raises:
             NoLibraryError: If it is not there and cannot be made, with the reason.
@@ -57,7 +57,7 @@ class Library:
         return found
 
     def file(self) -> Path:
-        """Return where the library is, compiled if need be: for processes that know nothing of clue.
+        """Return the path of the library, after compiling it if necessary: for processes that do not load clue.
 
         Raises:
             NoLibraryError: If it is not there and cannot be made, with the reason.
@@ -75,7 +75,7 @@ class Library:
         """Tell whether the library can be loaded without compiling it first.
 
         Raises:
-            NoLibraryError: If the cache is refused, so that it can neither be loaded nor compiled.
+            NoLibraryError: If the cache is refused, so that the library can neither be loaded nor compiled.
         """
         if self._known is None:
             self._known = self._shipped()
@@ -92,14 +92,14 @@ class Library:
         return True
 
     def is_under_way(self) -> bool:
-        """Tell whether the library is still being made; it is begun with, beside this thread, if nobody has done so."""
+        """Tell whether the library is still being made; begin to make it in the background if it is missing."""
         if self._background is None:
             self._background = Event()
             Thread(target=self._find, args=(self._background,), name="compiler", daemon=True).start()
         return not self._background.is_set()
 
     def wait(self, seconds: float | None = None) -> None:
-        """Wait for a thread that makes it, if there is one, but no longer than so many seconds."""
+        """Wait for a background thread that makes it, if there is one, at most for this many seconds."""
         if self._background is not None:
             self._background.wait(seconds)
 
@@ -117,7 +117,7 @@ class Library:
         compile_library(self.source, target)
 
     def shipped(self) -> Path | None:
-        """Return where it came with this installation, if it did."""
+        """Return the path of the library shipped with this installation, if there is one."""
         return shipped(self.source)
 
     def _find(self, done: Event) -> None:
@@ -127,9 +127,9 @@ class Library:
             done.set()
 
     def _leave(self) -> None:
-        """End a compiler that is not done when this process is: what it was wanted for did not need it."""
+        """End a compiler that still runs when this process ends: its library is no longer needed."""
         if end_compilers():
-            self.wait(1.0)  # so that its draft is removed; whoever compiles next would do so, too
+            self.wait(1.0)  # so that its draft is removed now, rather than by the next compilation
 
     def _found(self) -> ctypes.CDLL | str:
         with self._lock:
@@ -150,11 +150,11 @@ class Library:
     def _made(self) -> ctypes.CDLL:
         try:
             with open_folder(home() / FOLDER) as folder:
-                # Never closed: the loader knows a library by its name, which must not come to mean another file.
+                # Never closed: the loader identifies a library by its name, which must not come to mean another file.
                 descriptor = folder.made(self.name, self.compile)
         except CacheError as error:
             raise NoLibraryError(str(error)) from None
-        # What was checked is loaded, not what has its name by now.
+        # Load the file that was checked, not the file that has its name by now.
         return self._opened(Path(f"/proc/self/fd/{descriptor}"), home() / FOLDER / self.name)
 
     def _opened(self, path: Path, name: Path | None = None) -> ctypes.CDLL:

@@ -1,7 +1,7 @@
-"""The library that comes with a wheel, compiled for any processor of its kind; it lies beside its sources.
+"""The library shipped in a wheel, compiled for any processor of its kind, beside its sources.
 
-Its name tells these sources and its own content: ``NAME-SOURCES-CONTENT.so``. Beside other sources (somebody edits an
-installation), or cut off on its way, it is not taken.
+Its name contains digests of the sources and of its own content: ``NAME-SOURCES-CONTENT.so``. It is not used beside
+other sources (an edited installation), or if it is truncated.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from clue.native.compiler import PORTABLE, Source, compile_library, key
 
 
 def ship(source: Source, folder: Path) -> Path:
-    """Compile a library into a folder, for a wheel; returns its path.
+    """Compile a library into a folder, for a wheel; return its path.
 
     Raises:
         NoLibraryError: If it cannot be made, with the reason.
@@ -24,7 +24,7 @@ def ship(source: Source, folder: Path) -> Path:
 
 
 def shipped(source: Source) -> Path | None:
-    """Return the library that came with this installation, if there is a sound one of these very sources."""
+    """Return the library shipped with this installation, if there is an intact one of exactly these sources."""
     found = source.folder.glob(f"{source.name}-{key(source)}-*.so")
     return next((path for path in found if path.stem.endswith(f"-{_content(path)}")), None)
 

@@ -2,12 +2,12 @@
 
 ::
 
-    launching   mpiexec, what it is given, how it is watched and ended
+    launching   mpiexec: its command and environment, watching it, ending it
     single      one recording
     repeated    several, whose typical bursts are those of the trace
-    hosts       what this computer can do at its best
-    facts       what a recording depends on, and why it may not be used again
-    kept        the cache: recordings that are there, and those that have to be made
+    hosts       the best speed of this computer
+    facts       dependencies of a recording, and why it may not be used again
+    kept        the cache: recordings that exist, and those that have to be made
 
 What happens inside the program's processes is :mod:`virtual_layer`.
 """

@@ -1,7 +1,7 @@
-"""What a recording depends on: as far as it is known before it is made, and what its ranks imported.
+"""The dependencies of a recording: those known before it is made, and the imports of its ranks.
 
-A recording may be used again as long as all of this is as it was. What a program reads otherwise, files that are not
-among its inputs for instance, nobody knows of.
+A recording may be used again as long as all of them are unchanged. Other things that a program reads, such as files
+that are not listed as inputs, are not known.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from clue.trace.parts import Imported
 from clue.trace.place import IMPORTS
 from clue.units import count_of
 
-#: Variables that a program's libraries or its interpreter compute by: numbers of threads, above all.
+#: Prefixes of variables that change how libraries or the interpreter compute: numbers of threads, above all.
 _COUNTING = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "GOTO_", "BLIS_", "VECLIB_", "NUMEXPR_", "NUMBA_", "PYTHON")
-#: Those of them that change neither what is computed nor how fast.
+#: Variables with these prefixes that change neither results nor speed.
 _IDLE = {"PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "PYTHONUNBUFFERED", "PYTHONSTARTUP", "PYTHONIOENCODING"}
 _ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A recording that is wanted.
+    """A request for a recording.
 
     Attributes:
-        launch: What is to be recorded.
-        inputs: Files whose content counts.
-        environment: Names of variables whose values count, besides those that libraries compute by.
+        launch: The program to record.
+        inputs: Files whose content it depends on.
+        environment: Names of variables whose values it depends on, in addition to those that libraries use.
     """
 
     launch: Launch
@@ -49,7 +49,7 @@ class Request:
 
     @property
     def folder(self) -> Path:
-        """The program's folder: what lies in it may move with it."""
+        """The program's folder; files in it may move with it."""
         return self.launch.program.parent.resolve()
 
     @property
@@ -61,7 +61,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a recording depends on.
+    """The dependencies of a recording.
 
     Attributes:
         arguments: The program's arguments.
@@ -70,10 +70,10 @@ class Facts:
         files: Digests of the program, its inputs and the modules that it imports from where nothing is installed, by
             path, relative to the program's folder where they lie in it; ``""`` where the content is not known.
         packages: Versions of what it imports from where packages are installed, by distribution.
-        environment: Values of the variables that count.
+        environment: Values of the variables that it depends on.
         computer: The computer's name.
         python: Version of Python.
-        recorder: What tells this recorder from others.
+        recorder: Digest of the recorder.
     """
 
     program: str
@@ -190,7 +190,7 @@ def _name(request: Request, file: Path) -> str:
     for folder in (request.folder, request.launch.program.parent.absolute()):
         if path.is_relative_to(folder):
             return str(path.relative_to(folder))
-    return str(path)  # links in it stay: they may lead elsewhere later
+    return str(path)  # links stay: they may lead elsewhere later
 
 
 def _digest(file: Path) -> str:
@@ -199,7 +199,7 @@ def _digest(file: Path) -> str:
         with open_file(file) as content:
             while piece := content.read(1 << 20):
                 digest.update(piece)
-    except (OSError, ValueError):  # the latter of a name that cannot be one
+    except (OSError, ValueError):  # ValueError for an invalid name
         return ""
     return digest.hexdigest()
 
@@ -210,7 +210,7 @@ def _environment(request: Request, variables: Mapping[str, str]) -> dict[str, st
 
 
 def _versions(packages: Mapping[str, str]) -> tuple[dict[str, str], list[Path]]:
-    """Return versions by distribution, and the files of what was put there without one."""
+    """Return versions by distribution, and the files of packages without a distribution."""
     homes = _homes()
     names = sorted({home for package in packages for home in homes.get(package, ())})
     alone = [Path(file) for package, file in packages.items() if package not in homes]
@@ -236,7 +236,7 @@ def _shown(value: str | None) -> str:
 
 @cache
 def _recorder() -> str:
-    """Return what tells this recorder from others: its code, and the form of its traces."""
+    """Return a digest of this recorder: its code, and the form of its traces."""
     digest = hashlib.sha256(str(TRACE_VERSION).encode())
     for source in recorder_sources():
         digest.update(source.read_bytes())
@@ -244,7 +244,7 @@ def _recorder() -> str:
 
 
 def recorder_sources() -> list[Path]:
-    """Return the files of the virtual layer that record, and those that put together what they leave."""
+    """Return the files of the virtual layer that record, and those that pack what it leaves."""
     layer, trace = _ROOT / "virtual_layer", _ROOT / "clue" / "trace"
     live = set((layer / "substitutes").rglob("*.py"))
     return sorted({*layer.rglob("*.py")} - live) + sorted((trace / "parts").glob("*.py")) + [trace / "pack.py"]

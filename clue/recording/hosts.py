@@ -1,11 +1,11 @@
-"""What this computer can do at its best, as far as recordings have shown: kept, so that all of them mean the same.
+"""The best speed of this computer that recordings have shown: kept, so that all recordings refer to the same.
 
-A recording that is made while others slow the host throughout never shows its best. So the best that any recording
-made here has shown is kept in the cache, by host, processor and what was timed, and stands in each new head.
+A recording made while other processes slow the host throughout never shows its best. So the best of all recordings made
+here is kept in the cache, by host, processor and timed work, and goes into each new head.
 
 ::
 
-    hosts/vm-0d5f…        [core, memory]: seconds that the pieces of clue.trace.speed take at best
+    hosts/vm-0d5f…        [core, memory]: best times of the pieces of clue.trace.speed, seconds
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _LONGEST = 4096
 
 
 def with_best(trace: Trace) -> Head:
-    """Return the head of a recording made here with the best that this or an earlier one has shown of the host.
+    """Return the head of a recording made here, with the best of this and of earlier recordings.
 
-    Where the cache is refused it is the best of the recording itself, and a note says so.
+    If the cache is refused, it is the best of the recording itself, and a note says so.
     """
     head, probe = trace.head, trace.head.probe
     if probe is None or not any(probe.best):
@@ -66,7 +66,7 @@ def _less(one: float, other: float) -> float:
 
 
 def _known(folder: Folder, name: str) -> tuple[float, float]:
-    """Return what is kept, 0 where nothing is."""
+    """Return the kept best times, 0 where there are none."""
     descriptor = folder.sound(name)
     if descriptor is None:
         return 0.0, 0.0

@@ -1,4 +1,4 @@
-"""The cache of recordings: what is there is used again, what is missing is recorded, by one process at a time.
+"""The cache of recordings: existing ones are used again, missing ones are recorded, by one process at a time.
 
 ::
 
@@ -33,12 +33,12 @@ _DAMAGED = "the recording that is kept is damaged"
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Recordings as a list of the cache shows them.
+    """Recordings as listed in the cache.
 
     Attributes:
-        item: Where they are, how large, how old.
-        facts: What they depend on; ``None`` if that cannot be read.
-        recordings: How many there are.
+        item: Their path, size and age.
+        facts: Their dependencies; ``None`` if these cannot be read.
+        recordings: Number of recordings.
     """
 
     item: Item
@@ -57,11 +57,11 @@ def kept_recordings() -> list[Listed]:
 
 @dataclass(frozen=True, slots=True)
 class KeptProgram:
-    """Recordings that are kept, of one program with its arguments on so many ranks.
+    """Kept recordings of one program with its arguments and number of ranks.
 
     Attributes:
         path: Their folder.
-        facts: What they depend on.
+        facts: Their dependencies.
         traces: The recordings, in the order in which they were made.
     """
 
@@ -71,13 +71,13 @@ class KeptProgram:
 
     @property
     def typical(self) -> tuple[Trace, ...]:
-        """All recordings, first the one of which as many are less disturbed as are more so."""
+        """All recordings, the median one by disturbance first."""
         traces = different(sorted(self.traces, key=disturbed))
         middle = traces.pop((len(traces) - 1) // 2)
         return middle, *traces
 
     def is_enough(self, repeats: int | None) -> bool:
-        """Tell whether these are as many as are wanted."""
+        """Tell whether there are as many as are wanted."""
         return len(self.traces) >= (repeats or (OFTEN if self._seconds < SHORT else 1))
 
     @property
@@ -88,15 +88,15 @@ class KeptProgram:
 def recordings_of(
     requests: Sequence[Request], repeats: int | None = None, progress: Progress = silent
 ) -> list[tuple[Trace, ...]]:
-    """Return the recordings of programs, at least so many of each; those that are missing are made.
+    """Return the recordings of programs, at least ``repeats`` of each; missing ones are made.
 
-    They are made in turn (all programs once, then all of them again), so that what disturbs this computer for a while
-    disturbs one recording of each rather than all of one. Of each program the most typical one comes first.
+    They are made in turn (all programs once, then all of them again), so that a temporary disturbance of this computer
+    affects one recording of each program rather than all of one. Of each program the most typical one comes first.
 
     Args:
-        requests: What is wanted.
-        repeats: How often; ``None``: 3 times where a recording takes less than a minute, else once.
-        progress: Told about what is recorded, why again, and for whom it is waited.
+        requests: The recordings wanted.
+        repeats: Recordings of each program; ``None`` for 3 if a recording takes less than a minute, else 1.
+        progress: Told what is recorded, why it is recorded again, and for which process this one waits.
 
     Raises:
         UsageError: If a program or an input does not exist.
@@ -119,7 +119,7 @@ def recordings_of(
 
 
 class _Kept:
-    """What is in the folder of recordings, as far as somebody asked for it."""
+    """The folder of recordings, as far as it has been read."""
 
     def __init__(self, folder: Folder, repeats: int | None) -> None:
         self._folder = folder
@@ -127,7 +127,7 @@ class _Kept:
         self.found: dict[Request, KeptProgram] = {}
 
     def has_enough(self, request: Request) -> bool:
-        """Look whether nothing is to be recorded."""
+        """Tell whether nothing has to be recorded."""
         entry, _ = self._look(request, facts_now(request))
         if entry is None or not entry.is_enough(self._repeats):
             return False
@@ -135,14 +135,14 @@ class _Kept:
         return True
 
     def see_to(self, request: Request, turn: int, say: Callable[[str], None]) -> None:
-        """See that there is one recording more than there have been turns, if so many are wanted."""
+        """Make sure that there are ``turn + 1`` recordings, if so many are wanted."""
         now = facts_now(request)
         with self._folder.lock(
             _lock_name(request), lambda who: say(f"waiting for {who}, which records {request.title}")
         ):
             entry, why = self._look(request, now)
             if entry is None and request in self.found:
-                return  # what it depends on has changed since the first turn, or nobody can say what that was
+                return  # its dependencies have changed since the first turn, or are not known
             if entry is None or (len(entry.traces) <= turn and not entry.is_enough(self._repeats)):
                 number = 0 if entry is None else len(entry.traces)
                 say(self._what(request, number, why))
@@ -155,7 +155,7 @@ class _Kept:
         return f"recording {request.title}" + (f" again: {why}" if why else "")
 
     def _look(self, request: Request, now: Facts) -> tuple[KeptProgram | None, str]:
-        """Find recordings that may be used, or say why those that are there may not."""
+        """Find recordings that may be used, or return the reason why existing ones may not."""
         why = ""
         for path in self._candidates(request):
             facts = _facts(path)
@@ -170,7 +170,7 @@ class _Kept:
         return None, why
 
     def _candidates(self, request: Request) -> list[Path]:
-        """Return folders of recordings of programs of this name on so many ranks, the newest first."""
+        """Return the folders of recordings with this program name and number of ranks, the newest first."""
         begin = _stem(request) + "-"
         named = [path for path in self._folder.path.iterdir() if path.name.startswith(begin) and path.is_dir()]
         return sorted(named, key=lambda path: path.lstat().st_mtime_ns, reverse=True)
@@ -208,7 +208,7 @@ class _Kept:
         close_to_others(made)
         path = self._folder.path / made.name
         if path.exists():
-            shutil.rmtree(path)  # it was no good, or it would have been found
+            shutil.rmtree(path)  # it was unusable, or it would have been found
         _place(made, path)
         return path
 
@@ -218,7 +218,7 @@ def _tell(progress: Progress, done: int, total: int, what: str) -> None:
 
 
 def _opened(path: Path, facts: Facts) -> tuple[KeptProgram | None, str]:
-    """Open a folder of recordings, or say what is wrong with it."""
+    """Open a folder of recordings, or return what is wrong with it."""
     try:
         if fault := unsafe_within(path):
             return None, f"the recording that is kept is {fault}"
@@ -261,6 +261,6 @@ def _stem(request: Request) -> str:
 
 
 def _lock_name(request: Request) -> str:
-    """Name what is one recording to all who want it, before they know what it depends on."""
+    """Return the name of a recording's lock: the same for all processes, before its dependencies are known."""
     words = (str(request.folder), request.launch.program.name, *request.launch.arguments)
     return f"{_stem(request)}-{hashlib.sha256(chr(0).join(words).encode()).hexdigest()[:12]}"

@@ -16,22 +16,23 @@ from clue.errors import RecordError, UsageError, no_such_program
 from clue.files import is_file
 from clue.native import Library, NoLibraryError, Source
 
-#: Told of what happens, in words; never of the program's own output.
+#: Told what happens, in words; never the program's own output.
 Progress = Callable[[str], None]
-#: Where ranks of one computer listen for each other: nobody else needs to reach them. For MPICH's two ways over the
-#: network, UCX and libfabric. Its mpiexec listens at all addresses in any case, and so does Open MPI (5.0.11), which
-#: has no Spawn without TCP.
+#: Variables that make the ranks of one computer listen only on the loopback device, for MPICH's two network layers, UCX
+#: and libfabric. MPICH's mpiexec listens at all addresses in any case, and so does Open MPI (5.0.11), which has no
+#: Spawn without TCP.
 _LOOPBACK = {"UCX_NET_DEVICES": "lo", "FI_TCP_IFACE": "lo"}
-#: With one of these mpiexec takes computers from a batch system or a file, without being told on its command line.
+#: Variables from which mpiexec takes computers of a batch system or a file, without an option on its command line.
 _ELSEWHERE = (
     "SLURM_JOB_ID", "PBS_JOBID", "PBS_NODEFILE", "LSB_JOBID", "LOAD_STEP_ID", "PE_HOSTFILE", "COBALT_JOBID", "FLUX_URI",
     "HYDRA_HOST_FILE", "HYDRA_RMK",
 )  # fmt: skip
 _UP = 1
-#: What looks up call paths in the virtual layer, and the variable that names it there.
+#: The library that looks up call paths in the virtual layer.
 PATHS = Library(Source("paths", Path(__file__).parents[2] / "virtual_layer" / "paths.cpp"), {})
+#: Environment variable that names it there.
 _PATHS = "VIRTUAL_LAYER_PATHS"
-#: So often a program is looked at while it has a limit, in each time that it may take without a call.
+#: Number of checks of a program within the time that it may take without a call.
 _LOOKS = 10
 
 
@@ -71,7 +72,7 @@ class Ending:
 
     Attributes:
         status: Its exit status, or ``None`` if it was stopped.
-        rule: What the program must do, where it was stopped because it did not; else ``""``.
+        rule: The rule that the program broke, if it was stopped for that; else ``""``.
         seconds: How long it took.
     """
 
@@ -81,12 +82,12 @@ class Ending:
 
 
 class TimeLimits:
-    """How long a program that is recorded may go on.
+    """Time limits of a program that is recorded.
 
     Args:
-        timeout: Seconds in all.
-        limit: Seconds without any sign of life.
-        sign: Tells what changes when it makes an MPI call.
+        timeout: Total limit, seconds.
+        limit: Limit without any sign of life, seconds.
+        sign: Returns a value that changes when the program makes an MPI call.
     """
 
     def __init__(self, timeout: float | None, limit: float | None, sign: Callable[[], object]) -> None:
@@ -96,7 +97,7 @@ class TimeLimits:
 
     @property
     def pause(self) -> float | None:
-        """Seconds until it should be looked at again; ``None``: never."""
+        """Seconds until the next check; ``None`` for never."""
         left = [] if self._timeout is None else [self._began + self._timeout - time.monotonic()]
         return min([*left, *([] if self._limit is None else [self._limit / _LOOKS])], default=None)
 
@@ -106,7 +107,7 @@ class TimeLimits:
         return time.monotonic() - self._began
 
     def exceeded(self) -> str:
-        """Return what the program must do and does not, or ``""`` as long as it may go on."""
+        """Return the rule that the program has broken, or ``""`` as long as it may go on."""
         now = time.monotonic()
         seen = self._sign()
         if seen != self._seen:
@@ -124,7 +125,7 @@ def command_of(launch: Launch, target: Path, mpiexec: Sequence[str] | None) -> l
     Raises:
         RecordError: If there is no mpiexec.
     """
-    # Whoever opens the trace shows its notes, once.
+    # The code that opens the trace shows its notes, once.
     layer = [sys.executable, "-m", "virtual_layer", "-q", "-o", str(target.resolve())]
     return [*_launcher(mpiexec, launch.ranks), *layer, str(launch.program), *launch.arguments]
 
@@ -152,13 +153,13 @@ def _launcher(mpiexec: Sequence[str] | None, ranks: int) -> list[str]:
 
 
 def environment_of(variables: Mapping[str, str], mpiexec: Sequence[str] | None) -> dict[str, str]:
-    """Return the environment of mpiexec: where all ranks are on this computer, they listen for nobody else."""
+    """Return the environment of mpiexec: if all ranks are on this computer, they listen on loopback only."""
     here = mpiexec is None and not any(name in variables for name in _ELSEWHERE) and _has_loopback()
     return finding_clue({**(_LOOPBACK | _compiled(variables) if here else {}), **variables})
 
 
 def _compiled(variables: Mapping[str, str]) -> dict[str, str]:
-    """Name the library that looks up call paths, where there is one: ranks compile nothing, and bring no compiler.
+    """Return the variable that names the library for call paths, if there is one: ranks do not compile it themselves.
 
     It is for the processor of this computer.
     """
@@ -178,7 +179,7 @@ def _has_loopback() -> bool:
 
 
 def run(command: Sequence[str], environment: Mapping[str, str], limits: TimeLimits) -> Ending:
-    """Run a command with its output on standard error; it is stopped where it exceeds a limit."""
+    """Run a command with its output on standard error; stop it if it exceeds a limit."""
     with running(command, stdin=standard_input(), stdout=_standard_error(), env=dict(environment)) as process:
         while True:
             try:

@@ -1,7 +1,7 @@
-"""Several recordings of one program: the least disturbed is the trace, and gets what bursts typically take in all.
+"""Several recordings of one program: the least disturbed one is the trace, and gets the typical bursts of all.
 
-Where they made the same calls that is the median of each burst, at the best of their host (:mod:`clue.trace.speed`);
-where they did not, the bursts of the one that is in the middle, and a note says so.
+If they made the same calls, a typical burst is the median at the host's best speed (:mod:`clue.trace.speed`); if not,
+the trace keeps the bursts of the median recording, and a note says so.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from clue.trace import Trace, disturbance
 from clue.uncertainty.recordings import normalised_bursts, same_calls, typical_recording
 from clue.units import count_of
 
-#: A program that takes less than so many seconds is recorded so often, unless something else is asked for.
+#: Time of a program, seconds, below which it is recorded several times; default number of recordings then.
 SHORT, OFTEN = 60.0, 3
 
 
@@ -30,7 +30,7 @@ class Repeated:
     Attributes:
         trace: The least disturbed.
         repeats: The others, where they lie.
-        computing: CPU seconds in the bursts of each at the best of its host, the trace's first.
+        computing: CPU seconds in the bursts of each recording at its host's best speed, the trace's first.
     """
 
     trace: Trace
@@ -39,7 +39,7 @@ class Repeated:
 
     @property
     def spread(self) -> float:
-        """Half of what lies between the least and the most computation, relative to the median."""
+        """Half the range of the recordings' computation times, relative to their median."""
         typical = self.trace.head.typical
         return 0.0 if typical is None else typical.spread
 
@@ -62,7 +62,7 @@ def record_repeatedly(
         arguments: Its arguments.
         ranks: Number of MPI processes.
         target: Folder of the trace; earlier traces there are replaced.
-        repeats: How often in all; ``None``: :data:`OFTEN` times where one takes less than :data:`SHORT` seconds.
+        repeats: Number of recordings; ``None`` for :data:`OFTEN` if one takes less than :data:`SHORT` seconds, else 1.
         mpiexec: As for :func:`record`.
         limit: As for :func:`record`.
         progress: Told what happens.
@@ -91,14 +91,14 @@ def record_repeatedly(
 
 
 def _chosen(traces: Sequence[Trace]) -> int:
-    """Return which of some recordings is to be the trace."""
+    """Return the index of the recording that becomes the trace."""
     if same_calls(traces):
         return min(range(len(traces)), key=lambda i: disturbed(traces[i]))
     return traces.index(typical_recording(different(traces)))
 
 
 def _told_of_others(traces: Sequence[Trace]) -> Trace:
-    """Write into the first of some recordings what bursts typically take in all, or that they cannot be compared."""
+    """Write typical bursts of all recordings into the first one, or a note that they cannot be compared."""
     first = traces[0]
     if not same_calls(traces):
         note = f"{len(traces)} recordings did not make the same calls: bursts are those of the one in the middle"
@@ -108,7 +108,7 @@ def _told_of_others(traces: Sequence[Trace]) -> Trace:
 
 
 def different(traces: Iterable[Trace]) -> list[Trace]:
-    """Return the traces of different bursts: a program that computes next to nothing may do so twice in the same ns."""
+    """Return the traces with different bursts: a program with next to no computation may have equal ones twice."""
     found: list[Trace] = []
     for trace in traces:
         if not any(np.array_equal(trace.ops.cpu, other.ops.cpu) for other in found):
@@ -117,19 +117,19 @@ def different(traces: Iterable[Trace]) -> list[Trace]:
 
 
 def numbered(target: Path, number: int) -> Path:
-    """Return where a recording goes: the first to ``x.clue``, the second to ``x.2.clue``."""
+    """Return the path of a recording: ``x.clue`` for the first, ``x.2.clue`` for the second."""
     return target if number == 1 else target.with_name(f"{target.stem}.{number}{target.suffix}")
 
 
 def disturbed(trace: Trace) -> tuple[float, float]:
-    """Return what is less for a recording that others disturbed less.
+    """Return a sort key by disturbance, smaller for a less disturbed recording.
 
-    That is how long they kept a rank from computing, in whole per cent; where that is equal, CPU time, for nothing
-    that disturbs a burst makes it shorter.
+    It is the share of time, in whole per cent, for which other processes kept a rank from computing, then CPU time,
+    because a disturbance never makes a burst shorter.
     """
     return round(disturbance.largest(trace.head.rank_heads), 2), float(trace.bursts.sum()) * 1e-9
 
 
 def seconds(trace: Trace) -> float:
-    """Return how long a recording took."""
+    """Return the duration of a recording, seconds."""
     return max(head.wall for head in trace.head.rank_heads)

@@ -1,4 +1,4 @@
-"""One recording of a program: from its start to the trace that it leaves, or to why it leaves none."""
+"""One recording of a program: from its start to its trace, or to the reason why there is none."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from clue.trace.parts.reading import signs_of_life
 from clue.trace.place import HEAD, check_place
 from clue.units import count_of
 
-#: A program that ended within so many seconds, when no rank had made more ops than so many, has done nothing.
+#: A program did nothing if it ended within this time, seconds, with at most this many ops on each rank.
 _AT_ONCE, _FEW_OPS = 60.0, 64
-#: Launchers end with such a status, or with one above 128, if a signal ended a rank.
+#: Launchers exit with one of these statuses, or one above 128, if a signal ended a rank.
 _SIGNALS = {signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM}
 _SIGNALLED = 128
 
@@ -42,7 +42,7 @@ def record(
     limit: float | None = None,
     progress: Progress = silent,
 ) -> Trace:
-    """Run a program on so many ranks, record it, and return its trace.
+    """Run a program on ``ranks`` ranks, record it, and return its trace.
 
     The program's own output goes to standard error.
 
@@ -50,11 +50,11 @@ def record(
         program: Path of the script.
         arguments: Its arguments.
         ranks: Number of MPI processes.
-        target: Folder of the trace. An earlier one there is replaced once the new one is whole; where there is none,
-            what a program that fails leaves stays there, and opening it says how far its ranks came.
+        target: Folder of the trace. An earlier one there is replaced once the new one is complete. If there is none,
+            the parts of a failed program stay there, and opening them tells how far its ranks came.
         mpiexec: Words of the command that starts MPI programs, options among them; found by itself if not given.
         timeout: Seconds after which the program is stopped, or ``None``.
-        limit: Seconds after which it is stopped if no rank has ended an MPI call meanwhile, or ``None``.
+        limit: Seconds without the end of an MPI call on any rank after which it is stopped, or ``None``.
         progress: Told what happens.
 
     Raises:
@@ -98,10 +98,10 @@ def check_target(target: Path) -> None:
 
 
 def _trace(launch: Launch, target: Path, ending: Ending) -> Trace:
-    """Open what was recorded; it is whole if all ranks ended, whatever became of mpiexec."""
+    """Open the recording; it is complete if all ranks ended, however mpiexec ended."""
     try:
         if not (target / HEAD).exists():
-            pack(target)  # which the first rank had no time for
+            pack(target)  # the first rank had no time to pack it
         trace = Trace.open(target)
     except TraceError as error:
         why = "" if ending.status == 0 else f"{launch.program}: program must {_rule(ending)}: "
@@ -129,7 +129,7 @@ def _rule(ending: Ending) -> str:
 
 
 def _is_refusal(ending: Ending, target: Path) -> bool:
-    """Tell whether a program that left no trace ended by itself, before it did anything."""
+    """Tell whether a program without a trace ended by itself before doing anything."""
     status = ending.status
     own = status is not None and 0 < status < _SIGNALLED and status not in {*_SIGNALS, NEVER_CALLED_MPI}
     ops = max((rows for _, rows in signs_of_life(target)), default=0)
@@ -137,7 +137,7 @@ def _is_refusal(ending: Ending, target: Path) -> bool:
 
 
 def rewritten(trace: Trace, head: Head, typical: npt.NDArray[np.int64] | None = None) -> Trace:
-    """Give a trace that lies in a folder another head and, before it says so, typical bursts."""
+    """Give a trace in a folder typical bursts, if any, and then a new head."""
     folder = trace.path
     assert folder is not None, "it lies in a folder"
     if typical is not None:
@@ -149,7 +149,7 @@ def rewritten(trace: Trace, head: Head, typical: npt.NDArray[np.int64] | None = 
 
 
 def _identity(target: Path) -> tuple[int, int] | None:
-    """Return what changes when a folder is made anew."""
+    """Return the identity of a folder, which changes when it is made anew."""
     try:
         facts = target.stat()
     except OSError:

@@ -1,10 +1,10 @@
-"""Long programs by a part of them: steady iterations are simulated in a stratified sample, the rest by their slope.
+"""Sampled simulation of long programs: a stratified sample of steady iterations is simulated, the rest is estimated.
 
-The loops around call sites say where iterations begin (:mod:`.iterations`), or the loops that a trace without call
-sites folds into (:mod:`.folded`); a program may be cut between two of them
-where nothing is under way on any rank (:mod:`.cuts`). What iterations are like (:mod:`.steadiness`) says which to
-simulate (:mod:`.plan`), short programs are made of these (:mod:`.excerpt`), and what they take is put together to a
-makespan with an interval (:mod:`.estimate`).
+Iterations are found by the loops around call sites (:mod:`.iterations`) or, in a trace without call sites, by folding
+it into loops (:mod:`.folded`). A program may be cut between two iterations where nothing is under way on any rank
+(:mod:`.cuts`). How alike iterations are (:mod:`.steadiness`) decides which to simulate (:mod:`.plan`). Short programs
+are made of these (:mod:`.excerpt`), and their times give an estimate of the makespan with an interval
+(:mod:`.estimate`).
 """
 
 from clue.steady.estimate import Estimate

@@ -1,9 +1,10 @@
-"""Between which iterations a program may be cut: where nothing is under way on any rank.
+"""Finds the places between iterations where a program may be cut: nothing is under way there on any rank.
 
 Every message that was sent before must have been received before, all members of a communicator must have made equally
-many collective calls, and no request may be open. Messages and calls are summed as random numbers, one a channel
-(context, sender, receiver, tag) or member, modulo 2⁶⁴: what a send adds a receive takes away, and the numbers of a
-communicator's members add up to 0. A sum of 0 is then a proof but for chance, one in 2⁶⁴ (fingerprints of multisets).
+many collective calls, and no request may be open. Messages and calls are summed modulo 2⁶⁴ as random numbers, one for
+each channel (context, sender, receiver, tag) or member: a send adds its number, a receive subtracts it, and the numbers
+of a communicator's members add up to 0. A sum of 0 is then wrong only with a probability of 2⁻⁶⁴ (fingerprints of
+multisets).
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ Sums = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Flow:
-    """What is under way in a program, rank by rank.
+    """The operations under way in a program, rank by rank.
 
     Attributes:
-        sums: Fingerprint of what all rows before each have sent and not received, shape (ops + 1,).
-        open: How many requests more these have begun than ended, shape (ops + 1,).
+        sums: Fingerprint, before each row, of all messages sent and not received, shape (ops + 1,).
+        open: Number of open requests before each row, shape (ops + 1,).
         starts: First row of each rank.
     """
 
@@ -57,7 +58,7 @@ def _running(terms: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def scrambled(*columns: npt.ArrayLike) -> Sums:
-    """Return a random number for each row of columns of integers, equal for equal rows (SplitMix64)."""
+    """Return a pseudorandom number for each row of columns of integers, equal for equal rows (SplitMix64)."""
     number = np.zeros((), np.uint64)
     with np.errstate(over="ignore"):
         for column in columns:
@@ -74,7 +75,7 @@ def contexts_of(trace: Trace) -> Integers:
 
 
 def _messages(trace: Trace) -> Sums:
-    """Return what each row adds to the messages under way."""
+    """Return each row's contribution to the fingerprint of messages under way."""
     ops, sums = trace.ops, np.zeros(len(trace.ops), np.uint64)
     peers, own, contexts = partners(trace), trace.row_ranks, contexts_of(trace)[ops.comm]
     some = (peers != PROC_NULL) & ((ops.flags & Flag.CANCELLED) == 0)
@@ -86,7 +87,7 @@ def _messages(trace: Trace) -> Sums:
 
 
 def _calls(trace: Trace) -> Sums:
-    """Return what each row adds to the collective calls in which members differ."""
+    """Return each row's contribution to the fingerprint of collective calls that not all members have made."""
     ops, sums = trace.ops, np.zeros(len(trace.ops), np.uint64)
     weights = {}
     for number, each in enumerate(trace.head.communicators):
@@ -107,14 +108,14 @@ def _calls(trace: Trace) -> Sums:
 
 
 def _requests(trace: Trace) -> Integers:
-    """Return by how many each row changes the requests that are open: from the first that names one to the last."""
+    """Return each row's change in the number of open requests: a request is open from its first row to its last."""
     ops, offsets = trace.ops, trace.head.offsets
     change = np.zeros(len(ops) + 1, np.int64)
     for rank in range(trace.ranks):
         named, rows = mentions(trace.rank(rank))
         if len(rows):
             which = named - named.min()
-            if which.max() > 8 * len(which):  # numbers are mostly dense, and need no sorting
+            if which.max() > 8 * len(which):  # otherwise numbers are dense and need no sorting
                 which = np.unique(named, return_inverse=True)[1]
             first, last = np.full((2, which.max() + 1), -1)
             first[which[::-1]], last[which] = rows[::-1], rows

@@ -19,11 +19,11 @@ _NO_READINGS = np.zeros((0, 3), np.int64)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """A long program, of which parts are taken.
+    """A long program from which parts are taken.
 
     Attributes:
-        trace: What it did.
-        said: What must be said of it beside figures.
+        trace: Its trace.
+        said: Its description: what a reader must know beside its figures.
     """
 
     trace: Trace
@@ -31,12 +31,12 @@ class Source:
 
     @classmethod
     def of(cls, trace: Trace, name: str = "") -> Source:
-        """Return that of a trace, called so."""
+        """Return the source for a trace, under a name."""
         said = describe(trace)
         return cls(trace, replace(said, name=name or said.name))
 
     def excerpt(self, spans: Sequence[tuple[Integers, Integers]]) -> Program:
-        """Return the program of some spans of rows, one after the other; each has first rows and ends by rank."""
+        """Return the program of some spans of rows in order; each span is given by its first rows and ends, by rank."""
         trace = self.trace
         rows = [
             np.concatenate([np.arange(first[rank], end[rank]) for first, end in spans]) for rank in range(trace.ranks)
@@ -51,6 +51,6 @@ class Source:
 
 
 def bounds(trace: Trace) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the first row of each rank and the row behind its last."""
+    """Return the first row of each rank and the row after its last."""
     offsets = np.array(trace.head.offsets)
     return offsets[:-1], offsets[1:]

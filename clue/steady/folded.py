@@ -1,4 +1,4 @@
-"""Where iterations begin in a trace without call sites: by the loops that its ops fold into, rank by rank."""
+"""Finds iterations in a trace without call sites: by the loops that its ops fold into, rank by rank."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from clue.steady.iterations import Integers, Stretch
 from clue.structure.loops import Place, folded, iterations
 from clue.trace import Trace
 
-#: Calls that stand for a loop in its name.
+#: Number of calls in the name of a loop.
 _NAMED = 3
 
 
 def folded_stretches(trace: Trace) -> Iterator[list[Stretch]]:
-    """Yield for each loop that all ranks go round as often its runs; outer loops first.
+    """Yield, for each loop that all ranks iterate equally often, its runs; outer loops first.
 
-    The loops of ranks belong together that go round as often each time, the first to the first: whether no message is
-    under way between their iterations is for others to look at (:mod:`.cuts`).
+    Loops of different ranks belong together if they have equal numbers of iterations in each run, the first with the
+    first; :mod:`.cuts` checks that no message is under way between their iterations.
     """
     loops = [_loops(program, first) for program, first in zip(folded(trace), trace.head.offsets[:-1], strict=True)]
     for key, bounds in loops[0].items():
@@ -31,7 +31,7 @@ def folded_stretches(trace: Trace) -> Iterator[list[Stretch]]:
 
 
 def _loops(program: Place, first: int) -> dict[Hashable, list[Integers]]:
-    """Return a rank's loops: by how often they go round each time, and how many others do so before, their bounds."""
+    """Return the bounds of a rank's loops, by numbers of iterations and how many loops with these come before."""
     found: dict[Hashable, list[Integers]] = {}
     seen: Counter[tuple[int, ...]] = Counter()
     for loop, begins, lengths in iterations(program):
@@ -45,6 +45,6 @@ def _loops(program: Place, first: int) -> dict[Hashable, list[Integers]]:
 
 
 def _name(trace: Trace, bounds: Integers) -> str:
-    """Return what a loop is called: by the first calls in it."""
+    """Return the name of a loop: the first calls in it."""
     calls = dict.fromkeys(trace.head.calls[call] for call in trace.ops.call[bounds[0] : bounds[1]].tolist())
     return "[" + ", ".join([*list(calls)[:_NAMED], *(["…"] if len(calls) > _NAMED else [])]) + "]"

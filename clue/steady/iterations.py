@@ -1,4 +1,4 @@
-"""Where iterations of loops begin: rows of each rank, by the loops around call sites (:mod:`clue.structure.nest`)."""
+"""Finds the rows at which iterations begin, by the loops around call sites (:mod:`clue.structure.nest`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Stretch:
 
     Attributes:
         name: File and line of the loop statement.
-        bounds: Rows at which iterations begin on each rank, and the row behind the last, shape (ranks, iterations + 1).
+        bounds: Rows at which iterations begin on each rank, and the row after the last, shape (ranks, iterations + 1).
     """
 
     name: str
@@ -30,12 +30,12 @@ class Stretch:
 
     @property
     def iterations(self) -> int:
-        """How many there are."""
+        """Number of iterations."""
         return int(self.bounds.shape[1]) - 1
 
     @property
     def ops(self) -> int:
-        """How many ops they have, on all ranks."""
+        """Number of their ops, on all ranks."""
         return int((self.bounds[:, -1] - self.bounds[:, 0]).sum())
 
     def __getitem__(self, part: slice) -> Stretch:
@@ -46,14 +46,14 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Walk:
-    """What one rank does.
+    """The calls of one rank.
 
     Attributes:
         rows: First row of each call.
-        sites: Site of each.
-        shared: How many loops around each go on with the iteration of the call before.
-        again: Whether the innermost of these begins a new one.
-        end: Row behind the last.
+        sites: Site of each call.
+        shared: Number of loops around each call that are in the same iteration as at the call before.
+        again: Whether the innermost of these loops begins a new iteration.
+        end: Row after the last.
     """
 
     rows: Integers
@@ -63,11 +63,11 @@ class _Walk:
     end: int
 
     def runs(self, inside: npt.NDArray[np.bool_], depth: int) -> list[Integers]:
-        """Return rows at which iterations of a loop begin, and the row behind the last one, for each run of it.
+        """Return the rows at which iterations of a loop begin, and the row after the last one, for each run of it.
 
         Args:
             inside: By site, whether the loop is around it.
-            depth: Of the loop: 1 outside any other.
+            depth: Depth of the loop, 1 for an outermost one.
         """
         within = inside[self.sites]
         enters = within & (self.shared < depth)
@@ -75,7 +75,7 @@ class _Walk:
         calls = np.flatnonzero(within)
         runs = np.split(np.flatnonzero(begins), np.searchsorted(np.flatnonzero(begins), np.flatnonzero(enters))[1:])
         behind = np.append(self.rows, self.end)
-        # What follows the last call of a run, before the next run, is outside.
+        # Rows after the last call of a run, before the next run, are outside the loop.
         lasts = (
             calls[np.searchsorted(calls, np.append(np.flatnonzero(enters)[1:], len(self.rows))) - 1]
             if len(calls)
@@ -85,7 +85,7 @@ class _Walk:
 
 
 def stretches(trace: Trace) -> Iterator[list[Stretch]]:
-    """Yield for each loop its runs that have as many iterations on all ranks; outer loops first."""
+    """Yield, for each loop, its runs with equally many iterations on all ranks; outer loops first."""
     nest = Nest.of(trace.head.sites)
     walks = _walks(trace, nest)
     around = [nest.loops(site) for site in range(len(nest.paths))]
@@ -116,7 +116,7 @@ def _walks(trace: Trace, nest: Nest) -> list[_Walk]:
     shared = np.array([each for each, _ in transitions], np.int64)[which]
     again = np.array([each for _, each in transitions], np.bool_)[which]
     firsts = np.searchsorted(begins, offsets)
-    # The first call of a rank goes on with nothing.
+    # The first call of a rank shares no iteration with a call before.
     some = firsts[:-1][firsts[:-1] < firsts[1:]]
     shared[some], again[some] = 0, False
     return [

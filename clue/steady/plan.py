@@ -1,4 +1,4 @@
-"""Which iterations of a program are simulated: some in the middle of each stratum, which lie evenly along a loop."""
+"""Chooses the iterations to simulate: some in the middle of each stratum; strata lie evenly along a loop."""
 
 from __future__ import annotations
 
@@ -16,31 +16,32 @@ from clue.steady.iterations import Stretch, stretches
 from clue.steady.steadiness import is_coupled, keeps_together, odd_ones, period_of
 from clue.trace import Trace
 
-#: Share of all ops that is simulated at most.
+#: Largest share of all ops that is simulated.
 SHARE = 0.1
-#: Strata of all loops together if there is room for them. Where no collective call keeps ranks together, they drift
-#: apart for long, and few long blocks tell more than many short ones.
+#: Number of strata of all loops together, where the sample allows them; fewer and longer ones where no collective call
+#: keeps ranks together: the ranks then drift apart slowly, and few long blocks measure that better than many short
+#: ones.
 STRATA, LONG_STRATA = 16, 10
-#: A loop with fewer strata has no interval to speak of.
+#: Fewest strata of a loop; with fewer, its interval would be meaningless.
 FEWEST = 4
-#: So many iterations at least warm up, in whole periods: only the second begins as one does among others.
+#: Least number of warm-up iterations, in whole periods: only the second iteration begins in a normal state.
 _WARM = 2
 
 
 class UnsteadyError(ClueError):
-    """Report a program of which a part does not tell what all of it takes."""
+    """Report a program whose time cannot be estimated from a part of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """Iterations of a stretch, of which some in a row are simulated: ``first`` to ``first + warm + measured``.
+    """Iterations of a stretch with consecutive simulated ones among them: ``first`` to ``first + warm + measured``.
 
     Attributes:
-        begin: First iteration that it stands for, but for those that are simulated in any case.
-        end: Iteration behind the last.
+        begin: First iteration that it stands for; iterations that are simulated in any case are excepted.
+        end: Iteration after the last.
         first: First iteration that is simulated.
-        warm: How many of these are not measured.
-        measured: How many follow.
+        warm: Number of warm-up iterations, which are not measured.
+        measured: Number of measured iterations that follow.
     """
 
     begin: int
@@ -51,7 +52,7 @@ class Stratum:
 
     @property
     def simulated(self) -> int:
-        """Iterations of both replays."""
+        """Number of iterations of both replays."""
         return 2 * self.warm + self.measured
 
 
@@ -61,9 +62,9 @@ class SampledLoop:
 
     Attributes:
         stretch: All its iterations.
-        kept: Which are simulated in any case: those at either end, and odd ones with what is around them.
-        strata: The others.
-        coupled: Whether each rank waits, over others or at once, for every other.
+        kept: Iterations that are simulated in any case: at both ends, and outliers with their surroundings.
+        strata: Strata of the other iterations.
+        coupled: Whether each rank waits, directly or indirectly, for every other.
     """
 
     stretch: Stretch
@@ -73,7 +74,7 @@ class SampledLoop:
 
     @property
     def simulated(self) -> int:
-        """How many iterations are simulated."""
+        """Number of simulated iterations."""
         return int(self.kept.sum()) + sum(each.simulated for each in self.strata)
 
     def stands_for(self, stratum: Stratum) -> npt.NDArray[np.int64]:
@@ -94,7 +95,7 @@ def plan(trace: Trace) -> tuple[SampledLoop, ...]:
     """Choose iterations.
 
     Raises:
-        UnsteadyError: If there is no telling the whole by a tenth.
+        UnsteadyError: If a tenth of the program does not tell the time of the whole.
     """
     if any(each.world for each in trace.head.rank_heads):
         raise UnsteadyError(
@@ -113,7 +114,7 @@ def plan(trace: Trace) -> tuple[SampledLoop, ...]:
 
 
 def _choose(trace: Trace) -> list[_Usable]:
-    """Return long loops that lie one after the other, outer ones first where these are long enough."""
+    """Return long loops that follow one another, preferring outer ones if these are long enough."""
     flow, found, why = Flow.of(trace), list[_Usable](), dict[int, str]()
     known = len(trace.head.sites) > 1
     for runs in stretches(trace) if known else folded_stretches(trace):
@@ -127,7 +128,7 @@ def _choose(trace: Trace) -> list[_Usable]:
                 found.append(usable)
     if not found:
         most = max(why, default=0)
-        nothing = "no loop has as many iterations on all ranks"
+        nothing = "no loop has equally many iterations on all ranks"
         said = why.get(most, nothing if known else f"{nothing}, and there are no call sites to tell: record it again")
         raise UnsteadyError(f"{trace.name}: not steady: {said}")
     return sorted(found, key=lambda each: int(each.stretch.bounds[0, 0]))
@@ -138,7 +139,7 @@ def _overlap(one: Stretch, other: Stretch) -> bool:
 
 
 def _usable(trace: Trace, flow: Flow, stretch: Stretch) -> tuple[_Usable | None, str]:
-    """Return a stretch as it can be cut and its period; or why it cannot be sampled."""
+    """Return a stretch with its cuts and its period, or the reason why it cannot be sampled."""
     name, iterations = stretch.name, stretch.iterations
     if iterations < _shortest(1):
         return None, f"loop {name} has {iterations} iterations, a sample of a tenth needs {_shortest(1)}"
@@ -162,17 +163,17 @@ def _usable(trace: Trace, flow: Flow, stretch: Stretch) -> tuple[_Usable | None,
 
 
 def _warm(period: int) -> int:
-    """Return how many periods warm up at least."""
+    """Return the least number of warm-up periods."""
     return -(-_WARM // period)
 
 
 def _shortest(period: int) -> int:
-    """Return how many iterations a stretch must have: for each stratum's two runs, and those at either end."""
+    """Return the fewest iterations of a stretch: for each stratum's two runs, and for both ends."""
     return round(period * (2 * _warm(period) + FEWEST * (2 * _warm(period) + 1)) / SHARE)
 
 
 def _spread(loop: _Usable, share: float, loops: int) -> SampledLoop | None:
-    """Lay strata along a stretch, of which this share of iterations can be simulated."""
+    """Lay strata along a stretch; ``share`` is the share of its iterations that may be simulated."""
     stretch, period = loop.stretch, loop.period
     room = share * stretch.iterations / period - len(loop.odd) * (1 + 2 * period) / period
     least = _warm(period)
@@ -192,7 +193,7 @@ def _spread(loop: _Usable, share: float, loops: int) -> SampledLoop | None:
 def _strata(kept: npt.NDArray[np.bool_], warm: int, measured: int, number: int) -> Iterator[Stratum]:
     ends = np.linspace(warm, len(kept) - warm, number + 1).round().astype(int).tolist()
     for begin, end in pairwise(ends):
-        # What is measured lies in the middle, or near it where odd iterations are not in between.
+        # Measured iterations lie in the middle, or as near to it as outliers allow.
         middle = (begin + end - measured) // 2
         places = np.arange(max(begin, warm), end - measured + 1)
         passed = np.append(0, np.cumsum(kept))

@@ -1,4 +1,4 @@
-"""Sampled simulation: short replays of a plan's iterations, put together to what the whole program takes."""
+"""Sampled simulation: short replays of a plan's iterations give an estimate of the whole program's time."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from clue.steady.steadiness import per_iteration
 from clue.trace import Trace
 from clue.units import count_of, format_time
 
-#: An interval that reaches further than this, as a share of the makespan, says that slopes do not tell the rest.
+#: Widest acceptable interval, half its width as a share of the makespan; beyond it, slopes do not tell the rest.
 WIDEST = 0.08
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A loop of which some iterations were simulated.
+    """A loop with some simulated iterations.
 
     Attributes:
         name: File and line of its statement.
-        iterations: How many it has.
-        simulated: How many were.
+        iterations: Number of its iterations.
+        simulated: Number of simulated ones.
     """
 
     name: str
@@ -45,15 +45,15 @@ class Part:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steady:
-    """What a sampled simulation yields.
+    """The outcome of a sampled simulation.
 
     Attributes:
         result: Figures of the whole program.
-        of: How many ops that has; ``result.ops`` were simulated.
-        loops: Of which loops a part was simulated.
+        of: Number of ops of the whole program; ``result.ops`` were simulated.
+        loops: Loops of which a part was simulated.
         low: Lower end of the makespan's 80 % interval, seconds.
         high: Its upper end.
-        why: Why all was replayed after all; ``""``: it was not.
+        why: Why the whole program was replayed after all; ``""`` if it was not.
     """
 
     result: Result
@@ -65,7 +65,7 @@ class Steady:
 
     @property
     def reach(self) -> float:
-        """How far the logarithm of the makespan is off in four of five cases, because a part stands for the whole."""
+        """Error of the makespan's logarithm, by sampling, that is not exceeded in four of five cases."""
         return math.log(self.high / self.result.makespan) if self.result.makespan else 0.0
 
     def __repr__(self) -> str:
@@ -100,7 +100,7 @@ def simulate_sampled(
         placement: Where its ranks are.
         engine: Which engine replays.
         instances: Copies of the program that run side by side.
-        name: What it is called; the name of its trace if not given.
+        name: Name of the program; by default that of its trace.
 
     Raises:
         UsageError: If the placement or engine makes no sense.
@@ -116,7 +116,7 @@ def simulate_sampled(
 
 
 def sample_of(trace: Trace, name: str = "") -> Sample | str:
-    """Return the iterations of a program, called so, that are simulated; or why a part does not tell the whole."""
+    """Return the sample of a program, under a name, or the reason why a part of it does not tell the whole."""
     try:
         return Sample(Source.of(trace, name), plan(trace))
     except UnsteadyError as error:
@@ -158,7 +158,7 @@ def simulate_part(
     program = whole()
     result = simulate(program, machine, placement, engine, instances=instances)
     caveat = Caveat(
-        About.PROGRAM, program.name, "all was replayed, for a part would not tell the whole: {why}", {"why": why}
+        About.PROGRAM, program.name, "all was replayed, because a part would not tell the whole: {why}", {"why": why}
     )
     result = replace(result, warnings=(*result.warnings, caveat))
     return Steady(result, result.ops, (), result.makespan, result.makespan, why)
@@ -169,7 +169,7 @@ class Sample:
 
     Args:
         source: The program.
-        loops: What is simulated of it.
+        loops: The sampled loops.
     """
 
     def __init__(self, source: Source, loops: Sequence[SampledLoop]) -> None:
@@ -183,7 +183,7 @@ class Sample:
         return Sample(replace(source, trace=replace(source.trace, typical=bursts)), self.loops)
 
     def _outside(self) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
-        """Yield the spans around what is sampled."""
+        """Yield the spans around the sampled loops."""
         first, end = bounds(self.source.trace)
         for loop in self.loops:
             of = loop.stretch.bounds
@@ -202,19 +202,19 @@ class Sample:
 
     @property
     def ranks(self) -> int:
-        """How many ranks the program has."""
+        """Number of ranks of the program."""
         return self.source.trace.ranks
 
     @property
     def ops(self) -> int:
-        """How many ops of one instance are simulated."""
+        """Number of ops of one instance that are simulated."""
         return self.ends.ops + sum(run.ops for of_loop in self.blocks for runs in of_loop for run in runs)
 
     def simulate(self, machine: Machine, placement: Placement, engine: str, instances: int) -> Steady:
         """Simulate the sample on a machine.
 
         Raises:
-            UnsteadyError: If what was measured differs too much to tell the rest.
+            UnsteadyError: If the measurements differ too much to tell the rest.
         """
         engine = engine_for(self.ops * instances, engine)
 
@@ -234,8 +234,8 @@ class Sample:
         result = self._whole(ends, runs, told, instances)
         if told.half > WIDEST * result.makespan:
             raise UnsteadyError(
-                f"{self.source.said.name}: not steady: what iterations take differs so much that the makespan would be "
-                f"known to ± {told.half / result.makespan:.0%}"
+                f"{self.source.said.name}: not steady: iteration times differ so much that the makespan would be known "
+                f"only to ± {told.half / result.makespan:.0%}"
             )
         return Steady(
             result,
@@ -250,7 +250,7 @@ class Sample:
         parts = [np.arange(each.first + each.warm, each.first + each.warm + each.measured) for each in loop.strata]
         wholes = [loop.stands_for(each) for each in loop.strata]
         if loop.coupled:
-            # All wait for the slowest each time, else for the one that is slowest in the end.
+            # Coupled ranks wait for the slowest in each iteration; others only for the slowest over all iterations.
             computing = computing.max(axis=0, keepdims=True)
         slowest = computing[computing[:, ~loop.kept].sum(axis=1).argmax()]
         return Slopes(
@@ -263,7 +263,7 @@ class Sample:
         )
 
     def _computing(self, loop: SampledLoop, factors: Doubles) -> Doubles:
-        """Return what each rank computes in each iteration, seconds, shape (ranks of all instances, iterations)."""
+        """Return each rank's computation in each iteration, seconds, shape (ranks of all instances, iterations)."""
         trace = self.source.trace
         scaled = np.zeros(len(trace.ops))
         found: list[Doubles] = []

@@ -1,4 +1,4 @@
-"""What iterations are like, from columns alone: before anything is simulated."""
+"""How alike iterations are, from the columns of the trace alone, before anything is simulated."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from clue.steady.cuts import scrambled
 from clue.steady.iterations import Stretch
 from clue.trace import COLLECTIVES, Op, Trace
 
-#: An iteration is odd that has so many times what those around it have and is so much of all beyond that; odd ones are
-#: simulated. What is left of the kind may make so much of all together.
+#: Outliers, which are simulated: an iteration with more than ``_ODD`` times as much of something as its neighbours, if
+#: the excess is at least ``_MATTERS`` of the total. The excess of the remaining ones may be ``_TOLERATED`` of the
+#: total.
 _ODD, _MATTERS, _TOLERATED = 3.0, 0.002, 0.02
-#: Iterations around one, on either side, that it is compared with.
+#: Number of neighbours on either side with which an iteration is compared.
 _AROUND = 5
-#: Collective calls that no rank leaves before all have come.
+#: Synchronising collective calls: no rank leaves before all have arrived.
 _MEETINGS = [
     *(Op.BARRIER, Op.ALLREDUCE, Op.ALLGATHER, Op.ALLGATHERV, Op.ALLTOALL, Op.ALLTOALLV, Op.REDUCE_SCATTER, Op.COMM),
 ]
-#: Longest period that is looked for, and the share of iterations that must keep to it.
+#: Longest period that is searched for, and the share of iterations that must keep to it.
 _LONGEST, _KEPT = 64, 0.95
 
 
@@ -40,7 +41,7 @@ def called(trace: Trace) -> npt.NDArray[np.uint64]:
 
 
 def shapes(calls: npt.NDArray[np.uint64], stretch: Stretch) -> npt.NDArray[np.uint64]:
-    """Return a number for each iteration, equal where all ranks make the same calls, as :func:`called` has them."""
+    """Return a number for each iteration, equal where all ranks make the same calls by :func:`called`."""
     return sum(
         (scrambled(of_rank, np.full(1, rank)) for rank, of_rank in enumerate(per_iteration(calls, stretch))),
         np.zeros(stretch.iterations, np.uint64),
@@ -48,7 +49,7 @@ def shapes(calls: npt.NDArray[np.uint64], stretch: Stretch) -> npt.NDArray[np.ui
 
 
 def period_of(trace: Trace, stretch: Stretch) -> int:
-    """Return after how many iterations calls and partners recur; 1 if they do not."""
+    """Return the period, in iterations, of calls and partners; 1 if there is none."""
     found = shapes(called(trace), stretch)
     for lag in range(1, min(_LONGEST, len(found) // 2) + 1):
         if (found[lag:] == found[:-lag]).mean() >= _KEPT:
@@ -57,7 +58,7 @@ def period_of(trace: Trace, stretch: Stretch) -> int:
 
 
 def keeps_together(trace: Trace, stretch: Stretch) -> bool:
-    """Tell whether nearly each iteration has a collective call of all ranks that none leaves before all are there."""
+    """Tell whether nearly every iteration has a synchronising collective call of all ranks."""
     ops = trace.ops
     everyone = [i for i, each in enumerate(trace.head.communicators) if len(each.group) == trace.ranks]
     first = slice(stretch.bounds[0, 0], stretch.bounds[0, -1])
@@ -67,7 +68,7 @@ def keeps_together(trace: Trace, stretch: Stretch) -> bool:
 
 
 def is_coupled(trace: Trace, stretch: Stretch) -> bool:
-    """Tell whether each rank waits, over others or at once, for every other: whether who waits for whom goes round."""
+    """Tell whether each rank waits, directly or indirectly, for every other: a strongly connected graph of waits."""
     pairs = np.concatenate(
         [_waits(trace, rank, slice(bounds[0], bounds[-1])) for rank, bounds in enumerate(stretch.bounds)]
     )
@@ -76,9 +77,9 @@ def is_coupled(trace: Trace, stretch: Stretch) -> bool:
 
 
 def _waits(trace: Trace, rank: int, rows: slice) -> npt.NDArray[np.int64]:
-    """Return pairs of ranks of which the first waits for the second in these rows of a rank, shape (pairs, 2)."""
+    """Return pairs (rank that waits, rank waited for) in these rows of a rank, shape (pairs, 2)."""
     ops, communicators = trace.ops[rows], trace.head.communicators
-    # Many times as fast as unique rows of a table.
+    # Many times faster than unique rows of a table.
     span = (max(Op) + 1, len(communicators), int(ops.peer.max()) + 3)
     called = np.unique(np.ravel_multi_index((ops.op, ops.comm, ops.peer + 2), span))
     pairs = [(rank, rank)]
@@ -110,13 +111,13 @@ def _reach(froms: npt.NDArray[np.int64], tos: npt.NDArray[np.int64], ranks: int)
 
 
 def odd_ones(trace: Trace, stretch: Stretch, period: int, share: float) -> tuple[npt.NDArray[np.int64], str]:
-    """Return iterations that are far from those around them and matter, or say that these are too many.
+    """Return the outliers among iterations, or say that there are too many of them.
 
     Args:
         trace: What the program did.
         stretch: The iterations.
-        period: After how many of them calls recur.
-        share: Of the iterations, odd ones and a period on either side may be so much.
+        period: Period of the calls, in iterations.
+        share: Largest share of the iterations that outliers, with a period on either side, may make.
     """
     amounts = {
         "calls": np.diff(stretch.bounds).sum(axis=0),
@@ -129,7 +130,7 @@ def odd_ones(trace: Trace, stretch: Stretch, period: int, share: float) -> tuple
         beyond = np.where(amount > _ODD * around, amount - around, 0.0) / max(amount.sum(), 1)
         room = int(stretch.iterations * share / (1 + 2 * period)) - int(found.sum())
         found[[i for i in np.argsort(-beyond, kind="stable")[: max(room, 0)] if beyond[i] > _MATTERS]] = True
-        # How computation differs is known of all, and counted.
+        # Differences in computation are known of all iterations, and corrected for.
         if what != "computation" and beyond[~found].sum() > _TOLERATED:
             return np.flatnonzero(found), f"{(beyond > 0).sum():,} {_odd_ones(stretch, what)}"
     return np.flatnonzero(found), ""

@@ -1,23 +1,23 @@
-"""What a program does, in rules: loops of call sites, and exact integer rules in size, ranks, rank and iteration.
+"""A program as rules: loops of call sites, and exact integer rules in size, number of ranks, rank and iteration.
 
 ::
 
-    nest        in which iteration of which loops each call was made, by the paths of call sites
-    alignment   in which iterations ranks act that leave some out
-    table       what recordings say of each place
+    nest        the loops and iterations in which each call was made, by the paths of call sites
+    alignment   the iterations in which ranks act that skip some
+    table       the observations of each place in the recordings
     groups      communicators as rules
-    atoms       numbers as programs compute them: shares, grids, owners in turn, neighbours
-    pool        atoms and products of them with their values
-    forms       what a rule is: sums, conditions, cases
-    conditions  which comparisons of atoms hold on which samples
+    atoms       numbers as programs compute them: shares, grids, cyclic owners, neighbours
+    pool        atoms and their products, with values
+    forms       the forms of rules: sums, conditions, cases
+    conditions  comparisons of atoms, and the samples on which they hold
     rules       the lightest rule that fits all samples exactly, or none
     program     a program as rules, learned from recordings
-    sizes       sizes that follow no rule, drawn where that is asked for
+    sizes       sizes without a rule, drawn from a distribution on request
     generate    every call of every rank at a target
-    blocks      the same of a long program: what is alike in all iterations of a loop is made once
-    deciding    which recording decides between rules that differ at a target
-    graph       sequences, loops and what ranks do side by side, with every computation and call
-    samples     the size that explains how bursts differ
+    blocks      the same for a long program: identical iterations of a loop are made once
+    deciding    the recording that would decide between rules that differ at a target
+    graph       sequences, loops and parallel parts, with every computation and call
+    samples     the local size that explains the differences between bursts
 """
 
 from clue.structure.blocks import Blocks, Stretch, Varying, blocks, count_ops, looks_at_iteration, stretches

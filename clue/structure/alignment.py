@@ -1,8 +1,8 @@
-"""Loops of which ranks leave iterations out: which iterations they act in, by whom they meet there.
+"""Loops in which ranks skip iterations: the iterations in which they act, found from their partners there.
 
-An iteration without calls leaves nothing in a trace, so ranks that skip some count fewer than others. Calls of two
-ranks that meet (a message, a collective call) in one loop are taken to be made in one iteration of it; iterations of a
-rank follow each other. The earliest iterations of which both hold are those of the program, unless there are none.
+An iteration without calls leaves nothing in a trace, so ranks that skip iterations have fewer than others. Two calls
+that meet (a message, a collective call) in a loop are assumed to be in the same iteration; iterations of a rank are in
+order. The earliest iterations that satisfy both conditions are taken, if there are any.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from clue.trace import Trace
 from clue.trace.ops import Op
 
 _Integers = npt.NDArray[np.int64]
-#: What takes part in a meeting: rank, iterations of the loops around, and which iteration of the loop itself.
+#: A participant of a meeting: rank, iterations of the loops around, and iteration of the loop itself.
 _Node = tuple[int, tuple[int, ...], int]
 
 
@@ -29,10 +29,10 @@ class Calls:
     """The calls of a rank.
 
     Attributes:
-        sites: Site of each.
-        where: Iterations of the loops around each.
-        begins: First row of each in the trace.
-        end: Row behind the last.
+        sites: Site of each call.
+        where: Iterations of the loops around each call.
+        begins: First row of each call in the trace.
+        end: Row after the last.
     """
 
     sites: list[int]
@@ -41,17 +41,17 @@ class Calls:
     end: int
 
     def __iter__(self) -> Iterator[tuple[int, tuple[int, ...], int, int]]:
-        """Yield of each its site, its iterations, its first row and the row behind its last."""
+        """Yield, for each call, its site, its iterations, its first row and the row after its last."""
         return zip(self.sites, self.where, self.begins, [*self.begins[1:], self.end][: len(self.sites)], strict=True)
 
 
 def aligned(nest: Nest, trace: Trace, calls: Sequence[Calls]) -> frozenset[tuple[Step, ...]]:
-    """Let iterations in which ranks meet be the same, where that can be.
+    """Give iterations in which ranks meet the same number, where possible.
 
     Args:
         nest: The loops.
         trace: A recording.
-        calls: Those of each rank in it; their iterations are changed.
+        calls: Each rank's calls in it; their iterations are changed.
 
     Returns:
         The loops whose iterations were changed.
@@ -93,7 +93,7 @@ def _align(nest: Nest, loop: tuple[Step, ...], meetings: _Integers, calls: Seque
 
 
 def _earliest(seen: Mapping[tuple[int, tuple[int, ...]], int], met: Iterable[set[_Node]]) -> dict[_Node, int]:
-    """Return the earliest iterations in which all can meet; none if they cannot."""
+    """Return the earliest iterations in which all can meet; empty if they cannot."""
     groups = Groups()
     for nodes in met:
         first, *others = nodes
@@ -126,25 +126,25 @@ def _earliest(seen: Mapping[tuple[int, tuple[int, ...]], int], met: Iterable[set
 
 
 class Groups:
-    """What belongs together."""
+    """Disjoint sets of nodes (union-find)."""
 
     def __init__(self) -> None:
         self._above: dict[_Node, _Node] = {}
 
     def of(self, node: _Node) -> _Node:
-        """Return who stands for the group of one."""
+        """Return the representative of a node's group."""
         while (above := self._above.get(node, node)) != node:
             self._above[node] = self._above.get(above, above)
             node = above
         return node
 
     def join(self, one: _Node, other: _Node) -> None:
-        """Make two groups one."""
+        """Unite two groups."""
         self._above[self.of(one)] = self.of(other)
 
 
 def _meetings(trace: Trace) -> _Integers:
-    """Return of each row which meeting it takes part in, or -1: the two ends of a message, or a collective call."""
+    """Return the meeting of each row, or -1: a meeting is the two ends of a message, or a collective call."""
     ops = trace.ops
     op = np.asarray(ops.op)
     rank = trace.row_ranks
@@ -169,7 +169,7 @@ def _meetings(trace: Trace) -> _Integers:
 
 
 def _in_world(trace: Trace) -> _Integers:
-    """Return the partner of each row as a rank among all, or what is no rank as it is."""
+    """Return the partner of each row as a rank among all; values that are not ranks stay."""
     peer = np.asarray(trace.ops.peer).astype(np.int64)
     for number, communicator in enumerate(trace.head.communicators):
         mine = (trace.ops.comm == number) & (peer >= 0) & (peer < len(communicator.group))
@@ -178,7 +178,7 @@ def _in_world(trace: Trace) -> _Integers:
 
 
 def _ordinals(key: _Integers) -> _Integers:
-    """Return how many equal keys come before each."""
+    """Return the number of equal keys before each key."""
     _, group = np.unique(key, axis=0, return_inverse=True)
     order = np.argsort(group.ravel(), kind="stable")
     sorted_groups = group.ravel()[order]

@@ -1,7 +1,7 @@
-"""What rules are made of: numbers that follow from size, ranks, rank and iteration as programs compute them.
+"""The atoms of rules: numbers that programs compute from size, number of ranks, rank and iteration.
 
-Each is exact: shares of a size (three customs of rounding), process grids, cyclic owners, neighbours in rings and
-butterflies. Names are what a reader of a rule sees.
+Each is exact: shares of a size (with three conventions of rounding), process grids, cyclic owners, neighbours in rings
+and butterflies. A reader of a rule sees their names.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ import numpy as np
 import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
-#: How families of what repeats begin.
+#: Prefix of families of periodic atoms.
 TURN = "turn "
-#: Surroundings of a place, by name: ``n`` size, ``P`` ranks, ``rank`` among all, ``s`` and ``r`` size of the
-#: communicator and rank there, ``i0`` … iterations of the loops around, ``m0`` … how many they make, ``j`` place
-#: within a call.
+#: Variables of a place, by name: ``n`` problem size, ``P`` number of ranks, ``rank`` among all ranks, ``s`` and ``r``
+#: size of the communicator and rank in it, ``i0`` … iterations of the loops around, ``m0`` … their numbers of
+#: iterations, ``j`` position within a call.
 Surroundings = Mapping[str, Integers]
 
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """A number as a function of the surroundings.
+    """A number as a function of the surroundings (:data:`Surroundings`).
 
     Attributes:
-        name: As a reader sees it.
-        values: The function; what it gives is an integer each.
-        weight: How far-fetched it is: of two rules that fit, the lighter one is taken.
-        family: What programs multiply or compare with each other: shares along the dimensions of one grid, places along
-            one dimension; "" if it is none such.
-        block: The block that it counts, or 0.
-        grid: The grid of more than one dimension that it is about, by how many it has: "plane" or "cube"; or "".
+        name: Its name in a printed rule.
+        values: The function; its values are integers.
+        weight: Its complexity: of two rules that fit, the lighter one is taken.
+        family: Atoms of one family are multiplied or compared with each other: shares along the dimensions of one grid,
+            places along one dimension; "" if it has none.
+        block: Size of the blocks that it counts, or 0.
+        grid: The process grid that it uses: "plane" for two dimensions, "cube" for three, or "".
     """
 
     name: str
@@ -60,7 +60,7 @@ def squarest(ranks: int) -> tuple[int, int]:
 
 @cache
 def cubest(ranks: int) -> tuple[int, int, int]:
-    """Return a grid of three dimensions as MPI_Dims_create makes it: largest first, as near to each other as can be."""
+    """Return a grid of three dimensions as MPI_Dims_create makes it: largest first, as equal as possible."""
     shapes = (
         (a, b, ranks // a // b)
         for a in range(1, ranks + 1)
@@ -98,10 +98,10 @@ class Dimension:
     """A dimension over which ranks are spread.
 
     Attributes:
-        size: How many there are.
-        at: Where a rank is.
-        grid: The grid it is one of.
-        share: The weight of its shares, beside that of what is shared.
+        size: Number of ranks along it.
+        at: Coordinate of a rank.
+        grid: The grid that it belongs to.
+        share: The weight of its shares, in addition to that of the whole.
     """
 
     size: Atom
@@ -110,15 +110,15 @@ class Dimension:
     share: int = 1
 
     def place(self, atoms: Iterable[Atom]) -> Iterator[Atom]:
-        """Return atoms that are about its grid."""
+        """Return atoms with its grid set."""
         return (replace(atom, grid={"line": "", "cube": "cube"}.get(self.grid, "plane")) for atom in atoms)
 
 
 def dimensions(known: frozenset[str] = frozenset()) -> tuple[Dimension, ...]:
-    """Return the dimensions in which programs lay out ranks: a row of all, grids of two and three dimensions.
+    """Return the dimensions along which programs arrange ranks: all in a row, and grids of two and three dimensions.
 
     Args:
-        known: Grids that the program is known to use: others are more far-fetched then.
+        known: Grids that the program is known to use: others then have a greater weight.
     """
     two, three = 4 if known and "plane" not in known else 2, 2 if "cube" in known else 4
     line = Dimension(variable("P"), variable("rank"))
@@ -150,7 +150,7 @@ def dimensions(known: frozenset[str] = frozenset()) -> tuple[Dimension, ...]:
 
 
 def shares(whole: Atom, dimension: Dimension) -> Iterator[Atom]:
-    """Return the share of a whole that a rank has along a dimension, by each custom of rounding."""
+    """Return a rank's share of a whole along a dimension, by each convention of rounding."""
     m, c, n = dimension.size.values, dimension.at.values, whole.values
     name = f"{whole.name}, {dimension.size.name}, {dimension.at.name}"
     weight = dimension.share + whole.weight
@@ -165,7 +165,7 @@ def shares(whole: Atom, dimension: Dimension) -> Iterator[Atom]:
 
 
 def _neighbours(dimension: Dimension) -> Atom:
-    """Return how many neighbours a rank has along a dimension that ends."""
+    """Return the number of a rank's neighbours along a non-periodic dimension."""
     m, c = dimension.size.values, dimension.at.values
     return Atom(
         f"neighbours({dimension.at.name})",
@@ -176,7 +176,7 @@ def _neighbours(dimension: Dimension) -> Atom:
 
 
 def padded(share: Atom) -> Atom:
-    """Return a share with a row of the neighbours on either side."""
+    """Return a share with a halo row on either side."""
     return Atom(f"({share.name} + 2)", lambda v: share.values(v) + 2, share.weight, share.family, grid=share.grid)
 
 
@@ -197,13 +197,13 @@ def scaled(times: int, whole: Atom, power: int, size: Atom) -> Atom:
 
 
 def squared(size: Atom) -> Atom:
-    """Return the square of a number of ranks: of a square each has as many tiles as there are ranks."""
+    """Return the square of a number of ranks: each rank has as many tiles of a square as there are ranks."""
     m = size.values
     return Atom(f"({size.name}·{size.name})", lambda v: m(v) ** 2, 2 * size.weight, grid=size.grid)
 
 
 def parts(whole: Atom, block: int, more: int = 0) -> Iterator[Atom]:
-    """Return how many blocks a whole has, or a little more or less than it: whole ones, and all."""
+    """Return the number of blocks in a whole, or in one a little larger or smaller: full blocks, and all blocks."""
     x, weight = whole.values, whole.weight + _oddity(block) + (more != 0)
     name = f"({whole.name} {more:+d})" if more else whole.name
     yield Atom(f"{name} // {block}", lambda v: (x(v) + more) // block, weight, block=block)
@@ -211,7 +211,7 @@ def parts(whole: Atom, block: int, more: int = 0) -> Iterator[Atom]:
 
 
 def residue(name: str, turns: int) -> Atom:
-    """Return what is left of one of the surroundings beside whole turns."""
+    """Return one of the surroundings modulo a number of turns."""
     return Atom(f"{name} % {turns}", lambda v: v[name] % turns, turns.bit_length(), f"{TURN}{turns}")
 
 
@@ -226,7 +226,7 @@ def _odd(number: int) -> int:
 
 
 def _owned(first: Integers, n: Integers, block: int, m: Integers, c: Integers) -> Integers:
-    """Return how many of the indices first … n - 1, dealt out in blocks to m owners in turn, owner c has."""
+    """Return the number of indices first … n - 1 of owner c, in a block-cyclic distribution over m owners."""
     return _before(n, block, m, c) - _before(np.minimum(first, n), block, m, c)
 
 
@@ -237,7 +237,7 @@ def _before(end: Integers, block: int, m: Integers, c: Integers) -> Integers:
 
 
 def cyclic(block: int, loop: str, dimension: Dimension) -> Iterator[Atom]:
-    """Return what a rank owns of the indices from an iteration's block on, and from the next."""
+    """Return the number of indices that a rank owns from an iteration's block on, and from the next block on."""
     yield _owned_from(block, loop, 0, dimension)
     yield _owned_from(block, loop, 1, dimension)
 
@@ -253,7 +253,7 @@ def _owned_from(block: int, loop: str, later: int, dimension: Dimension) -> Atom
 
 
 def owned_by_both(block: int, loop: str, owner: str, one: Dimension, other: Dimension) -> Atom:
-    """Return what lies behind an iteration's block, for an owner along one dimension and a rank along another."""
+    """Return the indices after an iteration's block of an owner along one dimension and a rank along another."""
     p, q, c = one.size.values, other.size.values, other.at.values
 
     def values(v: Surroundings) -> Integers:
@@ -273,7 +273,7 @@ def owned_by_both(block: int, loop: str, owner: str, one: Dimension, other: Dime
 
 
 def _met(end: Integers, block: int, p: int, q: int, a: int, c: int) -> Integers:  # noqa: PLR0917 - two residues
-    """Return how many indices below an end lie in blocks that are a modulo p and c modulo q."""
+    """Return the number of indices below an end in blocks whose numbers are a modulo p and c modulo q."""
     period = lcm(p, q)
     met = next((i for i in range(period) if i % p == a % p and i % q == c % q), None)
     if met is None or a >= p:
@@ -284,7 +284,7 @@ def _met(end: Integers, block: int, p: int, q: int, a: int, c: int) -> Integers:
 
 
 def owned(block: int, dimension: Dimension) -> Atom:
-    """Return what a rank owns of all indices that are dealt out in blocks."""
+    """Return the number of indices that a rank owns in a block-cyclic distribution."""
     m, c = dimension.size.values, dimension.at.values
     return Atom(
         f"owned({block}, {dimension.size.name}, {dimension.at.name})",
@@ -296,11 +296,11 @@ def owned(block: int, dimension: Dimension) -> Atom:
 def small_numbers(
     names: tuple[str, ...], blocks: tuple[int, ...], known: frozenset[str] = frozenset()
 ) -> tuple[Atom, ...]:
-    """Return the atoms of which sums and products are made.
+    """Return the atoms for sums and products.
 
     Args:
         names: Surroundings that vary.
-        blocks: Sizes of blocks that the program is known to deal out.
+        blocks: Block sizes that the program is known to distribute by.
         known: Grids that it is known to use.
     """
     loops = tuple(name for name in names if name[0] == "i")
@@ -317,7 +317,7 @@ def small_numbers(
 
 
 def _spread(blocks: tuple[int, ...], over: tuple[Dimension, ...]) -> Iterator[Atom]:
-    """Return what follows from spreading a size over ranks."""
+    """Return the atoms of a size distributed over ranks."""
     n = variable("n")
     for dimension in over:
         yield from dimension.place((dimension.size, dimension.at))
@@ -330,7 +330,7 @@ def _spread(blocks: tuple[int, ...], over: tuple[Dimension, ...]) -> Iterator[At
 
 
 def _turns_of(names: tuple[str, ...]) -> Iterator[Atom]:
-    """Return what repeats or is shared by two, three and four."""
+    """Return the atoms that repeat with, or divide by, two, three and four."""
     for name in names:
         if name in ("rank", "r", "P", "s") or name[0] == "i":
             yield from (residue(name, k) for k in (2, 3, 4))
@@ -339,7 +339,7 @@ def _turns_of(names: tuple[str, ...]) -> Iterator[Atom]:
 
 
 def _others(names: tuple[str, ...]) -> Iterator[Dimension]:
-    """Return where others are along a row of ranks: the partner, each entry of a list, who is on in an iteration."""
+    """Return positions of other ranks in a row: the partner, each entry of a list, the rank whose turn it is."""
     for size in (each for each in ("P", "s") if each in names):
         if size == "s":
             yield Dimension(variable("s"), variable("r"))
@@ -352,7 +352,7 @@ def _others(names: tuple[str, ...]) -> Iterator[Dimension]:
 
 
 def _levels(loop: str, over: tuple[Dimension, ...]) -> Iterator[Atom]:
-    """Return what follows from halving a size in each iteration."""
+    """Return the atoms of a size halved in each iteration."""
     level = Atom(f"n >> {loop}", lambda v: v["n"] >> np.minimum(v[loop], 62), 2)
     yield level
     yield Atom(f"n >> {loop} + 1", lambda v: v["n"] >> np.minimum(v[loop] + 1, 62), 3)
@@ -362,7 +362,7 @@ def _levels(loop: str, over: tuple[Dimension, ...]) -> Iterator[Atom]:
 
 
 def _panels(loop: str, loops: tuple[str, ...], blocks: tuple[int, ...], over: tuple[Dimension, ...]) -> Iterator[Atom]:
-    """Return what follows from going through a size by blocks."""
+    """Return the atoms of a loop over the blocks of a size."""
     for block in blocks:
         yield from _rest(block, loop)
         for dimension in over:
@@ -376,7 +376,7 @@ def _panels(loop: str, loops: tuple[str, ...], blocks: tuple[int, ...], over: tu
 
 
 def _rest(block: int, loop: str) -> Iterator[Atom]:
-    """Return what is left behind an iteration's block, and how large that is."""
+    """Return what remains after an iteration's block, and the size of that block."""
     yield Atom(f"n - {block}·({loop} + 1)", lambda v: np.maximum(v["n"] - block * (v[loop] + 1), 0))
     yield Atom(f"min({block}, n - {block}·{loop})", lambda v: np.minimum(block, v["n"] - block * v[loop]), 2)
 
@@ -392,7 +392,7 @@ def log2_up(values: Integers) -> Integers:
 
 
 def partners(names: tuple[str, ...], known: frozenset[str] = frozenset()) -> tuple[Atom, ...]:
-    """Return what ranks are found by: neighbours in rings and grids, owners in turn, butterflies and trees."""
+    """Return the atoms for partners: neighbours in rings and grids, cyclic owners, butterflies and trees."""
     steps = tuple(name for name in names if name[0] in "ije")
     over = dimensions(known) if "P" in names else ()
     return (
@@ -418,7 +418,7 @@ def _in_ring(offset: int) -> Atom:
 
 
 def _in_turn(step: str, size: Atom) -> Iterator[Atom]:
-    """Return whose turn it is in an iteration, counted from the first rank or from oneself."""
+    """Return the rank whose turn an iteration is, counted from rank 0 or from this rank."""
     yield Atom(f"{step} % {size.name}", lambda v: v[step] % size.values(v), 1 + size.weight)
     yield from (_turned(step, sign, offset, size) for sign, offset in product((1, -1), (-1, 0, 1)))
 
@@ -432,7 +432,7 @@ def _turned(step: str, sign: int, offset: int, size: Atom) -> Atom:
 
 
 def _in_tree(step: str) -> Iterator[Atom]:
-    """Return partners that are a power of two away, a step or two to each, and half of the ranks that are left."""
+    """Return partners a power of two away, one or two steps for each power, and half of the remaining ranks."""
     for halved in (False, True):
         power = f"2^({step} // 2)" if halved else f"2^{step}"
         away = _power(step, halved)
@@ -456,7 +456,7 @@ def _away(name: str, away: Callable[[Surroundings], Integers]) -> Iterator[Atom]
     yield Atom(f"(r - {name}) % s", lambda v: (v["r"] - away(v)) % v["s"], 4)
 
 
-#: How far ranks lie apart that are neighbours along each dimension but the row of all.
+#: Distance, in ranks, between neighbours along each dimension of a grid.
 _STRIDES: tuple[Callable[[Surroundings], Integers], ...] = (
     lambda v: _Q(v["P"]),
     lambda v: np.ones_like(v["P"]),
@@ -469,7 +469,7 @@ _STRIDES: tuple[Callable[[Surroundings], Integers], ...] = (
 
 
 def _shifts(axis: int, over: Sequence[Dimension], steps: tuple[str, ...]) -> Iterator[Atom]:
-    """Return who is along a dimension of a grid: next, or as far away as another place or an iteration tells."""
+    """Return partners along a dimension of a grid: the next one, or at a distance given by a place or an iteration."""
     own = over[axis]
     for offset in (1, -1):
         yield _shifted(axis, own, f"{offset:+d}", 2, _always(offset))
@@ -497,7 +497,7 @@ def _shifted(axis: int, own: Dimension, by: str, weight: int, offset: Callable[[
 
 
 def tree_sizes(names: tuple[str, ...]) -> tuple[Atom, ...]:
-    """Return what trees need: the lowest bit of a rank, how many children are there, and single bits."""
+    """Return the atoms of trees: the lowest bit of a rank, its number of children, and single bits."""
     loops = (name for name in names if name[0] == "i")
     return (
         Atom("ctz(r)", lambda v: _trailing(v["r"], v["s"]), 3),
@@ -513,7 +513,7 @@ def _bits(name: str) -> Iterator[Atom]:
 
 
 def _trailing(r: Integers, s: Integers) -> Integers:
-    """Return by how many bits a rank can be shifted: for rank 0 the depth of the tree."""
+    """Return the number of trailing zero bits of a rank: for rank 0 the depth of the tree."""
     lowest = r & -r
     return np.where(r == 0, log2_up(s), np.round(np.log2(np.maximum(lowest, 1).astype(float))).astype(np.int64))
 

@@ -1,6 +1,6 @@
-"""A program as blocks that ranks go through many times: of a loop whose iterations are alike two are enough.
+"""A program as blocks that ranks repeat many times: two iterations represent a loop of identical iterations.
 
-Only outermost loops are looked at. The first iteration stands alone, as bursts are often others there.
+Only outermost loops are considered. The first iteration is a block of its own, as its bursts often differ.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _FEW = 4
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A part of a program that is gone through so many times.
+    """A part of a program with a number of repetitions.
 
     Attributes:
         parts: Its calls, by number.
-        times: How often.
-        iteration: Which iteration of the outermost loop around it it stands for; ``None``: it is no iteration of one.
-        varied: If it is a loop that is written out, for its iterations are not alike: how many there are.
+        times: Number of repetitions.
+        iteration: The iteration of the outermost loop that it stands for; ``None`` if it is not in a loop.
+        varied: For a loop written out because its iterations differ, their number.
     """
 
     parts: tuple[int, ...]
@@ -40,12 +40,12 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Varying:
-    """A loop that must be written out, for its iterations are not alike.
+    """A loop that must be written out because its iterations differ.
 
     Attributes:
-        site: A call in it that is not, or the loop.
-        why: How it differs.
-        iterations: How many there are, of the rank with most.
+        site: A call in it that differs, or the loop.
+        why: The difference.
+        iterations: Number of iterations, of the rank with most.
     """
 
     site: str
@@ -58,10 +58,10 @@ class Blocks:
     """A program as blocks.
 
     Attributes:
-        columns: All blocks once, by rank; waits name requests by age: how many have begun since, it included.
-        block: Which block each row is of, rising within a rank.
-        times: How often each block is gone through.
-        parts: Of each block its parts, by number, with the surroundings of their rows and where these are.
+        columns: All blocks once, by rank; waits name requests by age: how many have begun since, this one included.
+        block: Number of the block of each row, rising within a rank.
+        times: Number of repetitions of each block.
+        parts: For each block its parts, by number, with the surroundings and the positions of their rows.
     """
 
     columns: Columns
@@ -71,12 +71,12 @@ class Blocks:
 
     @property
     def ops(self) -> int:
-        """How many ops it has."""
+        """Number of its ops."""
         return int(self.times[self.block].sum())
 
 
 class _Watched(dict[str, Integers]):
-    """One place in any program; what is there now was looked at."""
+    """Surroundings of an arbitrary place that note which variables are read."""
 
     def __missing__(self, name: str) -> Integers:
         self[name] = np.ones(1, np.int64)
@@ -94,13 +94,13 @@ def looks_at_iteration(atoms: Iterable[Atom]) -> bool:
 def stretches(
     structure: Structure, size: int, ranks: int, alone: Mapping[int, str]
 ) -> tuple[list[Stretch], list[Varying]]:
-    """Divide a program into stretches, in program order; tells, too, which loops are written out.
+    """Divide a program into stretches, in program order; also return the loops that are written out.
 
     Args:
         structure: The program.
         size: Problem size.
         ranks: Number of ranks.
-        alone: Parts of which iterations differ in what rules do not say (their bursts), by number, and why.
+        alone: Parts whose iterations differ beyond rules (in their bursts), by number, with the reason.
     """
     nest = structure.nest
     around = [nest.loops(rules.part.site)[:1] for rules in structure.parts]
@@ -131,7 +131,7 @@ def stretches(
 
 
 def count_ops(generator: Generator, found: Sequence[Stretch]) -> tuple[int, int]:
-    """Return how many ops stretches have, and how many of them blocks hold; about, where iterations are not alike."""
+    """Return the number of ops of stretches, and of those in blocks; approximate where iterations differ."""
     ops = held = 0
     for stretch in found:
         middle = stretch.varied // 2 if stretch.varied else stretch.iteration
@@ -144,7 +144,7 @@ def count_ops(generator: Generator, found: Sequence[Stretch]) -> tuple[int, int]
 def _differs(
     structure: Structure, parts: Sequence[int], counts: Integers, alone: Mapping[int, str]
 ) -> tuple[str, str] | None:
-    """Return what differs in the iterations of a loop, if anything does: where, and what."""
+    """Return the first difference between the iterations of a loop, if there is one: its place, and what differs."""
     line = structure.nest.loops(structure.parts[parts[0]].part.site)[0][-1]
     if (counts != counts[0]).any():
         return f"{line.file}:{line.line}", "ranks make different numbers of iterations"
@@ -161,7 +161,7 @@ def _differs(
 
 
 def _rules(structure: Structure, rules: PartRules) -> Iterator[tuple[str, Rule]]:
-    """Yield the rules of a part within an iteration, each with what it is about."""
+    """Yield the rules of a part within an iteration, each with its subject."""
     yield from ((WORDS["count"], structure.loops[loop]) for loop in structure.nest.loops(rules.part.site)[1:])
     yield WORDS["rows"], rules.rows
     yield from ((WORDS[name], rule) for name, rule in rules.fields.items())
@@ -170,20 +170,20 @@ def _rules(structure: Structure, rules: PartRules) -> Iterator[tuple[str, Rule]]
 
 
 def _varies(rule: Rule) -> bool:
-    """Tell whether a rule, or a rival of it, depends on the iteration of the outermost loop."""
+    """Tell whether a rule or a rival of it depends on the iteration of the outermost loop."""
     atoms = [atom for form in rule.forms for _, product in form.terms for atom in product]
     atoms += [side for condition in rule.conditions for each in condition.parts for side in (each.one, each.other)]
     return looks_at_iteration(atoms) or any(_varies(case) for case in (rule.then, rule.other) if case is not None)
 
 
 def blocks(generator: Generator, found: Sequence[Stretch]) -> Blocks | None:
-    """Return the blocks of stretches of a program; none if something is refused, which the generator then knows."""
+    """Return the blocks of stretches of a program; ``None`` if a part is refused, which the generator then lists."""
     made = [(stretch, generator.make_stretch(stretch.parts, stretch.iteration)) for stretch in found]
     if generator.refusals:
         return None
     made = [(stretch, columns) for stretch, columns in made if len(columns.columns["op"])]
     lengths = np.array([np.diff(columns.offsets) for _, columns in made], np.int64)  # by block and rank
-    before = np.cumsum(lengths.T.ravel()) - lengths.T.ravel()  # of each rank one block after the other
+    before = np.cumsum(lengths.T.ravel()) - lengths.T.ravel()  # by rank, then by block
     firsts = before.reshape(lengths.T.shape).T
     rows = [np.repeat(first, length) + within(length) for first, length in zip(firsts, lengths, strict=True)]
     order = np.argsort(np.concatenate(rows), kind="stable")

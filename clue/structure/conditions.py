@@ -1,4 +1,4 @@
-"""Conditions on samples: which comparisons of atoms hold on which of them."""
+"""Conditions on samples: comparisons of atoms, and the samples on which they hold."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy.typing as npt
 from clue.structure.atoms import TURN, Atom, Integers
 from clue.structure.forms import COMPARE, ZERO, Comparison, Predicate, lightest
 
-#: The heaviest condition that divides samples by cases, and how many are joined in pairs.
+#: Greatest weight of a condition that divides samples into cases, and number of conditions that are combined in pairs.
 _LIGHT, _JOINED = 3, 200
-#: The weight of two atoms that are compared: along one dimension, and others.
+#: Weight of a comparison of two atoms: of one family, and of different ones.
 _PAIRED, UNLIKE = 8, 4
 
 
 def _comparable(one: Atom, other: Atom) -> bool:
-    """Tell whether programs compare one with the other."""
+    """Tell whether programs compare these two atoms."""
     alike = one.family == other.family
     if not alike and (one.family.startswith(TURN) or other.family.startswith(TURN)):
         return False
@@ -41,7 +41,7 @@ class Conditions:
     def among(
         cls, sides: Sequence[tuple[Atom, Integers]], turns: Sequence[tuple[Atom, Integers]], length: int
     ) -> Conditions:
-        """Compare atoms with small numbers and with each other; turns may be somewhere, and no more or less."""
+        """Compare atoms with small numbers and with each other; atoms of turns are compared for equality only."""
         parts: list[Comparison] = []
         holds: list[npt.NDArray[np.bool_]] = []
         for i, (atom, values) in enumerate((*sides, *turns)):
@@ -64,7 +64,7 @@ class Conditions:
         )
 
     def different(self, most: int) -> Iterator[npt.NDArray[np.bool_]]:
-        """Yield where light conditions hold that divide the samples differently."""
+        """Yield the samples on which light conditions hold, once for each division of the samples."""
         seen: set[bytes] = set()
         for part, where in zip(self.parts, self.holds, strict=True):
             if part.weight > _LIGHT or len(seen) >= 2 * most:
@@ -74,7 +74,7 @@ class Conditions:
                 yield where
 
     def just(self, mask: npt.NDArray[np.bool_]) -> tuple[Predicate, ...]:
-        """Return the lightest conditions that hold on these samples and no others."""
+        """Return the lightest conditions that hold on exactly these samples."""
         fits = [
             Predicate((self.parts[i],), negated)
             for negated in (False, True)
@@ -85,7 +85,7 @@ class Conditions:
         )
 
     def _joined(self, mask: npt.NDArray[np.bool_], negated: bool) -> Iterator[Predicate]:
-        """Yield pairs of conditions that hold together on these samples and no others."""
+        """Yield pairs of conditions whose conjunction holds on exactly these samples."""
         above = np.flatnonzero(self.holds[:, mask].all(axis=1))
         _, first = np.unique(self.holds[above], axis=0, return_index=True) if len(above) else (None, np.zeros(0, int))
         above = above[np.sort(first)][:_JOINED]

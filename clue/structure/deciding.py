@@ -1,4 +1,4 @@
-"""Which recording would decide between rules that fit all recordings alike and differ at a target."""
+"""Finds the recording that would decide between rules that fit all recordings but differ at a target."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from clue.structure.forms import UndeterminedError
 from clue.structure.generate import Generator
 from clue.structure.program import PartRules, Refusal, Structure
 
-#: Places that are tried for one refusal at most.
+#: Largest number of places that are tried for one refusal.
 _TRIED = 600
-#: Sizes above the smallest that are tried, too: rules with blocks differ in one size of each block.
+#: Number of sizes above the smallest that are tried, too: rules with blocks differ in one size of each block.
 _NEAR = 16
-#: What a program may demand of size and number of ranks: where all recordings have it, others should have it, too.
+#: Properties of size and number of ranks that a program may require: if all recordings have one, so must a proposed
+#: one.
 _CUSTOMS: tuple[Callable[[int, int], bool], ...] = (
     lambda size, ranks: size % ranks == 0,
     lambda size, _: size % 2 == 0,
@@ -24,13 +25,13 @@ _CUSTOMS: tuple[Callable[[int, int], bool], ...] = (
 
 
 def decided(structure: Structure, generator: Generator, recorded: Sequence[tuple[int, int]]) -> tuple[Refusal, ...]:
-    """Return what was refused at a target, each with the cheapest recording that would decide it, if there is one.
+    """Return the refusals at a target, each with the cheapest recording that would decide it, if there is one.
 
-    A recording decides if the rules that differ from the lightest one at the target differ from it there, as well.
+    A recording decides if all rules that differ from the lightest one at the target differ from it there, too.
 
     Args:
         structure: The rules.
-        generator: What was made of them at the target.
+        generator: The generator that has applied them at the target.
         recorded: Size and number of ranks of each recording.
     """
     places = list(_places(recorded))[:_TRIED]
@@ -49,9 +50,9 @@ def _decides(structure: Structure, rules: PartRules, error: UndeterminedError, p
 
 
 def _places(recorded: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield places in the range of recordings and not among them: what a program may take first, cheap ones first.
+    """Yield places within the range of recordings but not among them: likely inputs first, cheap ones first.
 
-    Sizes are those recorded, those next to them, in the middle between two, and some above the smallest.
+    Sizes are those recorded, their neighbours, midpoints between two, and some above the smallest.
     """
     sizes = sorted({size for size, _ in recorded})
     ranks = sorted({count for _, count in recorded})

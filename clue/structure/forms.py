@@ -1,4 +1,4 @@
-"""What a rule is: sums of products of atoms, conditions on atoms, and cases told apart by them."""
+"""The forms of rules: sums of products of atoms, conditions on atoms, and cases distinguished by conditions."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from clue.structure.atoms import Atom, Integers, Surroundings
 
 _Form = TypeVar("_Form", "Sum", "Predicate")
 _Said = TypeVar("_Said", Integers, npt.NDArray[np.bool_])
-#: Bits that a step of weight takes to say, and a term: what takes more than the samples that it explains says nothing.
+#: Description length, in bits, of a unit of weight and of a term: a rule longer than the samples it explains is
+#: rejected.
 BITS, _TERM = 2.0, 2.0
-#: How many equally light forms are kept.
+#: Number of equally light forms that are kept.
 KEPT = 120
-#: How much heavier than the lightest form one may be and still be its rival.
+#: Largest difference in weight between the lightest form and its rivals.
 _MARGIN = 1
 
 
 class UndeterminedError(ValueError):
-    """Forms that fit all recordings disagree elsewhere, or a form gives no integer there.
+    """Forms that fit all recordings disagree elsewhere, or a form is not an integer there.
 
     Args:
-        why: What is so.
+        why: The reason.
         rivals: The forms that differ from the lightest there.
     """
 
@@ -36,7 +37,7 @@ class UndeterminedError(ValueError):
         self.why, self.rivals = why, rivals
 
     def decided_by(self, other: UndeterminedError) -> bool:
-        """Tell whether all these rivals differ from the lightest where another error was raised, too."""
+        """Tell whether all these rivals differ from the lightest form also where ``other`` was raised."""
         return self.rivals <= other.rivals if self.rivals else self.why == other.why
 
 
@@ -48,12 +49,12 @@ class Sum:
 
     @property
     def weight(self) -> int:
-        """How far-fetched it is."""
+        """Its complexity."""
         return sum(1 + sum(atom.weight for atom in atoms) for _, atoms in self.terms)
 
     @property
     def bits(self) -> float:
-        """How much it takes to say it."""
+        """Its description length, in bits."""
         return sum(
             (_TERM if atoms else 1.0)
             + log2(abs(coefficient.numerator) * coefficient.denominator)
@@ -65,7 +66,7 @@ class Sum:
         """Return its values.
 
         Raises:
-            UndeterminedError: If one is no integer.
+            UndeterminedError: If one is not an integer.
         """
         length = len(next(iter(v.values())))
         common = lcm(*(coefficient.denominator for coefficient, _ in self.terms), 1)
@@ -81,7 +82,7 @@ class Sum:
 
     @property
     def grids(self) -> frozenset[str]:
-        """The grids that it is about."""
+        """The grids that it uses."""
         return frozenset(atom.grid for _, atoms in self.terms for atom in atoms if atom.grid)
 
     def __str__(self) -> str:
@@ -94,7 +95,7 @@ class Sum:
 
 
 def _agreed(forms: Sequence[Callable[[Surroundings], _Said]], v: Surroundings) -> _Said:
-    """Return what all forms say.
+    """Return the common value of all forms.
 
     Raises:
         UndeterminedError: If they do not agree.
@@ -116,13 +117,13 @@ def _agreed(forms: Sequence[Callable[[Surroundings], _Said]], v: Surroundings) -
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule: forms that all fit; or one rule where a condition holds, and another elsewhere.
+    """A rule: forms that all fit, or one rule where a condition holds and another one elsewhere.
 
     Attributes:
         forms: The forms, the lightest first.
-        conditions: Conditions that all divide the recordings alike.
-        then: What holds where they do.
-        other: What holds elsewhere.
+        conditions: Conditions that all divide the recordings in the same way.
+        then: The rule where they hold.
+        other: The rule elsewhere.
     """
 
     forms: tuple[Sum, ...] = ()
@@ -152,7 +153,7 @@ class Rule:
 
     @property
     def grids(self) -> frozenset[str]:
-        """The grids without which it cannot be said."""
+        """The grids that all its forms use."""
         own = [*(form.grids for form in self.forms), *(form.grids for form in self.conditions)]
         needed = frozenset.intersection(*own) if own else frozenset()
         return needed.union(*(rule.grids for rule in (self.then, self.other) if rule))
@@ -164,7 +165,7 @@ class Rule:
 
 
 def chain(which: Atom, rules: Sequence[tuple[int, Rule | None]]) -> Rule:
-    """Return a rule that is another for each value of an atom, and none for others: what is there nobody has seen."""
+    """Return a rule with a case for each value of an atom, and none for values that no recording contains."""
     chained = Rule((Sum(((Fraction(1, 2), ()),)),))
     for value, rule in reversed(rules):
         chained = Rule((), (Predicate((Comparison(which, "==", ZERO, value),)),), rule, chained)
@@ -172,7 +173,7 @@ def chain(which: Atom, rules: Sequence[tuple[int, Rule | None]]) -> Rule:
 
 
 def lightest(forms: Sequence[_Form]) -> tuple[_Form, ...]:
-    """Return the lightest forms and their rivals, each once, the lightest first."""
+    """Return the lightest forms and their rivals, without duplicates, the lightest first."""
     if not forms:
         return ()
     most = min(form.weight for form in forms) + _MARGIN
@@ -180,9 +181,9 @@ def lightest(forms: Sequence[_Form]) -> tuple[_Form, ...]:
     return tuple({str(form): form for form in light}.values())[:KEPT]
 
 
-#: Signs of comparisons.
+#: Comparison operators.
 COMPARE = {"==": np.equal, "<": np.less, ">=": np.greater_equal}
-#: What is compared with a number alone.
+#: Atom for comparisons with a number alone.
 ZERO = Atom("0", lambda v: np.zeros_like(v["P"]), 0)
 
 
@@ -197,7 +198,7 @@ class Comparison:
 
     @property
     def weight(self) -> int:
-        """How far-fetched it is."""
+        """Its complexity."""
         return self.one.weight + self.other.weight + abs(self.constant)
 
     def __call__(self, v: Surroundings) -> npt.NDArray[np.bool_]:
@@ -211,20 +212,20 @@ class Comparison:
         return f"{self.one.name} {self.sign} {' + '.join([*other, *added])}"
 
 
-#: That a message goes to nobody (``PROC_NULL``).
+#: Condition that a message goes to nobody (``PROC_NULL``).
 TO_NOBODY = Comparison(Atom("peer", lambda v: v["peer"]), "<", ZERO, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """A condition: comparisons that all hold, or not all."""
+    """A condition: a conjunction of comparisons, or its negation."""
 
     parts: tuple[Comparison, ...]
     negated: bool = False
 
     @property
     def weight(self) -> int:
-        """How far-fetched it is."""
+        """Its complexity."""
         return sum(part.weight for part in self.parts)
 
     def __call__(self, v: Surroundings) -> npt.NDArray[np.bool_]:
@@ -234,7 +235,7 @@ class Predicate:
 
     @property
     def grids(self) -> frozenset[str]:
-        """The grids that it is about."""
+        """The grids that it uses."""
         return frozenset(atom.grid for part in self.parts for atom in (part.one, part.other) if atom.grid)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""From rules to a trace: every call of every rank at a size and on a number of ranks that nobody recorded."""
+"""From rules to a trace: every call of every rank at a size and number of ranks that were not recorded."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Columns:
     """Rows of all ranks in program order: columns of equal length, and lists one after the other.
 
     Attributes:
-        columns: By name, those of a trace but for its times; ``call`` and ``region`` are indices of the names below.
-        extras: Entries of the lists, in the order of rows; ``count`` tells how many each has.
+        columns: By name, those of a trace except its times; ``call`` and ``region`` are indices of the names below.
+        extras: Entries of the lists, in the order of rows; ``count`` is the number of entries of each.
         offsets: Row at which each rank begins, shape (ranks + 1,).
-        surroundings: Of each part its surroundings, and where its rows are.
+        surroundings: For each part, the surroundings and the positions of its rows.
         calls: Names of calls.
         regions: Names of regions.
-        communicators: Those of the program.
+        communicators: The program's communicators.
     """
 
     columns: dict[str, Integers]
@@ -48,8 +48,8 @@ class Generator:
         structure: Its rules.
         size: Problem size.
         ranks: Number of ranks.
-        refusals: What rules do not determine there.
-        undetermined: The parts refused, each with why.
+        refusals: Places that the rules do not determine there.
+        undetermined: The refused parts, each with the reason.
     """
 
     structure: Structure
@@ -64,7 +64,7 @@ class Generator:
         self._regions: dict[str, int] = {"": 0}
 
     def make(self) -> Columns:
-        """Return all rows but those of which rules are not determined: these are in ``refusals``."""
+        """Return all rows except those without a determined rule: these are in ``refusals``."""
         return self._make(self.structure.parts, None)
 
     def make_stretch(self, parts: Sequence[int], iteration: int | None) -> Columns:
@@ -72,13 +72,13 @@ class Generator:
 
         Args:
             parts: Their numbers.
-            iteration: Which iteration of the outermost loop around them; ``None``: all that there are.
+            iteration: The iteration of the outermost loop around them; ``None`` for all.
         """
         return self._make([self.structure.parts[number] for number in parts], iteration, aged=True)
 
     @property
     def names(self) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Communicator, ...]]:
-        """Calls, regions and communicators of all that was made so far."""
+        """Names of calls, names of regions, and communicators of all rows made so far."""
         communicators = tuple(
             Communicator(of.name, group, None, i) for i, (of, group) in enumerate(self._communicators)
         )
@@ -98,7 +98,7 @@ class Generator:
         return self._join(made, aged) if not self.refusals else _NOTHING
 
     def undecided(self, rules: PartRules) -> UndeterminedError | None:
-        """Return why rules do not determine a part, if they do not."""
+        """Return the reason why rules do not determine a part, if they do not."""
         try:
             self._part(rules, None)
         except UndeterminedError as error:
@@ -187,7 +187,7 @@ class Generator:
         return Columns(columns, extras, offsets, places, *self.names)
 
     def _requests(self, columns: dict[str, Integers], offsets: Integers, extras: Integers, aged: bool) -> None:
-        """Number requests in the order in which each rank begins them; if aged, waits go on to name them by age."""
+        """Number requests in the order in which each rank begins them; if ``aged``, waits keep naming them by age."""
         requested = columns.pop("requested") > 0
         age = columns.pop("age")
         waits = np.isin(columns["op"], (Op.WAIT, Op.POLL, Op.MRECV))
@@ -206,8 +206,8 @@ class Generator:
 
 
 def _continue(columns: dict[str, Integers], made: Sequence[_Made], order: Integers) -> None:
-    """Mark the rows of a call but its first one."""
-    # A call is what has a site and iterations in common.
+    """Mark all rows of a call except its first."""
+    # Rows of one call have the same site and iterations.
     keys = [column[order] for column in _side_by_side([each.call_keys for each in made], -1)]
     keys += [np.concatenate([each.v["rank"] for each in made])[order], columns["site"]]
     same = np.ones(len(order), bool)
@@ -218,7 +218,7 @@ def _continue(columns: dict[str, Integers], made: Sequence[_Made], order: Intege
 
 
 def _side_by_side(keys: Sequence[list[Integers]], missing: int) -> list[Integers]:
-    """Join the keys of parts, of which some have fewer."""
+    """Join the keys of parts; some parts have fewer keys than others."""
     width = max(map(len, keys))
     return [
         np.concatenate([each[i] if i < len(each) else np.full(len(each[0]), missing) for each in keys])
@@ -248,6 +248,6 @@ class _Made:
         return self.keys[: -3 if self.cube else -2]
 
 
-#: What is made where anything is refused.
+#: The result where anything is refused.
 _NONE = np.zeros(0, np.int64)
 _NOTHING = Columns({}, _NONE, _NONE, [], (), (), ())

@@ -1,11 +1,11 @@
-"""A program's structure as a graph: sequences, loops with counts, what ranks do side by side, computation, calls.
+"""A program's structure as a graph: sequences, loops with counts, parallel parts, computations, calls.
 
-It is the tree of call sites (:mod:`clue.structure.nest`): functions are spliced into the sequences that call them,
-loops are nodes with how often ranks go through them, and a call is two nodes, the computation before it and the call.
-Consecutive nodes of which no rank goes through two are side by side, as what a master does and what the others do. It
-is what DP*Graph++ of PEMPIs-Het draws by hand of the source: rectangles, dotted loops and triangles.
+It is the tree of call sites (:mod:`clue.structure.nest`): functions are inlined into the sequences that call them,
+loops are nodes with iteration counts, and a call is two nodes, the computation before it and the call. Consecutive
+nodes are parallel if no rank executes two of them, such as the parts of a master and of its workers. DP*Graph++ of
+PEMPIs-Het draws this graph by hand from the source: rectangles, dotted loops and triangles.
 
-Ranks that go through the same sites have one *role*.
+Ranks that execute the same sites have one *role*.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def examples_of(recordings: Iterable[tuple[int, int, Trace]]) -> tuple[tuple[Sit
 
 
 class Kind(Enum):
-    """What a node is."""
+    """The kind of a node."""
 
     SEQUENCE = "sequence"
     PARALLEL = "parallel"
@@ -54,14 +54,14 @@ class Node:
     """A node of the graph.
 
     Attributes:
-        kind: What it is.
-        name: What it is called: of a call its name, of a loop its line.
-        place: File and line; ``""`` where that is not one place.
-        site: Number of its site, of a computation or call; -1 of others.
-        goers: The ranks that go through it.
-        times: By rank, how often: of a loop its iterations, of a call or the computation before it the calls.
-        children: What it consists of, in order; of parallel nodes those side by side.
-        region: Of a computation or call, its region.
+        kind: Its kind.
+        name: Its name: the call's name, the loop's line.
+        place: File and line; ``""`` if it has no single place.
+        site: Number of the site of a computation or call; -1 for other nodes.
+        goers: The ranks that execute it.
+        times: By rank, how often they do: iterations of a loop, calls of a call or of the computation before it.
+        children: Its parts, in order; for a parallel node, the parallel ones.
+        region: Region of a computation or call.
     """
 
     kind: Kind
@@ -74,16 +74,16 @@ class Node:
     region: str = ""
 
     def ranks(self, recording: int) -> tuple[int, ...]:
-        """Return the ranks of a recording that go through it."""
+        """Return the ranks of a recording that execute it."""
         return tuple(sorted(rank for number, rank in self.goers if number == recording))
 
     def mean_times(self, recording: int) -> float:
-        """Return how often they do so in the mean; 0 if none does."""
+        """Return how often they do so on average; 0 if none does."""
         times = [count for (number, _), count in self.times.items() if number == recording]
         return sum(times) / len(times) if times else 0.0
 
     def walk(self, depth: int = 0) -> Iterator[tuple[int, Node]]:
-        """Yield it and all nodes in it with how deep each is, each before what is in it."""
+        """Yield this node and all nodes in it with their depths, in preorder."""
         yield depth, self
         for child in self.children:
             yield from child.walk(depth + 1)
@@ -95,8 +95,8 @@ class Graph:
 
     Attributes:
         root: The whole program.
-        roles: Ranks that go through the same sites, those of the lowest rank first.
-        astray: How many calls lie behind later ones outside any loop: counts of the loops in them may be wrong.
+        roles: Groups of ranks that execute the same sites, that of the lowest rank first.
+        astray: Number of calls that jump back outside any loop: iteration counts of loops there may be wrong.
     """
 
     root: Node
@@ -126,16 +126,16 @@ class Graph:
 
 @dataclass(slots=True)
 class _Reading:
-    """What is seen of each site.
+    """The observations of each site.
 
     Attributes:
         nest: The loops.
         examples: The recordings.
-        calls: By site and rank, how many calls it makes.
-        iterations: By loop and rank, those in which it makes calls.
-        names: By site, what its calls are called.
+        calls: By site and rank, number of calls.
+        iterations: By loop and rank, the iterations with calls.
+        names: By site, names of its calls.
         regions: By site, their regions.
-        astray: Calls that lie behind later ones outside any loop.
+        astray: Number of calls that jump back outside any loop.
     """
 
     nest: Nest
@@ -173,7 +173,7 @@ class _Reading:
             self.iterations.setdefault(loop, {})[goer] = len(iterations)
 
     def roles(self) -> tuple[frozenset[Goer], ...]:
-        """Return the ranks that go through the same sites."""
+        """Return the groups of ranks that execute the same sites."""
         of: dict[Goer, list[int]] = {}
         for site in sorted(self.calls):
             for goer in self.calls[site]:
@@ -187,7 +187,7 @@ class _Reading:
     # -- the tree ---------------------------------------------------------------------------------------------
 
     def sequence(self, ways: Sequence[tuple[Path, int]], depth: int = 0) -> list[Node]:
-        """Return the nodes of sites whose ways are the same up to a depth, in program order."""
+        """Return the nodes of sites whose paths are the same up to a depth, in program order."""
         made: list[Node] = []
         ordered = sorted(ways, key=lambda way: self.nest.key(way[0]))
         for step, group in groupby(ordered, key=lambda way: way[0][depth]):
@@ -231,7 +231,7 @@ def _place(step: Step) -> str:
 
 
 def _side_by_side(nodes: Sequence[Node], everybody: frozenset[Goer]) -> tuple[Node, ...]:
-    """Put nodes side by side that follow each other and have no rank in common."""
+    """Make consecutive nodes without a common rank parallel."""
     made: list[Node] = []
     for partly, group in groupby(nodes, key=lambda node: node.goers != everybody):
         together = list(group)
@@ -245,7 +245,7 @@ def _side_by_side(nodes: Sequence[Node], everybody: frozenset[Goer]) -> tuple[No
 
 
 def _connected(nodes: list[Node]) -> list[list[Node]]:
-    """Return nodes as groups without a rank in common, each in order."""
+    """Return groups of nodes without common ranks, each in order."""
     groups: list[tuple[frozenset[Goer], list[Node]]] = []
     for node in nodes:
         mine = [group for group in groups if group[0] & node.goers]

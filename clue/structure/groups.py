@@ -1,4 +1,4 @@
-"""Communicators as rules: which ranks belong together."""
+"""Communicators as rules: the ranks that they consist of."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ Members = Callable[[int, int], tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Class:
-    """Communicators that a program makes at one place, one for each group of its ranks.
+    """The communicators that a program makes at one place, one for each group of its ranks.
 
     Attributes:
-        name: How they came to be.
-        ordinal: How many others of the same name and group come before.
+        name: Name of their constructor.
+        ordinal: Number of others of the same name and group before them.
     """
 
     name: str
     ordinal: int
 
 
-#: That of the communicator of all ranks.
+#: The class of the communicator of all ranks.
 WORLD = Class("WORLD", 0)
 
 
@@ -77,7 +77,7 @@ def _plane(axis: int) -> Members:
     return members
 
 
-#: Groups as programs make them, by name, the simplest first.
+#: Kinds of groups that programs make, by name, the simplest first.
 GROUPS: Mapping[str, Members] = {
     "all": lambda ranks, _: tuple(range(ranks)),
     "self": lambda _, rank: (rank,),

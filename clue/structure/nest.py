@@ -1,9 +1,9 @@
-"""Loop coordinates: in which iteration of which loops each call of a trace was made.
+"""Loop coordinates: the loops and iterations in which each call of a trace was made.
 
 Call sites know the loop statements around each frame of their path, so the paths of all sites form a tree of loops. One
-rank visits its leaves in program order: a step that does not lead forward in the text begins a new iteration of the
-innermost loop around both places. A loop of which an iteration makes no call is seen with fewer iterations than it has,
-and two loops of which the outer does nothing but the inner one as one: rules must then hold for what is seen.
+rank visits its leaves in program order: a step that does not lead forward in the source begins a new iteration of the
+innermost loop around both places. Iterations without calls are not seen, and two loops appear as one if the outer one
+contains nothing but the inner one: rules must then hold for what is seen.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _BEHIND = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step on the way to a call: into a loop, into a branch, or to a place in a function.
+    """A step on the path to a call: into a loop, into a branch, or to a place in a function.
 
     Attributes:
-        file: Of the function.
+        file: File of the function.
         function: Its name.
         loop: Line of the loop statement, or 0 for a place.
         at: The place's order within the function; -1 for a loop or a branch.
         line: The place's line.
-        branch: Which branch of the if of this line, or -1.
+        branch: Number of the branch of the ``if`` on this line, or -1.
     """
 
     file: str
@@ -46,7 +46,7 @@ class Step:
         return self.at >= 0
 
     def excludes(self, other: Step) -> bool:
-        """Tell whether no iteration takes both: they are branches of one if."""
+        """Tell whether no iteration takes both: they are branches of the same ``if``."""
         return self.branch >= 0 and replace(self, branch=other.branch) == other != self
 
     @property
@@ -56,7 +56,7 @@ class Step:
 
 
 def steps(site: Site) -> tuple[Step, ...]:
-    """Return the way to a site, outermost step first; unknown ones lie in a loop behind all others."""
+    """Return the path to a site, outermost step first; unknown sites lie in a loop after all others."""
     if not site.frames:
         return (Step("", "", 1, -1, 0), Step("", "", 0, _BEHIND, 0))
     return tuple(step for frame in site.frames for step in _steps_within(frame))
@@ -74,8 +74,8 @@ class Nest:
     """The loops around the sites of one or several traces.
 
     Attributes:
-        paths: Way to each site, by its number.
-        order: Where each loop and branch begins within its function: the first place in it.
+        paths: Path to each site, by its number.
+        order: Begin of each loop and branch within its function: the first place in it.
     """
 
     paths: tuple[tuple[Step, ...], ...]
@@ -83,7 +83,7 @@ class Nest:
 
     @classmethod
     def of(cls, sites: Sequence[Site]) -> Nest:
-        """Return that of sites."""
+        """Return the nest of some sites."""
         paths = tuple(map(steps, sites))
         order: dict[Step, int] = {}
         for path in paths:
@@ -94,24 +94,24 @@ class Nest:
         return cls(paths, order)
 
     def loops(self, site: int) -> tuple[tuple[Step, ...], ...]:
-        """Return the loops around a site, outermost first, each as the way to it."""
+        """Return the loops around a site, outermost first, each as the path to it."""
         path = self.paths[site]
         return tuple(path[: i + 1] for i, step in enumerate(path) if step.is_loop)
 
     def place(self, step: Step) -> int:
-        """Return where a step lies within its function."""
+        """Return the position of a step within its function."""
         return step.at if step.is_place else self.order[step]
 
     def key(self, path: tuple[Step, ...]) -> tuple[int, ...]:
-        """Return a key by which paths are in program order."""
+        """Return a key that sorts paths in program order."""
         return tuple(map(self.place, path))
 
     def transition(self, before: int, after: int) -> tuple[int, bool]:
-        """Tell what a rank that makes a call at one site and then at another has done.
+        """Return what happened to the loops between a rank's calls at one site and then at another.
 
         Returns:
-            How many of the loops around the latter go on with the iteration of the former, and whether the innermost of
-            them begins a new one.
+            How many of the loops around the latter are still in the same run as at the former, and whether the
+            innermost of them begins a new iteration.
         """
         one, other = self.paths[before], self.paths[after]
         common = 0

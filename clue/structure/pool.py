@@ -1,4 +1,4 @@
-"""Atoms and products of them with their values, each computed once, whatever part of the samples is searched."""
+"""Atoms and their products, with values that are computed once, whichever part of the samples is searched."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import numpy.typing as npt
 
 from clue.structure.atoms import Atom, Integers, Surroundings, padded, variable
 
-#: Weight of two atoms that are multiplied, and how many such pairs there are at most.
+#: Largest weight of two atoms that are multiplied, and largest number of such pairs.
 _MULTIPLIED, _MOST_PAIRS = 5, 2000
-#: What is stored with a row of the neighbours on either side.
+#: Prefixes of atoms that may be stored with a halo row on either side.
 _WIDE = ("share ", "first_larger ", "last_smaller ", "last_larger ", "floor ", "ceil ")
 _WHOLE = padded(variable("n")).name
 _MIXED = np.random.default_rng(0)
 
 
 class _Seen(dict[str, Integers]):
-    """Surroundings that know which of them were looked at."""
+    """Surroundings that note which variables are read."""
 
     def __init__(self, v: Surroundings) -> None:
         super().__init__(v)
@@ -38,7 +38,7 @@ class Pool:
 
     Attributes:
         atoms: The atoms, the lightest first.
-        values: Of each in each sample, shape (atoms, samples).
+        values: Value of each atom in each sample, shape (atoms, samples).
     """
 
     atoms: tuple[Atom, ...]
@@ -46,7 +46,7 @@ class Pool:
 
     @classmethod
     def of(cls, atoms: Sequence[Atom], v: Surroundings, frozen: frozenset[str] = frozenset()) -> Pool:
-        """Compute atoms, but those that need surroundings that are frozen."""
+        """Compute atoms, except those that depend on frozen surroundings."""
         known = []
         with np.errstate(all="ignore"):
             for atom in sorted(atoms, key=lambda atom: atom.weight):
@@ -72,7 +72,7 @@ class Pool:
         return np.array([atom.weight for atom in self.atoms], np.int64)
 
     def varying(self, rows: npt.NDArray[np.int64]) -> Pool:
-        """Return those that vary in these samples, there."""
+        """Return the atoms that vary in these samples, with their values there."""
         values = self.values[:, rows]
         return self._only((values != values[:, :1]).any(axis=1), values)
 
@@ -82,7 +82,7 @@ class Pool:
         return Pool(tuple(atom for atom, keep in zip(self.atoms, kept.tolist(), strict=True) if keep), values[kept])
 
     def multiplied(self) -> npt.NDArray[np.int64]:
-        """Return which pairs of atoms programs multiply, the lightest first."""
+        """Return the pairs of atoms that programs multiply, the lightest first."""
         pairs = _pairs(np.arange(len(self)))
         weights = self.weights[pairs].sum(axis=1)
         kept = (weights <= _MULTIPLIED) | _same_family(self.atoms, pairs)
@@ -92,12 +92,12 @@ class Pool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Product:
-    """Atoms that are multiplied.
+    """A product of atoms.
 
     Attributes:
         atoms: The atoms.
-        values: What comes out.
-        alike: The products that nobody can tell from it in these samples, itself included.
+        values: Values of the product.
+        alike: The products with equal values in these samples, this one included.
     """
 
     atoms: tuple[Atom, ...]
@@ -107,14 +107,14 @@ class Product:
 
 @dataclass(frozen=True, eq=False)
 class Products:
-    """Products of up to three atoms, those with different values.
+    """Products of up to three atoms, grouped by different values.
 
     Attributes:
         factors: The atoms.
-        every: Which of them all products are made of, the products that look alike included, shape (all, 3); -1: none.
-        group: Of each of these, which number its values have among those that differ.
-        first: Of each number the first product.
-        values: Its values, shape (numbers, samples).
+        every: Factors of all products, those with equal values included, shape (all, 3); -1 for none.
+        group: Number of each product's values among the different ones.
+        first: First product of each number.
+        values: Values of each number, shape (numbers, samples).
     """
 
     factors: tuple[Atom, ...]
@@ -125,7 +125,7 @@ class Products:
 
     @classmethod
     def of(cls, pool: Pool, rows: npt.NDArray[np.int64]) -> Products:
-        """Multiply light atoms, those of one family, and shares with a row of the neighbours on either side."""
+        """Multiply light atoms, atoms of one family, and shares with a halo row on either side."""
         widths = [i for i, atom in enumerate(pool.atoms) if atom.family.startswith(_WIDE)]
         widths += [i for i, atom in enumerate(pool.atoms) if atom.name == "n"]
         factors = (*pool.atoms, *(padded(pool.atoms[i]) for i in widths))

@@ -1,4 +1,4 @@
-"""A program as rules: how often each loop goes round, what each call is, at any size and on any number of ranks."""
+"""A program as rules: iterations of each loop and fields of each call, at any size and on any number of ranks."""
 
 from __future__ import annotations
 
@@ -35,15 +35,16 @@ from clue.trace.ops import NO_REQUEST, Flag, Op
 from clue.trace.sites import Site
 from clue.units import count_of
 
-#: How far sizes of pickled objects may be from a rule, B: the lengths of a few numbers in them depend on their values.
+#: Largest deviation of a pickled object's size from a rule, bytes: the lengths of a few numbers in it depend on their
+#: values.
 PICKLED_SLACK = 16
-#: Blocks that are none: pairs, and the like.
+#: Block sizes up to this do not count as blocks: they are pairs and the like.
 _SMALL = 4
 _ORIGINS = np.uint64(32)
-#: What is no product of sizes.
+#: Fields that are not products of sizes.
 _PLAIN = frozenset({"peer", "rows", "flags", "requested", "age"})
 _POLLED = ": how often a test finds nothing is a matter of timing"
-#: What rules are about, in words.
+#: Subjects of rules, in words.
 WORDS = {
     "peer": "partners", "tag": "tags", "nbytes": "sizes", "flags": "flags", "requested": "requests", "rows": "messages",
     "entries": "lengths of lists", "entry": "entries of lists", "age": "requests waited for", "count": "iterations",
@@ -55,8 +56,8 @@ class Refusal:
     """A place that follows no rule.
 
     Attributes:
-        site: Where it is, and what it calls: ``"cg.py:72 Alltoallv"``; ``""``: the whole program.
-        why: What must hold, and does not.
+        site: Its place and call, such as ``"cg.py:72 Alltoallv"``; ``""`` for the whole program.
+        why: The condition that must hold, and does not.
         decided: Size and number of ranks of a recording that would decide it, if one is known.
     """
 
@@ -74,20 +75,20 @@ class Refusal:
 
 @dataclass(slots=True)
 class PartRules:
-    """What a part of a call is.
+    """The rules of a part of a call.
 
     Attributes:
-        part: Which.
-        order: Where in its call it stands.
-        rows: How many rows it has in each iteration of the loops around.
+        part: The part.
+        order: Its position in its call.
+        rows: Rule of the number of its rows in each iteration of the loops around.
         fields: Rules of the fields of its rows.
         group: Kind of group of its communicator (:data:`clue.structure.groups.GROUPS`).
         of: Class of its communicator.
-        entries: How long its list is.
-        entry: What stands in the list; of a wait, how many requests ago each was begun.
-        age: Of a wait for one request, how many requests ago that was begun.
-        sizes: Sizes that are drawn, if there is no rule of them.
-        lists: The same of sizes in a list; where no rule tells what they add up to, their sum is the size.
+        entries: Rule of the length of its list.
+        entry: Rule of the entries of the list; for a wait, how many requests ago each was begun.
+        age: For a wait for one request, how many requests ago it was begun.
+        sizes: Drawn sizes, if no rule determines them.
+        lists: Drawn sizes in a list; if no rule determines their sum, the sum is the size.
     """
 
     part: Part
@@ -115,8 +116,8 @@ class Structure:
     Attributes:
         sites: Its call sites.
         nest: The loops around them.
-        loops: How often each goes round.
-        parts: What each call is.
+        loops: Rule of the number of iterations of each loop.
+        parts: Rules of the parts of each call.
     """
 
     sites: tuple[Site, ...]
@@ -130,13 +131,13 @@ class Structure:
         Args:
             part: The part.
             v: Surroundings of the ranks.
-            iteration: Which iteration of the outermost loop, if not all.
+            iteration: The iteration of the outermost loop, if not all.
         """
         return _inside(self.nest, part, v, lambda loop, around, _: self.loops[loop](around), iteration)
 
 
 def surroundings(places: Sequence[tuple[int, int]]) -> dict[str, Integers]:
-    """Return the surroundings of each rank at sizes, each on a number of ranks."""
+    """Return the surroundings of each rank at some places: pairs of size and number of ranks."""
     ranks = np.array([each for _, each in places], np.int64)
     whole, rank = np.repeat(ranks, ranks), within(ranks)
     return {"n": np.repeat([size for size, _ in places], ranks), "P": whole, "rank": rank, "s": whole, "r": rank}
@@ -155,8 +156,8 @@ def _inside(
         nest: The loops.
         part: The part.
         v: Surroundings of ranks.
-        counts: Returns how often a loop goes round, given what is around it, and how many loops these are.
-        iteration: Which iteration of the outermost loop, if not all.
+        counts: Returns the number of iterations of a loop, given its surroundings and the number of loops around it.
+        iteration: The iteration of the outermost loop, if not all.
     """
     loops = nest.loops(part.site)
     for depth, loop in enumerate(loops):
@@ -170,7 +171,7 @@ def _inside(
 
 
 def iterate(v: Mapping[str, Integers], name: str, counts: Integers) -> dict[str, Integers]:
-    """Return the surroundings of each iteration of a loop that goes round so often."""
+    """Return the surroundings of each iteration of a loop with ``counts`` iterations."""
     counts = np.maximum(counts, 0)
     inside = {each: np.repeat(column, counts) for each, column in v.items()}
     inside[name] = within(counts)
@@ -184,16 +185,16 @@ class Learner:
 
     Attributes:
         sites: Its call sites.
-        tables: What was seen.
-        progress: Told which column of which site is being learned.
-        distributions: Names of sites at which sizes that follow no rule are drawn.
-        refusals: What follows no rule.
+        tables: The observations.
+        progress: Called with the column and the site that are being learned.
+        distributions: Names of sites at which sizes without a rule are drawn.
+        refusals: Places without a rule.
         remarks: What a reader of results should know.
-        drawn: Names of sites at which sizes are drawn, as often as there are such parts.
-        blocks: Sizes of blocks that the program deals out.
-        grids: Grids in which it lays out ranks.
-        known: Rules by digest of what they were learned from: calls that a program makes twice are learned once.
-        seen: Of each part that was learned, the surroundings of its rows and where they are in their trace.
+        drawn: Names of sites at which sizes are drawn, one entry for each such part.
+        blocks: Block sizes by which the program distributes.
+        grids: Grids in which it arranges ranks.
+        known: Rules by a digest of their samples: equal calls are learned once.
+        seen: For each learned part, the surroundings of its rows and their positions in the trace.
     """
 
     sites: tuple[Site, ...]
@@ -212,9 +213,9 @@ class Learner:
         self._at = ("", 0, 0)
 
     def learn(self) -> Structure:
-        """Return the rules; what follows none is in ``refusals``."""
+        """Return the rules; places without a rule are in ``refusals``."""
         structure = self._learn()
-        if self._without_rule and self.grids:  # what is known of grids in the end may tell what came first
+        if self._without_rule and self.grids:  # grids found later may explain earlier places
             structure = self._again(self.tables, structure)
         tables = self.tables.aligned() if self._without_rule else None
         return self._again(tables, structure) if tables else structure
@@ -224,7 +225,7 @@ class Learner:
         return len(self.refusals) + len(self.drawn)
 
     def _again(self, tables: Tables, structure: Structure) -> Structure:
-        """Return what other tables say, or what is known of grids, if less of it is refused or drawn."""
+        """Learn again, from other tables or with the known grids; return this if less is refused or drawn."""
         other = replace(self, tables=tables, refusals=[], remarks=[], drawn=[], blocks=(), known={}, seen=[])
         again = other._learn()
         if other._without_rule >= self._without_rule:
@@ -261,7 +262,7 @@ class Learner:
         self.refusals.append(Refusal(f"{self._named(site)} {call}".strip(), why))
 
     def _chance(self, part: Part, rows: Rows) -> str:
-        """Say that timing decides what a part is, if it does."""
+        """Return a note that timing decides a part, if it does."""
         if part.op == Op.POLL:
             return _POLLED
         traces = [self.tables.examples[key[0]].trace for key in rows.keys]
@@ -307,7 +308,7 @@ class Learner:
         return found
 
     def _size(self, v: Mapping[str, Integers], y: Integers, slack: int = 0) -> Rule:
-        """Return the rule of sizes of messages: those to nobody are empty."""
+        """Return the rule of message sizes: messages to nobody are empty."""
         nobody = v["peer"] < 0
         if y[nobody].any() or nobody.all() or not nobody.any():
             return self._rule("nbytes", v, y, slack)
@@ -340,17 +341,17 @@ class Learner:
             return Rule((Sum(()),))
 
     def _leaves_out(self, loop: tuple[Step, ...]) -> bool:
-        """Whether iterations of a loop differ in number within one recording."""
+        """Tell whether the number of iterations of a loop differs within one recording."""
         numbers: dict[int, set[int]] = {}
         for key, count in self.tables.loops[loop].items():
             numbers.setdefault(key[0], set()).add(count)
         return any(len(each) > 1 for each in numbers.values())
 
     def _count_partners(self, loop: tuple[Step, ...], v: Mapping[str, Integers], depth: int) -> Rule | None:
-        """Take the iterations of a loop over partners that leaves some out for the partners themselves.
+        """Replace iterations by partners, in a loop over partners that skips some.
 
         Returns:
-            How many partners there are, or ``None`` if it is no such loop.
+            The rule of the number of partners, or ``None`` if it is not such a loop.
         """
         inside = [(part, rows) for part, rows in self.tables.parts.items() if loop in self.tables.nest.loops(part.site)]
         if len({part.site for part, _ in inside}) != 1 or self.tables.nest.loops(inside[0][0].site)[-1] != loop:
@@ -369,7 +370,7 @@ class Learner:
         if all(partner[key] - key[-1] == partner.get((*key[:-1], 0), -1) for key in partner) and len(
             {sizes[key] - often for key, often in made.items()}
         ) == 1:  # fmt: skip
-            return None  # those left out are always the same: iterations are as good
+            return None  # the same partners are always skipped: iterations do as well
         known = [key in sizes for key in _keys(v, depth)]
         seen = {name: column[known] for name, column in v.items()}
         try:
@@ -383,7 +384,7 @@ class Learner:
         return rule
 
     def _note_blocks(self, rule: Rule) -> None:
-        """A loop over n / b iterations deals out blocks of b."""
+        """Note the block size b of a loop with n / b iterations."""
         for form in rule.forms:
             for coefficient, atoms in form.terms:
                 counted = (atom.block for atom in atoms if atom.block > _SMALL)
@@ -458,7 +459,7 @@ class Learner:
             "requested": (request != NO_REQUEST).astype(np.int64),
         }
         for name, column in columns.items():
-            if name != "peer":  # what a message is may depend on whom it goes to
+            if name != "peer":  # the fields of a message may depend on its destination
                 v["peer"] = columns["peer"]
             try:
                 learned.fields[name] = self._size(v, column) if name == "nbytes" else self._rule(name, v, column)
@@ -491,7 +492,7 @@ class Learner:
         columns: Mapping[str, Integers],
         error: Exception,
     ) -> None:
-        """Learn sizes without an exact rule: those of pickled objects nearly have one, others are drawn if asked."""
+        """Learn sizes without an exact rule: pickled objects have an approximate one, others are drawn on request."""
         part, flags, nbytes = learned.part, columns["flags"], columns["nbytes"]
         if (flags & int(Flag.PICKLED)).all():
             try:
@@ -514,7 +515,7 @@ class Learner:
     def _drawn_sizes(
         self, part: Part, v: dict[str, Integers], row: Integers, columns: Mapping[str, Integers]
     ) -> DrawnSizes:
-        """Return draws of the sizes of messages; of a call that always has as many, those without a rule are drawn."""
+        """Return draws of message sizes; if calls have a fixed number of messages, only of those without a rule."""
         nbytes, common = columns["nbytes"], is_common(part.op, columns["flags"])
         if common and not is_named_once(v, self._column("comm", v, row), nbytes):
             raise _NoRuleError("sizes must be one for all ranks of a call at one site to be drawn, got several")
@@ -529,7 +530,7 @@ class Learner:
         return DrawnSizes(common, tuple(messages))
 
     def _check_drawn(self, part: Part, flags: Integers, error: Exception) -> None:
-        """Check that sizes are to be drawn, and can be."""
+        """Check that sizes should be drawn, and can be."""
         name, why = self._named(part.site), fault(part.op, flags)
         if name not in self.distributions:
             raise _NoRuleError(f"{error}" if why else f"{error}: --distribution {name} draws them from those recorded")
@@ -570,14 +571,14 @@ class Learner:
 
 
 def _place(column: Integers) -> npt.NDArray[np.uint64]:
-    """Return which of all values each has, as a bit; what has one value everywhere counts as two."""
+    """Return the number of each value among all, as a bit; a constant column counts as having two values."""
     values, which = np.unique(column, return_inverse=True)
     bits = np.left_shift(np.uint64(1), (which % int(_ORIGINS)).astype(np.uint64))
     return bits if len(values) > 1 else np.full(len(column), 3, np.uint64)
 
 
 class _NoRuleError(ValueError):
-    """Something follows no rule."""
+    """A place has no rule."""
 
 
 def _keys(v: Mapping[str, Integers], depth: int) -> Iterator[tuple[int, ...]]:

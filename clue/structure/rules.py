@@ -1,9 +1,9 @@
-"""Exact integer rules: what fits every recording to the last bit, or nothing.
+"""Exact integer rules: a rule fits every recording exactly, or there is none.
 
 A rule is a sum of up to three products of atoms with rational coefficients, an atom that stands alone (a neighbour, an
-owner in turn), or a case distinction of such. It must take less to say than the samples that it explains. Of the forms
-that fit the lightest are kept, and those next to them; where they do not agree at a target, recordings do not determine
-the rule, and it is refused there.
+owner in turn), or a case distinction of such. Its description must be shorter than the samples that it explains
+(minimum description length). The lightest forms that fit are kept, with their close rivals; where they disagree at a
+target, recordings do not determine the rule, and it is refused there.
 """
 
 from __future__ import annotations
@@ -37,36 +37,38 @@ from clue.structure.conditions import UNLIKE, Conditions
 from clue.structure.forms import BITS, KEPT, ZERO, Comparison, Predicate, Rule, Sum, UndeterminedError, chain, lightest
 from clue.structure.pool import Pool, Product, Products
 
-#: Returns atoms by the surroundings that vary, sizes of blocks, and grids that are known.
+#: Returns atoms, given the surroundings that vary, block sizes and known grids.
 _Atoms = Callable[[tuple[str, ...], tuple[int, ...], frozenset[str]], tuple[Atom, ...]]
-#: What is rarely dealt out in blocks, and numbers of ranks among which sizes are shared evenly.
+#: Surroundings that are numbers of ranks or ranks: they are rarely distributed by blocks.
 _RANKS = frozenset(("P", "s", "rank", "r"))
 _SIZES = frozenset("Ppqabc")
 _Floats = npt.NDArray[np.float64]
-#: Largest denominator of a coefficient, and what share of the squares a sum may leave that is looked at closely.
+#: Largest denominator of a coefficient; largest share of the sum of squares that a sum may leave to be examined
+#: exactly.
 _DENOMINATOR, _NEAR = 4096, 1e-9
-#: Distinct samples that a search looks at, chosen evenly; all are checked in the end.
+#: Number of distinct samples in a search, chosen evenly; a result is checked on all samples.
 _LOOKED_AT = 400
-#: Samples that must be there beside as many as there are coefficients: a rule that nothing has tested is none.
+#: Number of samples needed in excess of the coefficients, so that at least one sample tests a rule.
 _MORE = 1
-#: Values that are taken for cases of their own.
+#: Largest number of values that may be cases of their own.
 _SPECIAL = 3
-#: Sizes at which a bound must be reached.
+#: Number of sizes at which a bound must be reached.
 _REACHED = 2
-#: Iterations of a loop that may have rules of their own.
+#: Largest number of iterations of a loop that may have rules of their own.
 _STEPS = 8
-#: Blocks that there must be at least where they are counted, samples that tell at first which they may be, and the
-#: largest whole that is looked at.
+#: Least number of blocks where they are counted; number of samples that preselect block sizes; largest whole that is
+#: searched.
 _BLOCKS, _PROBES, _LARGEST = 4, 6, 1 << 20
-#: Turns in which a loop may do several things.
+#: Periods of loops that do several things in turn.
 _TURNS = (2, 3, 4)
-#: Conditions that are tried to divide samples by cases.
+#: Number of conditions that are tried to divide samples into cases.
 _TRIED = 16
-#: How often a search looks for sums of several products: later cases are told by light forms alone.
+#: Largest number of searches for sums of several products: later cases use light forms only.
 _MOST_SUMS = 400
-#: The heaviest atom of a condition.
+#: Greatest weight of an atom in a condition.
 _HEAVIEST = 5
-#: Products among which sums of three are searched, and how much of one must be left beside others to be another.
+#: Number of products among which sums of three are searched; least residual of a product for it to be independent of
+#: others.
 _MOST_PRODUCTS, _SAME = 120, 1e-6
 
 
@@ -80,12 +82,12 @@ class Search:
 
     Attributes:
         v: Surroundings of each sample.
-        blocks: Sizes of blocks that the program deals out.
-        triples: Whether sums of three are searched.
-        origin: At which sizes each sample is found, as bits from 0, and on which numbers of ranks, as bits from 32.
-        slack: How far a rule may be off.
-        frozen: Surroundings that were left out, and have one value instead of theirs.
-        plain: Whether it is about ranks and numbers of them, which are no products.
+        blocks: Block sizes by which the program distributes.
+        triples: Whether sums of three products are searched.
+        origin: Sizes at which each sample occurs, as bits from 0, and numbers of ranks, as bits from 32.
+        slack: Largest deviation of a rule.
+        frozen: Surroundings that are left out, and held at one value.
+        plain: Whether values are ranks or numbers of ranks, which are not products.
         grids: Grids that the program is known to use.
     """
 
@@ -113,7 +115,7 @@ class Search:
 
     @cached_property
     def small(self) -> Pool:
-        """The atoms of sums and products, those that vary, the lightest first."""
+        """The varying atoms for sums and products, the lightest first."""
         return self._pool(small_atoms)
 
     @cached_property
@@ -150,7 +152,7 @@ class Search:
         forms = self.sums(y)
         if forms:
             return Rule(forms)
-        # Few cases are told before many.
+        # Few cases come before many.
         for cases in range(1, depth + 1):
             for found in (self._bounded, self._special_cases, self._steps, self._cases, self._in_turns):
                 rule = found(y, cases)
@@ -159,17 +161,17 @@ class Search:
         return None
 
     def _supported(self) -> bool:
-        """Whether several sizes and numbers of ranks say it: of one alone nobody knows what depends on what."""
+        """Tell whether samples have several sizes and numbers of ranks: a single one does not show a dependence."""
         if self.origin is None:
             return True
         ranks, sizes = divmod(int(np.bitwise_or.reduce(self.origin)), 1 << 32)
         return ranks.bit_count() > 1 and sizes.bit_count() > 1
 
     def _leans(self, y: Integers) -> list[tuple[Search, npt.NDArray[np.int64]]]:
-        """Return searches without surroundings that y does not depend on, and which samples each keeps.
+        """Return searches without surroundings on which y does not depend, and the samples that each keeps.
 
-        What is determined by several others, as iterations by rank and ranks, may stand for them: so at first what has
-        most values is left out, and then what is most special.
+        A variable may stand for the variables that determine it, as an iteration determined by rank and ranks. So
+        variables with most values are left out first, then the most special ones.
         """
         common = sorted(self.names, key=lambda name: (name != "peer", -len(np.unique(self.v[name])), name[0] != "m"))
         special = [*(each for each in reversed(self.names) if each[0] in "jiem"), "peer", "s", "r", "rank", "P", "n"]
@@ -184,8 +186,8 @@ class Search:
         return made if len(made) == len(found) else []
 
     def _lean(self, names: list[str]) -> tuple[Search, npt.NDArray[np.int64]] | None:
-        """Return a search with these surroundings alone, and which samples it keeps, if it is any leaner."""
-        if "rank" in names or "r" in names:  # where a rank lies is told by how many there are
+        """Return a search with these surroundings only, and the samples that it keeps, if that leaves some out."""
+        if "rank" in names or "r" in names:  # the place of a rank depends on the number of ranks
             names += [
                 size
                 for rank, size in (("rank", "P"), ("r", "s"))
@@ -244,7 +246,7 @@ class Search:
         )
 
     def _blocks(self, y: Integers) -> tuple[Sum, ...]:
-        """Return how many blocks there are of something, and whatever else that may be."""
+        """Return the forms that are numbers of blocks."""
         found = [
             form
             for whole, values in self.small.pairs()
@@ -257,9 +259,9 @@ class Search:
         return lightest(found)
 
     def _scaled(self, y: Integers) -> tuple[Sum, ...]:
-        """Return what multiples of the size or its square are, shared evenly, or as tiles, and rounded down.
+        """Return the forms that are multiples of the size or its square, divided evenly or by tiles, and rounded down.
 
-        That they are rounded must show: what nobody has seen divide with a remainder may as well be another number.
+        A sample must show the rounding: without a division with a remainder, the form could be another one.
         """
         at, divisor = int(y.argmax()), int(np.gcd.reduce(y))
         whole = variable("n")
@@ -277,7 +279,7 @@ class Search:
         return lightest(found)
 
     def _multiple(self, y: Integers, atom: Atom, more_bits: float = 0.0) -> list[Sum]:
-        """Return so many times an atom, and a number more, if that is y and takes less to say, with some bits more."""
+        """Return y as a multiple of an atom plus a number, if that fits and its description is short enough."""
         values = atom.values(self.v)
         low, high = int(y.argmin()), int(y.argmax())
         step, apart = int(y[high] - y[low]), int(values[high] - values[low])
@@ -290,7 +292,7 @@ class Search:
         return [form] if self.length >= len(form.terms) + _MORE and form.bits + more_bits <= self.bits(y) else []
 
     def products(self) -> Products:
-        """Return light products of up to three atoms with their values in what is looked at, different ones once."""
+        """Return light products of up to three atoms with their values in the searched samples, without duplicates."""
         return Products.of(self.small, self._rows)
 
     def _several(self, y: Integers) -> tuple[Sum, ...]:
@@ -320,7 +322,7 @@ class Search:
         return self._triples(y, products, basis, rest) if self.triples else ()
 
     def bits(self, y: Integers) -> float:
-        """Return how much it takes to say all samples: each, which are not as most, or how far from the middle."""
+        """Return the description length of all samples, bits: by value, by exceptions to the mode, or by deviations."""
         values, counts = np.unique(y, return_counts=True)
         each = np.log2(1.0 + np.abs(values.astype(float)))
         shares = counts / len(y)
@@ -331,14 +333,14 @@ class Search:
         return min(float(counts @ each), which, around)
 
     def _leeway(self, rows: int) -> float:
-        """Return the sum of squares by which a form may be off."""
+        """Return the largest sum of squared deviations of a form."""
         return float(rows * self.slack**2)
 
     def _pairs(self, y: Integers, products: Products, basis: _Floats, rest: _Floats) -> list[Sum]:
         order = np.argsort(products.weights, kind="stable")[: 3 * _MOST_PRODUCTS]
         weights = products.weights[order]
         gram, along, whole = basis[order] @ basis[order].T, basis[order] @ rest, float(rest @ rest)
-        # Beside the first: what is left of each other and of the target; a fit leaves nothing.
+        # Residuals of the other products and of the target given the first; a fit leaves none.
         left = 1.0 - gram**2
         second = (along[None, :] - gram * along[:, None]) ** 2 / np.where(left > _SAME, left, np.inf)
         remaining = whole - along[:, None] ** 2 - second
@@ -359,7 +361,7 @@ class Search:
         gram, along, whole = basis[order] @ basis[order].T, basis[order] @ rest, float(rest @ rest)
         found: set[tuple[int, ...]] = set()
         for i in range(len(order)):
-            # Beside the first: what is left of all others, of the target, and then beside each second.
+            # Residuals given the first product: of all others, of the target, and then given each second one.
             left, target = gram - np.outer(gram[i], gram[i]), along - gram[i] * along[i]
             size = np.diag(left).copy()
             size[size < _SAME] = np.inf
@@ -380,13 +382,13 @@ class Search:
         return lightest(fits)
 
     def _solve(self, y: Integers, products: Sequence[Product], tried: int = 1) -> list[Sum]:
-        """Return the sum of these products with fractions as coefficients that is exactly y, if there is one.
+        """Return the sum of these products with rational coefficients that is exactly y, if there is one.
 
         Args:
-            y: What is to be explained.
+            y: The values to explain.
             products: The products.
-            tried: How many sums were no heavier: as unlikely must it be that the samples beyond those that coefficients
-                are chosen by fit.
+            tried: Number of sums tried that are not heavier: the more there are, the less likely must a chance fit of
+                the samples beyond the coefficients be.
         """
         rows = self._rows
         columns = [np.ones(len(rows))] + [product.values.astype(float) for product in products]
@@ -417,9 +419,9 @@ class Search:
             return False
 
     def _rivals(self, form: Sum, products: Sequence[Product]) -> list[Sum]:
-        """Return a form, and those with another product in it that nobody can tell from its own in these samples.
+        """Return a form and its variants with another product of equal values in these samples.
 
-        Where each of these agrees with the form, those with several other products do, too.
+        Where all variants agree with the form, so do variants with several products replaced.
         """
         alike = {product.atoms: product.alike for product in products}
         others = [
@@ -434,19 +436,19 @@ class Search:
 
     @cached_property
     def conditions(self) -> Conditions:
-        """Conditions with where they hold."""
+        """Conditions, with the samples on which they hold."""
         sides, turns = (
             [each for each in pool.pairs() if each[0].weight <= _HEAVIEST] for pool in (self.small, self.alone)
         )
         return Conditions.among(sides, turns, self.length)
 
     def condition(self, mask: npt.NDArray[np.bool_]) -> tuple[Predicate, ...]:
-        """Return the lightest conditions that hold just there."""
+        """Return the lightest conditions that hold on exactly these samples."""
         found = self.conditions.just(mask) or self._in_turn(mask)
         return tuple(each for each in found if BITS * (each.weight + 1) <= _told(mask))
 
     def _in_turn(self, mask: npt.NDArray[np.bool_]) -> tuple[Predicate, ...]:
-        """Return that every so many iterations do it, as those that look whether to go on."""
+        """Return periodic conditions on iterations, as for a convergence test every few iterations."""
         for name in (each for each in self.names if each[0] == "i"):
             at = np.unique(self.v[name][mask])
             turns = int(np.gcd.reduce(np.diff(at))) if len(at) > _SPECIAL else 0
@@ -457,7 +459,7 @@ class Search:
         return ()
 
     def _bounded(self, y: Integers, _depth: int) -> Rule | None:
-        """Return a rule that follows a sum up to a bound, or down to one, which several sizes reach."""
+        """Return a sum limited by an upper or lower bound that several sizes reach."""
         for bound, sign, first in ((int(y.max()), ">=", int(y.max())), (int(y.min()), "<", int(y.min()) + 1)):
             mask = y == bound
             inside, beyond = self._within(~mask, self.triples), self._within(mask)
@@ -471,7 +473,7 @@ class Search:
         return None
 
     def _special_cases(self, y: Integers, depth: int) -> Rule | None:
-        """Return a rule that has a value apart, as nobody or nothing."""
+        """Return a rule with a special value as a case of its own, such as nobody or nothing."""
         for value in self._special(y):
             mask = y == value
             if not self._within(mask)._supported():
@@ -484,7 +486,7 @@ class Search:
         return None
 
     def _cases(self, y: Integers, depth: int) -> Rule | None:
-        """Return a rule by a condition on the surroundings."""
+        """Return a rule of two cases by a condition on the surroundings."""
         for where in self.conditions.different(_TRIED if depth > 1 else 4 * _TRIED):
             inside = self._within(where)
             forms = inside.sums(y[where]) if inside._supported() else ()
@@ -497,7 +499,7 @@ class Search:
         return None
 
     def _steps(self, y: Integers, depth: int) -> Rule | None:
-        """Return a rule for each iteration of a short loop, as one over directions."""
+        """Return a rule for each iteration of a short loop, such as one over directions."""
         for name in (each for each in self.names if each[0] in "ije"):
             steps = np.unique(self.v[name]).tolist()
             if 1 < len(steps) <= _STEPS:
@@ -507,7 +509,7 @@ class Search:
         return None
 
     def _in_turns(self, y: Integers, depth: int) -> Rule | None:
-        """Return a rule for each of a few turns in which a loop does several things."""
+        """Return a rule for each turn of a loop that does several things in turn."""
         for name, turns in product((each for each in self.names if each[0] == "i"), _TURNS):
             at = self.v[name] % turns
             rules = [self._where(at == turn, y, depth - 1) for turn in range(turns)]
@@ -519,7 +521,7 @@ class Search:
         return self._within(mask, self.triples).rule(y[mask], depth) if mask.any() else None
 
     def _special(self, y: Integers) -> list[int]:
-        """Return values that may be cases of their own: nobody, nothing, and such as are found at several sizes."""
+        """Return values that may be cases of their own: nobody, nothing, and values that occur at several sizes."""
         values, counts = np.unique(y, return_counts=True)
         often = values[np.argsort(-counts, kind="stable")].tolist()
         several = [each for each in often if len(np.unique(self.v["n"][y == each])) > 1 or "n" not in self.names]
@@ -536,10 +538,10 @@ class Search:
 
 @dataclass(slots=True)
 class _Spent:
-    """How much a search has tried.
+    """The effort of a search so far.
 
     Attributes:
-        sums: How often sums of several products were searched.
+        sums: Number of searches for sums of several products.
     """
 
     sums: int = 0
@@ -547,12 +549,12 @@ class _Spent:
 
 @dataclass(slots=True)
 class _Whole:
-    """What searches in parts of the same samples share.
+    """State shared by searches in parts of the same samples.
 
     Attributes:
         v: Surroundings of all samples.
         pools: Atoms with their values there, by kind and by the surroundings that vary.
-        rules: What was found, by what it was looked for in.
+        rules: Rules found, by their samples.
     """
 
     v: Surroundings
@@ -561,7 +563,7 @@ class _Whole:
 
 
 def _as_atom(form: Sum) -> Atom:
-    """Return a sum as something that is compared."""
+    """Return a sum as an atom, for comparisons."""
     return Atom(str(form), form, form.weight)
 
 
@@ -574,7 +576,7 @@ def _holds(condition: Predicate, v: Surroundings) -> bool:
 
 
 def _ranked(names: tuple[str, ...]) -> bool:
-    """Whether ranks matter."""
+    """Tell whether the surroundings include ranks."""
     return any(name in names for name in ("rank", "r", "P", "s"))
 
 
@@ -589,14 +591,14 @@ def lone_atoms(names: tuple[str, ...], _: tuple[int, ...], grids: frozenset[str]
 
 
 def _follows(whole: Integers, y: Integers) -> bool:
-    """Tell whether y grows or shrinks with a whole, and changes with nothing else: so do numbers of blocks."""
+    """Tell whether y is monotonic in a whole and depends on nothing else, as numbers of blocks are."""
     order = np.argsort(whole, kind="stable")
     x, steps = whole[order], np.diff(y[order])
     return not steps[x[1:] == x[:-1]].any() and bool((steps >= 0).all() or (steps <= 0).all())
 
 
 def _candidates(whole: Integers, y: Integers) -> list[int]:
-    """Return by what a whole may have been divided: where its blocks grow as y does from its least to its greatest."""
+    """Return possible divisors of a whole: those for which the number of blocks grows as y does over its range."""
     order = np.argsort(y, kind="stable")
     some = order[np.linspace(0, len(order) - 1, _PROBES).astype(np.int64)]
     x, most = int(whole[some[-1]]), int(y[some[-1]])
@@ -629,7 +631,7 @@ def _fraction(value: float, slack: int) -> Fraction:
 
 
 def _told(mask: npt.NDArray[np.bool_]) -> float:
-    """Return how much it takes to say on which samples a condition holds."""
+    """Return the description length, bits, of the samples on which a condition holds."""
     share = float(mask.mean())
     return -len(mask) * sum(each * log2(each) for each in (share, 1 - share) if each)
 

@@ -1,4 +1,4 @@
-"""Bursts of a program where it computes: which sizes a rank has for itself explain them."""
+"""Bursts of a program, explained by local sizes: sizes that a rank has for itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clue.structure.atoms import Atom, Integers
 from clue.structure.rules import Search
 
 Floats = npt.NDArray[np.float64]
-#: Share of what bursts of one recording differ by that a local size must explain, and samples that are looked at.
+#: Least share of the variance between bursts of a recording that a local size must explain; number of samples used.
 _EXPLAINED, _LOOKED_AT = 0.3, 3000
 
 
@@ -36,13 +36,13 @@ class LocalSize:
 def local_size(
     v: Mapping[str, Integers], example: Integers, seconds: Floats, blocks: tuple[int, ...]
 ) -> LocalSize | None:
-    """Return the size that best explains how bursts of one recording differ by rank and iteration, if one does.
+    """Return the local size that best explains how bursts of a recording differ by rank and iteration, if one does.
 
     Args:
         v: Surroundings of each burst.
-        example: Recording of each.
-        seconds: What each took.
-        blocks: Sizes of blocks that the program deals out.
+        example: Recording of each burst.
+        seconds: Time of each burst.
+        blocks: Block sizes by which the program distributes.
     """
     rows = np.unique(np.linspace(0, len(seconds) - 1, min(len(seconds), _LOOKED_AT)).astype(np.int64))
     v = {name: column[rows] for name, column in v.items()}
@@ -54,7 +54,7 @@ def local_size(
         return None
     relative = seconds / means[of]
     rest = relative - 1.0
-    # What outliers differ by is not to be explained.
+    # Outliers need no explanation: winsorise them.
     rest = np.clip(rest, *np.quantile(rest, (0.01, 0.99)))
     rest -= (np.bincount(of, rest) / counts)[of]
     whole = float(rest @ rest)
@@ -74,7 +74,7 @@ def local_size(
         if size <= len(rest) * _NOTHING:
             continue
         slope = float(shape @ rest) / size
-        # A size beside a constant: bursts grow with it, and not faster.
+        # With a constant term: bursts grow at most proportionally to the size.
         slope = min(max(slope, 0.0), 1.0)
         left = rest - slope * shape
         explained = 1.0 - float(left @ left) / whole - _HEAVY * sum(atom.weight for atom in size_of.atoms)
@@ -83,5 +83,5 @@ def local_size(
     return found
 
 
-#: Variance of relative bursts that is nothing, and what a far-fetched product must explain more, by weight.
+#: Variance of relative bursts that counts as zero; further share that a product must explain for each unit of weight.
 _NOTHING, _HEAVY = 1e-4, 0.004

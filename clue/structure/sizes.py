@@ -1,9 +1,9 @@
-"""Sizes of messages that follow no rule: drawn from what was recorded, at call sites for which that is asked.
+"""Sizes of messages without a rule: drawn from the recorded ones, at call sites for which the user asks for it.
 
-A size is drawn relative to a mean, which is fitted over n and P. What is sent is what arrives, for a trace has each
-size once (:mod:`clue.trace.ops`): that of a message with its sender, those of an alltoallv with the rank that sends
-them, the block of another v-collective with the rank that has it. Where all ranks of a collective call name one size,
-it is drawn once for the call. What is left out: who sends much to whom, and which sizes come together.
+A size is drawn relative to a mean, which is fitted over n and P. Sender and receiver agree, because a trace has each
+size once (:mod:`clue.trace.ops`): a message's with its sender, those of an alltoallv with the sending rank, the block
+of another v-collective with its owner. Where all ranks of a collective call name one size, it is drawn once for the
+call. Correlations are not modelled: which ranks exchange much, and which sizes occur together.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from clue.trace.columns import within
 from clue.trace.ops import Flag, Op
 from clue.units import format_size
 
-#: Messages of which a call has a fixed number at most, to be looked at one by one: a length, and what is that long.
+#: Largest fixed number of messages of a call that are treated one by one, such as a length and the data of that length.
 _MESSAGES = 8
 _SENDS = frozenset({Op.SEND, Op.ISEND})
-#: Each rank has a size of its own.
+#: Ops with a size for each rank.
 _OWN = _SENDS | {Op.GATHERV, Op.SCATTERV, Op.ALLGATHERV, Op.ALLTOALLV}
-#: All ranks name one size.
+#: Ops for which all ranks name one size.
 _COMMON = frozenset({
     Op.BCAST, Op.REDUCE, Op.ALLREDUCE, Op.SCAN, Op.EXSCAN, Op.GATHER, Op.SCATTER, Op.ALLGATHER, Op.ALLTOALL,
 })  # fmt: skip
 
 
 def fault(op: int, flags: Integers) -> str:
-    """Say why sizes of calls cannot be drawn, by their op and flags; ``""`` if they can."""
+    """Return the reason why sizes of calls cannot be drawn, by op and flags; ``""`` if they can."""
     if op not in _OWN | _COMMON | {Op.REDUCE_SCATTER}:
         return "they are not those of messages, or partners stand among them"
     if (flags & Flag.PERSISTENT).any():
@@ -60,19 +60,19 @@ def is_named_once(v: Surroundings, comm: Integers, sizes: Integers) -> bool:
 
 
 def _turns(v: Surroundings) -> list[Integers]:
-    """Return which time a place is reached, of each row: iterations, and how many-th of its call it is."""
+    """Return the coordinates of each row's visit to a place: iterations, and the position within its call."""
     return [column for name, column in v.items() if name[0] in "ij"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draws:
-    """Sizes that are drawn.
+    """Drawn sizes.
 
     Attributes:
         model: Their mean over n and P, bytes.
-        spread: How they vary around it.
-        seed: What tells these draws from others.
-        recorded: Mean of those that were recorded, bytes.
+        spread: Their distribution around it.
+        seed: Seed of these draws.
+        recorded: Mean of the recorded sizes, bytes.
     """
 
     model: Ensemble
@@ -82,7 +82,7 @@ class Draws:
 
     @classmethod
     def of(cls, v: Surroundings, sizes: Integers, seed: int) -> Draws:
-        """Return draws of sizes like those that were recorded; one at least is not 0."""
+        """Return draws of sizes like the recorded ones, of which at least one is not 0."""
         _, firsts, of = np.unique(v["example"], return_index=True, return_inverse=True)
         counts = np.bincount(of)
         places = {name: v[name][firsts].astype(float) for name in ("n", "P")}
@@ -91,7 +91,7 @@ class Draws:
         return cls(model, spread, seed, float(sizes.mean()))
 
     def __call__(self, v: Surroundings, which: Integers, count: int) -> Integers:
-        """Return some of so many draws at one size and number of ranks."""
+        """Return some of ``count`` draws at one size and number of ranks."""
         if not len(which):
             return np.zeros(0, np.int64)
         mean = self.model.predict({name: v[name][:1] for name in ("n", "P")})[0]
@@ -112,7 +112,7 @@ class DrawnSizes:
 
     Attributes:
         common: Whether all ranks of a call name one size.
-        messages: The rule or the draws of each message of a call; if there is one alone, it is that of all.
+        messages: The rule or the draws of each message of a call; a single entry holds for all.
     """
 
     common: bool
@@ -123,8 +123,8 @@ class DrawnSizes:
 
         Args:
             v: Surroundings of each row, and its partner.
-            comm: What tells apart communicators on which there are calls at the same time.
-            sent: Which rows are messages to somebody.
+            comm: Distinguishes communicators with simultaneous calls.
+            sent: Whether each row is a message to a rank.
         """
         sizes = np.zeros(len(sent), np.int64)
         for number, where in enumerate(by_message(v, len(self.messages))):
@@ -142,23 +142,23 @@ class DrawnSizes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawnLists:
-    """Sizes that each rank sends to each other, drawn.
+    """Drawn sizes that each rank sends to each other rank.
 
     Attributes:
         draws: The draws.
-        summed: Whether what a rank sends in all is the size of its row.
+        summed: Whether the size of a rank's row is the sum of what it sends.
     """
 
     draws: Draws
     summed: bool
 
     def __call__(self, v: Surroundings, counts: Integers, totals: Integers | None) -> Integers:
-        """Return the entries of each row's list one after the other, given how many each has.
+        """Return the entries of each row's list, concatenated.
 
         Args:
             v: Surroundings of each row.
-            counts: How many entries each row has.
-            totals: What a rule says that the entries of each row add up to, if one does.
+            counts: Number of entries of each row.
+            totals: Sum of the entries of each row, if a rule determines it.
         """
         entries = self.draws(v, np.arange(counts.sum()), int(counts.sum()))
         return entries if totals is None or not self.summed else shared(entries, counts, totals)
@@ -170,19 +170,19 @@ def is_sent(op: int, peer: Integers) -> npt.NDArray[np.bool_]:
 
 
 def by_message(v: Surroundings, messages: int) -> list[npt.NDArray[np.bool_]]:
-    """Return where each message of a call is; those beyond the last one count as it."""
+    """Return the rows of each message of a call; messages beyond the last count as the last."""
     at = np.minimum(v["j"], messages - 1)
     return [at == number for number in range(messages)]
 
 
 def messages_of(lengths: Integers) -> int:
-    """Return how many messages of a call are looked at one by one, given how many calls have."""
+    """Return the number of messages of a call that are treated one by one, given the numbers in all calls."""
     found = np.unique(lengths[lengths > 0])
     return int(found[0]) if len(found) == 1 and found[0] <= _MESSAGES else 1
 
 
 def sums(entries: Integers, counts: Integers) -> Integers:
-    """Return what the entries of each row add up to."""
+    """Return the sum of the entries of each row."""
     found = np.concatenate([[0], np.cumsum(entries)])
     ends = np.cumsum(counts)
     result: Integers = found[ends] - found[ends - counts]
@@ -190,8 +190,8 @@ def sums(entries: Integers, counts: Integers) -> Integers:
 
 
 def shared(entries: Integers, counts: Integers, totals: Integers) -> Integers:
-    """Return entries in the same proportion, to 1 B, that add up to what they must in each row."""
-    # A row of which nothing was drawn is shared out evenly.
+    """Scale the entries of each row to its total, with the same proportions to 1 B."""
+    # A row in which all draws are 0 is divided evenly.
     entries = np.where(np.repeat(sums(entries, counts), counts) > 0, entries, 1)
     row = np.repeat(np.arange(len(counts)), counts)
     whole, ends = sums(entries, counts), np.cumsum(entries)

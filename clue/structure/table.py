@@ -1,8 +1,8 @@
-"""What recordings of one program say of each place in it: tables from which rules are learned.
+"""Tables of the observations of each place in recordings of a program; rules are learned from them.
 
-Places are the loops of a program, and the *parts* of its call sites: rows of one kind that a call consists of (a
-Sendrecv is a receive, a send and a wait). For each place there is a table of its surroundings (size, ranks, rank,
-iterations of the loops around) with what was seen there: how often, and the fields of each row.
+Places are the loops of a program, and the *parts* of its call sites: the rows of one kind in a call (a Sendrecv is a
+receive, a send and a wait). The table of a place has its surroundings (size, ranks, rank, iterations of the loops
+around) and the observations there: how often it was reached, and the fields of each row.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from clue.trace.store import Trace
 
 Integers = npt.NDArray[np.int64]
 _CONTINUED, _PICKLED = int(Flag.CONTINUED), int(Flag.PICKLED)
-#: Calls that mpi4py makes of messages along a hypercube: one step a bit of the rank.
+#: Calls that mpi4py implements by messages along a hypercube, one step for each bit of the rank.
 _HYPERCUBE = frozenset({"reduce", "allreduce"})
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One recording, as far as structure goes.
+    """One recording, as far as structure is concerned.
 
     Attributes:
         size: Problem size.
@@ -47,15 +47,15 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a call site: rows of one kind that belong to each other.
+    """A part of a call site: rows of one kind that belong together.
 
     Attributes:
         site: Number of the site.
-        op: What they are.
-        which: How many such parts of the call come before it.
+        op: Their op code.
+        which: Number of such parts of the call before it.
         call: Name of the MPI call.
         region: Name of the region.
-        cube: Whether they are the steps of a hypercube, of which each is an iteration.
+        cube: Whether they are the steps of a hypercube, each of which counts as an iteration.
     """
 
     site: int
@@ -71,9 +71,9 @@ class Rows:
     """Rows of a part in all recordings.
 
     Attributes:
-        order: Where in its call the part begins at the earliest.
+        order: Earliest position of the part in its call.
         keys: Recording, rank and iterations of each run of rows.
-        lengths: Rows of each run.
+        lengths: Number of rows of each run.
         firsts: First row of each run in its trace.
     """
 
@@ -85,18 +85,18 @@ class Rows:
 
 @dataclass(slots=True)
 class Tables:
-    """All places of a program with what was seen.
+    """All places of a program with their observations.
 
     Attributes:
         nest: The loops of its sites.
         examples: The recordings.
         parts: Rows by part.
-        loops: Iterations seen of each loop: by recording, rank and iterations of the loops around.
-        astray: By site, how often the program went back to it outside any loop.
-        classes: Of each recording its communicators' classes.
-        begun: Of each recording, by row, how many requests its rank has begun before.
-        serial: Of each recording, how many requests a rank had begun before the one of a name.
-        shared: Loops of which ranks leave iterations out: these count for all.
+        loops: Number of iterations seen of each loop, by recording, rank and iterations of the loops around.
+        astray: By site, how often the program jumped back to it outside any loop.
+        classes: Classes of each recording's communicators.
+        begun: For each recording, by row, the number of requests that its rank has begun before.
+        serial: For each recording, the number of requests that a rank had begun before the one of a given number.
+        shared: Loops in which ranks skip iterations: all iterations count for all ranks.
     """
 
     nest: Nest
@@ -115,7 +115,7 @@ class Tables:
         return cls._of(Nest.of(sites), examples, align=False)
 
     def aligned(self) -> Tables | None:
-        """Return the same with the iterations aligned in which ranks meet; ``None`` if they are."""
+        """Return the tables with aligned iterations of ranks that meet; ``None`` if they are aligned already."""
         tables = self._of(self.nest, self.examples, align=True)
         return tables if tables.shared else None
 
@@ -158,7 +158,7 @@ class Tables:
         self.serial.append(serial)
 
     def _share(self, loop: tuple[Step, ...]) -> None:
-        """Let all ranks go through as many iterations of a loop as the one that goes through most."""
+        """Give all ranks as many iterations of a loop as the rank with most."""
         most: dict[tuple[int, ...], int] = {}
         for (number, _, *around), count in self.loops[loop].items():
             key = (number, *around)
@@ -191,7 +191,7 @@ class Tables:
             at += length
 
     def _add_cube(self, place: tuple[int, int], site: int, where: tuple[int, ...], begin: int, end: int) -> None:
-        """Add the messages of a hypercube: those with one partner are a step, counted by the bit that differs."""
+        """Add the messages of a hypercube: messages with one partner are a step, numbered by the bit that differs."""
         trace = self.examples[place[0]].trace
         ops, at = trace.ops, begin
         name, region = trace.head.calls[ops.call[begin]], trace.head.regions[ops.region[begin]]

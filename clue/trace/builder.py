@@ -31,7 +31,7 @@ _DEFAULTS = {"request": NO_REQUEST}
 _NAMES = tuple(name for name, _, _ in COLUMNS)
 _KINDS = {name: kind for name, kind, _ in COLUMNS}
 _Integers = npt.NDArray[np.int64]
-#: A rank of which nothing is known but its ops.
+#: Head of a rank of which only the ops are known.
 NOBODY = RankHead(host="", peak_memory=0, cpu=0.0, wall=0.0)
 
 
@@ -40,8 +40,8 @@ class RankColumns:
     """Ops of one rank, in program order.
 
     Attributes:
-        columns: By name (see :mod:`clue.trace.ops`), shape (ops,) each; the same on all ranks. What is left out is 0
-            everywhere; without ``request`` there is none, and without ``call`` calls are named after their ops.
+        columns: By name (see :mod:`clue.trace.ops`), shape (ops,) each; the same names on all ranks. A column left out
+            is 0 everywhere; without ``request`` no op has one, and without ``call`` calls are named after their ops.
         extras: Entries of the extra column.
     """
 
@@ -65,14 +65,14 @@ def trace_of(
         notes: What a reader of results should know.
         calls: Names of MPI calls, if ``call`` is among the columns.
         regions: Names of regions.
-        communicators: Those of the program; all ranks on one if not given.
+        communicators: The program's communicators; by default one of all ranks.
         rank_heads: What is known of each rank, if anything.
         sites: Call paths, if ``site`` is among the columns; the first is the unknown one.
 
     Raises:
-        TraceError: If a field means nothing, as a partner that is not there.
+        TraceError: If a field is invalid, such as a partner that does not exist.
     """
-    # Ranks without ops are many where few are written of.
+    # Where few ranks of many have ops, only these need columns.
     some = [rank for rank in ranks if len(rank)] or ranks[:1]
     joined = {name: np.concatenate([rank.columns[name] for rank in some]) for name in some[0].columns}
     rows = len(joined["op"])
@@ -103,7 +103,7 @@ def trace_of(
 
 
 def _narrow(program: str, name: str, column: _Integers, kind: str) -> npt.NDArray[Any]:
-    """Return a column in the type of a trace, which must hold all of it."""
+    """Return a column in the type that a trace has for it, which must hold every entry."""
     least, most = np.iinfo(kind).min, np.iinfo(kind).max
     bad = column[(column < least) | (column > most)]
     if len(bad):
@@ -112,7 +112,7 @@ def _narrow(program: str, name: str, column: _Integers, kind: str) -> npt.NDArra
 
 
 def _call(code: int) -> str:
-    """Name the call of an op code, which serves as its index."""
+    """Return the call name of an op code; the code serves as its index."""
     return Op(code).name.capitalize() if code in set(Op) else ""
 
 
@@ -130,7 +130,7 @@ class RankBuilder:
         self.extras: list[int] = []
 
     def compute(self, seconds: float, region: str = "") -> None:
-        """Add a computation burst of so much CPU time, in a region."""
+        """Add a computation burst, CPU seconds, in a region."""
         index = self._trace.region(region)
         if index != self._region:
             self._end_burst()
@@ -138,7 +138,7 @@ class RankBuilder:
         self._burst += seconds
 
     def at(self, site: Site) -> None:
-        """Say from where in the program the next ops come."""
+        """Set the call site of the next ops."""
         self._site = self._trace.site(site)
 
     def add(self, op: Op, *, extras: Sequence[int] = (), call: str | None = None, **fields: int) -> None:
@@ -187,7 +187,7 @@ class RankBuilder:
         self, op: Op, nbytes: int = 0, root: int = 0, comm: int = 0, extras: Sequence[int] = (), *,
         flags: int = 0, element: int = 0,
     ) -> None:  # fmt: skip
-        """Add a blocking collective, on elements of so many bytes if that is known."""
+        """Add a blocking collective; ``element`` is the size of an element in bytes, if known."""
         self.add(op, nbytes=nbytes, peer=root, comm=comm, tag=element, flags=flags, extras=extras)
 
     def icollective(
@@ -260,7 +260,7 @@ class TraceBuilder:
         return first, first + 1
 
     def spawned(self, children: Sequence[int]) -> tuple[int, int]:
-        """Take ranks out of the first world into one that a ``SPAWN`` begins.
+        """Move ranks from the first world to a new one that a ``SPAWN`` begins.
 
         Returns:
             Index of the world, which the ``SPAWN`` names in its extras, and that of its communicator.

@@ -1,15 +1,16 @@
-"""What a program that runs in virtual time says to the kernel, call by call: the contract of rank processes and kernel.
+"""The calls of a program that runs in virtual time, one by one: the contract between rank processes and the kernel.
 
-A trace tells afterwards what a program did (:mod:`clue.trace.ops`); here the program says it as it happens and is told
-how it ended. Both speak of the same ops with the same fields, so one piece of code gives them meaning. Standard library
-only: the virtual layer imports this inside the user's process.
+A trace tells afterwards what a program did (:mod:`clue.trace.ops`); a live program tells it as it happens and gets an
+answer. Both use the same ops with the same fields, so one piece of code gives them meaning. Standard library only: the
+virtual layer imports this inside the user's process.
 
 The fields of a :class:`Call` are those of a row, except that ``peer`` of a message is a rank of the program (of all
 worlds, in the order in which they began; ``PROC_NULL`` and ``ANY`` stay), and ``context`` is what ``ANNOUNCE`` returned
 for the communicator. Ranks in collectives (``peer`` = root, entries of ``NEIGHBOR``) count within the communicator.
 
-A call either is *asked*: the program sleeps until the kernel answers; or *told*: it goes on, and what it told reaches
-the kernel with the next call that it asks. Any call may be asked; those whose answer is ``None`` for sure may be told.
+A call is either *asked*: the program sleeps until the kernel answers; or *told*: the program goes on, and the call
+reaches the kernel with the next one that is asked. Any call may be asked; calls whose answer is always ``None`` may be
+told.
 
 ============== ==================================================== ===================================================
 op             fields beyond op, cpu, region, line                  answer
@@ -59,21 +60,21 @@ REFUSED        payload = what a live run does not cover, in words   never
 ``cpu`` counts in all calls, live-only ones included, but must be 0 in ``RESULT``, ``LINE``, ``REGION``, ``WORK`` and
 ``ANNOUNCE``.
 
-**Outcome of a request** (in the answers to ``WAIT`` and ``TEST``): None for a send, for a request that is not known (or
-not any more) and for a collective without an answer; (source, tag, payload) for a receive; ``"cancelled"``; the answer
-of a collective; the reply of a ``SERVE``. A request whose outcome was told is forgotten. ``TEST`` with ``Mode.ALL``
-needs all to be complete; if none of its requests is known, it returns [] in every mode.
+**Outcome of a request** (in the answers to ``WAIT`` and ``TEST``): None for a send, for an unknown or forgotten
+request, and for a collective without an answer; (source, tag, payload) for a receive; ``"cancelled"``; the answer of a
+collective; the reply of a ``SERVE``. The kernel forgets a request once it has told its outcome. ``TEST`` with
+``Mode.ALL`` needs all to be complete; if none of its requests is known, it returns [] in every mode.
 
 A receive that names ``PROC_NULL`` needs no kernel; it may be told for the record (a wait does not know its request).
 
-**Sizes of collectives**: ``nbytes`` is what this member knows of itself, as :mod:`clue.trace.ops` defines it. Every
-member of a regular collective must know it: objects tell sizes first. ``entries``, where given, holds the sizes of all
-members; needed of ALLGATHERV and REDUCE_SCATTER on all, of GATHERV and SCATTERV at the root. ALLTOALLV: entries = the
-sizes sent to each member, then those received from each (2 p entries); nbytes = a mean block, which counts only where a
-machine chooses the algorithm by size. NEIGHBOR: entries as in a trace.
+**Sizes of collectives**: ``nbytes`` is this member's own size, as :mod:`clue.trace.ops` defines it. Every member of a
+regular collective must know it, so pickled objects exchange sizes first. ``entries``, where given, holds the sizes of
+all members; ALLGATHERV and REDUCE_SCATTER need it on all members, GATHERV and SCATTERV at the root. ALLTOALLV: the
+entries are the sizes sent to each member, then those received from each (2 p entries); nbytes = a mean block, which
+matters only where a machine chooses the algorithm by size. NEIGHBOR: entries as in a trace.
 
-**Payloads of collectives and answers**; None is answered where nothing was due to this member (nothing moved), and None
-stands in a list for a member that sent nothing here (an empty block), as it may not even have come yet:
+**Payloads and answers of collectives**. The answer is None where nothing is due to this member (nothing moved). In a
+list, None stands for a member that sent nothing here (an empty block): it may not even have called yet.
 
 =============== ===================================== =================================================================
 collective      payload                               answer
@@ -94,10 +95,11 @@ NEIGHBOR        list by outgoing edge                 list by incoming edge (k-t
 =============== ===================================== =================================================================
 
 (serial, result, rest): the reduction due to this member is that of ``result`` (None: nothing yet) with the payloads in
-``rest``, in this order. If rest is empty, result is it. Else the member reduces and tells the outcome as ``RESULT``
-(context, request = serial) *before any other call*: it serves the other members, so that nothing is reduced twice.
+``rest``, in this order. If rest is empty, it is result itself. Otherwise the member reduces and tells its result as
+``RESULT`` (context, request = serial) *before any other call*: the other members use it, so that nothing is reduced
+twice.
 
-Collectives are on intracommunicators; those of intercommunicators are made of them and of messages.
+Collectives are on intracommunicators; those on intercommunicators are composed of them and of messages.
 """
 
 from __future__ import annotations
@@ -110,12 +112,12 @@ from clue.trace.ops import NO_REQUEST, PROC_NULL
 
 #: Flag of a ``TEST`` that waits until it is complete (Waitany, Waitsome); beyond those of :class:`clue.trace.Flag`.
 BLOCKING = 1 << 15
-#: A rank that gets this signal writes where it is into an open file of this name, whatever it does.
+#: Signal at which a rank writes its stack into an open file of the given name, whatever it is doing.
 WHERE_SIGNAL, WHERE = signal.SIGRTMAX - 3, "clue-where"
 
 
 class LiveOp(IntEnum):
-    """Calls beyond those that a trace knows; codes above all of :class:`clue.trace.Op`."""
+    """Calls that occur only live; their codes are above all of :class:`clue.trace.Op`."""
 
     ANNOUNCE = 64
     REGION = 65
@@ -137,7 +139,7 @@ class LiveOp(IntEnum):
 
 
 class Mode(IntEnum):
-    """Which of its requests a ``TEST`` is about."""
+    """How many of its requests a ``TEST`` needs."""
 
     ALL = 0
     ANY = 1
@@ -151,14 +153,14 @@ class Call(NamedTuple):
         op: A :class:`clue.trace.Op` or :class:`LiveOp`.
         cpu: CPU time of the burst before it, ns.
         region: Index of the region it is in, as ``REGION`` answered; 0 is outside any.
-        peer: Partner, or root.
+        peer: Partner or root.
         tag: Tag.
-        context: That of the communicator.
+        context: Context of the communicator.
         nbytes: Size, bytes.
         request: Number of a request: any that the rank has not used before.
         flags: Those of :class:`clue.trace.Flag`, and :data:`BLOCKING`.
         entries: More numbers.
-        payload: What travels: anything that can be marshalled; the kernel never looks inside, except where said above.
+        payload: The data: anything that can be marshalled; the kernel never looks inside, except where stated above.
         line: Index of the program's line, told before by ``LINE``; -1 where it is not known.
     """
 

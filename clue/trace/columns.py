@@ -1,4 +1,4 @@
-"""Ops as columns: what a trace holds of all ranks, whether it is read, built or recorded."""
+"""Ops as columns: all ranks' ops of a trace, whether it is read, built or recorded."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from clue.trace.ops import COLUMNS, Op
 
 try:
     from zlib_ng.zlib_ng import crc32  # five times as fast
-except ImportError:  # it is not built for all processors
+except ImportError:  # not built for all processors
     from zlib import crc32
 
-#: Most bytes of the columns of a trace in an archive, which is read into memory.
+#: Largest size, bytes, of all columns of a trace in an archive, which is read into memory.
 LARGEST_ARCHIVE = 2 * 10**9
 
 
@@ -50,7 +50,7 @@ class Ops:
 
     def are(self, *kinds: Op) -> npt.NDArray[np.bool_]:
         """Tell of each op whether it is of one of these kinds, shape (ops,)."""
-        # Unsigned: what lies before the first of a run is far behind its last.
+        # Unsigned: codes below a run's first wrap to values far above its last.
         return reduce(
             np.bitwise_or, (self.op - first <= others if others else self.op == first for first, others in _runs(kinds))
         )
@@ -69,7 +69,7 @@ def _runs(kinds: tuple[Op, ...]) -> tuple[tuple[np.uint8, np.uint8], ...]:
 
 
 def within(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return 0, 1, … for each count, one after the other: the iteration that each repetition is, shape (sum,)."""
+    """Return 0, 1, … count - 1 for each count, concatenated: the index of each repetition, shape (sum,)."""
     return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
 
 

@@ -1,14 +1,14 @@
 """Whether a computer was busy with something else while a program was recorded on it.
 
-CPU time does not count the time for which others have a core, but bursts get longer nonetheless: caches are lost to
-them. Waiting alone says nothing: a rank that is blocked yields its core and waits for it again, and ranks of one
-recording wait for each other where there are more of them than cores. Nobody else can have kept a rank waiting for
-longer than they computed on its cores, though:
+CPU time does not include the time for which other processes have a core, but bursts get longer nonetheless: they evict
+the rank's data from caches. Waiting for a core alone proves nothing: a blocked rank yields its core and waits for it
+again, and ranks of one recording wait for each other if they outnumber the cores. But other processes cannot have kept
+a rank waiting for longer than they computed on its cores:
 
     delayed = min(waited for a core, CPU time of all on its cores − CPU time of the recording's own ranks there)
 
-A rank that began later or ended earlier than another is taken to have computed all the rest of the time, as one that
-polls in ``MPI_Finalize`` does. So what is found is a lower bound: an idle computer never seems busy.
+A rank that began later or ended earlier than another counts as computing for the rest of the time, as a rank that polls
+in ``MPI_Finalize`` does. The result is therefore a lower bound: an idle computer never seems busy.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from clue.trace.head import RankHead
 from clue.trace.parts import HostReading
 
 Doubles = npt.NDArray[np.float64]
-#: From such a share of a rank's time on, and so many seconds, it is worth telling.
+#: Least delay that is reported: share of a rank's time, and seconds.
 _TOLD_FROM, _AT_LEAST = 0.05, 0.05
-#: Kernels count by ticks. Where ranks keep each other waiting anyway, such a share of the cores' time is not believed.
+#: Share of the cores' time that is ignored where ranks keep each other waiting: kernels account by ticks, with errors.
 _MISCOUNTED = 0.1
 
 
 def delays(hosts: Sequence[str], readings: Sequence[HostReading | None]) -> list[float]:
-    """Return for how long others kept each rank from computing, seconds; 0 where its kernel told nothing.
+    """Return for how long other processes kept each rank from computing, seconds; 0 where its kernel tells nothing.
 
     Args:
         hosts: The computer of each rank.
-        readings: What each rank read.
+        readings: What each rank read from its kernel.
     """
     found = [0.0] * len(hosts)
     groups: dict[tuple[str, tuple[int, ...]], list[int]] = {}
@@ -56,7 +56,7 @@ def delays(hosts: Sequence[str], readings: Sequence[HostReading | None]) -> list
 
 
 def _delay(reading: HostReading, begin: Doubles, end: Doubles, cpu: Doubles) -> float:
-    """Return the delay of a rank; the others are all ranks that may use one of its cores, itself included."""
+    """Return the delay of a rank; the arrays are those of all ranks that may use one of its cores, itself included."""
     elsewhere = np.maximum(begin - reading.begin, 0.0) + np.maximum(reading.end - end, 0.0)
     foreign = reading.busy - float((cpu + elsewhere).sum())
     if len(cpu) > len(reading.cores):
@@ -65,7 +65,7 @@ def _delay(reading: HostReading, begin: Doubles, end: Doubles, cpu: Doubles) -> 
 
 
 def largest(ranks: Sequence[RankHead]) -> float:
-    """Return the largest share of its time that a rank was delayed; 0 where that is too short to be measured."""
+    """Return the largest share of a rank's time for which it was delayed; 0 where that is too short to measure."""
     return max((each.delayed / each.wall for each in ranks if each.delayed >= _AT_LEAST and each.wall > 0), default=0.0)
 
 

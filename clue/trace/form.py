@@ -1,4 +1,4 @@
-"""JSON from outside becomes values: a dataclass is the form, its annotations are the rules, and all faults are told.
+"""Reads JSON from outside: a dataclass is the form, its annotations are the rules, and all faults are reported.
 
 ::
 
@@ -12,8 +12,8 @@
     read(RankHead, parse(content, place), place)
 
 Annotations may be ``str``, ``int``, ``float``, these with a range, lists as tuples of any length or of a given one,
-mappings, dataclasses, each of them or ``None``, and a list or something else. Nothing is converted, except that a whole
-number is a number. Standard library only: the virtual layer imports this inside the user's process.
+mappings, dataclasses, each of them or ``None``, and a list or something else. Nothing is converted, except that an
+integer passes for a float. Standard library only: the virtual layer imports this inside the user's process.
 """
 
 from __future__ import annotations
@@ -31,32 +31,32 @@ from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, g
 from clue.errors import TraceError
 
 Form = TypeVar("Form")
-#: Where in a value something is wrong, and what.
+#: Faults: the place within a value, and the rule broken.
 _Faults = list[tuple[str, str]]
-#: Adds to the faults what is wrong with a value; returns the value as it is to be.
+#: Reads a value: appends its faults to the list, returns the value in its final type.
 _Reader = Callable[[Any, _Faults], Any]
 
-#: Faults told of one document.
+#: Number of faults of one document that are reported.
 _TOLD = 8
-#: Characters of a value that a message shows.
+#: Number of characters of a value that a message shows.
 _SHOWN = 60
-#: Digits of the longest number that is looked at: none has so many that means something.
+#: Digits of the longest number that is parsed: no valid number has so many.
 _DIGITS = 400
-#: Surrogates other than those by which Python keeps bytes of a name that are no UTF-8 (PEP 383).
+#: Surrogates other than those by which Python keeps bytes of a name that are not UTF-8 (PEP 383).
 _SURROGATE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 _WHOLE = re.compile("0|[1-9][0-9]{0,15}")
 
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """Bounds of a number, or of the length of a text; both belong to what is allowed."""
+    """Bounds of a number or of the length of a text, both inclusive."""
 
     least: float
     most: float
 
 
 def parse(content: bytes, place: object) -> Any:
-    """Parse JSON as RFC 8259 has it: UTF-8 without a mark, each key once, numbers that are finite.
+    """Parse JSON by RFC 8259: UTF-8 without a byte order mark, each key once, finite numbers.
 
     Raises:
         TraceError: If it is not that.
@@ -78,10 +78,10 @@ def parse(content: bytes, place: object) -> Any:
 
 
 def parse_version(content: bytes, place: object, name: str, versions: Sequence[int], what: str) -> Any:
-    """Parse JSON that says of which format and version it is: one of some versions, in rising order.
+    """Parse JSON that names its format and version, which must be one of ``versions`` (in rising order).
 
     Raises:
-        TraceError: If it is of another one, or no JSON.
+        TraceError: If it is of another format or version, or not JSON.
     """
     data = parse(content, place)
     if not isinstance(data, dict) or data.get("format") != name:
@@ -94,10 +94,10 @@ def parse_version(content: bytes, place: object, name: str, versions: Sequence[i
 
 
 def read(form: type[Form], value: object, place: object) -> Form:
-    """Return a parsed document in its form. Keys that the form does not have are passed over.
+    """Return a parsed document in its form. Unknown keys are ignored.
 
     Raises:
-        TraceError: With all that is wrong.
+        TraceError: If it has faults; lists all of them.
     """
     faults: _Faults = []
     result: Form = _reader(cast(Any, form))(value, faults)
@@ -149,7 +149,7 @@ def _finite(text: str) -> float:
 
 @cache
 def _reader(kind: Any) -> _Reader:
-    """Return what reads values of an annotation."""
+    """Return the reader of an annotation's values."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Annotated:
         return _PLAIN[arguments[0]](arguments[1])
@@ -274,7 +274,7 @@ def _record(form: Any) -> _Reader:
 
 
 def _at(step: str | int, entry: _Reader, value: Any, faults: _Faults) -> Any:
-    """Read what lies a step further; its faults lie there, too."""
+    """Read an entry of a value; its faults are placed there."""
     known = len(faults)
     result = entry(value, faults)
     if len(faults) > known:

@@ -1,6 +1,7 @@
 """The head of a trace: everything that is not a column, as one JSON file. No numpy here.
 
-The annotations of these classes are the form that :func:`Head.from_json` holds a file to (see :mod:`clue.trace.form`).
+The annotations of these classes are the form that :func:`Head.from_json` checks a file against (see
+:mod:`clue.trace.form`).
 """
 
 from __future__ import annotations
@@ -17,19 +18,19 @@ from clue.trace.ops import TRACE_FORMAT, TRACE_VERSION, TRACE_VERSIONS
 from clue.trace.sites import Sites
 from clue.units import format_size
 
-#: Bytes that a head may have: some 400 000 ranks.
+#: Largest size of a head, bytes: enough for about 400 000 ranks.
 LONGEST_HEAD = 64 * 10**6
 
 _Text = Annotated[str, Within(0, 2**20)]
 _Name = Annotated[str, Within(0, 2**12)]
-#: More ranks than any file has room for; they, and what is numbered like them, are below.
+#: Ranks, and other small numbers, with their bounds: the largest is beyond what any file has room for.
 _Rank = Annotated[int, Within(0, 2**24 - 1)]
 _Context = Annotated[int, Within(0, 2**31 - 1)]
 _Row = Annotated[int, Within(0, 2**40)]
 _Bytes = Annotated[int, Within(0, 2**53)]
 _Seconds = Annotated[float, Within(0, 1e12)]
 _Work = Annotated[float, Within(0, 1e30)]
-#: Where clocks are coarse a difference of two may come out below 0.
+#: Difference of two times, seconds: with coarse clocks it may come out below 0.
 _Difference = Annotated[float, Within(-1, 1e6)]
 _Checksum = Annotated[int, Within(0, 2**32 - 1)]
 
@@ -39,11 +40,11 @@ class Communicator:
     """A communicator of the recorded program.
 
     Attributes:
-        name: How it came to be: ``"WORLD"``, ``"SELF"``, or the constructor's name.
+        name: Its origin: ``"WORLD"``, ``"SELF"``, or the constructor's name.
         group: Its members as ranks of the trace, in communicator order.
         remote: For an intercommunicator the remote group, seen from ``group``; else ``None``. The other side has
             an entry of its own with the groups exchanged and the same ``context``.
-        context: Messages match within one context; ops of one collective too.
+        context: Messages, and the ops of a collective, match only within one context.
     """
 
     name: _Name
@@ -54,7 +55,7 @@ class Communicator:
 
 @dataclass(frozen=True, slots=True)
 class RankHead:
-    """What is known of one recorded rank.
+    """What the trace knows of one rank.
 
     Attributes:
         host: Name of the computer it ran on.
@@ -77,10 +78,10 @@ class RankHead:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What readings of the host's speed mean (:mod:`clue.trace.speed`).
+    """How to read the readings of the host's speed (:mod:`clue.trace.speed`).
 
     Attributes:
-        work: What was timed: only readings of the same are compared.
+        work: The work that was timed: only readings of the same work can be compared.
         offsets: Reading at which each rank begins, with the total at the end: ranks + 1 entries.
         best: What each piece of work takes at the host's best, seconds; 0 where it was not done.
     """
@@ -92,11 +93,11 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Typical:
-    """What bursts take by several recordings of the same run, of which this trace is one (:mod:`clue.trace.store`).
+    """Typical bursts: from several recordings of the same run, this trace among them (:mod:`clue.trace.store`).
 
     Attributes:
-        recordings: How many.
-        spread: Half of what lies between the least and the most computation of one, relative to the median.
+        recordings: Number of recordings.
+        spread: Half the range of the recordings' computation times, relative to their median.
     """
 
     recordings: Annotated[int, Within(1, 10**6)]
@@ -125,8 +126,8 @@ class Head:
         recorded: Date and time, ISO 8601.
         notes: What a reader of results should know about the recording.
         checksums: CRC-32 of each column.
-        probe: What its readings mean, if it has any.
-        typical: Of how many recordings its typical bursts are, if it has any.
+        probe: How to read its readings of the host's speed, if it has any.
+        typical: The recordings behind its typical bursts, if it has any.
         sites: Call paths, indexed by the site column; entry 0 is the unknown one.
     """
 
@@ -155,7 +156,7 @@ class Head:
         """Encode as JSON.
 
         Raises:
-            TraceError: If it is longer than what is read.
+            TraceError: If it is longer than a head may be.
         """
         text = json.dumps({"format": TRACE_FORMAT, "version": TRACE_VERSION, **asdict(self)}, indent=1) + "\n"
         if len(text) > LONGEST_HEAD:
@@ -170,6 +171,6 @@ class Head:
         """Decode JSON.
 
         Raises:
-            TraceError: If it is not the head of a trace of this version, with all that is wrong.
+            TraceError: If it is not the head of a trace of this version; lists all faults.
         """
         return read(cls, parse_version(content, place, TRACE_FORMAT, TRACE_VERSIONS, "a trace of clue"), place)

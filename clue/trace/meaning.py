@@ -1,6 +1,6 @@
-"""Whether a trace means something: every number in it must be one that an op of its kind can have.
+"""Validity of a trace: every number in it must be one that an op of its kind can have.
 
-What is checked here no engine checks again, and none may overflow on what passes.
+Engines do not repeat these checks, and must not overflow on anything that passes them.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from clue.trace.columns import Ops
     from clue.trace.head import Communicator, Head
 
-#: Largest size, B: a float holds it, and every smaller one, exactly.
+#: Largest size, bytes: a float represents every integer up to it exactly.
 LARGEST = 2**53
 LARGEST_TAG = 2**31 - 1
-#: What all ops together may have in a column, so that sums and what collectives make of sizes fit 64 bits; of times,
-#: which are in ns, some 146 years.
+#: Largest sum of a column over all ops, so that sums and the sizes that collectives derive fit into 64 bits; for times,
+#: which are in ns, about 146 years.
 MOST_TOGETHER = 2**62
 
-#: Bounds of every row's fields.
+#: Least and largest value of fields, in every row.
 _BOUNDS = {
     "cpu": (0, MOST_TOGETHER),
     "begin": (0, MOST_TOGETHER),
@@ -39,9 +39,9 @@ _BOUNDS = {
     "count": (0, 2**31 - 1),
     "flags": (0, int(sum(Flag))),
 }
-#: Rows that are checked together.
+#: Number of rows that are checked together.
 _BLOCK = 1 << 16
-#: Entries of a list shown in a message, and letters of each.
+#: Number of entries of a list that a message shows, and of characters of each.
 _SHOWN, _LETTERS = 8, 20
 _NONBLOCKING = int(Flag.NONBLOCKING)
 _SUMMED = ("cpu", "took", "nbytes")
@@ -52,7 +52,7 @@ _Longs = npt.NDArray[np.int64]
 
 
 def check_rows(head: Head, ops: Ops, place: object) -> None:
-    """Check that every field of every row means something, where the head does.
+    """Check that every field of every row is valid; the head must be.
 
     Raises:
         TraceError: At the first that does not.
@@ -73,10 +73,10 @@ def check_head(head: Head, place: object) -> None:
 
 
 def check_beside(head: Head, name: str, column: npt.NDArray[Any], place: object) -> None:
-    """Check a column of what stands beside the ops.
+    """Check an optional column beside the ops.
 
     Raises:
-        TraceError: If an entry means nothing, or readings of a rank are not in the order in which they were made.
+        TraceError: If an entry is invalid, or a rank's readings are not in the order in which they were made.
     """
     within = column if name == "typical" else column.reshape(-1, ENTRIES)[:, 1:]
     bad = within[(within < 0) | (within > MOST_TOGETHER)]
@@ -163,7 +163,7 @@ class _Rows:
         ops: The rows.
         offsets: At which of them each rank begins, with the end of the last one, shape (ranks + 1,).
         room: Entries of each rank's extra column, shape (ranks,).
-        sizes: Number of ranks that a peer may be one of, by communicator.
+        sizes: Number of ranks that a peer may be, by communicator.
     """
 
     head: Head
@@ -174,7 +174,7 @@ class _Rows:
     sizes: _Longs
 
     def check(self) -> None:
-        """Check all columns, and what they refer to."""
+        """Check all columns and their references."""
         largest = [
             replace(self, ops=self.ops[first : first + _BLOCK], offsets=self.offsets - first)._check_each()
             for first in range(0, len(self.ops), _BLOCK)
@@ -193,7 +193,7 @@ class _Rows:
     def _require(
         self, good: _Mask, column: str, rule: str, rows: _Longs | None = None, listed: _Longs | None = None
     ) -> None:
-        """Raise if something is not good, of all rows or of some, or of what these list."""
+        """Raise if a condition fails in a row, in some rows, or in the entries that these list."""
         if good.all():
             return
         at = int(np.argmin(good))
@@ -203,9 +203,9 @@ class _Rows:
         self._fault(f"{where} must {rule}, got {getattr(self.ops, column)[row] if listed is None else listed[at]}")
 
     def _require_within(self, column: str, least: int, most: int, rule: str) -> int:
-        """Raise if an entry of a column lies outside: the largest, which is returned, tells that at the least cost."""
+        """Raise if an entry of a column lies outside its bounds; return the largest, which is the cheapest check."""
         values = getattr(self.ops, column)
-        # As unsigned numbers, those below the least are far above the most.
+        # As unsigned numbers, entries below the least are far above the most.
         above = (values - values.dtype.type(least) if least else values).view(f"u{values.itemsize}")
         largest = least + int(above.max())
         if largest > most:
@@ -216,7 +216,7 @@ class _Rows:
         raise TraceError(f"{self.place}: {text}")
 
     def _rank_of(self, rows: _Longs) -> _Longs:
-        """Return the rank of each of some rows, which rise."""
+        """Return the rank of each of some rows, given in rising order."""
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(np.searchsorted(rows, self.offsets)))
 
     def _starts_request(self) -> _Mask:
@@ -229,7 +229,7 @@ class _Rows:
     # --- each row by itself ---
 
     def _check_each(self) -> dict[str, int]:
-        """Check every column; returns the largest entries of some."""
+        """Check every column; return the largest entries of some."""
         ops, head = self.ops, self.head
         self._require(ops.are(*Op), "op", "be a known op code")
         self._require_within("comm", 0, len(head.communicators) - 1, "be a communicator of the head")
@@ -249,10 +249,10 @@ class _Rows:
         return largest
 
     def _check_lists(self) -> None:
-        """The entries of an op lie within its rank's extra column."""
+        """Check that the entries of an op lie within its rank's extra column."""
         ops, begins = self.ops, self.offsets.clip(0, len(self.ops))
         ranks = np.flatnonzero(np.diff(begins))
-        # Mostly also what ops without entries say of theirs is fine; unsigned, as the sum may be beyond 31 bits.
+        # Mostly ops without entries have valid bounds, too; unsigned, as the sum may exceed 31 bits.
         last = np.maximum.reduceat(ops.extra.view(np.uint32) + ops.count.view(np.uint32), begins[ranks])
         if ops.extra.min() >= 0 and (last <= self.room[ranks]).all():
             return
@@ -262,7 +262,7 @@ class _Rows:
         self._require(within, "extra", "lie within the rank's extra column", rows)
 
     def _check_partners(self) -> None:
-        """Check partners, roots, and tags where they count."""
+        """Check partners, roots, and tags where they matter."""
         ops, least = self.ops, self.ops.peer.min()
         if not ANY <= least <= ops.peer.max() < self.sizes.min():
             self._require(_within(ops.peer, ANY, self.sizes[ops.comm] - 1), "peer", "be a rank of its communicator")
@@ -286,7 +286,7 @@ class _Rows:
             self._fault(f"{title} of all ops together must be at most {MOST_TOGETHER}, got {together:.6g}")
 
     def _check_room(self) -> None:
-        """Each op has entries of its own in its rank's extra column."""
+        """Check that each op has entries of its own in its rank's extra column."""
         room, begins = self.room, self.offsets
         ranks = np.flatnonzero(np.diff(begins))
         together = np.add.reduceat(self.ops.count, begins[ranks], dtype=np.int64)
@@ -296,11 +296,11 @@ class _Rows:
             self._require(so_far <= room[rank], "count", "leave each op entries of its own in the extra column", rows)
 
     def _check_matched(self) -> None:
-        """A matched receive has the request of a matched probe which is still open."""
+        """Check that a matched receive has the request of a matched probe that is still open."""
         ops = self.ops
         if not len(self._rows_of(Op.MRECV)):
             return
-        # In the order of ranks and requests, each in that of the program, the one before is what it belongs to.
+        # Sorted by rank and request, then in program order, the row before a matched receive is its probe.
         rows = np.flatnonzero(self._starts_request() | ops.are(Op.MRECV))
         keys = (self._rank_of(rows) << 32) + ops.request[rows]
         order = np.argsort(keys, kind="stable")
@@ -309,7 +309,7 @@ class _Rows:
         self._require(follows | (ops.op[rows] != Op.MRECV), "request", "be that of a matched probe before it", rows)
 
     def _check_members(self) -> None:
-        """Only members of a communicator make collective calls on it, and none are made between two groups."""
+        """Check that only members of a communicator make collective calls on it, and none on an intercommunicator."""
         ranks = len(self.head.rank_heads)
         rows = self._rows_of(*COLLECTIVES)
         between = np.array([each.remote is not None for each in self.head.communicators])
@@ -374,7 +374,7 @@ def _within(values: npt.NDArray[Any], least: int, most: int | _Longs) -> _Mask:
 
 
 def _spread(extras: _Longs, first: _Longs, length: npt.NDArray[Any]) -> tuple[_Longs, _Longs]:
-    """Return all entries of several lists, and whose they are."""
+    """Return all entries of several lists, and the list of each."""
     owner = np.repeat(np.arange(len(first)), length)
     return owner, extras[first[owner] + within(length.astype(np.int64))]
 

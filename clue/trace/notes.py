@@ -1,18 +1,18 @@
-"""What ranks say of a program, put together to what a reader of its results should know. Standard library only."""
+"""The notes of all ranks, combined to what a reader of results should know. Standard library only."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-#: So many are named one by one.
+#: Number of ranks or connections that a note names one by one.
 _NAMED = 3
 
 
 def common_notes(notes: Sequence[Sequence[str]]) -> list[str]:
-    """Return the notes of all ranks: what all of them say once, the rest with the ranks that say it.
+    """Return the notes of all ranks: those common to all ranks once, the others with their ranks.
 
     Args:
-        notes: Those of each rank.
+        notes: The notes of each rank.
     """
     sayers: dict[str, list[int]] = {}
     for rank, own in enumerate(notes):
@@ -33,8 +33,8 @@ def socket_notes(sockets: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list
     """Return a note if ranks talk to each other by sockets.
 
     Args:
-        sockets: Of each rank the addresses at which others can reach it, and those where it reached others. They have
-            no hosts, whose names differ by who says them: a port that a rank has itself is its own.
+        sockets: For each rank, the addresses at which others can reach it, and those at which it reached others. They
+            leave out hosts, whose names differ from rank to rank: a port that the rank itself has is its own.
     """
     owner = {place: rank for rank, (bound, _) in reversed(list(enumerate(sockets))) for place in bound}
     talks = [

@@ -1,9 +1,9 @@
 """What one row of a trace means: op codes, flags, and the row layout. The contract between recorder and kernel.
 
 A trace is, per rank, a sequence of *ops*. Each op is one MPI call with the computation burst before it; a call that
-does several things at once (Sendrecv, Startall) is several ops, all but the first flagged ``CONTINUED`` with an
-empty burst. Ranks in an op (``peer``, entries of ``extra``) count within its communicator, as in the program; the
-communicator table of the head translates them to ranks of the trace. A message's size stands with its sender.
+does several things at once (Sendrecv, Startall) is several ops, all but the first flagged ``CONTINUED`` and with an
+empty burst. Ranks in an op (``peer``, entries of ``extra``) are ranks of its communicator, as in the program; the
+communicator table of the head translates them to ranks of the trace. The sender's op tells a message's size.
 
 ========================= ===========================================================================================
 op                        fields used beyond burst, times, call and region
@@ -40,7 +40,8 @@ collectives               comm; peer = root where there is one; NONBLOCKING: req
 ========================= ===========================================================================================
 
 ``peer`` is ``PROC_NULL`` (-1) for a null partner: such an op moves nothing and costs nothing. An ``IRECV`` with
-``CANCELLED``, as older recordings have it, is skipped. ``IRECV`` rows are completed when their requests are.
+``CANCELLED``, which older recordings contain, is skipped. The recorder completes ``IRECV`` rows when their requests
+complete.
 """
 
 from __future__ import annotations
@@ -48,9 +49,9 @@ from __future__ import annotations
 from enum import IntEnum, IntFlag
 
 TRACE_FORMAT = "clue-trace"
-#: Raised with every change of the layout or of the meaning of a field; see CHANGELOG.md for the history.
+#: Version of the format, raised with every change of the layout or of a field's meaning; history in CHANGELOG.md.
 TRACE_VERSION = 2
-#: Earlier versions that are still read: 1 has no sites.
+#: Versions that can be read; version 1 has no sites.
 TRACE_VERSIONS = (1, TRACE_VERSION)
 
 PROC_NULL = -1
@@ -139,5 +140,5 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("flags", "<u2", "H"),
     ("op", "|u1", "B"),
 )
-#: What may stand beside the columns, as <i8: readings of the host's speed, and typical bursts.
+#: Optional columns beside the ops, of type <i8: readings of the host's speed, and typical bursts.
 BESIDE = READINGS, TYPICAL = "readings", "typical"

@@ -1,7 +1,7 @@
-"""Packing: from the parts that ranks leave while recording (:mod:`clue.trace.parts`) to the columns of a trace.
+"""Packing: turns the parts that ranks leave while recording (:mod:`clue.trace.parts`) into the columns of a trace.
 
-Packing translates what each rank numbered for itself (calls, regions, communicators) to the numbers of the whole trace,
-checks that the ranks agree about their communicators, and writes the head last.
+It translates each rank's own numbers of calls, regions and communicators to those of the whole trace, checks that the
+ranks agree about their communicators, and writes the head last.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from clue.trace.place import HEAD, IMPORTS
 from clue.trace.sites import MOST_FRAMES, MOST_SITES, Frame, Site, Sites
 from clue.trace.speed import best_of
 
-#: Names that a column of their numbers has room for.
+#: Most names that fit into a 16-bit column of their numbers.
 _MOST_NAMES = 1 << 16
 
 
 def pack(folder: Path) -> Head:
-    """Turn the parts in a trace's folder into its columns and head; returns the head.
+    """Turn the parts in a trace's folder into its columns and head; return the head.
 
     Raises:
         TraceError: If a rank has not ended well, if ranks disagree, or if the disk is full; the parts stay.
@@ -70,7 +70,7 @@ class _Names:
 
 
 class _Paths:
-    """Numbers for call paths, in order of appearance; what there is no room for is unknown, and counted."""
+    """Numbers for call paths, in order of appearance; ops with paths beyond the limit are counted as unknown."""
 
     def __init__(self) -> None:
         self._paths: dict[tuple[Frame, ...], int] = {(): 0}
@@ -95,11 +95,11 @@ class _Paths:
         return self._paths.setdefault(frames, len(self._paths))
 
     def listed(self) -> Sites:
-        """Return all that were numbered."""
+        """Return all numbered call paths."""
         return Sites.of(map(Site, self._paths))
 
     def notes(self) -> list[str]:
-        """Say what there was no room for."""
+        """Say how many ops lost their call site to the limit."""
         if not self.rows_without:
             return []
         return [f"{self.rows_without:,} ops have no call site: a trace tells at most {MOST_SITES - 1:,} apart"]
@@ -179,7 +179,7 @@ class _Whole:
         self._columns = {name: _column(folder, name, kinds[name], length) for name, length in lengths.items()}
 
     def write(self) -> Head:
-        """Write the columns, and last of all the head; returns that."""
+        """Write the columns, then the head; return the head."""
         for rank, part in enumerate(self._parts):
             self._translate(rank, part)
         if "readings" in self._columns:
@@ -253,7 +253,7 @@ class _Whole:
         )
 
     def _probe(self) -> Probe | None:
-        """Return what the readings mean: those of all ranks must be of the same work to be compared."""
+        """Return how to read the readings: only readings of the same work on all ranks can be compared."""
         works = {work for part in self._parts if (work := part.ended().probe)}
         if not works:
             return None
@@ -261,7 +261,7 @@ class _Whole:
 
 
 def _check_end(part: RankPart) -> None:
-    """Check that what a rank's words at its end refer to by number is there."""
+    """Check that all numbers in a rank's End refer to something that exists."""
     end = part.ended()
     groups = [number for each in end.communicators for number in each[2:] if number is not None]
     _check_numbers(part, "group", np.array(groups, np.int64), end.groups)
@@ -272,7 +272,7 @@ def _check_end(part: RankPart) -> None:
 
 
 def _check_rows(part: RankPart, rows: npt.NDArray[np.void], extras: npt.NDArray[np.int64]) -> None:
-    """Check that what a rank's rows refer to by number is there."""
+    """Check that all numbers in a rank's rows refer to something that exists."""
     end = part.ended()
     spawns = rows["extra"][rows["op"] == Op.SPAWN]
     _check_numbers(part, "call", rows["call"], part.start.calls)
@@ -298,7 +298,7 @@ def _column(folder: Path, name: str, kind: str, length: int) -> npt.NDArray[Any]
         np.save(file, empty)
         return empty
     column = np.lib.format.open_memmap(file, mode="w+", dtype=np.dtype(kind), shape=(length,))
-    with file.open("r+b") as reserved:  # so that a full disk is an error here, and no signal when it is written to
+    with file.open("r+b") as reserved:  # so that a full disk is an error here, not a signal on a later write
         os.posix_fallocate(reserved.fileno(), 0, file.stat().st_size)
     return column
 
@@ -315,7 +315,7 @@ def _offsets(lengths: Iterable[int]) -> tuple[int, ...]:
 
 
 def _imports(ranks: Sequence[Imported]) -> Imported:
-    """Return what any rank imported; of a module that is not the same on all of them the content counts as unknown."""
+    """Return the imports of all ranks; a module that differs between ranks has unknown content."""
     modules: dict[str, str] = {}
     packages: dict[str, str] = {}
     for each in ranks:

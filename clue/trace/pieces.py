@@ -1,11 +1,11 @@
-"""Fixed pieces of work by which hosts are compared: while they record (virtual_layer.probe), and when calibrated."""
+"""Fixed pieces of work that compare hosts: while they record (virtual_layer.probe), and when they are calibrated."""
 
 from __future__ import annotations
 
-#: Integers whose product needs all of a core, and nothing but a core.
+#: Integers whose product keeps a core busy, but not memory.
 FACTORS = 3**1200, 7**640
-#: Bytes that are copied, each time from another place of so many, which no cache keeps.
+#: Bytes of one copy; bytes of the memory whose places are copied in turn, too large for any cache.
 COPIED, MEMORY = 1 << 15, 1 << 25
-#: Their names, and numbers of a reading: its moment comes first, then the time of each.
+#: Names of the pieces, in the order of a reading: its moment comes first, then the time of each piece.
 PIECES = ("core", "memory")
 ENTRIES = 1 + len(PIECES)

@@ -1,4 +1,4 @@
-"""Where a trace may be written: the one rule for all who write one, as what else is there would be lost.
+"""Where a trace may be written: one rule for all writers, as writing a trace deletes what was there.
 
 ::
 
@@ -21,20 +21,21 @@ from clue.trace.ops import BESIDE, COLUMNS
 from clue.trace.parts import FOLDER, is_part
 
 HEAD = "head.json"
-#: What the program imported, beside the head: it belongs to this computer, and does not travel with the trace.
+#: File of the program's imports, beside the head: it is valid on this computer only, and does not travel with the
+#: trace.
 IMPORTS = "imports.json"
 _FILES = {HEAD, IMPORTS, *(f"{name}.npy" for name in ("extras", *BESIDE)), *(f"{name}.npy" for name, _, _ in COLUMNS)}
-#: Other things named one by one in a message.
+#: Number of other files that a message names.
 _NAMED = 3
-#: What a process that was killed may leave (:func:`clue.files.drafts`).
+#: Names of drafts that a killed process may leave (:func:`clue.files.drafts`).
 _DRAFT = re.compile(r"\.(head\.json|imports\.json|typical\.npy)\.[0-9a-f]{12}\.part")
 
 
 def check_place(target: Path) -> None:
-    """Check that writing a trace destroys nothing but a trace: a folder one in a folder, a ``.zip`` one in such a file.
+    """Check that writing a trace destroys nothing but a trace: a folder may replace a folder, a ``.zip`` a ``.zip``.
 
     Raises:
-        UsageError: If there is something else, or nobody can say what.
+        UsageError: If something else is there, or something that cannot be read.
     """
     try:
         found = _found(target)
@@ -46,7 +47,7 @@ def check_place(target: Path) -> None:
 
 
 def _found(target: Path) -> str:
-    """Say what is there that is no trace; ``""`` if there is nothing of the kind."""
+    """Describe what is there and is not a trace; ``""`` if there is no such thing."""
     if not target.exists():
         return ""
     if target.is_dir() and target.suffix != ".zip":

@@ -1,9 +1,9 @@
-"""Opening traces, whoever wrote them: nothing is read, mapped or unpacked that the head has not announced.
+"""Opens untrusted traces: reads, maps and unpacks nothing that the head has not announced.
 
 A head is bounded in size and checked first (:mod:`clue.trace.head`). It says how long every column is, so a file that
 claims another type or length is refused before its data are touched: pickled objects, headers that announce terabytes,
-members of an archive that unpack to more. Files are ordinary ones (:mod:`clue.files`). Then checksums, and the meaning
-of every number (:mod:`clue.trace.meaning`).
+members of an archive that unpack to more. Files must be regular files (:mod:`clue.files`). Checksums and the validity
+of every number (:mod:`clue.trace.meaning`) are checked last.
 """
 
 from __future__ import annotations
@@ -31,16 +31,17 @@ from clue.trace.pieces import ENTRIES
 from clue.trace.place import HEAD
 from clue.units import format_size
 
-#: What a numpy file begins with, and the header of one that holds one column.
+#: Begin of a numpy file: magic number, version and length of the header.
 _MAGIC = struct.Struct("<8sH")
 _HEADER = re.compile(
     rb"\{ *'descr': *'([<|]\w\d+)', *'fortran_order': *(?:False|True), *'shape': *\((\d{1,15}),\),? *\} *\n"
 )
-#: Bytes of that header: far more than any writer needs.
+#: Longest header of a numpy file, bytes: far more than any writer needs.
 _LONGEST_HEADER = 1024
-#: Bytes by which a member of an archive is unpacked, and more than which is asked for only by a directory too long.
+#: Bytes by which a member of an archive is unpacked; largest single read, bytes, which only an overlong directory
+#: exceeds.
 _CHUNK, _LONGEST_READ = 1 << 20, 1 << 22
-#: Characters of a name that a message shows.
+#: Number of characters of a name that a message shows.
 _SHOWN = 60
 _ENCRYPTED = 1
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -48,20 +49,20 @@ _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _KINDS = {name: np.dtype(kind) for name, kind, _ in COLUMNS} | {"extras": np.dtype("<i8")}
 
 _Column = npt.NDArray[Any]
-#: Head, ops, and what stands beside them.
+#: Head, ops, and the optional columns beside them.
 _Content = tuple[Head, Ops, dict[str, _Column]]
-#: Returns the column of a name, type and length, or raises anything.
+#: Returns the column of a name, type and length; may raise any exception.
 _Fetch = Callable[[str, np.dtype[Any], int], _Column]
 
 
 def read_trace(path: Path) -> _Content:
-    """Return the head and the ops of a trace, checked, and by name the columns beside them.
+    """Return the head and the ops of a trace, checked, and by name the optional columns beside them.
 
     Raises:
         TraceError: If it is missing, of another version, incomplete, truncated or damaged.
     """
     try:
-        with no_search_for_garbage():  # the head of thousands of ranks stays whole
+        with no_search_for_garbage():  # the head of thousands of ranks has no garbage
             return _read(path)
     except FileNotFoundError:
         raise TraceError(f"{path}: trace must exist, got no such file or folder") from None
@@ -135,7 +136,7 @@ def _mapped(folder: Path, name: str, kind: np.dtype[Any], length: int) -> _Colum
             _check_length(file, kind.itemsize * length)
             if length == 0:  # an empty file cannot be mapped
                 return np.zeros(0, kind)
-            # As a plain array: what a mapped one does beside costs more than many a check of its parts.
+            # As a plain array: the overhead of memmap objects exceeds many checks of their parts.
             return np.memmap(file, kind, "r", file.tell(), (length,)).view(np.ndarray)
     except (OSError, ValueError) as error:
         raise TraceError(f"{path}: column must be a readable numpy file, got {_why(error)}") from None
@@ -150,10 +151,10 @@ def _check_length(file: BinaryIO, expected: int) -> None:
 
 
 def _pass_header(file: BinaryIO, kind: np.dtype[Any], length: int) -> None:
-    """Read the header of a numpy file up to its data; numpy itself would evaluate what stands there.
+    """Read the header of a numpy file up to its data; numpy itself would evaluate the header as Python.
 
     Raises:
-        ValueError: If it is none, or that of another type or shape.
+        ValueError: If it is not a header, or one of another type or shape.
     """
     begin = file.read(_MAGIC.size)
     magic, size = _MAGIC.unpack(begin) if len(begin) == _MAGIC.size else (b"", 0)
@@ -174,7 +175,7 @@ def _pass_header(file: BinaryIO, kind: np.dtype[Any], length: int) -> None:
 
 
 class _Bounded:
-    """A file that gives no more at a time than members are read by: only a directory without end asks for more."""
+    """A file that limits the size of a single read: only an endless archive directory asks for more."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -204,7 +205,7 @@ def _read_archive(path: Path, file: BinaryIO) -> _Content:
 
 
 def _members(listed: Sequence[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
-    """Return the members by name, which must be those of a trace and no more.
+    """Return the members by name, which must be those of a trace and no others.
 
     Raises:
         ValueError: If they are not.
@@ -250,7 +251,7 @@ def _column(archive: zipfile.ZipFile, member: zipfile.ZipInfo, kind: np.dtype[An
 
 
 def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> bytes:
-    """Return the bytes of a member, which may have so many."""
+    """Return the bytes of a member, which may have at most ``most``."""
     if member.file_size > most:
         raise ValueError(f"a member {member.filename} of {member.file_size} bytes, where there are at most {most}")
     with archive.open(member) as stream:

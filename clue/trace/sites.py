@@ -1,8 +1,8 @@
-"""Call sites: where in the program an op comes from, as the path of calls that led to it. Standard library only.
+"""Call sites: the place in the program that an op comes from, as the path of calls to it. Standard library only.
 
-A site is the call path of an MPI call, cut to the program's own files: what lies between them, above or below (a
-library, Python's own modules, the recorder) is left out. The ``site`` of an op is an index into the head's sites;
-site 0 is the unknown one, that of an op which no line of the program made or of which nobody took down the site.
+A site is the call path of an MPI call, reduced to the program's own files: frames of libraries, of Python's own modules
+and of the recorder are left out. The ``site`` of an op is an index into the head's sites; site 0 is the unknown one,
+for ops that no line of the program made or whose site was not recorded.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Annotated, overload
 
 from clue.trace.form import Within
 
-#: Sites that a trace can tell apart, the unknown one included: the column of their numbers has 16 bits.
+#: Most sites of a trace, the unknown one included: the column of their numbers has 16 bits.
 MOST_SITES = 1 << 16
-#: Frames of all sites together.
+#: Most frames of all sites together.
 MOST_FRAMES = 1 << 20
-#: Frames of the longest path, those left out included: of a deep recursion the innermost are kept.
+#: Frames of the longest path, before any are left out: of a deep recursion the innermost are kept.
 DEEPEST = 64
 
 _File = Annotated[str, Within(0, 2**12)]
@@ -31,7 +31,7 @@ class Frame:
 
     Attributes:
         file: Its file: relative to the program's folder where it lies below it.
-        function: Qualified name of the function (in Python 3.10 the plain one), ``"<module>"`` outside any.
+        function: Qualified name of the function (the plain name in Python 3.10), ``"<module>"`` outside any function.
         line: Line number.
         at: Position within the function, by which calls on one line differ: an offset into its bytecode, or 0.
         loops: Line numbers of the loops around it within the function, outermost first: for, while, comprehension.
@@ -64,17 +64,17 @@ class Site:
 
     @property
     def name(self) -> str:
-        """File and line of the innermost frame, ``"cg.py:72"``; ``""`` if it is unknown."""
+        """File and line of the innermost frame, such as ``"cg.py:72"``; ``""`` if unknown."""
         return self.frames[-1].name if self.frames else ""
 
     @property
     def function(self) -> str:
-        """The function of the innermost frame; ``""`` if it is unknown."""
+        """The function of the innermost frame; ``""`` if unknown."""
         return self.frames[-1].function if self.frames else ""
 
     @property
     def callers(self) -> tuple[str, ...]:
-        """File and line of the frames further out, the innermost of them first."""
+        """File and line of the callers, the innermost first."""
         return tuple(each.name for each in self.frames[-2::-1])
 
 
@@ -87,7 +87,7 @@ class Sites(Sequence[Site]):
 
     Attributes:
         frames: All frames.
-        paths: Of each site its frames by number, outermost first; the first site is the unknown one.
+        paths: For each site, the numbers of its frames, outermost first; the first site is the unknown one.
     """
 
     frames: tuple[Frame, ...] = ()
@@ -115,7 +115,7 @@ class Sites(Sequence[Site]):
         return Site(tuple(self.frames[each] for each in self.paths[index]))
 
     def fault(self) -> str:
-        """Say what of it means nothing: ``""`` if all is well."""
+        """Describe the first fault; ``""`` if there is none."""
         if self.paths[:1] != ((),) or len(set(self.paths)) < len(self.paths) or len(self.paths) > MOST_SITES:
             return f"paths of sites must be at most {MOST_SITES} different ones, the first of them empty, got others"
         if len(set(self.frames)) < len(self.frames):

@@ -1,22 +1,24 @@
-"""How fast the host was while a program was recorded on it, and what its bursts take at the host's best.
+"""The speed of the host while it recorded a program, and the bursts that the program has at the host's best speed.
 
-A host is not always as fast: others use the other half of a core, or its memory. Beside its ops a rank may leave
-*readings*: what CPU time two fixed pieces of work took at a moment, one that needs all of a core and one that needs
-memory. What stands in a trace is raw. What counts is
+A host's speed varies: other processes use the second hardware thread of a core, or the memory. Beside its ops a rank
+may leave *readings*: the CPU time of two fixed pieces of work at a moment, one bound by the core and one bound by
+memory. Bursts in a trace are raw. Simulations replay
 
     burst × Π (best of the piece ÷ reading of the piece at that moment) ^ response to the piece
 
-to whole ns; what took time takes 1 ns at least. Here
+rounded to whole ns; a burst that took time takes at least 1 ns. Here
 
 - a *reading at a moment* is the median of :data:`WINDOW` readings around each, between them on a straight line (of the
   logarithms), before the first and after the last the same as these. Of a burst, the moment is its middle.
-- the *best* is what a piece takes where nobody disturbs the host: what the head says. A reading below counts as that.
-- the *response* says how much longer a burst gets, as the power of how much longer the piece takes: 1 is as much as
-  that, 0 not at all. It belongs to the program. Where nothing is known of it, it is :data:`RESPONSE`.
+- the *best* is the time of a piece on the undisturbed host, from the head of the trace. A reading below it counts as
+  it.
+- the *response* is the exponent with which the slowdown of a piece enters that of a burst: 1 is as much as the piece, 0
+  not at all. It is a property of the program. Where it is not known, it is :data:`RESPONSE`.
 
-Several recordings of the same run tell the response: how much longer a rank computed when pieces took longer. By
-region there is one equation for each rank and recording, which misses by :data:`MISSED`; without any the response is
-what it is where nothing is known, plus or minus :data:`UNKNOWN`. The likeliest has a closed form (ridge regression).
+Several recordings of the same run tell the response: how much longer a rank computed when pieces took longer. For each
+region there is one equation per rank and recording, with a standard error of :data:`MISSED`. The prior of the response
+is :data:`RESPONSE` with a standard deviation of :data:`UNKNOWN`. The most likely response has a closed form (ridge
+regression).
 """
 
 from __future__ import annotations
@@ -35,21 +37,21 @@ from clue.trace.pieces import PIECES
 Doubles = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
 
-#: Readings around one whose median counts.
+#: Number of readings in the window of the running median.
 WINDOW = 9
-#: How bursts respond where nothing else is known, and by how much programs differ (standard deviation). Measured:
+#: Prior of the response to each piece: its mean and its standard deviation over programs. Measured:
 #: benchmarks/accuracy/host_speed.md.
 RESPONSE, UNKNOWN = np.array([0.4, 0.5]), np.array([0.25, 0.2])
-#: By how much an equation is believed to miss (of logarithms). Single recordings miss by 0.05, but for reasons that
-#: their ranks share, and that make readings slow, too: with 0.05, three of Cholesky were worse off than without.
+#: Assumed standard error of an equation (in logarithms). The error of single recordings is 0.05, but their ranks share
+#: its causes, which slow the readings, too: with 0.05, three recordings of Cholesky were worse than without.
 MISSED = 0.2
-#: The share of readings that are better than what counts as the best of a recording.
+#: Quantile of a recording's readings that counts as its best.
 BEST = 0.1
 _MOST = 5.0
 
 
 class Recording(Protocol):
-    """What counts here of a :class:`clue.trace.Trace`, which asks this module for its bursts."""
+    """The parts of a :class:`clue.trace.Trace` used here; the trace asks this module for its bursts."""
 
     @property
     def head(self) -> Head: ...  # noqa: D102
@@ -60,10 +62,10 @@ class Recording(Protocol):
 
 
 def best_of(readings: Sequence[Longs]) -> tuple[float, float]:
-    """Return what each piece takes at the best of a recording, seconds; 0 where it was never done.
+    """Return the best time of each piece in a recording, seconds; 0 for a piece that was never done.
 
     Args:
-        readings: Of each rank, shape (readings, 1 + pieces).
+        readings: The readings of each rank, shape (readings, 1 + pieces).
     """
     smooth = [_smooth(each[:, 1:]) for each in readings if len(each)]
     if not smooth:
@@ -73,7 +75,7 @@ def best_of(readings: Sequence[Longs]) -> tuple[float, float]:
 
 
 def slowdowns(trace: Recording) -> Doubles:
-    """Return how much longer than at the host's best each piece took at each burst, logarithms, shape (ops, pieces)."""
+    """Return the slowdown of each piece at each burst against the host's best, logarithms, shape (ops, pieces)."""
     found = np.zeros((len(trace.ops), len(PIECES)))
     probe = trace.head.probe
     if probe is None:
@@ -89,11 +91,11 @@ def slowdowns(trace: Recording) -> Doubles:
 
 
 def normalised(trace: Recording, response: Mapping[str, Sequence[float]] | None = None) -> Longs:
-    """Return what each burst takes at the host's best, ns; without readings what it took.
+    """Return the time of each burst at the host's best speed, ns; without readings its recorded time.
 
     Args:
         trace: The trace.
-        response: Of each region to each piece, where it is known.
+        response: The response of each region to each piece, where known.
     """
     if trace.head.probe is None:
         return trace.ops.cpu
@@ -105,7 +107,7 @@ def normalised(trace: Recording, response: Mapping[str, Sequence[float]] | None 
 
 
 def fitted_response(traces: Sequence[Recording]) -> dict[str, tuple[float, ...]]:
-    """Return how each region's bursts respond, from recordings of the same run; empty where none has readings."""
+    """Return each region's response, fitted to recordings of the same run; empty if none has readings."""
     if all(trace.head.probe is None for trace in traces):
         return {}
     logs = [slowdowns(trace) for trace in traces]
@@ -129,7 +131,7 @@ def _response(traces: Sequence[Recording], logs: Sequence[Doubles], region: str)
 
 
 def _levels(trace: Recording, logs: Doubles, region: str) -> tuple[Doubles, Doubles]:
-    """Return what each rank computed in a region, ns, and by how much longer pieces took meanwhile (of logarithms)."""
+    """Return each rank's computation in a region, ns, and the slowdown of the pieces meanwhile, logarithms."""
     regions = trace.head.regions
     inside = trace.ops.region == (regions.index(region) if region in regions else -1)
     cpu = np.where(inside, trace.ops.cpu, 0).astype(np.float64)
@@ -139,9 +141,9 @@ def _levels(trace: Recording, logs: Doubles, region: str) -> tuple[Doubles, Doub
 
 
 def speeds(trace: Recording) -> dict[str, tuple[float, float]]:
-    """Return between which shares of its best the host did each piece while bursts ran; empty without readings.
+    """Return the range of the host's speed at each piece during bursts, as shares of the best; empty without readings.
 
-    A tenth of the CPU time of bursts may lie outside: 5 % below, 5 % above.
+    The range is that of the 5 % and 95 % quantiles over the CPU time of bursts.
     """
     spent = trace.ops.cpu
     if trace.head.probe is None or not spent.any():
@@ -158,7 +160,7 @@ def _middle(values: Doubles, weights: Longs) -> tuple[float, float]:
 
 
 def _smooth(columns: Longs) -> Doubles:
-    """Return the median of the readings around each; at the ends those that there are count again and again."""
+    """Return the running median of the readings; at the ends the outermost readings are repeated."""
     half = WINDOW // 2
     padded = np.pad(columns.astype(np.float64), ((half, half), (0, 0)), mode="edge")
     windows = np.lib.stride_tricks.sliding_window_view(padded, WINDOW, axis=0)
@@ -167,7 +169,7 @@ def _smooth(columns: Longs) -> Doubles:
 
 
 def _logs(smooth: Doubles, best: Doubles) -> Doubles:
-    """Return the logarithms of readings over the best; 0 where either is not known."""
+    """Return the logarithms of readings divided by the best; 0 where either is unknown."""
     known = (smooth > 0) & (best > 0)
     ratio = np.divide(smooth, best, out=np.ones_like(smooth), where=known)
     return np.log(np.maximum(ratio, 1.0))

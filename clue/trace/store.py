@@ -53,8 +53,8 @@ class Trace:
         head: Everything that is not a column.
         ops: All ranks' ops, one rank after the other, as recorded: CPU times are raw.
         path: Where it was opened from, or ``None`` if it was built in memory.
-        readings: How fast the host was (:mod:`clue.trace.speed`), shape (readings, 3).
-        typical: What each burst takes by all recordings of the run, ns, if there are several.
+        readings: Readings of the host's speed (:mod:`clue.trace.speed`), shape (readings, 3).
+        typical: Typical time of each burst over all recordings of the run, ns, if there are several.
     """
 
     head: Head
@@ -65,11 +65,11 @@ class Trace:
 
     @cached_property
     def bursts(self) -> npt.NDArray[np.int64]:
-        """What each burst takes at the best of the host that recorded it, ns: what simulations replay."""
+        """Time of each burst at the best speed of the host that recorded it, ns: simulations replay these."""
         return normalised(self) if self.typical is None else self.typical
 
     def check(self) -> None:
-        """Check that every field of the head and of every row means something.
+        """Check that every field of the head and of every row is valid.
 
         Raises:
             TraceError: At the first that does not.
@@ -85,7 +85,7 @@ class Trace:
 
     @property
     def name(self) -> str:
-        """A short name for messages: that of the file, or of the program."""
+        """A short name for messages: the file's name, or the program's."""
         return self.path.name if self.path is not None else self.head.program
 
     @property
@@ -116,15 +116,16 @@ class Trace:
         }
 
     def first_rows(self) -> npt.NDArray[np.int64]:
-        """Return for each row that with which its call begins, shape (ops,)."""
+        """Return for each row the first row of its call, shape (ops,)."""
         rows = np.arange(len(self.ops))
         begins = np.where((self.ops.flags & Flag.CONTINUED) == 0, rows, 0)
         return np.maximum.accumulate(begins) if len(rows) else rows
 
     def left_out(self) -> dict[str, tuple[int, float]]:
-        """Return by name the calls that the simulator leaves out: how many, and their wall seconds.
+        """Return, by name, the number and the wall seconds of the calls that the simulator leaves out.
 
-        A wait for several requests is one of them if some are left out; its time is that of the others.
+        A wait for several requests counts if some of these are left out; its time counts for the requests that are not
+        left out.
         """
         rows = np.flatnonzero(self.ops.are(Op.OTHER))
         if not len(rows):
@@ -200,9 +201,9 @@ class Trace:
         return cls(head, ops, path, readings, beside.get("typical"))
 
     def save(self, path: str | Path) -> Path:
-        """Save as a folder, or compressed if the name ends in ``.zip``; replaces a trace that is there, all or nothing.
+        """Save as a folder, or compressed if the name ends in ``.zip``; replace an existing trace atomically.
 
-        Folders on the way to it are made.
+        Missing parent folders are made.
 
         Raises:
             UsageError: If something else is there (:func:`clue.trace.place.check_place`).

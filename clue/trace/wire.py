@@ -1,4 +1,4 @@
-"""How a live rank and the kernel talk: values of marshal in frames of known length, over a pair of pipes.
+"""The wire between a live rank and the kernel: marshalled values in frames of known length, over a pair of pipes.
 
 Both sides run the same Python on the same computer, and only one of them runs at a time.
 """
@@ -50,7 +50,7 @@ class Channel:
         return marshal.loads(memoryview(data)[_LENGTH.size :])
 
     def close(self) -> None:
-        """Close this end; the other side is told so when it reads or writes next."""
+        """Close this end; the other side notices at its next read or write."""
         os.close(self.incoming)
         os.close(self.outgoing)
 

@@ -59,7 +59,7 @@ def test_a_program_that_is_not_steady_says_why(capsys: pytest.CaptureFixture[str
     assert main(["simulate", "run.yaml", "--json"]) == 0
     assert told["makespan"] == json.loads(capsys.readouterr().out)["makespan"]
     assert told["sampled"]["ops"] == told["sampled"]["of"] == told["ops"]
-    assert "not steady: no loop has as many iterations on all ranks" in told["sampled"]["why"]
+    assert "not steady: no loop has equally many iterations on all ranks" in told["sampled"]["why"]
     assert told["sampled"]["low"] is None
     assert any("all was replayed" in warning for warning in told["warnings"])
 
@@ -122,8 +122,8 @@ def test_a_ranking_replays_parts_and_shares_positions_aloud(ranking: str, capsys
         "a part of its iterations was replayed, so that the makespan is uncertain by up to" in w for w in warnings
     )
     assert [each for each in warnings if "all was replayed" in each] == [
-        "long on turning: all was replayed, for a part would not tell the whole: turning: a sampled simulation must "
-        "have a machine that stays as it is"
+        "long on turning: all was replayed, because a part would not tell the whole: turning: a sampled simulation "
+        "must have a machine that stays as it is"
     ]
     assert told["uncertainty"] == {"samples": 400, "seed": 0, "noise": False, "level": 0.8}
     for part, all_of_it in zip(told["ranking"], whole["ranking"], strict=True):

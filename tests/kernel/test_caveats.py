@@ -99,7 +99,7 @@ CASES = [
         polling(),
         machine(1),
         "jacobi.py: 1 Test or probe calls found nothing when recorded; they are replayed as often, with the "
-        "computation between them: how often it would poll here, a live run tells (clue run)",
+        "computation between them: a live run tells how often it would poll here (clue run)",
     ),
     (
         large(),

@@ -105,14 +105,14 @@ def test_many_odd_iterations_are_not_steady() -> None:
     assert "of 400 iterations of loop loop.py:10 have more than 3 times the bytes of those around them" in steady.why
     assert steady.result.makespan == whole
     assert steady.result.ops == steady.of
-    assert steady.result.warnings[-1].startswith("loop.py: all was replayed, for a part would not tell the whole: ")
+    assert steady.result.warnings[-1].startswith("loop.py: all was replayed, because a part would not tell the whole: ")
 
 
 def test_slopes_that_differ_without_a_reason_are_not_steady() -> None:
     """Twenty parts have messages of other sizes each, in no order: more than ± 8 % of doubt."""
     sizes = np.repeat(np.random.default_rng(3).integers(1, 2000, 20) * 1000, N // 20).tolist()
     steady, whole = both(looped(4, N, lambda own, rank, i: ring(own, rank, i, nbytes=sizes[i])))
-    assert "not steady: what iterations take differs so much" in steady.why
+    assert "not steady: iteration times differ so much" in steady.why
     assert steady.result.makespan == whole
 
 
@@ -191,7 +191,8 @@ def test_why_all_is_replayed() -> None:
         (outside, "loops of many steady iterations must make 95% of all ops, got "),
         (
             plain.build(),
-            "plain.py: not steady: no loop has as many iterations on all ranks, and there are no call sites to tell",
+            "plain.py: not steady: no loop has equally many iterations on all ranks, and there are no call sites "
+            "to tell",
         ),
     ):
         steady, whole = both(trace)
@@ -234,7 +235,7 @@ def test_loops_without_call_sites_are_refused_where_ranks_differ() -> None:
         built[1].wait(built[1].irecv(0))
     steady, whole = both(built.build())
     assert steady.why.startswith(
-        "odd.py: not steady: no loop has as many iterations on all ranks, and there are no call"
+        "odd.py: not steady: no loop has equally many iterations on all ranks, and there are no call"
     )
     assert steady.result.makespan == whole
 

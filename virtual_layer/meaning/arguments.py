@@ -1,4 +1,4 @@
-"""Reading the arguments of mpi4py's calls: by place or by name, and the sizes of buffers in all their forms."""
+"""Reads the arguments of mpi4py's calls: by position or by name, and the sizes of buffers in all their forms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _USER_DEFINED, _NONCOMMUTATIVE = int(Flag.USER_DEFINED), int(Flag.NONCOMMUTATIVE
 
 
 def argument(place: int, name: str, default: Any = None) -> Callable[[Arguments, Keywords], Any]:
-    """Return what reads the argument at a place (0 is ``self``) or of a name."""
+    """Return a function that reads the argument at a position (0 is ``self``) or of a name."""
 
     def read(args: Arguments, kwargs: Keywords) -> Any:
         return args[place] if len(args) > place else kwargs.get(name, default)
@@ -32,14 +32,14 @@ def put(args: Arguments, kwargs: Keywords, place: int, name: str, value: Any) ->
 
 
 def in_place(mpi: Any, buffer: Any) -> bool:
-    """Whether a buffer argument says IN_PLACE, as mpi4py understands it."""
+    """Tell whether mpi4py takes a buffer argument for IN_PLACE."""
     return buffer is None or buffer is mpi.IN_PLACE
 
 
 def block_size(mpi: Any, message: Any, blocks: int = 1) -> int:
     """Return the bytes of one block of a message in any of mpi4py's forms.
 
-    A buffer without a count is divided into so many blocks.
+    A buffer without a count is divided into ``blocks`` blocks.
     """
     if type(message) is not list and type(message) is not tuple:
         return _length(mpi, message) // blocks
@@ -56,7 +56,7 @@ def block_size(mpi: Any, message: Any, blocks: int = 1) -> int:
 
 
 def element_size(mpi: Any, message: Any) -> int:
-    """Return the bytes of an element of a message: of its datatype, where it names one."""
+    """Return the bytes of an element of a message: of its datatype, if it names one."""
     if type(message) is not list and type(message) is not tuple:
         return _item_size(mpi, message)
     buffer, _, _, kind = split_message(mpi, message)
@@ -64,7 +64,7 @@ def element_size(mpi: Any, message: Any) -> int:
 
 
 def operation_flags(mpi: Any, operation: Any) -> int:
-    """Return the flags of a reduction by an operation: whether it is the program's own, and whether it commutes."""
+    """Return the flags of a reduction operation: whether it is user-defined, and whether it commutes."""
     if operation is None or operation.handle in _own_operations(mpi):
         return 0
     return _USER_DEFINED if operation.Is_commutative() else _USER_DEFINED | _NONCOMMUTATIVE
@@ -107,12 +107,12 @@ def typed_block_sizes(message: Sequence[Any], blocks: int) -> list[int]:
 
 
 def _spread(items: int, blocks: int, size: int) -> list[int]:
-    # As mpi4py divides a buffer without counts: evenly, the first blocks taking one more.
+    # mpi4py divides a buffer without counts evenly; the first blocks take one item more.
     return [(items // blocks + (items % blocks > block)) * size for block in range(blocks)]
 
 
 def split_message(mpi: Any, message: Sequence[Any], *, vector: bool = False) -> tuple[Any, Any, Any, Any]:
-    """Split a message list into buffer, count, displacement and datatype, absent ones as ``None``."""
+    """Split a message list into buffer, count, displacement and datatype; missing ones are ``None``."""
     buffer, count, displacement, kind = message[0], None, None, None
     if len(message) == 2:
         if isinstance(message[1], str | mpi.Datatype):

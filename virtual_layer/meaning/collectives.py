@@ -1,6 +1,6 @@
-"""Collective calls on buffers: blocking, nonblocking, persistent; v- and w-; neighbourhood.
+"""Collective calls on buffers: blocking, nonblocking, persistent; v- and w-variants; neighbourhood collectives.
 
-Those on intercommunicators are not modelled.
+Collectives on intercommunicators are not modelled.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from virtual_layer.requests import RecordedRequest
 
 
 class Share(NamedTuple):
-    """What one rank says of a collective, as the fields of a row.
+    """One rank's share of a collective, as the fields of a row.
 
     Attributes:
-        op: Which one it is.
-        root: Its root, where it has one.
-        nbytes: This rank's size.
-        listed: Sizes by partner, where they differ.
-        flags: How it is called.
+        op: Its op code.
+        root: Its root, if it has one.
+        nbytes: This rank's size, bytes.
+        listed: Sizes by partner, bytes, if they differ.
+        flags: Flags of the call.
         element: Bytes of an element, where its algorithm may cut a vector.
     """
 
@@ -46,11 +46,11 @@ class Share(NamedTuple):
     element: int = 0
 
 
-#: Bytes of a count as mpi4py gathers it (MPI_COUNT).
+#: Size, bytes, of a count that mpi4py gathers (MPI_COUNT).
 _COUNT_BYTES = 8
 #: Reads a call: from (MPI, communicator, arguments) to this rank's share.
 Reader = Callable[[Any, RecordedComm, Arguments, Keywords], Share]
-#: Returns, from (MPI, message, communicator), the bytes of this rank's own block of a message with one for each rank.
+#: Returns, from (MPI, message, communicator), the bytes of this rank's block of a message with a block for each rank.
 Own = Callable[[Any, Any, RecordedComm], int]
 
 _NONBLOCKING, _STARTED = int(Flag.NONBLOCKING), int(Flag.NONBLOCKING | Flag.PERSISTENT)
@@ -198,7 +198,7 @@ def neighbor_alltoallw(_mpi: Any, comm: RecordedComm, args: Arguments, kwargs: K
 
 
 def neighborhood(sources: list[int], destinations: list[int], sizes: list[int]) -> Share:
-    """Put a neighbourhood collective together; null neighbours take no part."""
+    """Return a neighbourhood collective; null neighbours take no part."""
     sends = [(dest, size) for dest, size in zip(destinations, sizes, strict=True) if dest >= 0]
     sources = [source for source in sources if source >= 0]
     listed = [len(sends), *(dest for dest, _ in sends), *(size for _, size in sends), len(sources), *sources]
@@ -206,7 +206,7 @@ def neighborhood(sources: list[int], destinations: list[int], sizes: list[int]) 
 
 
 def neighbors(comm: RecordedComm, handle: Any) -> tuple[list[int], list[int]]:
-    """Return sources and destinations of this rank in a topology."""
+    """Return the sources and destinations of this rank in a topology."""
     if comm.neighbors is None:
         sources, destinations = handle.inoutedges
         comm.neighbors = list(sources), list(destinations)

@@ -13,12 +13,12 @@ from virtual_layer.requests import RecordedRequest
 
 _STATUS, _REQUESTS, _STATUSES = argument(1, "status"), argument(1, "requests"), argument(2, "statuses")
 _ANY_STATUS = argument(2, "status")
-#: A request object and what is known of it.
+#: Request objects, each with its record, if there is one.
 Asked = list[tuple[Any, RecordedRequest | None]]
 
 
 def ask_one(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, Any]:
-    """Look a request up before its completion, and give the call a status where one is needed."""
+    """Look up a request before its completion, and add a status to the call if one is needed."""
     pending = recorder.requests.find(args[0])
     status = _STATUS(args, kwargs)
     if status is None and pending is not None and pending.curious:
@@ -28,7 +28,7 @@ def ask_one(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Argu
 
 
 def ask_any(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, Any]:
-    """Look requests up before one of them completes."""
+    """Look up requests before one of them completes."""
     asked, curious = _look_up(recorder, args, kwargs)
     status = _ANY_STATUS(args, kwargs)
     if status is None and curious:
@@ -38,7 +38,7 @@ def ask_any(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Argu
 
 
 def ask_all(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, Any]:
-    """Look requests up before some or all of them complete; mpi4py fills an empty list of statuses."""
+    """Look up requests before some or all of them complete; mpi4py fills an empty list of statuses."""
     asked, curious = _look_up(recorder, args, kwargs)
     statuses = _STATUSES(args, kwargs)
     if statuses is None and curious:
@@ -48,7 +48,7 @@ def ask_all(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Argu
 
 
 def unpickling(ask: Prepare, describe: Describe) -> tuple[Prepare, Describe]:
-    """Let a completion that returns objects count the time of unpickling them as computation after it."""
+    """Make a completion that returns objects count the time of unpickling them as computation after the call."""
 
     def prepare(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, Any]:
         args, kwargs, memo = ask(recorder, args, kwargs)
@@ -62,7 +62,7 @@ def unpickling(ask: Prepare, describe: Describe) -> tuple[Prepare, Describe]:
 
 
 def _look_up(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Asked, bool]:
-    """Return the requests with what is known of them, and whether any completion must be looked at."""
+    """Return the requests with their records, and whether any of them needs its status."""
     find = recorder.requests.find
     asked: Asked = []
     curious = False
@@ -75,7 +75,7 @@ def _look_up(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Ask
 
 
 def wait_one(found: Callable[[Any], object] | None = None, *, kept: bool = False) -> Describe:
-    """Describe Wait, Test and Get_status of one request; ``found`` reads from the result whether it is complete."""
+    """Describe Wait, Test and Get_status of a request; ``found`` reads from the result whether it is complete."""
 
     def describe(recorder: Recorder, result: Any, args: Arguments, _kwargs: Keywords, memo: Any) -> None:
         complete(recorder, [(args[0], *memo)] if found is None or found(result) else None, kept=kept)
@@ -87,8 +87,8 @@ def wait_any(index: int = -1, flag: int = -1, *, kept: bool = False) -> Describe
     """Describe Waitany, Testany and Get_status_any.
 
     Args:
-        index: Where the result holds the index of the completed request; -1 if it is the result.
-        flag: Where it holds whether one was found; -1 if one always is.
+        index: Position, in the result, of the completed request's index; -1 if the result is that index.
+        flag: Position, in the result, of whether a request was complete; -1 if one always is.
         kept: Whether the program keeps the request.
     """
 
@@ -139,9 +139,9 @@ def _status(statuses: Sequence[Any] | None, at: int) -> Any:
 def complete(
     recorder: Recorder, done: Sequence[tuple[Any, RecordedRequest | None, Any]] | None, *, kept: bool = False
 ) -> None:
-    """Write the wait for the requests that completed; ``None``: the test found nothing.
+    """Write the wait for the requests that completed; ``None`` means that the test found nothing.
 
-    Requests that the program has ``kept`` are known to be complete when it waits for them.
+    Requests that the program keeps (``kept``) are already known to be complete when it waits for them.
     """
     if done is None:
         recorder.emit(Op.POLL, peer=ANY)
@@ -190,14 +190,14 @@ def _start(recorder: Recorder, requests: Sequence[Any]) -> None:
 
 
 def find(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, Any]:
-    """Look a request up before it is cancelled or freed."""
+    """Look up a request before it is cancelled or freed."""
     return args, kwargs, recorder.requests.find(args[0])
 
 
 def cancel(
     recorder: Recorder, _result: Any, _args: Arguments, _kwargs: Keywords, pending: RecordedRequest | None
 ) -> None:
-    """Describe Cancel: whether it succeeded is seen at completion."""
+    """Describe Cancel: the completion tells whether it succeeded."""
     recorder.emit(Op.LOCAL)
     if pending is not None:
         pending.cancelled = pending.curious = True
@@ -206,9 +206,9 @@ def cancel(
 def free_request(
     recorder: Recorder, _result: Any, args: Arguments, _kwargs: Keywords, pending: RecordedRequest | None
 ) -> None:
-    """Describe Free of a request: nobody waits for it any more, and nobody sees whether Cancel succeeded.
+    """Describe Free of a request: the program no longer waits for it, and no longer learns whether Cancel succeeded.
 
-    Of a receive it is taken to have: otherwise the replay would wait for a message that need not come.
+    A freed receive counts as cancelled: otherwise the replay would wait for a message that may never come.
     """
     recorder.emit(Op.LOCAL)
     if pending is not None:
@@ -218,7 +218,7 @@ def free_request(
 
 
 def finalize(recorder: Recorder, _result: Any, _args: Arguments, _kwargs: Keywords, _memo: Any) -> None:
-    """Describe the end of MPI, which waits for what the program has left to the library."""
+    """Describe Finalize, which waits for the requests that the program has left to the library."""
     freed = recorder.requests.take_freed()
     if freed:
         recorder.emit(Op.WAIT, extras=freed)

@@ -1,4 +1,4 @@
-"""Making and freeing communicators, spawning, packing, and all that is only named and timed."""
+"""Making and freeing communicators, spawning, packing, and all calls that are only named and timed."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def free(recorder: Recorder, _result: Any, args: Arguments, _kwargs: Keywords, h
 
 
 def packing(place: int) -> Describe:
-    """Describe a call whose argument at this place is the position before it, and which returns that after it."""
+    """Describe a call that takes a position, as the argument at ``place``, and returns the position after packing."""
     before = argument(place, "position", 0)
 
     def describe(recorder: Recorder, result: Any, args: Arguments, kwargs: Keywords, _memo: Any) -> None:
@@ -100,7 +100,7 @@ def local_request(recorder: Recorder, result: Any, _args: Arguments, _kwargs: Ke
 
 
 def other(recorder: Recorder, result: Any, _args: Arguments, _kwargs: Keywords, _memo: Any) -> None:
-    """Describe a call that the simulator does not model; a request of it is known as such."""
+    """Describe a call that the simulator does not model; a request that it returns is marked as not modelled."""
     recorder.other()
     if isinstance(result, recorder.mpi.Request):
         recorder.requests.add(result, RecordedRequest(result.handle, ())).left_out = True
@@ -113,7 +113,7 @@ def abort(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Argume
 
 
 def prepare_spawn(*, multiple: bool) -> Any:
-    """Let the children that are Python programs be recorded too."""
+    """Have children that are Python programs recorded, too."""
 
     def prepare(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, Any]:
         return spawning.announce(recorder, args, kwargs, multiple=multiple)

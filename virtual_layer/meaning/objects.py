@@ -1,8 +1,9 @@
-"""Lower-case calls: pickled objects, as the messages in which mpi4py really sends them.
+"""Lower-case calls: pickled objects, recorded as the messages by which mpi4py sends them.
 
 A broadcast sends a size and then the pickle; a gather gathers sizes and then pickles; a reduction is a binomial tree
 of messages over a private duplicate of the communicator, each a size and a pickle. (With ``mpi4py.rc.fast_reduce``
-off it is a gather, and a scatter after a scan.) Not recorded: the making of that duplicate at the first reduction.
+off it is a gather, and a scatter after a scan.) The construction of that duplicate at the first reduction is not
+recorded.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from virtual_layer.meaning.point_to_point import mrecv as receive_message
 from virtual_layer.pickles import Parcels
 from virtual_layer.recorder import Recorder
 
-#: Bytes of a size as mpi4py sends it ahead of a pickle (MPI_COUNT).
+#: Size, bytes, of the number that mpi4py sends ahead of a pickle (MPI_COUNT).
 SIZE = 8
 _PICKLED = int(Flag.PICKLED)
 _DEST, _TAG = argument(2, "dest"), argument(3, "tag", 0)
@@ -45,7 +46,7 @@ def watch_reduction(place: int, name: str = "op") -> Any:
 
 
 def watch_status(select: Selection) -> Any:
-    """Note the sizes of pickles, and ask for a status."""
+    """Note the sizes of pickles, and add a status to the call."""
 
     def prepare(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, Any]:
         args, kwargs, wanted = select.ask(recorder, args, kwargs)
@@ -142,7 +143,7 @@ def alltoall(parcels: Parcels, _root: int) -> list[Share]:
 
 
 def collective(shares: Any, root_place: int = -1) -> Describe:
-    """Describe a collective on objects by the collectives on sizes and bytes that it is made of."""
+    """Describe a collective on objects by its collectives on sizes and bytes."""
     root = argument(root_place, "root", 0)
 
     def describe(recorder: Recorder, _result: Any, args: Arguments, kwargs: Keywords, parcels: Parcels) -> None:
@@ -185,7 +186,7 @@ class ReductionSizes:
         self._comm = recorder.comms.private(owner, "objects")
         self._dumped = iter(parcels.dumped)
         self._rank, self._size = owner.rank, len(owner.group)
-        next(self._dumped, None)  # every reduction begins with a copy of the object, by pickling it
+        next(self._dumped, None)  # every reduction begins by copying the object: it pickles it
 
     def reduce(self, root: int) -> None:
         """Reduce along a binomial tree to rank 0, which sends the result to the root."""
@@ -202,7 +203,7 @@ class ReductionSizes:
             self._receive(0)
 
     def broadcast(self, loaded: list[int]) -> None:
-        """Broadcast the result of rank 0, which every rank has read last."""
+        """Broadcast the result from rank 0; every rank has unpickled it last."""
         result = Parcels()
         result.loaded = loaded[-1:]
         _emit(self._recorder, self._comm, bcast(result, 0))

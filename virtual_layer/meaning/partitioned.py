@@ -1,4 +1,4 @@
-"""Partitioned messages: sent when the last part is ready, matched among themselves; all parts arrive together."""
+"""Partitioned messages: sent when the last part is ready, matched only with each other; parts arrive together."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _BUFFER, _PARTITIONS, _DEST, _TAG = (
     argument(4, "tag", 0),
 )
 _PRECV = Selection(3)
-#: Reads from a call which parts it declares ready.
+#: Reads from a call the parts that it declares ready.
 Parts = Callable[[Arguments, Keywords], Iterable[int]]
 
 
 def _channel(recorder: Recorder, comm: RecordedComm) -> RecordedComm:
-    """Return where partitioned messages of a communicator are matched."""
+    """Return the private communicator on which partitioned messages of a communicator are matched."""
     return recorder.comms.private(comm, "partitioned")
 
 
@@ -49,7 +49,7 @@ def psend_init(recorder: Recorder, result: Any, args: Arguments, kwargs: Keyword
 
 
 def _size(mpi: Any, message: Any, parts: int) -> int:
-    """Return the bytes of all parts; the count of a buffer, where there is one, is that of a part."""
+    """Return the bytes of all parts; the count of a buffer, if given, is that of one part."""
     counted = type(message) in {list, tuple} and split_message(mpi, message)[1] is not None
     return block_size(mpi, message) * (parts if counted else 1)
 

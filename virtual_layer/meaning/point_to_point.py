@@ -14,13 +14,13 @@ from virtual_layer.requests import RecordedRequest
 Describe = Callable[[Recorder, Any, Arguments, Keywords, Any], None]
 Prepare = Callable[[Recorder, Arguments, Keywords], tuple[Arguments, Keywords, Any]]
 
-# Plain integers: arithmetic with flags as an enum would cost as much as all the rest of a call.
+# Plain integers: arithmetic on enum flags would cost as much as everything else in a call.
 _ANY_SOURCE, _ANY_TAG, _PERSISTENT = int(Flag.ANY_SOURCE), int(Flag.ANY_TAG), int(Flag.PERSISTENT)
 _WILD, _NONBLOCKING = _ANY_SOURCE | _ANY_TAG, int(Flag.NONBLOCKING)
 
 
 def _outgoing(buffer: str, tag: str) -> Callable[[Recorder, Arguments, Keywords], tuple[int, int, int]]:
-    """Return what reads partner, tag and bytes of a message that a call sends."""
+    """Return a function that reads partner, tag and bytes of the message that a call sends."""
     message_of, dest_of, tag_of = argument(1, buffer), argument(2, "dest"), argument(3, tag, 0)
 
     def read(recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[int, int, int]:
@@ -75,7 +75,7 @@ def unmodelled(recorder: Recorder, request: Any) -> None:
 
 
 class Selection:
-    """Where a receive or probe names its source, tag and status, and how it asks for a status it lacks."""
+    """Reads the source, tag and status that a receive or probe names, and adds a status if it lacks one."""
 
     def __init__(self, source: int = 2, names: tuple[str, str] = ("source", "tag"), gap: int = 1) -> None:
         self.source = argument(source, names[0])
@@ -96,7 +96,7 @@ class Selection:
         return source, tag, flags
 
     def ask(self, recorder: Recorder, args: Arguments, kwargs: Keywords) -> tuple[Arguments, Keywords, Any]:
-        """Give a wildcard call a status if it has none; the memo is what it wants and the status."""
+        """Add a status to a wildcard call that has none; the memo is the selection and the status."""
         wanted = self.wanted(recorder, args, kwargs)
         status = None
         if wanted[2]:
@@ -111,7 +111,7 @@ Wanted = tuple[int, int, int, Any]
 
 
 def matched(recorder: Recorder, wanted: Wanted) -> tuple[int, int, int]:
-    """Return source and tag as matched, and wildcard flags."""
+    """Return the source and tag that matched, and wildcard flags."""
     source, tag, flags, status = wanted
     if flags:
         source = recorder.peer(status.source) if source == ANY else source
@@ -153,14 +153,14 @@ def start_recv(  # noqa: PLR0917 - the fields of a row
 ) -> None:
     """Write a nonblocking receive and remember its request.
 
-    After Isendrecv the request is shared by the send whose serial is ``sent``.
+    After Isendrecv the send with serial ``sent`` shares the request.
     """
     if not comm.known:
         return unmodelled(recorder, request)
     flags |= comm.flags
     serial = recorder.requests.serial()
     row = recorder.emit(Op.IRECV, comm.index, source, tag, 0, flags, serial)
-    # MPICH does not say what an Isendrecv received: its wildcards stay open.
+    # MPICH does not tell what an Isendrecv received: its wildcards stay unresolved.
     told = not sent or recorder.mpi.get_vendor()[0] == "Open MPI"
     wildcard = row if told and flags & _WILD else -1
     recorder.requests.add(request, RecordedRequest(request.handle, (serial, *sent), (row,), wildcard))
@@ -210,10 +210,10 @@ def isendrecv(select: Selection) -> Describe:
 
 
 def probe(*, takes: bool = False, of_class: bool = False) -> Describe:
-    """Describe a probe of any kind; one that finds nothing is a poll.
+    """Describe a probe of any kind; a probe that finds nothing is a poll.
 
-    One that ``takes`` the message out of the queue is a matched probe (Mprobe); one ``of_class`` (Message.Probe) has
-    the communicator as its first argument.
+    With ``takes``, it takes the message out of the queue: a matched probe (Mprobe). With ``of_class`` (Message.Probe),
+    its first argument is the communicator.
     """
     owner = argument(1, "comm") if of_class else argument(0, "self")
 
@@ -237,7 +237,7 @@ def probe(*, takes: bool = False, of_class: bool = False) -> Describe:
 
 
 def _receive_matched(recorder: Recorder, args: Arguments, flags: int) -> int | None:
-    """Write the receive of a matched message; returns its request, if it has one."""
+    """Write the receive of a matched message; return its request, if it has one."""
     serial = recorder.messages.pop(id(args[0]), None)
     if serial is None:
         recorder.emit(Op.LOCAL)  # of no process: nothing moves

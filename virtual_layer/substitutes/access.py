@@ -1,4 +1,4 @@
-"""Operations on windows in a rank process: their arguments, and what travels to the target and back."""
+"""Operations on windows in a rank process: their arguments, and the data that travel to the target and back."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def _aim(layer: Layer, window: Window, origin: Any, target_rank: int, target: Any) -> RemotePlace | None:
-    """Return where an operation acts at its target; ``None`` if that is no process."""
+    """Return where an operation acts at its target; ``None`` if the target is MPI_PROC_NULL."""
     mpi, blocks = layer.mpi, layer.blocks
     if target_rank == mpi.PROC_NULL:
         return None
@@ -136,7 +136,7 @@ def _compare_and_swap(
 
 
 def _operates(read: Callable[..., RemoteAccess | None]) -> Factory:
-    """Make the factory of an operation that the end of the epoch completes."""
+    """Make the factory of an operation that completes at the end of the epoch."""
 
     def act(layer: Layer, window: Window, *args: Any, **kwargs: Any) -> None:
         order = read(layer, window, *args, **kwargs)
@@ -147,7 +147,7 @@ def _operates(read: Callable[..., RemoteAccess | None]) -> Factory:
 
 
 def _requests(read: Callable[..., RemoteAccess | None]) -> Factory:
-    """Make the factory of an operation that the program waits for."""
+    """Make the factory of an operation with a request, for which the program waits."""
 
     def act(layer: Layer, window: Window, *args: Any, **kwargs: Any) -> Any:
         order = read(layer, window, *args, **kwargs)

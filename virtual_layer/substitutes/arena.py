@@ -1,7 +1,7 @@
-"""Shared memory for large payloads: blocks that are used again, so that their pages need not be found anew.
+"""Shared memory for large payloads, in blocks that are reused, so that their pages need not be allocated again.
 
-Only one rank runs at a time, so whoever runs may change the lists of free blocks without a lock. They stand at the
-beginning of the memory itself, one for each size; sizes are powers of two and three quarters between them.
+Only one rank runs at a time, so it may change the lists of free blocks without a lock. The lists, one for each size,
+are at the beginning of the memory itself; sizes are powers of two, with three quarter steps between them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from struct import Struct
 
 from clue.errors import RecordError
 
-#: Payloads beyond this many bytes travel through the arena, smaller ones with their op.
+#: Largest payload, bytes, that travels with its op; larger ones travel through the arena.
 INLINE = 16384
 
 _WORD = Struct("<q")
@@ -24,9 +24,9 @@ _HEADER = 64
 _TABLE = 4096
 _END, _USED = 0, 8  # words at the beginning: first byte never handed out, bytes in use
 _LISTS = 64
-#: Blocks beyond this are given back to the system when nobody reads them any more.
+#: Size, bytes, beyond which a block is given back to the system when it has no more readers.
 _KEPT = 256 << 20
-#: The least address space that is of use, bytes.
+#: Smallest useful address space, bytes.
 _LEAST = 1 << 24
 
 
@@ -34,7 +34,7 @@ class Arena:
     """The shared memory of all ranks.
 
     Args:
-        size: Bytes of address space that are wanted. Where a limit is set (``ulimit -v``), programs keep half of it.
+        size: Bytes of address space wanted. Under a limit (``ulimit -v``), half of the space is left to programs.
 
     Attributes:
         descriptor: File descriptor of the memory, inherited by ranks.
@@ -60,11 +60,11 @@ class Arena:
 
     @property
     def used(self) -> int:
-        """Bytes in blocks that somebody still has to read."""
+        """Bytes in blocks that still have readers."""
         return self._read(_USED)
 
     def take(self, length: int, readers: int = 1) -> int:
-        """Return the offset of a block for so many bytes, which is free again after so many readers.
+        """Return the offset of a block of at least ``length`` bytes, which is freed after ``readers`` releases.
 
         Raises:
             MemoryError: If the arena is full.
@@ -88,7 +88,7 @@ class Arena:
         return self._view[offset : offset + length]
 
     def release(self, offset: int) -> None:
-        """Say that one reader is done with a block."""
+        """Note that one reader is done with a block."""
         block = offset - _HEADER
         _, which, readers = _BLOCK.unpack_from(self._memory, block)
         if readers > 1:
@@ -112,7 +112,7 @@ class Arena:
 
 
 def _address_space() -> int:
-    """Return how many bytes this process may still map."""
+    """Return the number of bytes that this process may still map."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
         return sys.maxsize
@@ -120,7 +120,7 @@ def _address_space() -> int:
 
 
 def _size_class(length: int) -> tuple[int, int]:
-    """Return number and size of the smallest class that holds so many bytes; four classes an octave from 4 KiB."""
+    """Return number and size of the smallest class that holds ``length`` bytes; four classes an octave from 4 KiB."""
     octave = max((length - 1).bit_length() - 13, 0)
     quarter = 1024 << octave
     step = max(-(-length // quarter) - 4, 0)

@@ -1,8 +1,8 @@
-"""MPI below Python in a live rank: refused by name, because in the real library, which C code calls, a rank is alone.
+"""MPI below Python in a live rank: an error, because C code calls the real library, in which the rank is alone.
 
-A lookup or a handle raises where the program asks for it, so it gets neither. An object is there once it is loaded, so
-it ends the run, whatever the program would make of an exception: right after it was loaded by Python or ``ctypes``, or
-at the end of the program if something else has loaded it. A rank that is alone anyway may use all of it.
+A lookup or a request for a handle raises an exception in the program. A linked object can call MPI once it is loaded,
+so it ends the run, even if the program would catch an exception: right after Python or ``ctypes`` has loaded it, or at
+the end of the program if something else has. A run of a single rank may use all of this.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _COVERED = "MPI called from C or Fortran must not occur in a live run, which doe
 
 
 def guard(layer: Layer) -> None:
-    """Look at what is loaded, and from now on at what is loaded and looked up."""
+    """Examine loaded objects, and from now on every object that is loaded and every lookup."""
     layer.objects.look()
     on_load(lambda: refuse_objects(layer))
 
@@ -36,7 +36,7 @@ def guard(layer: Layer) -> None:
 
 
 def refuse_objects(layer: Layer) -> None:
-    """End the run if an object that can call MPI is there."""
+    """End the run if an object that can call MPI is loaded."""
     layer.objects.look()
     if layer.objects.found and len(layer.world) > 1:
         _end(layer, layer.objects.found)
@@ -57,13 +57,13 @@ def _end(layer: Layer, objects: list[str]) -> NoReturn:
 
 
 def _place() -> str:
-    """Return file and line of the program that are at work, or ``""`` at its end."""
+    """Return the file and line that the program is executing, or ``""`` at its end."""
     frame = sys._getframe()
     while frame.f_globals.get("__name__") != "__main__":
         if frame.f_back is None:
             return ""
         frame = frame.f_back
-    # The process itself began as a module that is called so as well.
+    # The process itself began as a module of this name, too.
     name = Path(frame.f_code.co_filename).name
     return "" if frame.f_globals.get("__package__") == "virtual_layer.substitutes" else f"{name}:{frame.f_lineno}"
 

@@ -1,8 +1,8 @@
-"""Buffers of collectives, in any of mpi4py's forms, taken apart into blocks of bytes and put together again.
+"""Buffers of collectives, in any of mpi4py's forms: split into blocks of bytes and joined again.
 
-Where blocks are plain bytes they are copied. Else mpi4py itself does it: a real neighbourhood collective of this
-process, on a graph in which it is its own neighbour as often as there are blocks, reads counts, displacements and
-datatypes as the program means them, and raises its errors.
+Blocks of plain bytes are copied. Otherwise mpi4py itself does the work: a real neighbourhood collective of this
+process, on a graph in which it is its own neighbour once for each block, interprets counts, displacements and
+datatypes, and raises the errors.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Blocks:
         return payload
 
     def pack_inline(self, buffer: Any) -> bytearray:
-        """Pack a buffer that is one block into memory of this process, for readers that nobody counts."""
+        """Pack a buffer that is one block into memory of this process, for an unknown number of readers."""
         plain = self._plain.look(buffer)
         if plain is not None:
             return bytearray(plain[0])
@@ -69,7 +69,7 @@ class Blocks:
         return memory
 
     def unpack(self, buffer: Any, payload: Payload) -> None:
-        """Unpack into a buffer that is one block, and let the payload go."""
+        """Unpack into a buffer that is one block, and release the payload."""
         view, plain = self._port.view(payload), self._plain.look(buffer, writable=True)
         if plain is not None and len(view) <= plain[1]:
             plain[0][: len(view)] = view
@@ -86,7 +86,7 @@ class Blocks:
         return self.payload(self._split(buffer, count, form)[which], readers)
 
     def join(self, buffer: Any, payloads: Sequence[Payload], form: BlockForm = BlockForm.EQUAL) -> None:
-        """Unpack a payload into each block of a buffer, leaving alone blocks for which there is ``None``."""
+        """Unpack a payload into each block of a buffer; a block stays as it is where the payload is ``None``."""
         blocks = [self._port.view(payload) for payload in payloads]
         if form is not BlockForm.EQUAL or not self._join_plain(buffer, blocks):
             if None in payloads:
@@ -97,7 +97,7 @@ class Blocks:
             self._port.release(payload)
 
     def _join_plain(self, buffer: Any, blocks: Sequence[Any]) -> bool:
-        """Copy blocks one after the other; returns whether the buffer is as simple as that."""
+        """Copy contiguous blocks; return whether the buffer is that simple."""
         plain = self._plain.look(buffer, len(blocks), writable=True)
         if plain is None or any(len(block) > plain[1] for block in blocks):
             return False
@@ -127,7 +127,7 @@ class Blocks:
         self._exchange[form](self._graph(len(blocks)), self._bytes(memory, sizes, form), buffer)
 
     def _bytes(self, memory: Any, sizes: Sequence[int], form: BlockForm) -> list[Any]:
-        """Describe blocks of bytes one after the other."""
+        """Describe contiguous blocks of bytes."""
         byte = self._mpi.BYTE
         if form is BlockForm.EQUAL:
             return [memory, sizes[0] if sizes else 0, byte]
@@ -159,7 +159,7 @@ class Blocks:
         code = self._format(buffer[0] if isinstance(buffer, list | tuple) else buffer)
         found = self._mpi._typedict.get(code.lstrip("@=<>"))
         if found is None:
-            # mpi4py says what is wrong.
+            # mpi4py raises the error.
             self._exchange[BlockForm.EQUAL](self._graph(1), buffer, [bytearray(0), self._mpi.BYTE])
         return found
 

@@ -1,7 +1,7 @@
-"""Virtual time as the program sees it: ``MPI.Wtime``, and by option Python's clocks and ``time.sleep``.
+"""Virtual time for the program: ``MPI.Wtime`` and, optionally, Python's clocks and ``time.sleep``.
 
-Only functions of the module ``time`` are replaced, as a program finds them there once it runs: what other modules
-took from there before, ``datetime``, and waiting with a timeout stay real.
+Only functions of the module ``time`` are replaced, before the program starts: functions that other modules imported
+from it earlier, ``datetime``, and waits with a timeout stay real.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from virtual_layer.substitutes.port import Port
 
 _WTIME, _SLEEP = int(LiveOp.WTIME), int(LiveOp.SLEEP)
-#: What ``time.time`` says at virtual time 0: when the process began that ranks are forked from, alike for all.
+#: Value of ``time.time`` at virtual time 0: the start of the process from which ranks are forked, the same for all.
 _BEGAN = time.time()
 
 
 def take_over(port: Port) -> None:
-    """Make Python's clocks virtual, and let a sleep cost virtual time only."""
+    """Make Python's clocks virtual, and make a sleep take virtual time only."""
     for name, offset in (("time", _BEGAN), ("perf_counter", 0.0), ("monotonic", 0.0)):
         _replace(port, name, lambda offset=offset: offset + port.ask(_WTIME))
         _replace(port, f"{name}_ns", lambda offset=offset: round((offset + port.ask(_WTIME)) * 1e9))

@@ -1,7 +1,7 @@
-"""Collectives on buffers in a rank process that move data: from, to and among all; v and w.
+"""Collectives on buffers in a rank process that move data: from, to and among all ranks, with v- and w-variants.
 
-The kernel lets time pass as the machine's algorithm says and brings the data. Those on intercommunicators are made of
-collectives on private intracommunicators (:mod:`.meeting`).
+The kernel advances time according to the machine's algorithm and delivers the data. Collectives on intercommunicators
+are composed of collectives on private intracommunicators (:mod:`.meeting`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _barrier(layer: Layer, comm: LiveComm) -> Contribution:
 
 
 def _absent(comm: LiveComm, blocks: list[Any], absent: Any) -> list[Any]:
-    """Add the block of the root of an intercommunicator's collective, who brings nothing and gets nothing."""
+    """Add the block of the root in an intercommunicator's collective, which contributes and receives nothing."""
     return blocks if comm.remote is None else [absent, *blocks]
 
 
@@ -76,7 +76,7 @@ def _gathering(form: BlockForm) -> Reader:
 def _contribution(
     layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any, form: BlockForm = _EQUAL, readers: int = 1
 ) -> Any:
-    """Pack what a member brings to a gather: its send buffer, or its own block of the receive buffer."""
+    """Pack a member's contribution to a gather: its send buffer, or its own block of the receive buffer."""
     if in_place(layer.mpi, sendbuf):
         return layer.blocks.own(recvbuf, len(comm.group), comm.rank, form, readers)
     return layer.blocks.pack(sendbuf, readers)
@@ -131,14 +131,14 @@ def _allgathering(form: BlockForm) -> Reader:
 
 
 def _exchange(layer: Layer, comm: LiveComm, sent: list[Any], recvbuf: Any, form: BlockForm) -> Contribution:
-    """Let the two groups of an intercommunicator send a block to each member of the other."""
+    """Send a block to each member of the other group of an intercommunicator."""
     assert comm.remote is not None
     sizes = layer.blocks.sizes(recvbuf, len(comm.remote), form)
     return across(layer, comm, sent, sizes, lambda blocks: layer.blocks.join(recvbuf, blocks, form))
 
 
 def across(layer: Layer, comm: LiveComm, sent: list[Any], sizes: list[int], deliver: Deliver) -> Contribution:
-    """Let the two groups exchange blocks; ``sizes`` are those that come, by remote member."""
+    """Exchange blocks between the two groups; ``sizes`` are those of the incoming blocks, by remote member."""
     place = meeting(layer, comm)
     total = len(place.comm.group)
     payload: list[Any] = [None] * total

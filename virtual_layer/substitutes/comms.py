@@ -1,4 +1,4 @@
-"""Virtual communicators: who their members are, and which real communicator of this process stands for them."""
+"""Virtual communicators: their members, and the real communicator of this process that stands for each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class LiveComm:
         group: Its members as ranks of the program; of an intercommunicator, the local ones.
         remote: The remote members of an intercommunicator, else ``None``.
         rank: This process's rank in it.
-        peers: Those that ranks in calls mean: ``remote`` or ``group``.
+        peers: The group to which ranks in calls refer: ``remote`` or ``group``.
         context: The kernel's number for it, the same on all members.
         made: Number of communicators made of it so far by collective calls.
         shape: Its topology, or ``None``.
@@ -54,7 +54,7 @@ class LiveComm:
         self._sources: dict[int, int] | None = None
 
     def __getattr__(self, name: str) -> int:
-        """Ask for the context on its first use; it is an attribute from then on, because every message has it."""
+        """Ask for the context on its first use; it is then kept as an attribute, because every message needs it."""
         if name != "context":
             raise AttributeError(name)
         title = "" if self.real is None else self.real.Get_name()
@@ -63,7 +63,7 @@ class LiveComm:
         return context
 
     def source(self, member: int) -> int:
-        """Return the rank in it of a rank of the program, as statuses tell it."""
+        """Return the rank, in this communicator, of a rank of the program, for a status."""
         if member < 0:
             return self._null
         if self._sources is None:

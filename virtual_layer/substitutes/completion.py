@@ -1,4 +1,4 @@
-"""Waiting for requests and testing them: the kernel is asked first, then the real call looks at the real requests."""
+"""Waiting for requests and testing them: first ask the kernel, then make the real call on the real requests."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 _CANCEL = int(LiveOp.CANCEL)
 _ALL, _ANY, _SOME = int(Mode.ALL), int(Mode.ANY), int(Mode.SOME)
-#: Finds in what a call returned, given the number of requests, the places of those that it completed.
+#: Given a call's result and the number of requests, returns the positions of the requests that it completed.
 Completed = Callable[[Any, int], Iterable[int]]
 
 
 def one(*, blocking: bool, peeks: bool = False, unpickles: bool = False) -> Factory:
-    """Make a call that waits for one request, or tests it."""
+    """Make a call that waits for one request or tests it."""
 
     def make(layer: Layer, original: Function) -> Function:
         requests, by_handle, work = layer.requests, layer.requests.by_handle, layer.port.work
@@ -46,7 +46,7 @@ def one(*, blocking: bool, peeks: bool = False, unpickles: bool = False) -> Fact
 
 
 def many(mode: int, completed: Completed, *, blocking: bool, peeks: bool = False, unpickles: bool = False) -> Factory:
-    """Make a call of the class that is about several requests."""
+    """Make a class method on several requests."""
 
     def make(layer: Layer, original: Function) -> Function:
         registry, by_handle, work = layer.requests, layer.requests.by_handle, layer.port.work
@@ -77,7 +77,7 @@ def many(mode: int, completed: Completed, *, blocking: bool, peeks: bool = False
 
 
 def alias(name: str, make: Factory) -> Factory:
-    """Make a call that mpi4py makes of another one: that would ask the kernel twice."""
+    """Make a call that mpi4py implements by another one; calling mpi4py's would ask the kernel twice."""
     return lambda layer, _original: make(layer, layer.original("Request", name))
 
 
@@ -88,7 +88,7 @@ def _settle(
     if not under_way:
         return
     if mode != _ALL and len(under_way) < len(lives):
-        # Some are complete already, or the real library's own: if one is, that is what the call finds.
+        # Some are complete already, or belong to the real library: if one of these is complete, the call finds it.
         others = [request for request, live in zip(requests, lives, strict=True) if live is None and request]
         if any(live is not None and live.complete for live in lives) or _any_complete(layer, others):
             return
@@ -150,7 +150,7 @@ def start_all(layer: Layer, original: Function) -> Function:
 
 
 def cancel(layer: Layer, original: Function) -> Function:
-    """Make ``Cancel``: whether it was in time, the kernel says when the request is waited for."""
+    """Make ``Cancel``: the kernel tells whether it was in time when the program waits for the request."""
     by_handle, port = layer.requests.by_handle, layer.port
 
     def substitute(self: Any) -> None:

@@ -1,4 +1,4 @@
-"""A member's part in a collective: what it says to the kernel and what it does with the answer; the ways to call it.
+"""A member's part in a collective: what it tells the kernel and does with the answer; the three ways to call it.
 
 Each collective on buffers exists blocking, nonblocking (I…) and persistent (…_init); all three read the call into the
 same :class:`Contribution`.
@@ -29,14 +29,14 @@ class Contribution(NamedTuple):
     """One member's part in a collective.
 
     Attributes:
-        comm: Where it takes place.
-        op: Which one it is to the kernel.
-        root: Rank of the root there.
+        comm: The communicator on which it takes place.
+        op: The kernel's op code.
+        root: Rank of the root in it.
         nbytes: As :mod:`clue.trace.ops` defines it.
         entries: Sizes of all members, where the kernel needs them.
-        payload: What this member brings.
-        deliver: Takes the kernel's answer; ``None`` if this member gets nothing.
-        flags: How it is called, as in a trace.
+        payload: This member's data.
+        deliver: Takes the kernel's answer; ``None`` if this member receives nothing.
+        flags: Flags of the call, as in a trace.
         element: Bytes of an element, as in a trace.
     """
 
@@ -56,7 +56,7 @@ Reader = Callable[..., Contribution | None]
 
 
 def say(layer: Layer, part: Contribution, flags: int = 0, request: int = NO_REQUEST) -> None:
-    """Tell the kernel of a part whose answer comes later, or not at all."""
+    """Tell the kernel a part whose answer comes later or not at all."""
     layer.port.tell(
         int(part.op), peer=int(part.root), tag=part.element, context=part.comm.context, nbytes=part.nbytes,
         entries=part.entries, payload=part.payload, flags=flags | part.flags, request=request,
@@ -78,7 +78,7 @@ def _take(deliver: Deliver | None, answer: Any) -> None:
 
 
 def take_nothing(_answer: object) -> None:
-    """Take an answer that says no more than that it is over."""
+    """Take an answer without data: the collective is over."""
 
 
 def placed(layer: Layer, sendbuf: Any) -> int:
@@ -87,7 +87,7 @@ def placed(layer: Layer, sendbuf: Any) -> int:
 
 
 def place_of(layer: Layer, comm: LiveComm, root: int) -> tuple[LiveComm, int] | None:
-    """Return where a collective with a root takes place, and the root's rank there; ``None`` for those without part."""
+    """Return the communicator of a rooted collective, and the root's rank there; ``None`` for ranks without a part."""
     root = int(root)
     if comm.remote is None:
         if not 0 <= root < len(comm.group):
@@ -146,7 +146,7 @@ def persistent(read: Reader) -> Factory:
 
 
 def ways(of: str, readers: dict[str, Reader]) -> dict[tuple[str, str], Factory]:
-    """Return the three ways to make each of some calls of a type."""
+    """Return factories of the three ways to call each of some collectives of a type."""
     ways: dict[tuple[str, str], Factory] = {}
     for name, read in readers.items():
         ways[of, name] = blocking(read)

@@ -1,8 +1,8 @@
-"""Copies of communicator objects: ``MPI.Intercomm(comm)`` and the like ask the library what a handle is.
+"""Copies of communicator objects: ``MPI.Intercomm(comm)`` and the like ask the library for the kind of a handle.
 
 The library takes our intercommunicators for intracommunicators of one process, so the constructors of the two types are
-replaced by ones that ask the layer. Their types are immutable to Python but for one flag; where that is not where it
-is expected, copies of intercommunicators stay refused.
+replaced by ones that ask the layer. A flag makes these types immutable to Python; if it is not at the expected place in
+memory, copies of intercommunicators remain an error.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FLAGS, _IMMUTABLE, _NEW = 168, 1 << 8, 65
 
 
 def let_copy(layer: Layer) -> None:
-    """Let objects of intra- and intercommunicators be made of others of the right kind."""
+    """Allow copies of intra- and intercommunicator objects from objects of the right kind."""
     mpi = layer.mpi
     _construct(mpi.Intercomm, _constructor(layer, mpi.Intercomm, "expecting an intercommunicator", inter=True))
     _construct(mpi.Intracomm, _constructor(layer, mpi.Intracomm, "expecting an intracommunicator", inter=False))

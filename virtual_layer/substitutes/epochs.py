@@ -1,4 +1,4 @@
-"""Epochs of access to windows in a rank process: fences, exposure, locks, and what completes operations within them."""
+"""Access epochs of windows in a rank process: fences, exposure, locks, and the calls that complete operations."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _flush_all(layer: Layer, window: Window) -> None:
 
 
 def _sync(layer: Layer, _window: Window) -> None:
-    """Look at this rank's memory in virtual time: whoever watches it lets what others do to it happen."""
+    """Poll this rank's memory in virtual time, so that operations of other ranks on it can happen."""
     layer.port.ask(_POLL, peer=ANY)
 
 

@@ -1,4 +1,4 @@
-"""Factories of substitutes: each makes, of the layer and mpi4py's own function, what stands in the function's place."""
+"""Factories of substitutes: each makes the replacement of an mpi4py function from the layer and the function."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Factory = Callable[["Layer", Function], Function]
 
 
 def of_layer(function: Function) -> Factory:
-    """Make the factory of a call of (layer, its arguments), which never needs mpi4py's own."""
+    """Make the factory of a call of (layer, its arguments), which never needs mpi4py's own function."""
     return lambda layer, _original: lambda *args, **kwargs: function(layer, *args, **kwargs)
 
 
 def of_comm(function: Function, covers: Callable[[LiveComm], object] = lambda _comm: True) -> Factory:
-    """Make the factory of a call of (layer, what is known of its communicator, its arguments).
+    """Make the factory of a call of (layer, virtual communicator, its arguments).
 
-    Communicators that nothing is known of, null ones above all, and those not covered are the real library's.
+    Unknown communicators, null ones above all, and those not covered are left to the real library.
     """
 
     def make(layer: Layer, original: Function) -> Function:

@@ -1,4 +1,4 @@
-"""Groups of virtual processes: what ``MPI.Group`` is in a rank process, where the real library knows one process only.
+"""Groups of virtual processes: ``MPI.Group`` in a rank process, whose real library knows only this one process.
 
 A group is a tuple of program ranks. The program holds it as an ordinary ``MPI.Group`` with a handle of ours, which
 never reaches the library because every call that takes a group is substituted. Equal groups share a handle.
@@ -32,7 +32,7 @@ class Groups:
         self._handles: dict[Members, int] = {(): mpi.GROUP_EMPTY.handle}
 
     def begin(self, me: int, world: Members) -> None:
-        """Know who this process is."""
+        """Set this process's rank and world."""
         self.me = me
         self.world = world
 
@@ -59,21 +59,21 @@ class Groups:
             return members
         if not group:
             raise self.mpi.Exception(self.mpi.ERR_GROUP)
-        # One of the real library, which knows this process only, as of a file.
+        # A group of the real library, such as a file's: it contains this process only.
         return (self.me,)
 
     def knows(self, group: Any) -> bool:
-        """Whether a group's handle is one of ours, which the library must not see."""
+        """Tell whether a group's handle is one of ours, which the library must not see."""
         return group.handle >= FIRST_HANDLE and group.handle in self._members
 
     def pick(self, members: Members, ranks: Sequence[int]) -> Members:
-        """Return the members at ranks of a group, which must be there and differ."""
+        """Return the members at ranks of a group; the ranks must exist and differ."""
         if len(set(ranks)) != len(ranks) or any(not 0 <= rank < len(members) for rank in ranks):
             raise self.mpi.Exception(self.mpi.ERR_RANK)
         return tuple(members[rank] for rank in ranks)
 
     def translate(self, members: Members, ranks: Sequence[int], others: Members) -> list[int]:
-        """Return the ranks in another group of those who have ranks in this one."""
+        """Translate ranks of one group to ranks of another."""
         places = {member: place for place, member in enumerate(others)}
         return [self._translate(members, rank, places) for rank in ranks]
 

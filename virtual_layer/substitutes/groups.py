@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def spread(mpi: Any, ranges: Sequence[Sequence[int]]) -> list[int]:
-    """List the ranks of ranges (first, last, stride), whose last is included."""
+    """List the ranks of ranges (first, last, stride), with the last rank included."""
     ranks: list[int] = []
     for first, last, stride in ranges:
         if stride == 0:

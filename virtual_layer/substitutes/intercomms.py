@@ -1,4 +1,4 @@
-"""Intercommunicators in a rank process: how two groups meet, merge, and what mpi4py itself makes for them.
+"""Intercommunicators in a rank process: how two groups meet and merge, and mpi4py's own duplicates for them.
 
 One process alone cannot make a real intercommunicator: ours have the handle of a real intracommunicator.
 """
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 Members = Sequence[int]
 
 _ISEND, _RECV, _WAIT = int(Op.ISEND), int(Op.RECV), int(Op.WAIT)
-#: Bytes of a rank's number in the messages by which leaders of two groups introduce them to each other.
+#: Size, bytes, of a rank's number in the messages by which the leaders of two groups exchange them.
 _RANK_BYTES = 4
-#: Tags that every MPI library has.
+#: Number of tags that every MPI library supports.
 _TAGS = 32768
 
 
@@ -47,7 +47,7 @@ def _create_intercomm(
 
 
 def bridged(layer: Layer, name: str, tag: object, group: Members, remote: Members) -> Any:
-    """Return the intercommunicator of two groups who know of each other."""
+    """Return the intercommunicator of two groups that know each other."""
     key = shared_key(layer, name, tag, *sorted([tuple(group), tuple(remote)]))
     made = intercomm(layer)
     layer.add(made, key, group, remote)
@@ -112,7 +112,7 @@ def _inner_intercomm(layer: Layer, comm: Any) -> tuple[Any, int, Any, bool]:
 
 
 def _inner(layer: Layer, owner: LiveComm, purpose: str, group: Members, remote: Members | None = None) -> Any:
-    """Return a communicator that mpi4py makes once for another."""
+    """Return a communicator that mpi4py makes once for each other communicator."""
     key = derive_key(owner.key, purpose)
     known = layer.privates.get(key)
     if known is None:
@@ -123,7 +123,7 @@ def _inner(layer: Layer, owner: LiveComm, purpose: str, group: Members, remote: 
 
 
 def _inner_tag(layer: Layer, owner: LiveComm) -> int:
-    """Return the next tag there, the same on all members."""
+    """Return the next tag on it, the same on all members."""
     return layer.next_serial("inner", owner.key) % _TAGS
 
 

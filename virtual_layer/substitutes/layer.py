@@ -1,4 +1,4 @@
-"""What a live rank knows: its port, the real MPI, and which real object stands for which virtual communicator."""
+"""The state of a live rank: its port, the real MPI, and the real object for each virtual communicator."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class Layer(RealMPI):
     Attributes:
         comms: Virtual communicators by the handle of the real one.
         requests: Requests under way.
-        initialised: Whether the program, too, takes MPI for initialised.
-        finalised: … or for finalised.
-        parent: Of a spawned world: key and members of the communicator that spawned it.
+        initialised: Whether MPI is initialised for the program, too.
+        finalised: Whether MPI is finalised for the program.
+        parent: For a spawned world, key and members of the communicator that spawned it.
         world: Members of this process's world as ranks of the program.
         groups: Groups of virtual processes.
         blocks: Buffers of collectives.
         privates: Communicators that the program does not see, by key.
-        duties: What this rank still does for others before it leaves.
-        objects: What is mapped into this process and can call MPI past mpi4py.
-        sockets: Where this rank's own sockets can be reached, and what they reach.
+        duties: Functions that this rank still performs for others before it leaves.
+        objects: Loaded objects that can call MPI past mpi4py.
+        sockets: Addresses of this rank's sockets, and those that they reach.
     """
 
     def __init__(self, mpi: Any, port: Port) -> None:
@@ -58,7 +58,7 @@ class Layer(RealMPI):
         self.objects, self.sockets = Objects(), Sockets()
 
     def begin(self, world_key: str, world: Sequence[int], parent: Any) -> None:
-        """Be the layer of a rank of this world; everything else was prepared before the rank's process was there."""
+        """Become the layer of a rank of this world; everything else was prepared before the process was forked."""
         me = self.port.rank
         self.world, self.parent = tuple(world), parent
         self.groups.begin(me, self.world)
@@ -73,14 +73,14 @@ class Layer(RealMPI):
         return self._node
 
     def only(self, make: Callable[[Layer], Thing]) -> Thing:
-        """Return what is made once for each rank, when it is first asked for."""
+        """Return an object that is made once for each rank, on first use."""
         made = self._made.get(make)
         if made is None:
             made = self._made[make] = make(self)
         return cast(Thing, made)
 
     def next_serial(self, *shared: object) -> int:
-        """Count, from 0, what ranks do that have this in common: all of them get the same number."""
+        """Return the next serial number, from 0, for ``shared``: all ranks that share it get the same numbers."""
         serial = self._serials[shared] = self._serials.get(shared, -1) + 1
         return serial
 
@@ -93,13 +93,13 @@ class Layer(RealMPI):
     def add(
         self, real: Any, key: str, group: Sequence[int], remote: Sequence[int] | None = None, rank: int | None = None
     ) -> LiveComm:
-        """Let a real communicator of this process alone stand for a virtual one of which this rank is a member."""
+        """Let a real communicator of this process alone stand for a virtual one with this rank as a member."""
         rank = tuple(group).index(self.port.rank) if rank is None else rank
         known = self.comms[real.handle] = LiveComm(self, real, key, group, remote, rank)
         return known
 
     def comm_of(self, comm: Any) -> LiveComm:
-        """Return what is known of a communicator.
+        """Return the virtual communicator for a real one.
 
         Raises:
             MPI.Exception: If it is null or was freed.
@@ -114,6 +114,6 @@ class Layer(RealMPI):
         self.comms.pop(handle, None)
 
     def leave(self) -> None:
-        """Stay until the other ranks need nothing of this one any more."""
+        """Stay until the other ranks no longer need this one."""
         for duty in self.duties:
             duty()

@@ -1,8 +1,8 @@
-"""Constructors of communicators in a rank process: who is in the new one is agreed through the kernel, in virtual time.
+"""Constructors of communicators in a rank process: members agree on the new one through the kernel, in virtual time.
 
-What the program gets is a real communicator of one process, of the right class, that stands for the virtual one: so
-attributes, names, error handlers and info are the library's own, callbacks of attributes included. An
-intercommunicator has the handle of a real intracommunicator, because one process alone cannot make another.
+The program gets a real communicator of one process, of the right class, that stands for the virtual one: so the library
+itself handles attributes and their callbacks, names, error handlers and info. An intercommunicator has the handle of a
+real intracommunicator, because one process alone cannot make an intercommunicator.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def register(
 
 
 def agree(layer: Layer, comm: LiveComm, said: object = None) -> tuple[list[Any], list[Any]]:
-    """Let all members say something; return what the local and the remote members said, in order."""
+    """Exchange a value among all members; return those of the local and of the remote members, in order."""
     if alone(comm):
         return [said], []
     place = meeting(layer, comm)
@@ -53,9 +53,9 @@ def agree(layer: Layer, comm: LiveComm, said: object = None) -> tuple[list[Any],
 
 
 def _constructor(build: Callable[..., Any], *, real_alone: bool = True) -> Factory:
-    """Make the factory of a constructor of (layer, original, communicator object, what is known of it, arguments).
+    """Make the factory of a constructor of (layer, original, communicator object, virtual communicator, arguments).
 
-    On a communicator of one process the real constructor does it all, unless it takes a group, which is ours.
+    On a communicator of one process the real constructor does everything, unless it takes a group, which is ours.
     """
 
     def make(layer: Layer, original: Any) -> Any:
@@ -73,7 +73,7 @@ def _constructor(build: Callable[..., Any], *, real_alone: bool = True) -> Facto
 
 
 def _made_alone(layer: Layer, parent: LiveComm, real: Any) -> Any:
-    """Register what a constructor made of a communicator of one process."""
+    """Register the result of a constructor on a communicator of one process."""
     return register(layer, parent, real, parent.group, parent.remote, None)
 
 
@@ -112,7 +112,7 @@ def _split(layer: Layer, original: Any, self: Any, parent: LiveComm, color: int 
 
 
 def _partition(layer: Layer, parent: LiveComm, real: Any, color: object, key: int) -> Any:
-    """Register the part of the members that are of one colour; ordered by key, then by rank."""
+    """Register the members of one colour, ordered by key, then by rank."""
     local, remote = agree(layer, parent, (color, key))
     group = _of_color(parent.group, local, color)
     others = None if parent.remote is None else _of_color(parent.remote, remote, color)
@@ -131,7 +131,7 @@ def _split_type(
 ) -> Any:
     mpi = layer.mpi
     real = original(self, split_type, key, mpi.INFO_NULL if info is None else info)
-    # Ranks of one node share memory; so do all other parts of a node that a type may name, which the model lacks.
+    # Ranks of a node share memory. The model has no smaller parts of a node, so every split type means the node.
     color = (split_type, layer.node if real else -1)
     return _partition(layer, parent, real, color, key)
 
@@ -176,7 +176,7 @@ def _create_from_group(
 
 
 def shared_key(layer: Layer, *shared: object) -> str:
-    """Derive a key of what the makers of a communicator have in common, and of how often they had it before."""
+    """Derive a key from what the makers of a communicator share, and from a serial number of it."""
     return derive_key(shared, layer.next_serial(*shared))
 
 
@@ -185,7 +185,7 @@ def _create_cart(
 ) -> Any:
     grid = as_grid(layer.mpi, dims, periods)
     if grid.size > len(parent.group):
-        return original(self, dims, periods, reorder)  # which says what is wrong with them
+        return original(self, dims, periods, reorder)  # which raises the error
     agree(layer, parent)
     among = parent.rank < grid.size
     real = original(self, [1] * len(grid.dims), list(grid.periods)) if among else layer.mpi.Cartcomm()

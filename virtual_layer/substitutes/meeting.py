@@ -1,7 +1,8 @@
-"""Where the members of a communicator meet for its collectives.
+"""The intracommunicators on which the members of a communicator meet for its collectives.
 
-The kernel knows collectives on intracommunicators only. Those of an intercommunicator take place on private ones:
-the union of both groups, or the one root with the other group. All members derive the same keys for them.
+The kernel knows collectives on intracommunicators only. Collectives on an intercommunicator take place on private
+intracommunicators: the union of both groups, or the root with the other group. All members derive the same keys for
+them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class MeetingPlace(NamedTuple):
-    """A communicator on which all meet, and the places there of local and remote members, in their order."""
+    """A communicator on which all meet, and the ranks in it of local and remote members, in order."""
 
     comm: LiveComm
     local: Sequence[int]
@@ -25,12 +26,12 @@ class MeetingPlace(NamedTuple):
 
 
 def alone(comm: LiveComm) -> bool:
-    """Whether a communicator has one member, so that the real library can do everything on it."""
+    """Tell whether a communicator has one member, so that the real library can do everything on it."""
     return len(comm.group) == 1 and comm.remote is None
 
 
 def meeting(layer: Layer, comm: LiveComm) -> MeetingPlace:
-    """Return where all members of a communicator meet: on itself, or on the union of both groups."""
+    """Return the meeting place of all members: the communicator itself, or the union of both groups."""
     if comm.remote is None:
         return MeetingPlace(comm, range(len(comm.group)), ())
     first = comm.group[0] < comm.remote[0]
@@ -43,9 +44,9 @@ def meeting(layer: Layer, comm: LiveComm) -> MeetingPlace:
 
 
 def rooted(layer: Layer, comm: LiveComm, root: int) -> LiveComm | None:
-    """Return the communicator of the root of an intercommunicator's collective and those of the other side.
+    """Return the communicator of the root and the other group, for a rooted collective on an intercommunicator.
 
-    The root is its first member. ``None`` for those who have no part in it.
+    The root is its first member. ``None`` for ranks without a part in it.
     """
     mpi: Any = layer.mpi
     assert comm.remote is not None
@@ -59,7 +60,7 @@ def rooted(layer: Layer, comm: LiveComm, root: int) -> LiveComm | None:
 
 
 def private(layer: Layer, owner: LiveComm, purpose: str, group: Sequence[int] | None = None) -> LiveComm:
-    """Return a communicator that belongs to another and that the program does not see.
+    """Return a private communicator of another one; the program does not see it.
 
     Without a group it has the members of its owner, on both sides.
     """

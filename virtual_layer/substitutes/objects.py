@@ -1,8 +1,8 @@
-"""Lower-case collectives in a rank process: pickles, moved as mpi4py moves them.
+"""Lower-case collectives in a rank process: pickles, sent as mpi4py sends them.
 
-A broadcast tells a size and then the pickle; a gather gathers sizes and then pickles. A reduction is a binomial tree of
-messages over a private communicator, each a size and a pickle, in which the program's operation combines objects in
-the order of ranks; with ``mpi4py.rc.fast_reduce`` off it is a gather, and a scatter after a scan.
+A broadcast sends a size and then the pickle; a gather gathers sizes and then pickles. A reduction is a binomial tree of
+messages over a private communicator, each a size and a pickle, in which the program's operation combines objects in the
+order of ranks; with ``mpi4py.rc.fast_reduce`` off it is a gather, and a scatter after a scan.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Parcel:
         return payload, len(data)
 
     def unpack(self, payload: Any) -> Any:
-        """Return the object in a payload, and let that go; ``None`` of an empty one."""
+        """Return the object in a payload, and release the payload; ``None`` for an empty one."""
         view = self._port.view(payload)
         thing = self._port.work(self._pickle.loads, view) if len(view) else None
         del view
@@ -139,7 +139,7 @@ def _alltoall(layer: Layer, comm: LiveComm, sendobj: Any) -> list[Any]:
 
 
 def _across(layer: Layer, comm: LiveComm, payloads: list[Any], sizes: list[int], coming: list[int]) -> list[Any]:
-    """Exchange pickles whose sizes all know: with all members, or with those of the other group."""
+    """Exchange pickles of known sizes: with all members, or with those of the other group."""
     parcel, place = Parcel(layer), meeting(layer, comm)
     others = place.local if comm.remote is None else place.remote
     total = len(place.comm.group)
@@ -197,7 +197,7 @@ class Tree:
         return result if rank == root else None
 
     def scan(self, sendobj: Any) -> Any:
-        """Return the reduction of this rank and those before it."""
+        """Return the reduction over this rank and the ranks before it."""
         result = partial = self._parcel.copy(sendobj)
         for below, partner in self._partners():
             other = self.exchange(partial, partner)
@@ -208,7 +208,7 @@ class Tree:
         return result
 
     def exscan(self, sendobj: Any) -> Any:
-        """Return the reduction of those before this rank; ``None`` on the first."""
+        """Return the reduction over the ranks before this one; ``None`` on the first."""
         partial, result, first = self._parcel.copy(sendobj), None, True
         for below, partner in self._partners():
             other = self.exchange(partial, partner)
@@ -220,7 +220,7 @@ class Tree:
         return result
 
     def _partners(self) -> list[tuple[bool, int]]:
-        """List the partners of a scan along a hypercube: whether one has a lower rank, and who it is."""
+        """List the partners of a scan along a hypercube: whether the rank is lower, and the rank."""
         rank, size = self._comm.rank, len(self._comm.group)
         others = [rank ^ (1 << bit) for bit in range((size - 1).bit_length())]
         return [(other < rank, self._comm.group[other]) for other in others if other < size]
@@ -263,7 +263,7 @@ def _operation(layer: Layer, op: Any) -> Operation:
 
 
 def _fast(layer: Layer) -> bool:
-    from mpi4py import rc  # noqa: PLC0415 - there is no mpi4py where this module is only looked at
+    from mpi4py import rc  # noqa: PLC0415 - mpi4py may be missing where this module is only inspected
 
     return bool(rc.fast_reduce)
 
@@ -280,7 +280,7 @@ def _reduce(layer: Layer, comm: LiveComm, sendobj: Any, op: Any = None, root: in
 
 
 def _reduce_across(layer: Layer, comm: LiveComm, sendobj: Any, operation: Operation, root: int) -> Any:
-    """Reduce within the other group, whose first member sends the result to the root."""
+    """Reduce within the other group; its first member sends the result to the root."""
     assert comm.remote is not None
     bridge = Tree(layer, private(layer, comm, "objects"), operation)
     if root == layer.mpi.ROOT:
@@ -347,7 +347,7 @@ def _in_order(things: list[Any] | None, operation: Operation) -> Any:
 def _locked(function: Callable[..., Any], lock: str) -> Factory:
     """Make a call's factory of a function of (layer, communicator, its arguments).
 
-    Threads of one rank take turns by mpi4py's own lock of a name.
+    Threads of one rank take turns by mpi4py's own lock of this name.
     """
 
     def make(layer: Layer, original: Any) -> Any:

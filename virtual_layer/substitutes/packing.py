@@ -1,4 +1,4 @@
-"""Explicit packing: real, and told to the kernel, because a machine may state what it takes."""
+"""Explicit packing: done by the real library, and told to the kernel, because a machine may state its cost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PACK = int(Op.PACK)
 
 
 def packing(place: int) -> Callable[[Layer, Function], Function]:
-    """Make a call whose argument at this place is the position before it, and which returns that after it."""
+    """Make a call that takes a position, as the argument at ``place``, and returns the position after packing."""
     before = argument(place, "position", 0)
 
     def make(layer: Layer, original: Function) -> Function:

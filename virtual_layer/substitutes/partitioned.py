@@ -1,6 +1,6 @@
 """Partitioned messages: one message whose parts the sender declares ready one by one.
 
-It is sent when all parts are ready, and all parts arrive together: what a library may do, and what most do.
+It is sent when all parts are ready, and all parts arrive together: MPI allows this, and most libraries do it.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Parts:
     """A partitioned send.
 
     Attributes:
-        count: How many parts it has.
-        missing: Which of them are not ready since the last start.
-        send: Sends them all.
+        count: Number of its parts.
+        missing: Parts that are not ready since the last start.
+        send: Sends all parts.
     """
 
     def __init__(self, count: int, send: Callable[[], None]) -> None:
@@ -100,7 +100,7 @@ def precv_init(layer: Layer, original: Function) -> Function:
 
 
 def _whole(mpi: Any, buf: Any, partitions: int) -> Any:
-    """Return all parts of a buffer as one: its count, where there is one, is that of a part."""
+    """Return all parts of a buffer as one; its count, if given, is that of a part."""
     if type(buf) is not list and type(buf) is not tuple:
         return buf
     holder, count, displacement, kind = split_message(mpi, buf)
@@ -110,7 +110,7 @@ def _whole(mpi: Any, buf: Any, partitions: int) -> Any:
 
 
 def _context(layer: Layer, known: LiveComm) -> int:
-    """Return where partitioned messages of a communicator are matched: among themselves."""
+    """Return the context on which partitioned messages of a communicator match: only with each other."""
     return private(layer, known, "partitioned", sorted({*known.group, *known.peers})).context
 
 

@@ -1,6 +1,6 @@
-"""Buffers whose blocks are bytes one after the other: they are copied without a detour through the MPI library.
+"""Buffers with contiguous blocks of bytes: they are copied without a detour through the MPI library.
 
-Anything else, and anything that may be wrong, is left to the library, which says so in its own words.
+Anything else, and anything that may be wrong, is left to the library, which raises its own errors.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from typing import Any
 
 from virtual_layer.meaning.arguments import split_message
 
-#: Formats of elements that Python can look at as bytes.
+#: Formats of elements that Python can view as bytes.
 _FORMATS = frozenset("bBhHiIlLqQfd?")
 
 
 class PlainBuffers:
-    """Looks at buffers as bytes, where they are nothing else."""
+    """Views plain buffers as bytes."""
 
     def __init__(self, mpi: Any) -> None:
         self._mpi = mpi
@@ -22,7 +22,7 @@ class PlainBuffers:
         self._sizes: dict[int, int] = {}
 
     def look(self, buffer: Any, blocks: int = 1, *, writable: bool = False) -> tuple[memoryview, int] | None:
-        """Return the bytes of so many blocks and the size of one; ``None`` if the buffer is not as simple as that."""
+        """Return the bytes of a buffer and the size of one of its blocks; ``None`` if it is not that simple."""
         count, size = None, 0
         if type(buffer) is list or type(buffer) is tuple:
             try:
@@ -47,7 +47,7 @@ class PlainBuffers:
         return None if writable and view.readonly else view
 
     def _size(self, kind: Any) -> int:
-        """Return the size of a datatype of the library whose elements have no gaps, 0 of any other."""
+        """Return the size of a predefined datatype without gaps, 0 for any other."""
         if kind is None:
             return 0
         size = self._sizes.get(kind.handle)

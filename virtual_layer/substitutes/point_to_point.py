@@ -1,8 +1,8 @@
 """Messages from rank to rank: sends and receives of buffers and of objects, in all modes.
 
-The real library does the packing: a send goes to this process itself and is taken in as bytes; bytes that arrive
-are sent to this process itself, where the real call with the program's own buffer takes them. So datatypes, counts,
-truncation and errors are the library's. Ranks and tags that it must refuse, and null partners, are left to it.
+The real library does the packing: a send goes to this process itself and is received as bytes; bytes that arrive are
+sent to this process itself, where the real call with the program's own buffer receives them. So the library handles
+datatypes, counts, truncation and errors. Invalid ranks and tags, and null partners, are left to it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PICKLED, _PERSISTENT = int(Flag.PICKLED), int(Flag.PERSISTENT)
 
 
 class Ends:
-    """What ranks and tags in calls mean; floats that are whole numbers may stand for them, as with mpi4py."""
+    """Interprets ranks and tags in calls; floats that are whole numbers may stand for them, as in mpi4py."""
 
     def __init__(self, layer: Layer) -> None:
         self.any_source, self.any_tag = layer.mpi.ANY_SOURCE, layer.mpi.ANY_TAG
@@ -45,22 +45,22 @@ class Ends:
         return known if 0 <= tag <= self.highest or tag == self.any_tag else None
 
     def wanted(self, known: LiveComm, source: int, tag: int) -> tuple[int, int]:
-        """Return source and tag of a receive as the kernel knows them."""
+        """Return the source and tag of a receive in the kernel's numbers."""
         peer = ANY if source == self.any_source else known.peers[int(source)]
         return peer, ANY if tag == self.any_tag else int(tag)
 
     def real(self, comm: Any, rank: int) -> int:
-        """Return a rank that the real library, which has but rank 0, treats as the virtual one would treat this."""
+        """Return a rank that the real library, with its single rank 0, treats as the virtual one treats this one."""
         known = self._comms.get(comm.handle)
         return 0 if known is not None and 0 <= rank < len(known.peers) else rank if rank < 0 else rank + 1
 
 
-#: Formats of items that have an MPI datatype without holes.
+#: Formats of items that have an MPI datatype without gaps.
 _PLAIN = frozenset("?bBhHiIlLqQfd") | {"Zf", "Zd"}
 
 
 def plain_bytes(buffer: Any) -> memoryview | None:
-    """Return the bytes of a buffer that is one piece of memory with items of a plain type; else ``None``."""
+    """Return the bytes of a contiguous buffer with items of a plain type; else ``None``."""
     if type(buffer) is list or type(buffer) is tuple:
         return None
     try:
@@ -73,7 +73,7 @@ def plain_bytes(buffer: Any) -> memoryview | None:
 
 
 class Packer:
-    """Packs what a call sends: by a nonblocking send to this process itself, of the call's own mode.
+    """Packs the data of a send: by a nonblocking send to this process itself, in the call's own mode.
 
     A plain buffer is just copied: the library would do no more.
     """
@@ -98,10 +98,10 @@ class Packer:
 
 
 class Receiver:
-    """Lets a real receive take what the kernel answers.
+    """Passes the kernel's answer to a real receive.
 
-    It is posted beforehand: then a buffer that is none is refused before anything is asked. Into a plain buffer that
-    is large enough data are just copied.
+    The real receive is posted first, so that an invalid buffer is refused before the kernel is asked. Data for a plain
+    buffer that is large enough are just copied.
     """
 
     def __init__(self, layer: Layer) -> None:
@@ -151,7 +151,7 @@ class Receiver:
 
 
 class Unpickler:
-    """Lets a real receive of an object take what the kernel answers."""
+    """Passes the kernel's answer to a real receive of an object."""
 
     def __init__(self, layer: Layer) -> None:
         self._layer = layer
@@ -169,7 +169,7 @@ class Unpickler:
         sent = self._layer.inject(comm, real_tag, payload)
         try:
             return self._layer.port.work(self._receive, comm, buf, 0, real_tag, status)
-        except TypeError:  # a buffer that is none: the message is still there
+        except TypeError:  # an invalid buffer: the message is still there
             self._receive(comm, None, 0, real_tag)
             raise
         finally:
@@ -300,7 +300,7 @@ class Exchange:
     def begin(
         self, comm: Any, message: Any, to: tuple[int, int], source: LiveComm | None, of: tuple[int, int]
     ) -> tuple[int, ...]:
-        """Tell both; returns the numbers of the requests, receive first."""
+        """Tell both; return the numbers of the requests, receive first."""
         ends, layer = self._ends, self._layer
         target, packed = ends.to(comm, *to), None
         if target is None:
@@ -319,7 +319,7 @@ class Exchange:
     def run(  # noqa: PLR0917 - as mpi4py has it
         self, comm: Any, message: Any, to: tuple[int, int], buf: Any, of: tuple[int, int], status: Any
     ) -> Any:
-        """Do both, and return what the real receive does."""
+        """Do both, and return the result of the real receive."""
         known = self.source(comm, of)
         posted = None if known is None else self._receiver.post(comm, known, buf)
         serials = self.begin(comm, message, to, known, of)

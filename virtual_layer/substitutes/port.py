@@ -1,4 +1,4 @@
-"""A rank's side of the talk with the kernel: ops told or asked, the bursts before them, and payloads.
+"""A rank's side of the conversation with the kernel: ops told or asked, the bursts before them, and payloads.
 
 Ops that need no answer wait here and travel with the next one that does: the kernel never runs while a rank does,
 so it learns of them early enough. A burst is the thread's CPU time between two calls (or what regions declare).
@@ -26,14 +26,14 @@ Payload = Any
 _OPS, _BYTES = 256, 1 << 20
 _COMPUTE, _REGION, _LINE, _WTIME = int(Op.COMPUTE), int(LiveOp.REGION), int(LiveOp.LINE), int(LiveOp.WTIME)
 _WORK = int(LiveOp.WORK)
-#: The burst before these belongs to the op after them.
+#: Ops without a burst: a burst before them belongs to the op after them.
 _TIMELESS = frozenset({_REGION, int(LiveOp.ANNOUNCE), int(LiveOp.RESULT)})
-#: Files whose frames are not the program's.
+#: Files of the layer: their frames are not the program's.
 _OURS = frozenset({str(file) for file in Path(__file__).parent.parent.rglob("*.py")} | {"<frozen runpy>"})
 
 
 class _Cut(Channel):
-    """What a process that the program forked has in place of a channel."""
+    """The channel of a process that the program forked: it refuses to send."""
 
     def __init__(self) -> None:
         super().__init__(-1, -1)
@@ -56,9 +56,9 @@ class Port:
     Attributes:
         rank: Number of this rank in the program, spawned worlds included.
         region: Index of the present region; 0 is outside any.
-        rate: Speed (flop/s) at which bursts are what regions declare, or ``None``: they are measured.
-        serve: Answers what another rank asks of this one while it waits, from origin, serial and payload; set by
-            who offers memory to others.
+        rate: Speed (flop/s) that turns declared operations into bursts, or ``None``: bursts are measured.
+        serve: Answers another rank's request while this one waits, from origin, serial and payload; set where this rank
+            exposes memory.
     """
 
     def __init__(self, arena: Arena) -> None:
@@ -80,7 +80,7 @@ class Port:
         self._nested: list[int] = []
 
     def begin(self, channel: Channel, rank: int, rate: float | None) -> None:
-        """Be the port of a rank."""
+        """Become the port of a rank."""
         self.rank = rank
         self.rate = rate
         self._channel = channel
@@ -95,7 +95,7 @@ class Port:
             self._add_burst(thread_time_ns(), self._last.get(get_ident(), 0))
 
     def _add_burst(self, now: int, last: int) -> None:
-        # A thread may have the number of one that has ended, whose clock was further.
+        # A thread may have the number of one that has ended, with a clock further ahead.
         burst = now - last - self._floor if last <= now else now
         if burst > 0:
             self._burst += burst
@@ -110,8 +110,8 @@ class Port:
     def outside(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Keep the time in a function out of the bursts around it.
 
-        This is :meth:`open` and :meth:`close` in one piece. Here and in :meth:`ask` every function that is called
-        costs: with many ranks none of its memory is in the processor's caches when a rank's turn comes.
+        This inlines :meth:`open` and :meth:`close`. Here and in :meth:`ask` every function call is expensive: with many
+        ranks, caches are cold when a rank's turn comes.
         """
         acquire, release, clock, thread, last = (
             self._lock.acquire, self._lock.release, thread_time_ns, get_ident, self._last,
@@ -134,7 +134,7 @@ class Port:
         return called
 
     def calibrate(self) -> None:
-        """Measure the shortest burst, that of a program which calls MPI again at once, and count no burst for it."""
+        """Measure the shortest burst, that of immediately repeated calls, to subtract it from all bursts."""
         bursts = []
         for _ in range(52):
             with self:
@@ -143,7 +143,7 @@ class Port:
         self._floor = sorted(bursts[1:])[25]
 
     def work(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Do within a call what is the program's own work, such as pickling: it belongs to the next op's burst."""
+        """Do the program's own work within a call, such as pickling: it belongs to the next op's burst."""
         begin = thread_time_ns()
         try:
             return function(*args)
@@ -165,7 +165,7 @@ class Port:
             self.region = self._regions[name]
 
     def leave_region(self, flops: float) -> None:
-        """End the present region; ``flops`` are what the program did in it, if it says so."""
+        """End the present region; ``flops`` are its operations, if the program declares them."""
         with self:
             if self.rate is not None:
                 self._burst += round(flops / self.rate * 1e9)
@@ -199,7 +199,7 @@ class Port:
         entries: Sequence[Any] = (),
         payload: Payload = None,
     ) -> None:
-        """Say what this rank does; the kernel learns of it with the next op that is asked."""
+        """Tell an op; it reaches the kernel with the next op that is asked."""
         burst = 0
         if op not in _TIMELESS:
             burst, self._burst = self._burst, 0
@@ -221,7 +221,7 @@ class Port:
         entries: Sequence[Any] = (),
         payload: Payload = None,
     ) -> Any:
-        """Say what this rank does, sleep until it is over in virtual time, and return the kernel's answer."""
+        """Ask an op: sleep until it is over in virtual time, and return the kernel's answer."""
         burst = 0
         if op not in _TIMELESS:
             burst, self._burst = self._burst, 0
@@ -236,18 +236,18 @@ class Port:
                 channel.send(self.serve(*answer))
                 serving, answer = channel.receive()
         except (EOFError, BrokenPipeError):
-            # The kernel is gone, and says there why.
+            # The kernel has ended, and has reported why.
             os._exit(1)
         return answer
 
     def _line(self) -> int:
-        """Return the number of the program's line that made the present call; the kernel is told which it is."""
+        """Return the number of the program's line that made the present call, after telling it to the kernel."""
         frame: FrameType | None = sys._getframe(2)
         while frame is not None and frame.f_code.co_filename in _OURS:
             frame = frame.f_back
         if frame is None:
             return -1
-        # The line itself takes long to find in a large function, so the instruction stands for it.
+        # Finding the line takes long in a large function, so the instruction is the key.
         index = self._lines.get((id(frame.f_code), frame.f_lasti))
         return self._new_line(frame) if index is None else index
 
@@ -258,18 +258,18 @@ class Port:
         return index
 
     def part(self, op: int, *, nbytes: int = 0, payload: Payload = None) -> None:
-        """Say the last word: nothing is answered."""
+        """Tell the last op, which has no answer."""
         burst, self._burst = self._burst, 0
         self._queue.append((op, burst, self.region, PROC_NULL, 0, 0, nbytes, NO_REQUEST, 0, (), payload, self._line()))
         self._channel.send(self._queue)
 
     def cut(self) -> None:
-        """End the talk in a process that the program forked: it is no rank."""
+        """End the conversation in a process that the program forked: it is not a rank."""
         self._channel.close()
         self._channel = _CUT
 
     def wait_for_start(self) -> Any:
-        """Sleep until the kernel lets this rank begin; returns what it says."""
+        """Sleep until the kernel lets this rank begin; return its message."""
         _, answer = self._channel.receive()
         self._last[get_ident()] = thread_time_ns()
         return answer
@@ -277,7 +277,7 @@ class Port:
     # -- payloads -----------------------------------------------------------------------------------------
 
     def room(self, length: int, readers: int = 1) -> tuple[Payload, Any]:
-        """Return a payload of so many bytes for so many readers, and the memory to fill before it is told of.
+        """Return a payload of ``length`` bytes for ``readers`` readers, and the memory to fill before sending it.
 
         The memory of a small payload is a ``bytearray`` that is the payload itself.
         """
@@ -297,7 +297,7 @@ class Port:
         return block
 
     def block(self, length: int, readers: int) -> Payload:
-        """Return a payload of so many bytes in shared memory."""
+        """Return a payload of ``length`` bytes in shared memory."""
         return (0, self._arena.take(length, readers), length)
 
     def view(self, payload: Payload) -> Any:
@@ -307,6 +307,6 @@ class Port:
         return payload if payload is not None else b""
 
     def release(self, payload: Payload) -> None:
-        """Say that this rank has read a payload."""
+        """Note that this rank has read a payload."""
         if type(payload) is tuple:
             self._arena.release(payload[1])

@@ -1,7 +1,7 @@
-"""Ports in a rank process: ranks of one world that meet by a name that one of them opened, and no other programs.
+"""Ports in a rank process: ranks of one world meet by the name of a port that one of them opened.
 
-A port is a place among the messages of the world, on a communicator that programs do not see: the name says whose it is
-and which tag it has. Names are not published: who is to connect must be told.
+Other programs cannot connect. A port is a tag on a private communicator of the world: its name contains the owner and
+the tag. Names are not published: the program must pass them on.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _parse(layer: Layer, name: str) -> tuple[int, int]:
     """Return the owner of a port and its tag.
 
     Raises:
-        MPI.Exception: ``ERR_PORT`` if it is none of this world's.
+        MPI.Exception: ``ERR_PORT`` if it is not a port of this world.
     """
     words = name.split(":")
     if len(words) == 3 and words[0] == _PREFIX and int(words[1]) in layer.world:
@@ -60,7 +60,7 @@ def _meet(layer: Layer, comm: LiveComm, name: str, root: int, *, accepts: bool) 
         owner, tag = _parse(layer, name)
         place = private(layer, layer.comm_of(layer.mpi.COMM_WORLD), "ports")
         if accepts:
-            # A connection begins with a message that says who knocks; groups follow, between the two.
+            # A connection begins with a message that names the caller; then the two exchange their groups.
             owner, _, _ = layer.port.ask(_RECV, peer=ANY, tag=2 * tag, context=place.context)
         else:
             layer.port.tell(int(Op.SEND), peer=owner, tag=2 * tag, context=place.context)

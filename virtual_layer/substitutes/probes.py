@@ -1,4 +1,4 @@
-"""Probes: of messages that are there, and of messages that only the prober can receive from then on."""
+"""Probes, and matched probes, after which only the prober can receive the message."""
 
 from __future__ import annotations
 
@@ -79,9 +79,9 @@ def matched_probe(*, blocking: bool, of_class: bool = False) -> Factory:
 
 
 class Messages:
-    """Messages that were taken out by a matched probe and not yet received.
+    """Messages that a matched probe has taken and that are not yet received.
 
-    The program's message object is a real one without data: a placeholder that says which it is. The data follow
+    The program's message object is a real one without data: a placeholder with the message's number. The data follow
     when it is received.
     """
 
@@ -109,7 +109,7 @@ class Messages:
         return message
 
     def take_out(self, message: Any) -> tuple[int, LiveComm, int] | None:
-        """Receive a placeholder; returns the kernel's number of the message, its communicator and its size."""
+        """Receive a placeholder; return the kernel's number of the message, its communicator and its size."""
         entry = self._by_handle.pop(message.handle, None)
         if entry is None:
             return None

@@ -1,4 +1,4 @@
-"""Calls about this process as a part of the program: who it is, how MPI begins and ends, and its abort."""
+"""Calls about this process as a part of the program: its rank, begin and end of MPI, and abort."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ABORT = int(LiveOp.ABORT)
 
 
 def _of_comm(read: Callable[[LiveComm], int | None]) -> Factory:
-    """Make a method or property that reads a number from what is known of a communicator, if that has one."""
+    """Make a method or property that reads a number of a virtual communicator, if it has one."""
 
     def make(layer: Layer, original: Function) -> Function:
         comms = layer.comms
@@ -50,7 +50,7 @@ def abort(layer: Layer, _original: Function) -> Function:
 
 
 def is_initialized(layer: Layer, original: Function) -> Function:
-    """Make ``Is_initialized`` say whether the program has initialised MPI: the library was beforehand."""
+    """Make ``Is_initialized`` tell whether the program has initialised MPI: the library was initialised before."""
     return lambda: layer.initialised and original()
 
 
@@ -78,14 +78,14 @@ def init_thread(layer: Layer, original: Function) -> Function:
 
 
 def query_thread(layer: Layer, original: Function) -> Function:
-    """Make ``Query_thread`` say that threads may call MPI one at a time: while one waits in a call, others cannot."""
+    """Make ``Query_thread`` return MPI_THREAD_SERIALIZED: while one thread waits in a call, others cannot call MPI."""
     return lambda: min(original(), layer.mpi.THREAD_SERIALIZED)
 
 
 def finalize(layer: Layer, original: Function) -> Function:
-    """Make ``Finalize``, which ends what the program left to the library.
+    """Make ``Finalize``, which completes requests that the program left to the library.
 
-    The library itself stays: it shares what it opened with all ranks. From now on no communicator is known.
+    The library itself stays initialised: it shares what it opened with all ranks. Afterwards no communicator is valid.
     """
 
     def substitute() -> None:
@@ -105,7 +105,7 @@ def is_finalized(layer: Layer, _original: Function) -> Function:
 
 
 def attribute_of(layer: Layer, original: Function) -> Function:
-    """Make ``Get_attr`` say how large the universe is: the real library would ask a launcher that is not there."""
+    """Make ``Get_attr`` return the universe size: the real library would ask a launcher that does not exist."""
     mpi = layer.mpi
 
     def substitute(self: Any, keyval: int) -> Any:

@@ -1,4 +1,4 @@
-"""A rank's process from its fork to its end: the layer is put in place, the program runs, and its end is told."""
+"""A rank's process from its fork to its end: install the layer, run the program, tell its end."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PR_SET_PDEATHSIG = 1
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """What a rank is to be.
+    """Everything that a rank needs to start.
 
     Attributes:
         rank: Its number in the program, spawned worlds included.
@@ -42,7 +42,7 @@ class Orders:
         command: Program and arguments, as ``PROG.py …``, ``-m MODULE …`` or ``-c CODE …``.
         rate: Speed (flop/s) at which declared work counts, or ``None``: bursts are measured.
         virtual_clock: Whether Python's clocks are virtual, too.
-        facts: What spawned ranks are told of their parents, or ``None``.
+        facts: Information about the parents of spawned ranks, or ``None``.
     """
 
     rank: int
@@ -55,7 +55,7 @@ class Orders:
 
 
 def prepare(mpi: Any, arena: Arena) -> Layer:
-    """Put the layer in place, before there is any rank: so its memory is shared by all, and ranks start quickly."""
+    """Install the layer before any rank exists: all ranks then share its memory and start quickly."""
     layer = Layer(mpi, Port(arena))
     substitute(layer)
     regions.listen(layer.port)
@@ -66,10 +66,10 @@ def prepare(mpi: Any, arena: Arena) -> Layer:
 
 
 def become(orders: Orders, channel: Channel, layer: Layer) -> NoReturn:
-    """Be the rank of these orders; never returns."""
+    """Become the rank of these orders; never returns."""
     try:
         _live(orders, channel, layer)
-    except BaseException:  # whatever it is: the rank's process must not go on as the one it was forked from
+    except BaseException:  # in any case, the rank's process must not go on as the process it was forked from
         traceback.print_exc()
         _flush()
     os._exit(1)
@@ -106,14 +106,14 @@ def _die_with_parent() -> None:
 
 
 def _draw_anew() -> None:
-    """Give this rank random numbers of its own, as if numpy had been imported here: Python's own see to that."""
+    """Seed numpy's random numbers anew, as if it had been imported here; Python reseeds its own after a fork."""
     random = sys.modules.get("numpy.random")
     if random is not None:
         random.seed()
 
 
 def _import_anew(layer: Layer) -> None:
-    """Let the program import ``mpi4py.MPI`` as if for the first time: what it says in ``mpi4py.rc`` counts then."""
+    """Let the program import ``mpi4py.MPI`` as if for the first time: settings in ``mpi4py.rc`` then apply."""
     import mpi4py  # noqa: PLC0415 - a rank's process is the only place for it
 
     del sys.modules["mpi4py.MPI"], mpi4py.MPI
@@ -122,7 +122,7 @@ def _import_anew(layer: Layer) -> None:
 
 
 class _Reimport(MetaPathFinder, Loader):
-    """Finds the module that is there already."""
+    """Finds the module that is already loaded."""
 
     def __init__(self, layer: Layer, initialises: Callable[[], bool]) -> None:
         self._layer = layer
@@ -142,7 +142,7 @@ class _Reimport(MetaPathFinder, Loader):
 
 
 def _run(command: list[str], layer: Layer) -> int:
-    """Run the program to its end, as the interpreter would; returns its exit status."""
+    """Run the program to its end, as the interpreter would; return its exit status."""
     status = 0
     try:
         try:
@@ -158,7 +158,7 @@ def _run(command: list[str], layer: Layer) -> int:
 
 
 def _finish(layer: Layer) -> None:
-    """Do what the interpreter does at the end: wait for threads, call what was registered for it."""
+    """Do what the interpreter does at exit: wait for threads, call registered functions."""
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     if not layer.finalised:
@@ -189,7 +189,7 @@ def _tell_of(error: BaseException, port: Port) -> NoReturn:
 
 
 def _own(trace: Any) -> Any:
-    """Leave out the frames above the program's own."""
+    """Remove the frames above the program's own."""
     below = trace
     while below is not None and below.tb_frame.f_globals.get("__name__") != "__main__":
         below = below.tb_next

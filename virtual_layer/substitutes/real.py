@@ -1,4 +1,4 @@
-"""The real MPI library, in which this process is alone, and the way to the kernel."""
+"""The real MPI library, in which this process is alone, and the port to the kernel."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from virtual_layer.substitutes.port import Payload, Port
 
-#: Tags of the real messages by which data are handed over, one after the other.
+#: Number of tags of the real messages that pass data; they are used in turn.
 TAGS = 1 << 20
 
 
 class RealMPI:
-    """What this process can do by itself: mpi4py's own functions, and data handed over by messages to itself.
+    """The capabilities of this process alone: mpi4py's own functions, and data passed by messages to itself.
 
     Attributes:
         mpi: The module ``mpi4py.MPI``.
-        port: The way to the kernel.
+        port: The port to the kernel.
         originals: The untouched functions by type and name.
         parcels: A real communicator of this process alone, on which data are packed.
     """
@@ -52,7 +52,7 @@ class RealMPI:
         return self._tag
 
     def collect(self, sent: Any, readers: int = 1, comm: Any = None) -> tuple[Payload, int]:
-        """Take in what a real send to this process itself has sent; returns payload and size.
+        """Receive the data of a real send to this process itself; return payload and size.
 
         Args:
             sent: The request of the send, which has tag 0.
@@ -68,7 +68,7 @@ class RealMPI:
         return payload, length
 
     def inject(self, comm: Any, tag: int, payload: Payload) -> Any:
-        """Send a payload to this process itself, to be received there by a real call; returns the real request."""
+        """Send a payload to this process itself, for a real receive; return the real request."""
         return self._isend(comm, [self.port.view(payload), self.mpi.BYTE], 0, tag)
 
     def settle(self, sent: Any, payload: Payload) -> None:

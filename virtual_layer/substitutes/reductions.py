@@ -1,6 +1,6 @@
 """Reductions of buffers in a rank process: to a root, to all, in blocks, of prefixes.
 
-The real operations combine what members bring, in the order of ranks, so that those that do not commute come out right.
+The real operations combine the members' data in the order of ranks, so that noncommutative operations are correct.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from virtual_layer.substitutes.comms import LiveComm
     from virtual_layer.substitutes.layer import Layer
 
-#: Bytes of a count as mpi4py sends it (MPI_COUNT).
+#: Size, bytes, of a count that mpi4py sends (MPI_COUNT).
 _COUNT_BYTES = 8
 _BLOCK = int(Flag.BLOCK)
 
@@ -30,7 +30,7 @@ def _operation(layer: Layer, op: Any) -> Any:
 
 
 def _vector(layer: Layer, name: str, sendbuf: Any, recvbuf: Any, op: Any) -> tuple[Any, Any]:
-    """Return the buffer that a member brings to a reduction, and its datatype; the two buffers must agree."""
+    """Return a member's buffer for a reduction, and its datatype; the two buffers must agree."""
     mpi, blocks = layer.mpi, layer.blocks
     if in_place(mpi, sendbuf):
         return recvbuf, blocks.kind(recvbuf)
@@ -65,7 +65,7 @@ def _reduce(
 
 
 def combine(layer: Layer, op: Any, kind: Any, payloads: Sequence[Any]) -> bytearray:
-    """Reduce payloads in their order, and let them go."""
+    """Reduce payloads in their order, and release them."""
     folded: bytearray = layer.blocks.fold(op, kind, [layer.port.view(payload) for payload in payloads])
     for payload in payloads:
         layer.port.release(payload)
@@ -73,7 +73,7 @@ def combine(layer: Layer, op: Any, kind: Any, payloads: Sequence[Any]) -> bytear
 
 
 def finish(layer: Layer, comm: LiveComm, op: Any, kind: Any, answer: tuple[int, Any, list[Any]], readers: int) -> Any:
-    """Return the reduction that an answer leads to: do what is left of it and tell the kernel, for so many others."""
+    """Complete the reduction of an answer; tell its result to the kernel, for ``readers`` others, and return it."""
     serial, result, rest = answer
     if not rest:
         return result
@@ -101,7 +101,7 @@ def _allreduce(layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any, op: Any
 def _reduce_across(
     layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any, op: Any, span: tuple[int, int] | None
 ) -> Contribution:
-    """Reduce what the remote group brings; take a span of bytes of it, or all."""
+    """Reduce the data of the remote group; take a span of bytes of the result, or all."""
     assert comm.remote is not None
     mine, kind = layer.blocks.pack_inline(sendbuf), layer.blocks.kind(recvbuf)
     count = len(comm.remote)
@@ -120,7 +120,7 @@ def _scanning(name: str, code: Op) -> Reader:
         mine = layer.blocks.pack_inline(sent)
 
         def deliver(answer: tuple[int, Any, list[Any]]) -> None:
-            # Nobody knows how many will read a prefix: it travels with the calls.
+            # The number of readers of a prefix is not known: it travels with the calls.
             layer.blocks.unpack(recvbuf, finish(layer, comm, op, kind, answer, 0))
 
         flags = placed(layer, sendbuf) | operation_flags(layer.mpi, op)
@@ -163,7 +163,7 @@ def _gather_counts(layer: Layer, comm: LiveComm, count: int) -> list[int]:
 def _scattered(
     layer: Layer, comm: LiveComm, sendbuf: Any, recvbuf: Any, op: Any, sizes: list[int], flags: int = 0
 ) -> Contribution:
-    """Read a reduction of which each member gets a block."""
+    """Read a reduction whose result is scattered in blocks."""
     op = _operation(layer, op)
     begin = sum(sizes[: comm.rank])
     span = (begin, begin + sizes[comm.rank])

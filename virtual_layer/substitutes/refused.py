@@ -1,7 +1,7 @@
-"""What live execution does not cover: an error that names the call and the reason, never a wrong answer.
+"""Calls that live execution does not cover: an error that names the call and the reason, never a wrong answer.
 
-As in mpi4py itself, what there is not raises ``NotImplementedError``. On a communicator of one process the real library
-serves even these, because nothing crosses ranks.
+As in mpi4py itself, missing calls raise ``NotImplementedError``. On a communicator of one process the real library
+serves even these, because they need no other rank.
 """
 
 from __future__ import annotations

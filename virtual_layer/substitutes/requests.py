@@ -1,8 +1,8 @@
-"""Requests under way: real ones, which this process completes itself when the kernel says that they are complete.
+"""Requests under way: real requests, which this process completes itself when the kernel reports them complete.
 
 A request of the program is a real receive from this process itself, with a tag of its own. Once the kernel tells its
 outcome, the data (nothing, for a send or a collective) are sent there, and the real call that the program made finds
-the real request complete. Requests that are not known here, such as those of null partners, are the real library's.
+the real request complete. Unknown requests, such as those with null partners, are left to the real library.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from virtual_layer.substitutes.real import RealMPI
 
 Function = Callable[..., Any]
-#: Does what is left to do when the kernel has told the outcome of a collective.
+#: Finishes a collective once the kernel has told its outcome.
 Deliver = Callable[[Any], None]
 
 _WAIT, _TEST, _ALL = int(Op.WAIT), int(LiveOp.TEST), int(Mode.ALL)
@@ -28,18 +28,18 @@ class LiveRequest:
     """A request.
 
     Attributes:
-        serials: Its numbers at the kernel, as long as it is under way: two after Isendrecv.
-        outcomes: What the kernel told of them so far.
+        serials: The kernel's numbers of it, while it is under way: two after Isendrecv.
+        outcomes: Their outcomes that the kernel has told so far.
         handle: The real request's handle.
         comm: The real communicator on which it is completed.
         tag: The tag there.
-        known: Whose ranks its status tells, if it is a receive.
-        deliver: What to do with the outcome of anything but a message.
-        start: What starts a persistent one; sets ``serials``.
-        parts: Those of a partitioned send.
-        release: What to do when the program frees it, if anything.
+        known: For a receive, the communicator whose ranks its status uses.
+        deliver: Function that takes the outcome, except for messages.
+        start: Function that starts a persistent request and sets ``serials``.
+        parts: Parts of a partitioned send.
+        release: Function to call when the program frees it, if any.
         envelope: Source and tag for its status, once it is complete.
-        complete: Whether the real request is complete, and the program has not learnt of it.
+        complete: Whether the real request is complete and the program does not know it yet.
     """
 
     __slots__ = (
@@ -94,7 +94,7 @@ class LiveRequests:
     # -- making -------------------------------------------------------------------------------------------
 
     def begin(self, deliver: Deliver | None = None) -> tuple[Any, int]:
-        """Return a real request without data, and the number by which the kernel knows it."""
+        """Return a real request without data, and the kernel's number for it."""
         own = self._own
         tag, serial = own.next_tag(), self.serial()
         request = self._irecv(own.parcels, self.nothing, 0, tag)
@@ -142,7 +142,7 @@ class LiveRequests:
                 return
 
     def _note(self, requests: Sequence[LiveRequest], serial: int, outcome: Any) -> bool:
-        """Note an outcome; returns whether its request is complete with it."""
+        """Note an outcome; return whether this completes its request."""
         live = next(each for each in requests if serial in each.serials)
         live.outcomes[serial] = outcome
         if len(live.outcomes) < len(live.serials):
@@ -177,20 +177,20 @@ class LiveRequests:
             self.by_handle.pop(live.handle, None)
 
     def correct(self, live: LiveRequest, status: Any) -> None:
-        """Say in a status whence the message came."""
+        """Write the source of the message into a status."""
         if status is not None and live.envelope is not None:
             status.Set_source(live.envelope[0])
             status.Set_tag(live.envelope[1])
 
     def hold(self, comm: Any) -> bool:
-        """Keep a communicator that its program frees for the receives that it has left to the library, if any."""
+        """Keep a communicator that the program frees if receives on it were left to the library."""
         waiting = [live for live in self.freed if live.comm == comm]
         for live in waiting:
             live.comm = type(comm)(comm)
         return bool(waiting)
 
     def complete_freed(self) -> None:
-        """Complete the receives that the program has freed and, as it may, left to the library."""
+        """Complete the receives that the program has freed and left to the library."""
         freed, self.freed = self.freed, []
         if freed:
             self.settle(freed, _ALL, blocking=True)

@@ -1,7 +1,7 @@
-"""The process that all ranks are forked from: warmed up once, it starts them quickly and shares its memory with them.
+"""The fork server of all ranks: warmed up once, it starts them quickly and shares its memory with them.
 
-It never runs the program. It does what the kernel's process asks on a socket: start a rank, tell how one ended; and
-when that socket closes, whatever happened there, it ends every process that came from it.
+It never runs the program. It serves requests of the kernel's process on a socket: start a rank, tell how one ended.
+When that socket closes, for whatever reason, it ends every process that came from it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from virtual_layer.substitutes.program import Orders, become, prepare
 
 _LONGEST = 1 << 20
 _PR_SET_CHILD_SUBREAPER = 36
-#: Seconds that a process has to end by itself after its talk with the kernel is over.
+#: Seconds that a process has to end by itself after its conversation with the kernel is over.
 _PATIENCE = 5.0
 
 
@@ -46,7 +46,7 @@ def _serve(control: socket.socket) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _adopt_orphans()
     processes: dict[int, int] = {}
-    # Whoever asks may be gone at any time.
+    # The kernel's process may end at any time.
     with contextlib.suppress(ConnectionError, EOFError):
         try:
             layer = _Setting(*marshal.loads(control.recv(_LONGEST))).warm_up()
@@ -63,11 +63,11 @@ def _serve(control: socket.socket) -> None:
 
 
 class _Setting:
-    """What is common to all ranks.
+    """Settings common to all ranks.
 
     Attributes:
         memory: Address space for payloads, bytes.
-        modules: What to import beforehand, if it is there.
+        modules: Modules to import beforehand, if they are installed.
     """
 
     def __init__(self, memory: int, modules: Sequence[str]) -> None:
@@ -75,10 +75,10 @@ class _Setting:
         self.modules = modules
 
     def warm_up(self) -> Layer:
-        """Import what programs need, initialise MPI, prepare the layer, and leave memory as ranks can share it.
+        """Import what programs need, initialise MPI, prepare the layer, and prepare memory for sharing.
 
         Raises:
-            RecordError: If something here does not allow that.
+            RecordError: If this computer does not allow it.
         """
         from mpi4py import MPI  # noqa: PLC0415 - a rank's process is the only place for it
 
@@ -86,7 +86,7 @@ class _Setting:
         if fault:
             raise RecordError(fault)
         for name in self.modules:
-            # Whatever is wrong with a module, the program itself will meet it.
+            # The program itself will meet any fault of a module.
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
         remove_names()  # nobody else opens it, and ranks get killed
@@ -97,12 +97,13 @@ class _Setting:
 
 
 def _start(control: socket.socket, orders: Orders, layer: Layer) -> int:
-    """Fork a rank, and hand the other ends of its pipes over."""
+    """Fork a rank, and pass on the other ends of its pipes."""
     (to_rank, from_kernel), (to_kernel, from_rank) = os.pipe()[::-1], os.pipe()[::-1]
     sys.stdout.flush()
     sys.stderr.flush()
     with warnings.catch_warnings():
-        # The library has a thread that waits; in a rank, which talks to nobody by the library, it is not missed.
+        # The library has a waiting thread, which a fork loses; a rank does not need it, as it does not communicate by
+        # the library.
         warnings.simplefilter("ignore", DeprecationWarning)
         process = os.fork()
     if process == 0:
@@ -128,7 +129,7 @@ def _set_streams(rank: int) -> None:
 
 
 def _ending(process: int) -> int:
-    """Wait for a process to end; returns its exit status, or minus the signal that ended it."""
+    """Wait for a process to end; return its exit status, or minus the signal that ended it."""
     deadline = time.monotonic() + _PATIENCE
     pause = 0.0002
     while True:
@@ -142,12 +143,12 @@ def _ending(process: int) -> int:
 
 
 def _adopt_orphans() -> None:
-    """Become the parent of what ranks start and leave behind, in whatever session it is."""
+    """Become the parent of processes that ranks leave behind, in whatever session these are."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def _end_all() -> None:
-    """End all ranks, and all that came from them: what one leaves behind becomes a child of this process."""
+    """End all ranks and their descendants: orphans become children of this process."""
     children = Path(f"/proc/self/task/{os.getpid()}/children")
     with contextlib.suppress(ChildProcessError):
         while True:

@@ -1,4 +1,4 @@
-"""Sessions: the process sets of the library hold this process alone; those that programs see hold its world."""
+"""Sessions: the library's process sets contain this process alone; those that programs see contain its world."""
 
 from __future__ import annotations
 

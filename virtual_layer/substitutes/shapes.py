@@ -1,4 +1,4 @@
-"""Process topologies as values: grids, graphs and distributed graphs, and who neighbours whom. Pure; no MPI."""
+"""Process topologies as values: grids, graphs and distributed graphs, with their neighbours. Pure; no MPI."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Grid:
         return prod(self.dims)
 
     def coords(self, rank: int) -> list[int]:
-        """Return where a rank is.
+        """Return the coordinates of a rank.
 
         Raises:
             IndexError: If it is not in the grid.
@@ -40,7 +40,7 @@ class Grid:
         return found[::-1]
 
     def rank(self, coords: Sequence[int]) -> int:
-        """Return who is at coordinates; those of a periodic dimension may lie outside.
+        """Return the rank at coordinates; those of a periodic dimension may lie outside.
 
         Raises:
             IndexError: If they lie outside of a dimension that is not periodic.
@@ -53,7 +53,7 @@ class Grid:
         return rank
 
     def shift(self, rank: int, direction: int, steps: int) -> tuple[int, int]:
-        """Return from whom and to whom data move along a dimension."""
+        """Return the source and the destination of a shift along a dimension."""
         here = self.coords(rank)
         return self._beside(here, direction, -steps), self._beside(here, direction, steps)
 
@@ -66,7 +66,7 @@ class Grid:
             return PROC_NULL
 
     def neighbors(self, rank: int) -> Neighbors:
-        """Return the neighbours of a rank: along each dimension those one down and one up."""
+        """Return the neighbours of a rank: along each dimension one down and one up."""
         beside = [each for direction in range(len(self.dims)) for each in self.shift(rank, direction, 1)]
         return beside, beside
 
@@ -111,7 +111,7 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """What one rank knows of a distributed graph."""
+    """One rank's part of a distributed graph."""
 
     sources: tuple[int, ...]
     destinations: tuple[int, ...]
@@ -137,7 +137,7 @@ def edges_of(
 
 
 def adjacency(edges: Sequence[Edge], rank: int, *, weighted: bool) -> Adjacency:
-    """Return what a rank knows of the distributed graph of all edges."""
+    """Return a rank's part of the distributed graph of all edges."""
     into = [edge for edge in edges if edge[1] == rank]
     out = [edge for edge in edges if edge[0] == rank]
     weights = (tuple(w for _, _, w in into), tuple(w for _, _, w in out)) if weighted else None

@@ -1,4 +1,4 @@
-"""Windows of shared memory: one block that all ranks of a node see, and what they are told of each other's part."""
+"""Windows of shared memory: one block that all ranks of a node see, and queries of each other's part."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from virtual_layer.substitutes.layer import Layer
 
 
-#: So that a window without any memory has a block, too.
+#: Least size of a block, bytes, so that a window without memory has one, too.
 _LEAST = 1
 
 

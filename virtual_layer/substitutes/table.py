@@ -1,4 +1,4 @@
-"""The substitution table: which function stands in the place of which of mpi4py's."""
+"""The substitution table: the replacements of mpi4py's functions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ MODULES: tuple[Any, ...] = (
 
 
 def substitute(layer: Layer) -> None:
-    """Put the substitutes of all modules in place, where this version of mpi4py has the call."""
+    """Install the substitutes of all modules for the calls that this version of mpi4py has."""
     let_copy(layer)
     for module in MODULES:
         for name, make in getattr(module, "CALLS", {}).items():

@@ -1,4 +1,4 @@
-"""What the topology of a communicator answers to queries: grids, graphs, distributed graphs.
+"""Queries of a communicator's topology: grids, graphs, distributed graphs.
 
 The communicators are real topologies of one process, so that their types are right; their shapes are ours.
 """
@@ -41,7 +41,7 @@ def as_graph(index: Sequence[int], edges: Sequence[int]) -> Graph:
 
 
 def _query(answer: Callable[..., Any]) -> Factory:
-    """Make the factory of a query of a topology; on a communicator of one process the real one is right."""
+    """Make the factory of a query of a topology; on a communicator of one process the real query is right."""
     return of_comm(answer, lambda comm: comm.shape is not None)
 
 
@@ -105,7 +105,7 @@ def _dist_neighbors(layer: Layer, comm: Any) -> tuple[list[int], list[int], tupl
 
 
 def _map(size_of: Callable[..., int]) -> Factory:
-    """Make the factory of a call that says where a rank would stand: where it stands, or nowhere."""
+    """Make the factory of a call that returns a rank's new place: its present one, or none."""
 
     def call(layer: Layer, self: Any, *args: Any, **kwargs: Any) -> int:
         comm, size = layer.comm_of(self), size_of(layer.mpi, *args, **kwargs)

@@ -1,9 +1,9 @@
-"""Windows in a rank process: the memory that ranks open to each other, and what is done to it on arrival.
+"""Windows in a rank process: the memory that ranks expose to each other, and the operations on it.
 
-What an origin wants of a target travels to it as a message (``SERVE``); when that arrives in virtual time, the layer of
-the sleeping target does it to its memory and answers. Origin and target are told apart from the program by keys that
-all members of a window share. An epoch ends when the answers of its operations are there; locks wait at the target.
-Within an epoch, operations of one origin on one target are done in order.
+An origin's operation travels to the target as a message (``SERVE``); when it arrives in virtual time, the layer of the
+sleeping target does the operation on its memory and answers. All members of a window share a key, which identifies it.
+An epoch ends when all its operations are answered; locks wait at the target. Within an epoch, operations of one origin
+on one target are done in order.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 Deliver = Callable[[Any], None]
 
 _WAIT, _SERVE = int(Op.WAIT), int(LiveOp.SERVE)
-#: What an origin asks of a target.
+#: Operations that an origin requests from a target.
 PUT, GET, ACCUMULATE, SWAP, _LOCK, _UNLOCK, _PING = range(7)
-#: A reply that says what went wrong.
+#: Mark of a reply with an error.
 _FAILED = "failed"
-#: Done at the target: the origin, its number of the request, the reply.
+#: Operations done at the target: the origin, its number of the request, the reply.
 Done = list[tuple[int, int, Any]]
 
 
 class Region(NamedTuple):
-    """Memory that a member opens: address, bytes (any number where it is dynamic), bytes of a displacement."""
+    """Memory that a member exposes: address, bytes (any number if it is dynamic), bytes of a displacement unit."""
 
     base: int
     room: int
@@ -58,7 +58,7 @@ class RemotePlace(NamedTuple):
 
 
 class RemoteAccess(NamedTuple):
-    """What an origin asks of a target: an operation on its memory, with its data and who takes the reply."""
+    """An origin's operation on a target's memory, with its data and the function that takes the reply."""
 
     target: int
     what: int
@@ -70,19 +70,19 @@ class RemoteAccess(NamedTuple):
 
 
 class Locks:
-    """The locks on one member's memory: who holds them, and who waits, in order."""
+    """The locks on one member's memory: their holders, and the waiting ranks, in order."""
 
     def __init__(self) -> None:
         self._holders: dict[int, bool] = {}
         self._waiting: deque[tuple[int, int, bool]] = deque()
 
     def lock(self, origin: int, serial: int, exclusive: bool) -> Done:
-        """Ask for a lock; returns those that are granted now."""
+        """Request a lock; return the locks that are granted now."""
         self._waiting.append((origin, serial, exclusive))
         return self._grant()
 
     def unlock(self, origin: int) -> Done:
-        """Give a lock back; returns those that are granted now."""
+        """Release a lock; return the locks that are granted now."""
         self._holders.pop(origin, None)
         return self._grant()
 
@@ -99,17 +99,17 @@ class Locks:
 
 
 class Window:
-    """What a rank knows of a window.
+    """A rank's knowledge of a window.
 
     Attributes:
         comm: A private communicator of its members.
-        regions: What each member opens.
-        flavor: How it was made.
-        locks: Those on this rank's memory.
-        under_way: Operations by target: their numbers at the kernel, and what takes the replies.
-        loose: Targets of operations that have a request of the program, which may not have waited for it.
+        regions: Memory that each member exposes.
+        flavor: Its flavour: how it was made.
+        locks: Locks on this rank's memory.
+        under_way: Operations under way by target: the kernel's numbers, and the functions that take the replies.
+        loose: Targets of operations with a request for which the program may not have waited.
         exposed, accessed: Groups of the exposure and of the access epoch, as ranks of the program.
-        block: Memory that all members share, if they do; ``starts`` are where theirs begin there.
+        block: Memory that all members share, if they do; each member's part begins at its entry in ``starts``.
     """
 
     def __init__(self, comm: LiveComm, regions: Sequence[Region], flavor: int) -> None:
@@ -138,9 +138,9 @@ class Windows:
         layer.duties.append(self.leave)
 
     def open(self, comm: LiveComm, real: Any, region: Region, flavor: int) -> None:
-        """Let a real window of this process stand for one of all members; all tell what memory they open.
+        """Let a real window of this process stand for one of all members; all members tell the memory that they expose.
 
-        That of one member is the real one.
+        With a single member, it is the real window.
         """
         if alone(comm):
             return
@@ -155,7 +155,7 @@ class Windows:
         del self._by_key[window.comm.key]
 
     def leave(self) -> None:
-        """Stay until nobody uses this rank's memory any more, as the end of MPI does, which is collective."""
+        """Stay until no rank uses this rank's memory any more: like MPI_Finalize, this is collective."""
         for window in self.by_handle.values():
             self.finish_all(window)
             ask(self._layer, Contribution(window.comm, Op.BARRIER))
@@ -163,13 +163,13 @@ class Windows:
     # -- at the origin ------------------------------------------------------------------------------------
 
     def act(self, window: Window, access: RemoteAccess) -> None:
-        """Send an operation on its way; the epoch's end waits for it."""
+        """Start an operation; the epoch's end waits for it."""
         serial = self._layer.requests.serial()
         self._send(window, serial, access)
         window.under_way.setdefault(access.target, []).append((serial, access.deliver))
 
     def act_with_request(self, window: Window, access: RemoteAccess) -> Any:
-        """Send an operation on its way; return a request that the program waits for."""
+        """Start an operation; return a request for which the program waits."""
         request, serial = self._layer.requests.begin(lambda reply: self._take(reply, access.deliver))
         self._send(window, serial, access)
         window.loose.add(access.target)
@@ -197,7 +197,7 @@ class Windows:
                 self._take(reply, deliver)
 
     def _take(self, reply: Any, deliver: Deliver | None) -> None:
-        """Take a reply, or raise here what went wrong at the target."""
+        """Take a reply, or raise the target's error here."""
         if type(reply) is tuple and reply[0] == _FAILED:
             raise self._mpi.Exception(reply[1])
         if deliver is not None:
@@ -214,7 +214,7 @@ class Windows:
         self.finish(window, targets)
 
     def unlock(self, window: Window, targets: Sequence[int]) -> None:
-        """Give locks back once all operations are done."""
+        """Release locks once all operations are done."""
         for target in targets:
             self.act(window, RemoteAccess(target, _UNLOCK))
         self.finish(window, targets)
@@ -222,7 +222,7 @@ class Windows:
     # -- at the target ------------------------------------------------------------------------------------
 
     def serve(self, origin: int, serial: int, asked: Any) -> Done:
-        """Do what another rank asks of this one's memory; returns what is done now."""
+        """Do another rank's operation on this one's memory; return the operations that are done now."""
         key, what, place, data, extra = asked
         window = self._by_key[key]
         try:
@@ -271,7 +271,7 @@ class Windows:
         return [self._mpi.memory.fromaddress(address, span), count, kind]
 
     def _element(self, kind: Any) -> Any:
-        """Return the basic datatype that a datatype is made of."""
+        """Return the predefined datatype of which a datatype consists."""
         while not kind.is_predefined:
             made_of = kind.decode()[0]
             kind = made_of[0] if isinstance(made_of, list | tuple) else made_of
@@ -290,7 +290,7 @@ class Windows:
 
 
 def of_window(function: Callable[..., Any]) -> Factory:
-    """Make the factory of a call of (layer, window, its arguments); null windows are the real library's to refuse."""
+    """Make the factory of a call of (layer, window, its arguments); the real library refuses null windows."""
 
     def make(layer: Layer, original: Any) -> Any:
         windows = layer.only(Windows)
@@ -310,7 +310,7 @@ def of_window(function: Callable[..., Any]) -> Factory:
 
 
 def _maker(flavor: str, place: int) -> Factory:
-    """Make the factory of a constructor, whose arguments from this place on are info and communicator."""
+    """Make the factory of a constructor whose arguments, from ``place`` on, are info and communicator."""
     info_of, comm_of = argument(place, "info"), argument(place + 1, "comm")
 
     def make(layer: Layer, original: Any) -> Any:

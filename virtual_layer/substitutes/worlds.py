@@ -1,7 +1,7 @@
-"""Spawned worlds in a rank process: Spawn starts Python programs as further ranks of this run, Get_parent finds back.
+"""Spawned worlds in a rank process: Spawn starts Python programs as further ranks, Get_parent finds the parents.
 
-Root and children share the key of the intercommunicator between them: it comes from the spawning communicator and the
-number of the Spawn there, which the children are told when they start.
+Root and children share the key of the intercommunicator between them. It is derived from the spawning communicator and
+the number of the Spawn on it, which the children are told when they start.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SHEBANG = re.compile(rb"#!.*\bpython[\d.]*\b")
 
 
 def program_of(command: Any, arguments: Any) -> list[str] | None:
-    """Return the Python program that a command runs, with its arguments; ``None`` if it is none."""
+    """Return the Python program that a command runs, with its arguments; ``None`` if it does not run one."""
     found = python_program(command, arguments)
     if found is not None:
         return [os.fsdecode(word) for word in found[1]]
@@ -91,7 +91,7 @@ def _spawn_multiple(
 
 
 def _counts(maxprocs: Any, command: Any) -> list[int]:
-    """Return how many ranks run each command, as mpi4py reads it."""
+    """Return the number of ranks of each command, read as mpi4py does."""
     if isinstance(command, str | bytes | os.PathLike):
         raise ValueError("expecting a sequence of strings")
     if maxprocs is None or isinstance(maxprocs, int):

@@ -7,9 +7,9 @@
                                             └─▶ tape.hpp: many machines at once ──▶ finish times
     LoopedProgram ──loops──▶ blocks, drawn bursts ──▶ looped.cpp: the same replay, of ops that are never written out
 
-``library`` says what is compiled, which :mod:`clue.native` does; ``layout`` and ``layout.hpp`` say what is handed over.
-Op codes, delay curves, rates of shared processors and the lowering of collectives are not written again here: they come
-as numbers.
+``library`` names what :mod:`clue.native` compiles; ``layout`` and ``layout.hpp`` define the data passed to C++. Op
+codes, delay curves, rates of shared processors and the lowering of collectives are not implemented again here: they
+come as numbers.
 """
 
 from clue.kernel.fast.engine import replay

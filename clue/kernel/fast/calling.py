@@ -1,4 +1,4 @@
-"""How the compiled library is called: beside this thread where it may take long, so that Ctrl-C is heard."""
+"""Calls of the compiled library: in a thread of their own where they may take long, so that Ctrl-C works."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-#: A call that goes through fewer ops and messages is over before anybody can press a key.
+#: Number of ops and messages below which a call is over before anybody can press a key.
 _WORTH_A_THREAD = 200_000
-#: How often this thread looks for Ctrl-C meanwhile, seconds.
+#: Interval at which this thread checks for Ctrl-C meanwhile, seconds.
 _LOOK = 0.1
-#: Told to the library: 0, or 1 when it is to give up.
+#: Flag that the library reads: 0, or 1 to give up.
 Stop = npt.NDArray[np.int64]
 
 
 def new_stop() -> Stop:
-    """Return what is handed to the library, so that it can be told to give up."""
+    """Return a new flag by which the library can be told to give up."""
     return np.zeros(1, np.int64)
 
 
@@ -26,9 +26,9 @@ def call(function: Callable[[], int], work: int, stop: Stop, look: Callable[[], 
 
     Args:
         function: Calls it.
-        work: About so many ops and messages it goes through.
+        work: Approximate number of ops and messages that it processes.
         stop: The library looks at it, and gives up when it is 1.
-        look: Is called now and then meanwhile.
+        look: Called now and then meanwhile.
     """
     if work < _WORTH_A_THREAD or threading.current_thread() is not threading.main_thread():
         return function()

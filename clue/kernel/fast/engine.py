@@ -1,4 +1,4 @@
-"""One replay by the compiled engine: what it needs, the call, and its figures as every engine gives them."""
+"""One replay by the compiled engine: its input, the call, and its figures in the form common to all engines."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from clue.kernel.model.wildcards import count_wildcards
 from clue.machine import Machine, Placement
 from clue.trace import Op
 
-#: What ``Figures.blocked`` says of a rank that is not stuck at a row.
+#: Values of ``Figures.blocked`` for a rank that is not stuck at a row.
 _ENDED, _NEVER_BEGUN = -1, -2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Figures:
-    """What a replay yields, by rank of all instances.
+    """The figures of a replay, by rank of all instances.
 
     Attributes:
-        finish: Virtual time of its end, seconds, shape (ranks,).
+        finish: Virtual time at which each rank ended, seconds, shape (ranks,).
         compute: Computation time, the same.
         communicate: Processor time spent on messages, the same.
         by_region: Computation time by region, shape (ranks, regions).
         blocked: Row that it is stuck at, -1 if it has ended, -2 if it never began.
-        open: Requests that a wait it is stuck in still waits for.
+        open: Number of requests that the wait in which it is stuck still waits for.
         seen: When a probe could see the message of each wanted row, shape (instances, rows).
     """
 
@@ -57,7 +57,7 @@ class Figures:
         return [int(rank) for rank in np.flatnonzero(self.blocked != _ENDED)]
 
     def as_replay(self, wildcards: tuple[int, int], left_over: int, seen: Observation) -> Replay:
-        """Return what all engines yield, given what these figures do not tell."""
+        """Return the replay in the form common to all engines, given what these figures lack."""
         return Replay(
             engine="fast",
             finish=self.finish,
@@ -91,7 +91,7 @@ def replay(program: Program, machine: Machine, placement: Placement, instances: 
 
 
 def check(status: int, program: Program, machine: Machine, instances: int) -> None:
-    """Check how a replay went.
+    """Check the status of a replay.
 
     Raises:
         NotCoveredError: If the fast engine cannot replay that.
@@ -132,7 +132,7 @@ def _blocked(program: Program, figures: Figures, rank: int) -> Blocked:
 
 
 def _serial(program: Program, rank: int, at: int) -> int:
-    """Return which collective of its rank and context a row is, from 1."""
+    """Return the number of a row's collective among those of its rank and context, from 1."""
     ops, contexts = program.columns, np.array(program.contexts)
     before = np.arange(program.offsets[rank], at + 1)
     same = (contexts[ops.comm[before]] == contexts[ops.comm[at]]) & (ops.op[before] >= Op.BARRIER)
@@ -147,15 +147,15 @@ def replayed(  # noqa: PLR0917 - what goes in, and who does what with it
     function: Callable[..., int],
     tell: Callable[[int], None] = lambda _done: None,
 ) -> tuple[Figures, int]:
-    """Replay a program on a tabulated machine; returns its figures and how it went, 0 meaning well.
+    """Replay a program on a tabulated machine; return its figures and its status, 0 for success.
 
     Args:
         plan: The program.
         machine: The machine, with ranks placed.
-        wanted: Rows of receives and probes whose message's visibility is wanted.
+        wanted: Rows of receives and probes for which to tell when a probe could see the message.
         seen: Takes what is collected on the way.
         function: Takes program, machine and outcome, and replays.
-        tell: Is told now and then how many ops of loops have begun.
+        tell: Called now and then with the number of ops of loops that have begun.
     """
     ranks = plan.program.ranks * machine.instances
     figures = Figures(

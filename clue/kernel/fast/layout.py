@@ -1,4 +1,4 @@
-"""What is handed to the engine: the structures of layout.hpp, read from there; and what it answers."""
+"""The data passed to the engine: the structures of layout.hpp, parsed from there; and its status codes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Handed(ctypes.Structure):
             self.give(name, value)
 
     def give(self, name: str, value: int | npt.NDArray[Any] | None) -> None:
-        """Set a number, or hand over a contiguous array."""
+        """Set a number, or pass a contiguous array."""
         if isinstance(value, np.ndarray):
             assert value.flags.c_contiguous and value.dtype == self._kinds[name], name
             self.kept.append(value)
@@ -55,7 +55,7 @@ def _fields(structure: str, **nested: type[ctypes.Structure]) -> list[tuple[str,
 
 
 def _kinds(structure: str) -> dict[str, np.dtype[Any]]:
-    """Return what each array holds, those apart that C++ makes for itself."""
+    """Return the element type of each array, without those that C++ allocates for itself."""
     plain = {"Stop": "int64", "double": "float64"}
     entries = {name: plain.get(kind, kind.removesuffix("_t")) for kind, array, name in _DESCRIBED[structure] if array}
     return {name: np.dtype(kind) for name, kind in entries.items() if kind not in _DESCRIBED}
@@ -83,7 +83,7 @@ class MachineLayout(Handed):
     """``clue::Machine``.
 
     Attributes:
-        work: About so many ops and messages of collectives a replay on it goes through.
+        work: Approximate number of ops and messages of collectives in a replay on it.
     """
 
     work: int = 0
@@ -97,7 +97,7 @@ class OutcomeLayout(Handed):
 
 
 def assertions() -> str:
-    """Return what the compiler is to hold, as C++: every field lies where it lies here, and none is further."""
+    """Return C++ assertions for the compiler: every field has the same offset as here, and there are no others."""
     facts: dict[str, int] = {}
     for layout in (ProgramLayout, LoopsLayout, CollectivesLayout, MachineLayout, OutcomeLayout):
         structure = layout.__name__.removesuffix("Layout")

@@ -1,4 +1,4 @@
-"""The engine as a library, and what its compiler is told of Python's constants."""
+"""The engine as a library, and the constants of Python that its compiler is given."""
 
 from __future__ import annotations
 

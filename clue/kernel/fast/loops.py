@@ -1,4 +1,4 @@
-"""Replays of programs in loops: no op is written out, each is gone through."""
+"""Replays of programs in loops: the engine iterates over the loops, and no repetition is written out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from clue.kernel.model.replay import Replay
 from clue.machine import Machine, Placement
 from clue.trace import COLLECTIVES, Op
 
-#: What loops are replayed without: it looks at messages, makes ranks, or needs more than one row of every member.
+#: Ops that loops may not contain: they look at messages, start ranks, or need more than one row of every member.
 LEFT_OUT = (Op.PROBE, Op.MPROBE, Op.MRECV, Op.SPAWN, Op.NEIGHBOR)
 
 
@@ -41,11 +41,11 @@ def replay_loops(  # noqa: PLR0917 - the arguments of every engine, and who is t
         placement: Node of each rank of all instances.
         instances: Copies of it.
         seen: Takes what is collected on the way.
-        tell: Is told now and then how many ops have begun.
+        tell: Called now and then with the number of ops that have begun.
 
     Raises:
         DeadlockError: If the program deadlocks in virtual time.
-        NotCoveredError: If loops are not replayed of such a program.
+        NotCoveredError: If such a program cannot be replayed in loops.
         NoLibraryError: If there is no compiled engine.
         MemoryError: If there is too little memory.
     """
@@ -66,7 +66,7 @@ def _check_covered(looped: LoopedProgram) -> None:
     left_out = [each.call for each in program.unmodelled]
     if left_out or program.failed_polls:
         what = left_out[0] if left_out else "tests that found nothing"
-        raise NotCoveredError(f"loops with {what} are not replayed, for these are counted one by one")
+        raise NotCoveredError(f"loops with {what} are not replayed, because these are counted one by one")
     columns = program.columns
     rows = np.flatnonzero(columns.are(*LEFT_OUT))
     if len(rows):
@@ -80,9 +80,9 @@ def _check_covered(looped: LoopedProgram) -> None:
 
 
 def _agree(looped: LoopedProgram) -> bool:
-    """Tell whether members of each communicator make as many collective calls in each block that is repeated.
+    """Tell whether the members of each communicator make equally many collective calls in each repeated block.
 
-    The k-th row of each member is then about the same call, in each round.
+    The k-th row of each member then belongs to the same call, in each round.
     """
     columns, groups = looped.program.columns, looped.program.groups
     rows = np.flatnonzero(columns.are(*COLLECTIVES))

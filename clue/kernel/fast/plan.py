@@ -1,4 +1,4 @@
-"""A program as arrays: its columns, every receive with the send it takes, and collectives as templates."""
+"""A program as arrays: its columns, the send that each receive matches, and collectives as templates."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from clue.trace.columns import within
 
 _Ints = npt.NDArray[np.int32]
 _Longs = npt.NDArray[np.int64]
-#: A collective, or what each member of a neighbourhood one says of it (see :mod:`clue.trace.ops`).
+#: A collective, or the entries of each member of a neighbourhood collective (see :mod:`clue.trace.ops`).
 _Call = Collective | tuple[tuple[int, ...], ...]
 #: Template of each collective: a row for each copy of the program, or one if they agree.
 Choices = tuple[tuple[int, ...], ...]
-#: Number of the way in which each communicator's members share nodes, 0 if they do not: rows as above.
+#: Number of the pattern in which each communicator's members share nodes, 0 if they do not: rows as above.
 Sharing = tuple[tuple[int, ...], ...]
 
-#: Placements of which that is kept.
+#: Number of placements for which that is kept.
 _KEPT = 64
 
 _CANCELLED = int(Flag.CANCELLED)
-#: What of a trace the engine reads as it is.
+#: Columns of a trace that the engine reads as they are.
 _COLUMNS = ("op", "cpu", "region", "nbytes", "tag", "comm", "request", "extra", "count", "flags", "extras")
 
 
@@ -85,9 +85,9 @@ class Template:
 
 
 def template_of(schedules: Sequence[Schedule]) -> Template:
-    """Lay out what each member of a collective does.
+    """Lower the schedules of a collective's members to arrays.
 
-    The k-th message from one member to another is taken by the k-th receive from it there, as in any channel.
+    The k-th message from one member to another matches the k-th receive from it there, as in any channel.
     """
     rounds = [step for schedule in schedules for step in schedule]
     lengths = np.array([len(schedule) for schedule in schedules], np.int64)
@@ -118,7 +118,7 @@ def _matched(sent: _Longs, taken: _Longs) -> tuple[_Ints, _Ints, int]:
     """Number messages so that the k-th send and the k-th receive of a channel have the same number."""
     send_order, receive_order = np.argsort(sent, kind="stable"), np.argsort(taken, kind="stable")
     if np.array_equal(sent[send_order], taken[receive_order]):
-        # As it should be: there is a receive for every send.
+        # The normal case: there is a receive for every send.
         numbers = np.arange(len(sent), dtype=np.int32)
         slots_of_sends, slots_of_receives = np.empty_like(numbers), np.empty_like(numbers)
         slots_of_sends[send_order] = slots_of_receives[receive_order] = numbers
@@ -140,7 +140,7 @@ class Plan:
 
     Args:
         program: The program.
-        loops: How often its parts are gone through, if not once.
+        loops: How often its parts are repeated, if not once.
 
     Raises:
         NotCoveredError: If the fast engine cannot replay it.
@@ -165,7 +165,7 @@ class Plan:
         self._size_index = {size: i for i, size in enumerate(self._bytes)}
 
     def with_bursts_of(self, program: Program) -> Plan:
-        """Return the plan of a program that differs in its bursts alone; it shares all else."""
+        """Return the plan of a program that differs in its bursts alone; it shares everything else."""
         like = copy(self)
         like.__dict__["received"] = self.received
         like.program = program
@@ -203,7 +203,7 @@ class Plan:
         return tuple(self._ways.setdefault(each, len(self._ways)) for each in found)
 
     def choices(self, network: Network, sharing: Sharing) -> Choices:
-        """Lower all collectives with the algorithms that a network takes where nodes are shared so."""
+        """Lower all collectives with the algorithms that a network uses for this sharing of nodes."""
         ways = list(self._ways)
         templates: dict[tuple[int, int], int] = {}
 
@@ -223,12 +223,12 @@ class Plan:
         return self._laid_out[choices]
 
     def messages(self, choices: Choices) -> int:
-        """Return how many messages the collectives of a copy take, in the mean of the copies."""
+        """Return the number of messages of a copy's collectives, averaged over the copies."""
         sizes = np.array([[self._built[number].slots for number in row] for row in choices], np.int64)
         return int(sizes[:, self._which].sum()) // len(choices)
 
     def pairs(self, choices: Choices) -> _Longs:
-        """Return the (sender, receiver) ranks that exchange messages, shape (n, 2), with what collectives add.
+        """Return the (sender, receiver) ranks that exchange messages, those of collectives included, shape (n, 2).
 
         Args:
             choices: Template of each collective.
@@ -268,7 +268,7 @@ class Plan:
         """List the collectives of every context, then the neighbourhood ones.
 
         Returns:
-            The distinct ones; which of them are made on which communicators; and of every one, which of those it is.
+            The distinct collectives; pairs of collective and communicator that occur; and the pair of every collective.
         """
         comm_of = {int(context): comm for comm, context in reversed(list(enumerate(comm_context.tolist())))}
         queues: list[Sequence[_Call]] = [self.program.collectives.get(c, ()) for c in self._contexts.tolist()]
@@ -381,7 +381,7 @@ class Plan:
 
 
 def _positions(program: Program) -> dict[str, npt.NDArray[np.int32] | _Longs]:
-    """Say for each rank which communicators it is in, and where."""
+    """Return, for each rank, the communicators that it is in and its positions there."""
     comms = np.repeat(np.arange(len(program.groups)), [len(group) for group in program.groups])
     ranks = np.fromiter(chain.from_iterable(program.groups), np.int64)
     positions = np.fromiter(chain.from_iterable(range(len(group)) for group in program.groups), np.int64)
@@ -394,7 +394,7 @@ def _positions(program: Program) -> dict[str, npt.NDArray[np.int32] | _Longs]:
 
 
 def _neighbor_rows(program: Program, comm_context: _Longs, contexts: int) -> dict[int, list[_Call]]:
-    """Put together what each member says of every neighbourhood collective, by context."""
+    """Put together the members' entries of every neighbourhood collective, by context."""
     rows = np.flatnonzero(program.columns.op == Op.NEIGHBOR)
     if not len(rows):
         return {}

@@ -1,4 +1,4 @@
-"""Many machines at once by the compiled engine: one replay writes a tape, which runs for all that would do the same."""
+"""Many machines at once by the compiled engine: one replay writes a tape, which runs for all machines alike."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from clue.kernel.model.program import Program
 
 _NOTHING_WANTED = np.zeros(0, np.int64)
 _Doubles = npt.NDArray[np.float64]
-#: Machines whose tables are made and kept at once; after each such part progress is told, and Ctrl-C heard.
+#: Number of machines whose tables are in memory at once; after each such part progress is told and Ctrl-C checked.
 _PART = 256
 
 
@@ -33,11 +33,11 @@ class DeadlockedError(Exception):
 
 
 class Tape:
-    """The arithmetic of one replay, to be run for other machines; forgotten when its block ends.
+    """The arithmetic of one replay, to be run for other machines; freed when its ``with`` block ends.
 
     Args:
         plan: The program.
-        machine: The machine that is replayed for it.
+        machine: The machine of the replay that writes it.
 
     Raises:
         DeadlockedError: If the program deadlocks there.
@@ -72,7 +72,7 @@ class Tape:
     def run(
         self, machines: Sequence[MachineLayout], workers: int, bursts: Sequence[_Doubles] | None = None
     ) -> tuple[_Doubles, npt.NDArray[np.bool_]]:
-        """Return the makespan on each machine, and whether it is that of a replay: whether the machine does the same.
+        """Return the makespan on each machine, and whether a replay there would give it: whether the tape holds there.
 
         Args:
             machines: Where.
@@ -111,7 +111,7 @@ class Tape:
 
     @staticmethod
     def _shared_out(machines: int, workers: int) -> list[int]:
-        """Return where each worker's machines begin, and where the last one's end; blocks stay whole."""
+        """Return the index at which each worker's machines begin, and the end of the last; blocks stay whole."""
         lanes = ENGINE.load().clue_lanes()
         blocks = -(-machines // lanes)
         share = -(-blocks // workers) * lanes
@@ -126,7 +126,7 @@ def makespans(
     Args:
         program: What runs.
         candidates: Where; none of them may change over time.
-        tell: Is told how many are done.
+        tell: Called with the number of candidates that are done.
         workers: Number of threads.
 
     Returns:
@@ -150,7 +150,7 @@ def makespans(
 
 
 def _alike(plan: Plan, candidates: Sequence[Candidate]) -> dict[tuple[Choices, int, bool, bool], list[int]]:
-    """Group candidates by collectives, instances, whose bursts they have, and whether calls of sends differ."""
+    """Group candidates by collectives, instances, whether they have bursts of their own, and cost of send calls."""
     groups: dict[tuple[Choices, int, bool, bool], list[int]] = {}
     known: dict[tuple[int, Sharing], Choices] = {}
     for i, each in enumerate(candidates):

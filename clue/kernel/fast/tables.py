@@ -1,4 +1,4 @@
-"""A machine with ranks placed on it as tables: every cost that can occur, computed once, by the same rules as ever."""
+"""A machine with ranks placed on it as tables: every cost that can occur, computed once by the common rules."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def _give_links(layout: MachineLayout, epochs: Sequence[Machine], names: Sequenc
 
 
 def _give_ports(layout: MachineLayout, epochs: Sequence[Machine], placement: Placement, sizes: list[int]) -> None:
-    """Tabulate how long messages of every class keep both ports."""
+    """Tabulate how long messages of every class occupy both ports."""
     columns: dict[str, list[_Doubles]] = {"send_port": [], "receive_port": []}
     names = list(epochs[0].node_types())
     nbytes = np.array(sizes, np.float64)

@@ -1,4 +1,4 @@
-"""What a running program and its rank tell each other: calls become ops, and what comes of them the answers."""
+"""The exchange between a running program and its rank: calls become ops, and their outcomes become answers."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ Answer = Callable[[Row], Any]
 
 
 class Conversation:
-    """What a program tells its rank to do, call by call, and is told.
+    """The calls of a program to its rank, one by one, and the answers to them.
 
     Args:
-        job: What the program's ranks share.
+        job: The state that the program's ranks share.
         rank: The rank.
         source: The program.
     """
@@ -45,22 +45,22 @@ class Conversation:
         self._polls = Polls(job, rank, self._outcome)
         self._call = Call(Op.LOCAL)
         self._ended = False
-        #: What the call it is in is to be answered, where its handler knows.
+        #: The answer to the present call, where its handler knows it.
         self._answer: Any = None
         self._waited: Sequence[Pending | None] = ()
         self._meeting: tuple[Meeting, int] | None = None
         self._meetings: dict[int, tuple[Meeting, int, Row]] = {}
         self._served_until: dict[int, float] = {}
         self._table = self._meanings()
-        #: What ops mean, as a rank asks for it.
+        #: Handlers of ops by op code, as a rank asks for them.
         self.meaning = {op: handler for op, (handler, _, _) in self._table.items()}
-        #: Ops that are no calls of MPI, as far as a trace could tell.
+        #: Ops that are not MPI calls, as far as a trace could tell.
         self.apart = APART | {LiveOp.SLEEP} | {op for op, (_, _, kept) in self._table.items() if not kept}
 
     # -- the program --------------------------------------------------------------------------------------
 
     def ops(self) -> Iterator[Row]:
-        """Return what the program tells its rank to do; when the next op is asked for, the one before is done."""
+        """Return the program's ops, one by one; when the next one is asked for, the one before is done."""
         rank, record, burst, found = self._rank, self._job.record, self._job.burst, self._rank.received
         assert found is not None
         answer: Any = None
@@ -82,7 +82,7 @@ class Conversation:
             record.add(rank, call, cpu, begin, answer)
 
     def _row(self, call: Call) -> Row:
-        """Return a call as the op that it is, without the burst before it."""
+        """Return the op of a call, without the burst before it."""
         op, _, region, peer, tag, context, nbytes, request, flags, entries, _, _ = call
         if peer == ANY:
             flags |= _ANY_SOURCE
@@ -104,7 +104,7 @@ class Conversation:
     # -- answers ------------------------------------------------------------------------------------------
 
     def _outcome(self, pending: Pending | None, request: int = NO_REQUEST) -> Any:
-        """Return what the program is told of something that is complete."""
+        """Return the outcome of a complete operation, for the program."""
         if isinstance(pending, Receive):
             message = pending.message
             if message is None:
@@ -123,7 +123,7 @@ class Conversation:
         return answer
 
     def _found(self) -> Receive | Message | None:
-        """Return what the receive or probe found that the rank has just done."""
+        """Return what the rank's latest receive or probe found."""
         return self._rank.received[-1][1] if self._rank.received else None
 
     def _received(self, _row: Row) -> Any:
@@ -159,7 +159,7 @@ class Conversation:
         return answer
 
     def _answered(self, call: Callable[[Row], Answered]) -> Handler:
-        """Return the meaning of a call that brings its answer with it."""
+        """Return the handler of a call that returns its own answer."""
 
         def handler(_rank: Rank, row: Row) -> Events:
             self._answer = yield from call(row)
@@ -198,7 +198,7 @@ class Conversation:
         return self._due(meeting, serial, row)
 
     def _result(self, rank: Rank, row: Row) -> None:
-        """Take what this rank has reduced, for the other members."""
+        """Take the result of this rank's reduction, for the other members."""
         meeting = self._job.meetings.get((row.context, row.request))
         if meeting is not None:
             meeting.reduced(meeting.row.members.index(rank.rank), self._call.payload)
@@ -285,7 +285,7 @@ class Conversation:
             reply.settle((now + cost.send) + cost.transmission, outcome)
 
     def serve(self, origin: int, request: int, payload: Any) -> Sequence[Reply]:
-        """Do a one-sided operation of another rank; returns what is done by now.
+        """Do a one-sided operation of another rank; return the operations that are done by now.
 
         Raises:
             ReplayError: If the program has ended.
@@ -350,7 +350,7 @@ class Conversation:
     # -- the table ----------------------------------------------------------------------------------------
 
     def _meanings(self) -> dict[int, tuple[Handler, Answer | None, bool]]:
-        """Return by op what it means, its answer if it has one, and whether it is an op of a trace."""
+        """Return, by op, its handler, its answer if it has one, and whether it is an op of a trace."""
         polls, answered = self._polls, self._answered
         table: dict[int, tuple[Handler, Answer | None, bool]] = {op: (HANDLERS[op], None, True) for op in Op}
         table[Op.RECV] = HANDLERS[Op.RECV], self._received, True

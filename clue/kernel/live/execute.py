@@ -1,4 +1,4 @@
-"""The front of live execution: sources of calls go in, a result and a trace come out."""
+"""The front of live execution: takes sources of calls, returns a result and a trace."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from clue.machine import Machine, Placement
 from clue.result import Result, Unmodelled
 from clue.trace import Trace
 
-#: Ranks that may be spawned beyond those that find a processor of their own.
+#: Ranks that may be spawned beyond the number of free processors.
 _SPARE = 1024
-#: … and those that find one: far more than any computer has processes.
+#: Most ranks that may be spawned onto free processors: far more than any computer has processes.
 _MOST = 1 << 20
-#: So often ranks that spin while nothing can happen are let on before that counts as a deadlock.
+#: How often ranks that spin while nothing else can happen may go on before that counts as a deadlock.
 _LET_ON = 10_000
 
 
 class Execution(NamedTuple):
-    """What a live execution yields.
+    """The outcome of a live execution.
 
     Attributes:
-        result: Its figures, as those of a replay.
-        trace: What happened, if that was to be kept.
+        result: Its figures, in the form of a replay's.
+        trace: A trace of the run, if it was to be kept.
     """
 
     result: Result
@@ -65,16 +65,16 @@ def execute(
     Args:
         sources: The program of each rank.
         machine: Where they are to run.
-        placement: ``"block"``, ``"cyclic"``, or a node index for each rank. Ranks that are spawned take the processors
-            that are left, node by node, then share them in turn.
+        placement: ``"block"``, ``"cyclic"``, or a node index for each rank. Spawned ranks take the free processors,
+            node by node, then share processors in turn.
         name: Of the program, for messages.
         spawn: Starts ranks that are spawned.
-        burst: What bursts take, where that is not what was measured; bursts before calls that are no rows of a trace
-            then take no time.
-        rate: How fast this computer is in every region, or by region, for machines that state speeds by region.
-        timeline: Whether to keep what every rank did when.
-        traffic: Whether to keep who sent how much to whom.
-        record: Whether to keep what happened, as a trace.
+        burst: Durations of bursts, where they differ from the measured ones; bursts before calls that are not rows of a
+            trace then take no time.
+        rate: Speed of this computer in every region, or by region, for machines that state speeds by region.
+        timeline: Whether to keep a timeline of every rank.
+        traffic: Whether to keep the communication matrix: messages and bytes by sender and receiver.
+        record: Whether to keep a trace of the run.
 
     Raises:
         UsageError: If the placement makes no sense.
@@ -101,7 +101,7 @@ def execute(
 
 
 def _start(job: Job, rank: Rank, source: Source) -> Conversation:
-    """Let a source tell a rank what to do."""
+    """Connect a source of calls to its rank."""
     conversation = Conversation(job, rank, source)
     job.machine.env.process(rank.run(conversation.ops(), conversation.meaning, conversation.apart))
     return conversation
@@ -122,7 +122,7 @@ def _run(job: Job) -> None:
                 break
             env.run()
     except BaseException as error:
-        # SimPy raises a copy, which has lost what the original carries beside its text.
+        # SimPy raises a copy, which has only the text of the original.
         original = error.__cause__
         raise original if original is not None and original.args == error.args else error from None
     programs = zip(job.ranks, job.peers, strict=True)
@@ -132,7 +132,7 @@ def _run(job: Job) -> None:
 
 
 def _let_on(job: Job) -> bool:
-    """Let the rank that has spun longest go on; tells whether there is one."""
+    """Let the rank that has spun longest go on; tell whether there is one."""
     if not job.spinning:
         return False
     longest = min(job.spinning, key=lambda rank: (job.ranks[rank].clock, rank))
@@ -141,7 +141,7 @@ def _let_on(job: Job) -> bool:
 
 
 def _with_room(machine: Machine, placed: Placement) -> Placement:
-    """Return where ranks are, and where those would be that are spawned."""
+    """Return the placement of ranks, extended by places for ranks that may be spawned."""
     taken = Counter(placed.nodes)
     room = [min(node.processors, _MOST) for node in machine.nodes]
     free = islice(chain.from_iterable(repeat(i, places - taken[i]) for i, places in enumerate(room)), _MOST)
@@ -170,7 +170,7 @@ def _result(job: Job) -> Result:
         warnings.append(Caveat(About.MACHINE, running.machine.name, text))
     if late := job.mailboxes.late:
         text = (
-            "{count} messages were late, as it was open which receive they were for until others had come; a replay of "
+            "{count} messages were late: their receive was not known until other messages had arrived; a replay of "
             "this run may differ"
         )
         warnings.append(counted(job.name, text, late))
@@ -179,7 +179,7 @@ def _result(job: Job) -> Result:
 
 
 def _overruled(machine: Machine) -> Iterator[Caveat]:
-    """Say which stated algorithms do not count: no member but the root knows the sizes that they depend on."""
+    """Warn of stated algorithms that are not used: only the root knows the sizes that they depend on."""
     for name in sorted(SIZES_AT_ROOT):
         choice = machine.network.collectives.get(name)
         if choice is not None and not choice.algorithms <= {linear_of(choice)}:

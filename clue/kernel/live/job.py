@@ -1,4 +1,4 @@
-"""What the ranks of a running program share: communicators, collectives, worlds, regions, and their machine."""
+"""The state that the ranks of a running program share: communicators, collectives, worlds, regions, their machine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Peer(Protocol):
     """The program of a rank, as other ranks see it."""
 
     def serve(self, origin: int, request: int, payload: Any) -> Sequence[Reply]:
-        """Do a one-sided operation of another rank; returns what is done by now.
+        """Do a one-sided operation of another rank; return the operations that are done by now.
 
         Raises:
             ReplayError: If it has ended.
@@ -35,7 +35,7 @@ class Peer(Protocol):
         """Say in words what its rank is blocked on, and where in the program."""
 
 
-#: Lets a source tell a rank what to do; returns what other ranks see of it.
+#: Connects a source of calls to its rank; returns the program as other ranks see it.
 Starter = Callable[["Job", Rank, Source], Peer]
 
 
@@ -45,22 +45,22 @@ class Job:
     Args:
         name: Its name, for messages.
         machine: What it runs on.
-        start: Lets a source tell a rank what to do.
-        spawn: Starts ranks that are spawned.
-        burst: What bursts take, where that is not what was measured.
-        rate: How fast the recording host was in every region, or by region, where that is known.
-        record: What happened.
+        start: Connects a source of calls to its rank.
+        spawn: Starts spawned ranks.
+        burst: Durations of bursts, where they differ from the measured ones.
+        rate: Speed of this computer in every region, or by region, where known.
+        record: Keeps the run as a trace.
 
     Attributes:
-        ranks: Its ranks, those included that were spawned.
-        peers: By rank its program.
+        ranks: Its ranks, spawned ones included.
+        peers: Program of each rank.
         children: Ranks of each world that was spawned.
         meetings: Collectives under way, by context and number.
         lines: By rank and index a line of the program: file and number.
         unmodelled: Calls that the model leaves out, by name.
-        spinning: By rank that polls without end, until something changes, what lets it go on.
-        open_services: By origin and request a one-sided operation that is not done: its request, the bytes of its
-            reply, and the rank it is at.
+        spinning: By rank that spins in a poll loop until something changes, the function that lets it go on.
+        open_services: By origin and request, each unfinished one-sided operation: its request, the bytes of its reply,
+            and its target rank.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Job:
     # -- communicators and collectives --------------------------------------------------------------------
 
     def announce(self, rank: int, key: Any, group: tuple[int, ...], remote: Sequence[int] | None, name: str) -> int:
-        """Take note of a communicator of a rank; returns its context, the same for all who give this key."""
+        """Note a communicator of a rank; return its context, the same for all ranks that give this key."""
         context = self._contexts.setdefault(key, len(self._contexts))
         self._members[context, rank] = tuple(group)
         self.record.communicator(context, rank, tuple(group), None if remote is None else tuple(remote), name)
@@ -113,14 +113,14 @@ class Job:
             raise ReplayError(f"rank {rank}: communicator must be announced, got context {context}") from None
 
     def meeting(self, context: int, serial: int, row: Row) -> Meeting:
-        """Return a collective, begun if this is its first member."""
+        """Return a collective, after beginning it if this is its first member."""
         meeting = self.meetings.get((context, serial))
         if meeting is None:
             meeting = self.meetings[context, serial] = Meeting.begin(row)
         return meeting
 
     def leave(self, context: int, serial: int, meeting: Meeting) -> None:
-        """Let a member go from a collective; the last one ends it."""
+        """Note that a member leaves a collective; the last one ends it."""
         if meeting.is_over:
             self.meetings.pop((context, serial), None)
 
@@ -166,7 +166,7 @@ class Job:
             raise LiveError(f"{self.machine.machine.name}: room must be for {ranks} ranks, got {len(nodes)}")
 
     def _make_room(self, count: int, world: int) -> None:
-        """Take ranks into account that begin now."""
+        """Add ranks that begin now to the machine."""
         machine, before = self.machine, self.machine.shares_in_turns
         nodes = machine.placement.nodes[: len(self.ranks) + count]
         if world:

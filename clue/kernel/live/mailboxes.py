@@ -1,10 +1,10 @@
-"""MPI matching while a program runs: receives from any source take what comes first in virtual time.
+"""MPI matching while a program runs: wildcard receives take the first message in virtual time.
 
 A receive that names its source takes the next message of that source that fits, as in a replay: the order in which
 ranks are simulated cannot matter. A receive from any source takes, among the first fitting message of each source, the
-one whose envelope is there first (ties: the lowest source). That is known once virtual time has come so far: whatever
-a rank does from then on happens later. Until then the receive is *undecided*, and a message that fits it is given to no
-receive that was posted later, whatever that names.
+one whose envelope is there first (ties: the lowest source). That is known once virtual time has advanced to then:
+whatever a rank does afterwards happens later. Until then the receive is *undecided*, and no receive posted later gets a
+message that fits it, whatever source and tag it names.
 
 Messages of collectives (tags below 0) are matched as in a replay.
 """
@@ -29,13 +29,13 @@ UNMATCHED = 1 << 62
 
 
 class LiveMessage(Message):
-    """A message with what it carries.
+    """A message with its payload.
 
     Attributes:
         tag: Its tag.
-        payload: What the program put into it.
-        box: Where it waits for its receive; ``None`` for one that no receive takes.
-        landed: What to do once its arrival is known.
+        payload: Its data, from the program.
+        box: The box in which it waits for its receive; ``None`` for a message that no receive takes.
+        landed: Function to call once its arrival is known.
     """
 
     __slots__ = ("box", "landed", "payload", "tag")
@@ -56,7 +56,7 @@ class Posted:
         serial: Its place among the receives posted in its box.
         source: Its source, or ``ANY``.
         tag: Its tag, or :data:`ANY_TAG`.
-        receive: Itself.
+        receive: The receive.
         time: When it was posted, seconds.
         takes: Whether it takes the message; a probe only looks.
     """
@@ -74,20 +74,20 @@ class Posted:
         return self.source == ANY or self.tag == ANY_TAG
 
     def fits(self, source: int, tag: int) -> bool:
-        """Tell whether a message of this source and tag could be for it."""
+        """Tell whether a message of this source and tag could match it."""
         return self.source in {ANY, source} and self.tag in {ANY_TAG, tag}
 
 
 class Box:
-    """What a rank has in one context: messages without receive, receives without message.
+    """A rank's unmatched messages and receives in one context.
 
     Attributes:
         rank: The rank.
         messages: Messages by source, in the order of their sends; no queue is empty.
-        named: Receives that name source and tag, by these; no queue is empty.
+        named: Receives that name source and tag, by source and tag; no queue is empty.
         wild: Other receives and all probes, in the order in which they were posted.
         alarm: Virtual time at which to look again, or infinity.
-        deciding: Whether all that happens up to now has happened.
+        deciding: Whether all events up to now have happened.
     """
 
     __slots__ = ("_serial", "alarm", "deciding", "messages", "named", "rank", "wild")
@@ -112,7 +112,7 @@ class Box:
             queue.append(message)
 
     def take(self, message: LiveMessage) -> None:
-        """Take out a message."""
+        """Remove a message."""
         queue = self.messages[message.source]
         queue.remove(message)
         if not queue:
@@ -148,7 +148,7 @@ class Box:
             queue.append(posted)
 
     def take_named(self, source: int, tag: int) -> Posted | None:
-        """Take out the first receive that names this source and tag."""
+        """Remove and return the first receive that names this source and tag."""
         queue = self.named.get((source, tag))
         if queue is None:
             return None
@@ -164,7 +164,7 @@ class Box:
         return sorted((*(each for queue in self.named.values() for each in queue), *self.wild), key=_serial)
 
     def remove(self, posted: Posted) -> None:
-        """Take out a receive."""
+        """Remove a receive."""
         if posted in self.wild:
             self.wild.remove(posted)
             return
@@ -174,7 +174,7 @@ class Box:
             del self.named[posted.source, posted.tag]
 
     def is_settled_until(self, message: LiveMessage) -> bool:
-        """Tell whether a message that comes in cannot be for any receive before the next look."""
+        """Tell whether an incoming message cannot match any receive before the next look."""
         if self.named or len(self.wild) > 1 or self.wild[0].source != ANY:
             return False
         return message.envelope is None or message.envelope >= self.alarm
@@ -192,10 +192,10 @@ class LiveMailboxes(Mailboxes):
         ranks: Its ranks; those that are spawned come to it.
 
     Attributes:
-        outgoing: By rank what a message carries that it sends now.
-        bells: By rank what to ring when something about its messages changes.
-        late: Messages that arrived later than they would have, had it been known who gets them.
-        largest: Size of the largest, bytes.
+        outgoing: By rank, the payload of the message that it sends now.
+        bells: By rank, the bell to ring when something about its messages changes.
+        late: Number of messages that arrived late because their receive was not known in time.
+        largest: Size of the largest message, bytes.
     """
 
     message_type = LiveMessage
@@ -272,7 +272,7 @@ class LiveMailboxes(Mailboxes):
             self.changed(message.box, message)
 
     def changed(self, box: Box, message: LiveMessage) -> None:
-        """Note that a message came into a box, or that it is known when it can be seen."""
+        """Note that a message came into a box, or that the time is known at which it can be seen."""
         if box.wild and not box.is_settled_until(message):
             self._settle(box)
         self.ring(box.rank)
@@ -284,7 +284,7 @@ class LiveMailboxes(Mailboxes):
             bell.succeed()
 
     def visible(self, channel: Channel, time: float) -> LiveMessage | None:
-        """Return the message that a receive posted now would take of those that can be seen at a time."""
+        """Return the message that a receive posted now would take among those visible at a time."""
         context, source, dest, tag = channel
         box = self.box(context, dest)
         waiting = box.in_order() if box.wild else []
@@ -296,13 +296,13 @@ class LiveMailboxes(Mailboxes):
         return min(seen, key=_by_arrival, default=None)
 
     def next_seen(self, rank: int, time: float) -> float:
-        """Return when a rank can next see a message that has been sent, from a time on; infinity if it cannot."""
+        """Return when, from a time on, a rank can next see a message already sent; infinity if there is none."""
         queues = (queue for box in self._boxes.get(rank, {}).values() for queue in box.messages.values())
         envelopes = (message.envelope for queue in queues for message in queue)
         return min((each for each in envelopes if each is not None and each >= time), default=float("inf"))
 
     def cancel(self, rank: int, receive: Receive) -> bool:
-        """Take out a receive of a rank that has no message yet; tells whether it was there."""
+        """Remove a receive that has no message yet; tell whether it was there."""
         found = self.posted(rank, receive)
         if found is None:
             return False
@@ -312,7 +312,7 @@ class LiveMailboxes(Mailboxes):
         return True
 
     def posted(self, rank: int, receive: Receive) -> tuple[int, Posted] | None:
-        """Return the context and what is known of a receive of a rank that has no message yet."""
+        """Return the context and the entry of a rank's receive that has no message yet."""
         for context, box in self._boxes.get(rank, {}).items():
             for posted in box.in_order():
                 if posted.receive is receive:
@@ -340,7 +340,7 @@ class LiveMailboxes(Mailboxes):
                 wake(posted.receive)
 
     def _decide(self, box: Box, posted: Posted, before: list[Posted]) -> LiveMessage | None:
-        """Return the message for a receive, if that can be told; ``before`` are undecided ones posted before it."""
+        """Return the message for a receive, if known by now; ``before`` are undecided receives posted before it."""
         first, envelope = None, float("inf")
         for message in box.firsts(posted.source, posted.tag):
             if before and _is_for(before, message):
@@ -353,10 +353,10 @@ class LiveMailboxes(Mailboxes):
         return first if first is not None and self._has_come(box, first, envelope) else None
 
     def _be_late(self, message: LiveMessage, posted: Posted) -> None:
-        """Let a message that could not be given to anybody before now arrive now, or its data start now.
+        """Let a message that could not be matched before now arrive now, or start its data now.
 
-        A message may overtake an earlier and longer one of its source: who gets it is open until that one arrives. And
-        where the way back is faster, the answer to a rendezvous could be back before its envelope is there.
+        A message may overtake an earlier and longer one of its source; its receive is not known until that one arrives.
+        And where the link back is faster, the answer to a rendezvous could return before its envelope has arrived.
         """
         now = self._machine.env.now
         if posted.time < now:
@@ -367,7 +367,7 @@ class LiveMailboxes(Mailboxes):
             message.envelope = now
 
     def _earliest(self, message: LiveMessage, posted: float) -> float:
-        """Return when a message arrives or, if its data must wait for a receive posted at a time, when they start."""
+        """Return when a message arrives, or when its data start if they must wait for a receive posted at a time."""
         if message.eager:
             return self._machine.env.now if message.arrival is None else message.arrival
         return max(message.ready, posted) + self._costs(message, message.ready, message.nbytes).answer
@@ -376,13 +376,13 @@ class LiveMailboxes(Mailboxes):
         return self._machine.costs.message(message.source, message.dest, nbytes, time)
 
     def _has_come(self, box: Box, message: LiveMessage, time: float) -> bool:
-        """Tell whether all that happens up to a message's envelope has happened; else have the box looked at then."""
+        """Tell whether all events up to a message's envelope have happened; if not, look at the box again then."""
         env = self._machine.env
         if env.now > time or (box.deciding and env.now == time):
             return True
         if box.alarm != time:
             box.alarm = time
-            # The data of a rendezvous may start at this very time, in the place that the message has.
+            # The data of a rendezvous may start at exactly this time, in the message's place among events.
             self._machine.at(time, message.order, lambda: self._look_again(box))
         return False
 

@@ -1,4 +1,4 @@
-"""Collectives while a program runs: what each member knows of the sizes, and whose payload is due to whom."""
+"""Collectives while a program runs: the sizes that each member knows, and which payload goes to which member."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clue.kernel.model.program import MANNERS, Row, collective_of, manner_of
 from clue.machine import AlgorithmChoice
 from clue.trace import PROC_NULL, Op
 
-#: Those of which each member knows its own size, and the root all.
+#: Collectives of which each member knows its own size, and only the root knows all.
 _PARTLY_KNOWN = frozenset({Op.GATHERV, Op.SCATTERV})
 #: Their names.
 SIZES_AT_ROOT = frozenset(op.name.lower() for op in _PARTLY_KNOWN)
@@ -25,7 +25,7 @@ _GATHERED = frozenset({Op.GATHER, Op.GATHERV, Op.REDUCE})
 _SCATTERED = frozenset({Op.SCATTER, Op.SCATTERV})
 _GATHERED_BY_ALL = frozenset({Op.ALLGATHER, Op.ALLGATHERV, Op.COMM})
 _EXCHANGED = frozenset({Op.ALLTOALL, Op.ALLTOALLV})
-#: Where the root alone knows all sizes: by these algorithms no other member has to know more than its own.
+#: Algorithms for which no member but the root has to know more than its own size.
 _LINEAR = frozenset({"linear", "linear_in_turn", "linear_sync"})
 
 
@@ -39,7 +39,7 @@ def _manner(row: Row) -> Manner:
 
 
 def _one_of(row: Row, position: int) -> Collective:
-    """Return an irregular collective as far as this member knows it, which is all that its own part depends on."""
+    """Return an irregular collective as far as this member knows it; its own part depends on no more."""
     size = len(row.members)
     if row.op == Op.ALLTOALLV:
         sizes = [0] * (size * size)
@@ -58,11 +58,11 @@ def _algorithm(row: Row, known: Collective, costs: Costs, nodes: tuple[int, ...]
     choice = costs.machine.network.collectives.get(known.name)
     if choice is not None and known.name in SIZES_AT_ROOT:
         return linear_of(choice)
-    return costs.algorithm(known, nodes)  # no library asks for the sizes that the root alone knows
+    return costs.algorithm(known, nodes)  # no library chooses by sizes that only the root knows
 
 
 def linear_of(choice: AlgorithmChoice) -> str:
-    """Return how a collective is done whose sizes MPI tells the root alone: as stated, if no size decides.
+    """Return the algorithm of a collective whose sizes only the root knows: the stated one, if it needs no sizes.
 
     A member of a tree would have to know the sizes of those below it.
     """
@@ -75,13 +75,13 @@ class Meeting:
     """One collective of a communicator.
 
     Attributes:
-        row: As the member that came first made it.
-        algorithm: By which it is done.
-        payloads: By member, once it has come.
-        neighbors: The entries of neighbourhood collectives, the same.
-        come: How many members have come.
-        told: How many have been given their answer.
-        prefixes: Reductions that a member has made: of how many payloads, and what came out.
+        row: The call of the first member to arrive.
+        algorithm: Its algorithm.
+        payloads: Payload by member, once the member has arrived.
+        neighbors: Entries of a neighbourhood collective, likewise.
+        come: Number of members that have arrived.
+        told: Number of members that have had their answer.
+        prefixes: Reductions that members have made: the number of payloads, and the result.
     """
 
     row: Row
@@ -99,7 +99,7 @@ class Meeting:
         return cls(row, "", [None] * size, [()] * size)
 
     def join(self, row: Row, position: int, payload: Any) -> None:
-        """Let a member come.
+        """Let a member join.
 
         Raises:
             ReplayError: If it makes another call than the others.
@@ -114,12 +114,12 @@ class Meeting:
         self.come += 1
 
     def collective(self, row: Row, position: int, costs: Costs, nodes: tuple[int, ...]) -> Collective:
-        """Return it as this member knows it; the first one's word counts for how it is done.
+        """Return the collective as this member knows it; the first member's call decides the algorithm.
 
         Args:
             row: The call.
-            position: Who the member is.
-            costs: Of the machine.
+            position: The member's position in the communicator.
+            costs: Costs on the machine.
             nodes: The numbered nodes of all members.
         """
         if row.op == Op.ALLTOALLV:
@@ -137,7 +137,7 @@ class Meeting:
     # -- who gets what ------------------------------------------------------------------------------------
 
     def answer(self, op: int, position: int, serial: int) -> Any:
-        """Return what a member whose part has ended is told."""
+        """Return the answer to a member whose part has ended."""
         self.told += 1
         if op in _REDUCED_FOR_ALL:
             return self._reduction(serial, len(self.payloads)) if self.come == len(self.payloads) else None
@@ -160,7 +160,7 @@ class Meeting:
         return self._from_neighbors(position) if op == Op.NEIGHBOR else None
 
     def _from_neighbors(self, position: int) -> list[Any]:
-        """Return what came along the incoming edges; of several edges between two, the k-th brings the k-th."""
+        """Return the payloads of the incoming edges; the k-th of several edges from a rank brings its k-th payload."""
         entries = self.neighbors[position]
         sources = entries[2 + 2 * entries[0] :]
         seen: dict[int, int] = {}
@@ -182,12 +182,12 @@ class Meeting:
         return self._reduction(serial, upto)
 
     def _reduction(self, serial: int, upto: int) -> tuple[int, Any, list[Any]]:
-        """Return what has been reduced of the first payloads, and those that are still to do."""
+        """Return the reduction of the first payloads as far as it is done, and the payloads still to reduce."""
         done = max((each for each in self.prefixes if each <= upto), default=0)
         return serial, self.prefixes.get(done), self.payloads[done:upto]
 
     def reduced(self, position: int, result: Any) -> None:
-        """Take what a member has reduced, for the others."""
+        """Take the result of a member's reduction, for the others."""
         op = self.row.op
         upto = position + (op == Op.SCAN) if op in _PREFIX else len(self.payloads)
         self.prefixes[upto] = result

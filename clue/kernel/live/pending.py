@@ -1,4 +1,4 @@
-"""Requests that no replay knows, and what rings when any of several things happens."""
+"""Requests that only live runs have, and an event for the first of several things to happen."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clue.kernel.reference.virtual_machine import wake
 
 
 class Bell(simpy.Event):
-    """An event that any of several things may bring about, the first of them."""
+    """An event that the first of several causes brings about."""
 
     def succeed(self, value: Any = None) -> simpy.Event:
         """Happen, unless it has happened."""
@@ -21,8 +21,8 @@ class Settled:
     """A request that ends without a message: a cancelled receive, or the reply to a one-sided operation.
 
     Attributes:
-        end: When it is complete, seconds, or ``None`` while that is open.
-        outcome: What the program is told of it.
+        end: When it is complete, seconds, or ``None`` while that is not known.
+        outcome: Its outcome, for the program.
         waiter: Event of a rank that waits for the end.
     """
 

@@ -1,4 +1,4 @@
-"""Looks, tests and waits for some of a running program: what they find depends on when they look."""
+"""Probes, tests and Waitsome of a running program: what they find depends on when they look."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from clue.kernel.reference.virtual_time import ACTIONS_END, action
 from clue.trace import Op
 from clue.trace.calls import BLOCKING, Call, LiveOp, Mode
 
-#: So many polls in a row that found nothing, with no more CPU time than this before each (ns), are a loop that spins.
+#: A spinning loop: this many polls in a row that found nothing, each after at most this much CPU time, ns.
 _SPINNING, _SPIN_BURST = 100, 50_000
 #: Calls that may find nothing.
 POLLS = frozenset({Op.POLL, LiveOp.TEST, LiveOp.IPROBE, LiveOp.IMPROBE})
 #: Calls that do not end a streak of polls.
 _IDLE = POLLS | {LiveOp.WTIME, LiveOp.SLEEP, LiveOp.LINE}
-#: A rank that asks for the time while it polls goes on by this part of the time that it has polled.
+#: A rank that asks for the time while it polls advances by this fraction of the time that it has polled.
 _STEP = 1 / 64
 _NEVER = float("inf")
 
-#: What brings the answer to a call with it.
+#: A handler that returns the answer to its call.
 Answered = Generator[simpy.Event, Any, Any]
 
 
 class Polls:
-    """What a rank does that looks whether something has come, and goes on where nothing has.
+    """The calls of a rank that look whether something has happened, and go on if nothing has.
 
     Args:
-        job: What its program shares.
+        job: The state that its program's ranks share.
         rank: The rank.
-        outcome: What its program is told of something that is complete, by the request's number.
+        outcome: Returns the outcome of a complete operation, given its request number.
 
     Attributes:
         asked_time: Whether its program has asked for the time since its polls began to find nothing.
@@ -48,14 +48,14 @@ class Polls:
         self.asked_time = False
         self._job, self._rank, self._outcome = job, rank, outcome
         self._mailboxes = job.mailboxes
-        #: How many polls in a row have found nothing, and since when.
+        #: Number of polls in a row that have found nothing, and when they began.
         self._streak, self._streak_began = 0, 0.0
         self._cpu = 0
         self._served = -1.0
         self._bell = Bell(rank.env)
 
     def hear(self, call: Call) -> None:
-        """Take note of the call that comes next."""
+        """Note the next call."""
         self._cpu = call.cpu
         if call.op not in _IDLE:
             self._streak = 0
@@ -63,7 +63,7 @@ class Polls:
     # -- one look -----------------------------------------------------------------------------------------
 
     def pause(self, row: Row) -> Answered:
-        """Look at nothing that the kernel knows of: the program looks at its own memory."""
+        """Poll without a request: the program looks at its own memory, which the kernel does not see."""
         return self._polled(row, lambda _: None)
 
     def iprobe(self, row: Row) -> Answered:
@@ -75,11 +75,11 @@ class Polls:
         return self._polled(row, self._look_and_take)
 
     def test(self, row: Row) -> Answered:
-        """Look for requests that are complete, or wait for some that are."""
+        """Look for complete requests, or wait until some are complete."""
         return self._wait_for_some(row) if row.flags & BLOCKING else self._polled(row, self._take_complete)
 
     def _polled(self, row: Row, look: Callable[[Row], Any]) -> Answered:
-        """Look once; where the program only spins until something changes, go to where it does."""
+        """Look once; if the program spins until something changes, skip to the time at which it does."""
         rank = self._rank
         yield from rank.in_turn()
         answer = look(row)
@@ -115,7 +115,7 @@ class Polls:
         return seen
 
     def _take_complete(self, row: Row) -> Any:
-        """Return the outcomes of requests that are complete by now, if that is enough; these are then forgotten."""
+        """Return the outcomes of the requests that are complete, if these are enough, and forget the requests."""
         requests = self._rank.requests
         known = [(i, name, requests[name]) for i, name in enumerate(row.entries) if name in requests]
         done = [each for each in known if each[2].end is not None and each[2].end <= self._rank.clock]
@@ -158,7 +158,7 @@ class Polls:
         return answer
 
     def _until(self, pendings: Sequence[Pending], time: float, order: int) -> Generator[simpy.Event, Any, bool]:
-        """Wait until a time has come, and its place there, or one more of some requests is known to end.
+        """Wait until a time, and a place among its events, or until the end of one more request is known.
 
         Returns:
             Whether the time has come.
@@ -176,14 +176,14 @@ class Polls:
     # -- loops that spin ----------------------------------------------------------------------------------
 
     def _spin(self, looked: float) -> Events:
-        """Go to where something that this rank can see changes after it looked.
+        """Skip to the next change, after the last look, that this rank can see.
 
-        A request ends, a message can be seen, or another rank has got at its memory.
+        A request ends, a message can be seen, or another rank has accessed its memory.
         """
         rank = self._rank
-        # One that asks for the time may be waiting for a time, and must not overshoot it by much.
+        # A program that asks for the time may be waiting until a time, and must not overshoot it by much.
         limit = rank.clock + _STEP * (rank.clock - self._streak_began) if self.asked_time else _NEVER
-        # Where nothing else can happen it is let on, although nothing has changed for it.
+        # If nothing else can happen, the rank goes on although nothing has changed for it.
         self._job.spinning[rank.rank] = lambda: _ring(self._bell)
         come = False
         while not come:
@@ -197,13 +197,13 @@ class Polls:
         rank.wait_until(min(change, rank.env.now), None)
 
     def note_service(self, time: float) -> None:
-        """Note that this rank's memory is looked at or changed by another at a time."""
+        """Note that another rank reads or changes this rank's memory at a time."""
         self._served = time
         self._mailboxes.ring(self._rank.rank)
 
 
 def envelope_of(found: Receive | Message) -> tuple[int, int, int]:
-    """Return source, tag and size of a message that was found."""
+    """Return the source, tag and size of a message that was found."""
     message = found.message if isinstance(found, Receive) else found
     assert isinstance(message, LiveMessage)
     return message.source, message.tag, message.nbytes

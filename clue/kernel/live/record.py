@@ -1,4 +1,4 @@
-"""What a live program did, kept as a trace, so that it can be replayed on other machines."""
+"""A live run kept as a trace, so that it can be replayed on other machines."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _ANY_SOURCE, _ANY_TAG, _INTER = int(Flag.ANY_SOURCE), int(Flag.ANY_TAG), int(Fla
 _RECEIVES = frozenset({Op.RECV, Op.IRECV, Op.PROBE, Op.MPROBE})
 _OUTGOING = frozenset({Op.SEND, Op.ISEND})
 _BY_RANK = _RECEIVES | _OUTGOING | {Op.POLL}
-#: What becomes a row of the trace, beside its own ops.
+#: Live ops that become rows of the trace, beside the ops of traces.
 _KEPT = frozenset({LiveOp.TEST, LiveOp.IPROBE, LiveOp.IMPROBE, LiveOp.SERVE, LiveOp.SLEEP})
 
-#: A communicator as one of its members has it: context, and the first of its own group.
+#: A communicator from one member's side: its context and the group of that member.
 _Comm = tuple[int, tuple[int, ...]]
 
 
 class Record:
-    """What happened so far: nothing but how many rows there would be, unless it is to be kept."""
+    """Counts the rows that a trace would have; keeps nothing else."""
 
     def __init__(self, ranks: int) -> None:
         self._rows = [0] * ranks

@@ -19,8 +19,8 @@ def describe_wait(row: Row, offset: int, pending: int, serial: int) -> str:
     Args:
         row: The op it is in.
         offset: First rank of its instance.
-        pending: Requests that a wait is still waiting for.
-        serial: Which of its collectives on that context this is, from 1, if it is one.
+        pending: Number of requests that a wait is still waiting for.
+        serial: For a collective, its number among the rank's collectives on that context, counted from 1.
     """
     op = Op(row.op)
     name = op.name.replace("_", " ").lower()

@@ -1,4 +1,4 @@
-"""What a simulation cannot beat: a lower bound of the makespan that costs next to nothing."""
+"""A lower bound of the makespan that costs next to nothing to compute."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from clue.kernel.model.costs import Costs
 from clue.kernel.model.program import Program
 from clue.machine import Machine, NodeType, Placement
 
-#: Sums are added in another order than in the simulation; the bound stays below by more than rounding can do.
+#: Relative margin of the bound: it adds up in another order than the simulation, and must stay below it despite
+#: rounding.
 _ROUNDING = 1e-9
 
 

@@ -1,4 +1,4 @@
-"""Other burst times for the same program: what it does stays, how long it computes between two calls differs."""
+"""Other burst times for the same program: its calls stay, the computation between them takes another time."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from clue.kernel.model.program import Program, cpu_by_region
 def with_bursts(program: Program, bursts: npt.NDArray[np.int64]) -> Program:
     """Return a program with other burst times.
 
-    The speeds of the recording host stay as they are: they relate processors, and a burst that took longer once does
-    not make the host a slower one.
+    The speeds of the recording host stay as they are: they relate processors, and one longer burst does not mean that
+    the host is slower.
 
     Args:
         program: What it does.

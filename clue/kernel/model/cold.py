@@ -1,9 +1,9 @@
-"""Cold starts: what a rank's bursts owe to its waits.
+"""Cold starts: how much longer a rank's bursts take because it has waited.
 
-A wait is time that passes between bursts without being spent on messages: blocked in MPI, for a turn, or asleep. What a
-rank owes is the extra time of all its waits since it last owed nothing, less what bursts have taken longer since then.
-A burst takes that much longer, up to a share of what it takes warm; what is left the next ones owe. So a burst of a
-microsecond between two calls neither pays for all, nor makes the next one warm.
+A wait is time that passes between bursts without being spent on messages: blocked in MPI, for a turn, or asleep. A
+rank's debt is the extra time due to all its waits since it last owed nothing, less the extra time that its bursts have
+taken since then. A burst takes longer by the debt, up to a given share of its warm time; the next bursts pay the rest.
+So a burst of a microsecond between two calls neither pays the whole debt nor makes the next burst warm.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class Cold:
         self._paid = 0.0
 
     def begin(self, start: ColdStart, clock: float, communicate: float, seconds: float) -> float:
-        """Return what a burst takes longer, seconds.
+        """Return the extra time of a burst, seconds.
 
         Args:
-            start: What waits cost here and now.
-            clock: When it begins.
-            communicate: What the rank has spent on messages until then.
-            seconds: What the burst takes warm, on a processor of its own.
+            start: The cost of waits on this node at this time.
+            clock: When the burst begins, seconds.
+            communicate: Processor time that the rank has spent on messages until then, seconds.
+            seconds: What the burst takes warm, on a processor of its own, seconds.
         """
         self._waited += max(0.0, (clock - self._clock) - (communicate - self._communicate))
         owed = max(0.0, start.after(self._waited) - self._paid)

@@ -1,4 +1,4 @@
-"""Durations on a machine: what an op costs whom, given where ranks are and when it happens. Pure look-ups."""
+"""Durations on a machine: what an op costs which rank, given where the ranks are and when it happens. Pure look-ups."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ class MessageCost(NamedTuple):
     """Delays of one message, in seconds, before any contention.
 
     Attributes:
-        send: The sender is blocked so long.
+        send: Time for which the sender is blocked.
         transmission: Further time until arrival.
-        receive: The receiving call's time.
+        receive: Time of the receiving call.
         eager: Whether the message is sent without waiting for its receive.
         answer: Travel time of the receiver's answer to a rendezvous: an empty message the other way.
         envelope: Travel time of an empty message this way: when a probe can see a rendezvous.
         between_nodes: Whether it crosses the network.
-        occupation: How long it would keep a port, or its links at its own full rate, that were as fast as its link.
-        send_port: How long it keeps the send port of its node, where ports are shared.
-        receive_port: How long it keeps the receive port of the other.
-        held: What keeps an eager sender until its data have left: of its wait for the send port the part in which it
-            is blocked, too; with flows the part of its bytes that must be through.
+        occupation: How long it would occupy a port as fast as its link, or its links if it went at its own full rate.
+        send_port: How long it occupies the send port of its node, where ports are shared.
+        receive_port: How long it occupies the receive port of the receiver's node, likewise.
+        held: The fraction that holds an eager sender until its data have left: with ports, of its wait for the send
+            port; with flows, of the message's bytes, which must be through before the sender goes on.
         call: What the call of a nonblocking send takes; ``None``: as long as the data keep the sender.
         acknowledged: Whether an eager send ends only when the receiver's library has acknowledged it.
     """
@@ -63,10 +63,10 @@ class Costs:
         machine: The machine, with its changes.
         placement: Node of each rank.
         regions: Region names, by index.
-        host_speeds: Of the recording host by region, where known.
+        host_speeds: Speed of the recording host by region, where known.
 
     Attributes:
-        cold_types: Names of the node types on which waits cost the bursts after them something.
+        cold_types: Names of the node types on which a wait makes the bursts after it longer.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Costs:
         self._domains = tuple(machine.domains(placement.nodes)) if has_domains(machine) else None
 
     def occupy(self, nodes: Iterable[int]) -> None:
-        """Let only these nodes have ranks, where the placement also names nodes for ranks that may yet be spawned."""
+        """Limit the ranks to these nodes: the placement also names nodes for ranks that may yet be spawned."""
         occupied = frozenset(nodes)
         if occupied != self._occupied:
             self._occupied = occupied
@@ -115,8 +115,8 @@ class Costs:
         """Return the multiplier of recorded computation time by region index.
 
         A speed (flop/s) in a region whose program declares its operations takes precedence: the factor is then the
-        recording host's speed divided by it. One that depends on the operations of a burst is that in bursts of the
-        program.
+        recording host's speed divided by this speed. A speed that depends on the operations of a burst is taken at the
+        program's mean number of operations of a burst there.
         """
         return [self._factor(node_type, region) for region in self.regions]
 
@@ -183,7 +183,7 @@ class Costs:
         )
 
     def poll_delay(self, rank: int, time: float) -> float:
-        """Return the time of a receive or probe call that names no partner."""
+        """Return the time of a wildcard receive or probe call."""
         machine = self._epochs[self.epoch(time)]
         return poll_delay(machine, machine.nodes[self.placement.nodes[rank]].name)
 
@@ -196,12 +196,12 @@ class Costs:
 
 
 def has_domains(machine: Machine) -> bool:
-    """Tell whether it matters, at any time, in which domain of a node ranks are."""
+    """Tell whether the domains of a node in which ranks run matter at any time."""
     return any(state.network.across_domains is not None for state in machine.epochs)
 
 
 def numbered(nodes: Sequence[int]) -> tuple[int, ...]:
-    """Return the node of each rank of a communicator as a :class:`Collective` has them: empty if none share one."""
+    """Number the nodes of a communicator's ranks as a :class:`Collective` does; empty if no ranks share a node."""
     numbers = {node: number for number, node in enumerate(dict.fromkeys(nodes))}
     return () if len(numbers) == len(nodes) else tuple(map(numbers.__getitem__, nodes))
 
@@ -223,12 +223,12 @@ def placed(collective: Collective, algorithm: str, nodes: tuple[int, ...]) -> Co
 
 @lru_cache(maxsize=4096)
 def _on_nodes(collective: Collective, nodes: tuple[int, ...]) -> Collective:
-    """Return it with its nodes; equal ones are one object, which is hashed once for all ranks."""
+    """Return a collective with its nodes; equal ones are one object, which is hashed once for all ranks."""
     return replace(collective, nodes=nodes)
 
 
 def occupation(contention: Contention, link: Link, nbytes: int, *, within: bool = False) -> float:
-    """Return how long a message keeps what it shares: as stated, or the part of its delays that grows with its size.
+    """Return how long a message occupies what it shares: as stated, or the part of its delays that grows with its size.
 
     Args:
         contention: Between nodes.
@@ -260,11 +260,11 @@ def _stated_occupation(contention: Contention, link: Link, within: bool) -> Curv
 class PortLinks(NamedTuple):
     """The links at the ports of each node type; empty where messages do not share ports.
 
-    A port is as fast as the fastest of them: a slower link leaves it to others in between.
+    A port is as fast as the fastest of its links: a message over a slower link leaves the port to others in between.
 
     Attributes:
-        sending: By node type those to others.
-        receiving: By node type those from others.
+        sending: By node type, the links to other nodes.
+        receiving: By node type, the links from other nodes.
     """
 
     sending: Mapping[str, Sequence[Link]]
@@ -272,9 +272,9 @@ class PortLinks(NamedTuple):
 
 
 def port_links(machine: Machine, occupied: Collection[int]) -> PortLinks:
-    """Return the links that messages between nodes with ranks go by, each with both of its ports.
+    """Return the links that messages between nodes with ranks take, at both of their ports.
 
-    Nodes without ranks take no part: what they could do makes no port faster.
+    Nodes without ranks do not count: a fast link to one of them makes no port faster.
 
     Args:
         machine: The machine, as it is at the time.
@@ -296,12 +296,13 @@ def port_links(machine: Machine, occupied: Collection[int]) -> PortLinks:
 
 
 def held(contention: Contention, link: Link, nbytes: int, *, within: bool = False) -> float:
-    """Return how far an eager sender is held until its data have left.
+    """Return the fraction by which an eager sender is held until its data have left, from 0 to 1.
 
-    With ports: in which part of the wait for its send port it takes part, the one that s(m) has in what the delays grow
-    by. With flows, and within a node: which part of its bytes must be through, what s(m) grows by beside what the
-    message keeps its links for. So who is blocked until its data have left, as over TCP without room for them, goes on
-    when they have; who copies them goes on when they are copied.
+    s(m) is the send delay of m bytes. With ports, the sender waits for its send port for this fraction of the message's
+    wait: the growth of s(m) over the growth of all delays. With flows, and within a node, this fraction of the bytes
+    must be through before the sender goes on: the growth of s(m) over the occupation of the links. So a sender that is
+    blocked until its data have left, as over TCP without buffer space, goes on when they have left; one that copies its
+    data goes on when they are copied.
     """
     send = link.send_delay(nbytes) - link.send_delay(0)
     if within or contention.topology is not None:
@@ -316,7 +317,7 @@ def held(contention: Contention, link: Link, nbytes: int, *, within: bool = Fals
 
 
 def held_parts(contention: Contention, link: Link, nbytes: _Doubles, *, within: bool = False) -> _Doubles:
-    """Return that part for each size, bit by bit what :func:`held` gives."""
+    """Return this fraction for each size, bit by bit what :func:`held` gives."""
     send = link.send_delay.over(nbytes) - link.send_delay(0)
     if within or contention.topology is not None:
         whole = occupations(contention, link, nbytes, within=within)
@@ -334,5 +335,5 @@ def empty_message(link: Link) -> float:
 
 
 def poll_delay(machine: Machine, node_type: str) -> float:
-    """Return the time of a receive or probe call that names no partner, on a node of a type."""
+    """Return the time of a wildcard receive or probe call on a node of this type."""
     return machine.network.link(node_type, node_type, same_node=len(machine.nodes) == 1).receive_delay

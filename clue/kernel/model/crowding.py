@@ -1,4 +1,4 @@
-"""Where ranks disturb each other: nodes on which a burst is more than a multiplication."""
+"""Where ranks disturb each other: nodes on which the time of a burst is more than its recorded time times a factor."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def disturbed_nodes(machine: Machine, placement: Placement, joined: Collection[i
     """Return the nodes in use on which bursts depend on what else happens there, or on when they happen.
 
     Args:
-        machine: What they are nodes of.
+        machine: The machine.
         placement: Node of each rank.
-        joined: Nodes on which ranks begin later than others; there none takes turns.
+        joined: Nodes on which ranks begin later than others; no rank takes turns there.
     """
     ranks_on = Counter(placement.nodes)
     if machine.changes:
         return [node for node, ranks in ranks_on.items() if _disturbed(machine, node, ranks, turns=False)]
-    # Nodes of one type with as many ranks are alike.
+    # Nodes of one type with equally many ranks are alike.
     known: dict[tuple[int, int, bool], bool] = {}
     disturbed = []
     for node, ranks in ranks_on.items():

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from clue.result import Activity
 
-#: Begin and end (seconds), what was done, and more about it: for a computation a :class:`Computed`; for a wait an
-#: :class:`Awaited`, or that it is a sleep; for a send or receive the message whose data leave, the
-#: :class:`clue.result.Part` of a path that it is, or ``None``. Last the number of the call site.
+#: Begin and end (seconds), activity, details, and the number of the call site. The details are a :class:`Computed` for
+#: a computation; an :class:`Awaited` for a wait, or a mark that it is a sleep; for a send or receive the message whose
+#: data leave, the :class:`clue.result.Part` of the critical path that it belongs to, or ``None``.
 Step = tuple[float, float, Activity, object, int]
-#: Steps of an actor in order, without gaps; a step takes time.
+#: Steps of an actor in order, without gaps; no step is empty.
 History = list[Step]
 #: An actor: rank among all instances, and 0 for the rank itself or i for its i-th nonblocking collective.
 Who = tuple[int, int]

@@ -1,4 +1,4 @@
-"""A program as blocks of ops that ranks go through many times: what need not be written out to be replayed."""
+"""A program as blocks of ops that ranks repeat many times: it can be replayed without writing out each repetition."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pool:
-    """Bursts relative to their means, drawn without putting back (:meth:`clue.models.Distribution.drawn`).
+    """Bursts relative to their means, drawn without replacement (:meth:`clue.models.Distribution.drawn`).
 
     Attributes:
         seed: At least 0.
-        draws: How many are drawn.
+        draws: Number of draws.
         values: Equally likely values.
     """
 
@@ -31,13 +31,13 @@ class Pool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopBursts:
-    """The bursts of a program in loops: those of a row are a mean times draws from a pool, rounded to nanoseconds.
+    """The bursts of a program in loops: a row's bursts are its mean times draws from a pool, rounded to nanoseconds.
 
     Attributes:
         mean: Seconds, shape (rows,).
-        first: Draw in the first round, the same.
-        each: How many draws later each further round is, the same.
-        pool: Number of the pool; -1: no burst; the same.
+        first: Number of the draw in the first round, same shape.
+        each: Distance in draws from one round to the next, same shape.
+        pool: Number of the pool, -1 for no burst, same shape.
         pools: The pools.
     """
 
@@ -50,13 +50,13 @@ class LoopBursts:
 
 @dataclass(frozen=True, eq=False)
 class LoopedProgram:
-    """A program as blocks: each rank goes through all of them one after the other, each so many times.
+    """A program as blocks: each rank goes through all blocks in order, and repeats each a given number of times.
 
     Attributes:
-        program: The blocks, each once, without bursts. Waits name a request by its age: how many the rank has begun
-            since, it included. Members of a communicator make the same collective calls in each block.
-        times: How often each block is gone through, shape (blocks,).
-        bounds: First row of each block of a rank, and the row behind the last; shape (ranks, blocks + 1).
+        program: The blocks, each once, without bursts. A wait names a request by its age: how many requests the rank
+            has begun since, this one included. Members of a communicator make the same collective calls in each block.
+        times: Number of repetitions of each block, shape (blocks,).
+        bounds: First row of each block of a rank, and the row after the last; shape (ranks, blocks + 1).
         bursts: Its bursts.
     """
 

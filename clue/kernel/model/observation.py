@@ -25,9 +25,9 @@ class Observation:
         messages: Messages by sender and receiver, or ``None``.
         nbytes: Bytes by sender and receiver, or ``None``.
         histories: What every actor did step by step, for the critical path, or ``None``; the reference engine only.
-        sent: Bytes of messages by the call site of who sends, or ``None``; the reference engine only.
+        sent: Bytes of messages by the sender's call site, or ``None``; the reference engine only.
         keeps_calls: Whether to keep when each call was made; the reference engine only.
-        calls: That, once the ranks are done.
+        calls: The times of the calls, once the ranks are done.
         most_simultaneous: Most communications under way at once, where contention is modelled.
         left_over: Messages that no receive took, where a program in loops was replayed.
     """

@@ -1,4 +1,4 @@
-"""A trace made ready to replay: partners as ranks of the trace, collectives assembled, rows decoded where wanted.
+"""A trace made ready to replay: partners as ranks of the trace, collectives assembled, rows decoded where needed.
 
 Nothing here depends on a machine, so one program serves any number of simulations.
 """
@@ -21,7 +21,7 @@ from clue.result import Unmodelled
 from clue.trace import ANY, COLLECTIVES, PROC_NULL, Flag, Op, Ops, Trace
 from clue.trace.sites import Sites
 
-#: Tag of a receive of any tag, in live execution: above all tags, where those of collectives lie below 0.
+#: Tag of a live receive of any tag: above all tags of messages, while those of collectives lie below 0.
 ANY_TAG = 1 << 62
 
 
@@ -47,15 +47,15 @@ class Row(NamedTuple):
     site: int = 0
 
 
-#: Ops with the sizes of a regular collective that become irregular ones when ranks contribute differently.
+#: Regular collectives, and the irregular ones they become when ranks contribute blocks of different sizes.
 _IRREGULAR = {Op.GATHER: "gatherv", Op.SCATTER: "scatterv", Op.ALLGATHER: "allgatherv"}
 _UNIFORM = {Op.BARRIER, Op.BCAST, Op.REDUCE, Op.ALLREDUCE, Op.SCAN, Op.EXSCAN, Op.ALLTOALL, Op.COMM}
 _ANY_SOURCE, _CANCELLED, _NONBLOCKING = int(Flag.ANY_SOURCE), int(Flag.CANCELLED), int(Flag.NONBLOCKING)
 _IN_PLACE, _USER_DEFINED = int(Flag.IN_PLACE), int(Flag.USER_DEFINED)
 _NONCOMMUTATIVE, _BLOCK = int(Flag.NONCOMMUTATIVE), int(Flag.BLOCK)
-#: What flags say of how a collective is called.
+#: Flags that tell how a collective is called.
 MANNERS = _NONBLOCKING | _IN_PLACE | _USER_DEFINED | _NONCOMMUTATIVE | _BLOCK
-#: What the constructor of a communicator is costed as: an agreement on a context, an allreduce of 8 B.
+#: Size of the allreduce, bytes, that stands for the constructor of a communicator: the ranks agree on a context.
 _CONSTRUCTOR_BYTES = 8
 
 
@@ -64,7 +64,7 @@ class HostSpeed(NamedTuple):
 
     Attributes:
         rate: flop/s.
-        burst: Operations of a burst there, 0 where nobody knows.
+        burst: Operations of a burst there, 0 if not known.
     """
 
     rate: float
@@ -73,21 +73,21 @@ class HostSpeed(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Description:
-    """What must be said of a program beside figures.
+    """What a reader must know about a program beside its figures.
 
     Attributes:
-        name: For messages.
+        name: Its name, for messages.
         worlds: World of each rank: 0, or that of a spawned one.
         regions: Region names.
-        host_speeds: Of the recording host in each region whose program declares its operations.
+        host_speeds: Speed of the recording host in each region whose operations the program declares.
         unmodelled: Calls that are left out.
         unresolved: Number of receives and probes that do not say what they matched; they are left out.
         failed_polls: Number of Test and probe calls that found nothing.
         processor: The recording host's processor.
         notes: What the recorder says about the trace.
-        memory: Peak memory of each rank when recorded, bytes; empty: nobody asks.
+        memory: Peak memory of each rank when recorded, bytes; empty if it does not matter.
         largest: Size of its largest message or block of a collective, bytes.
-        sites: Its call sites; the unknown one alone where nobody took them down.
+        sites: Its call sites; only the unknown one where none were recorded.
     """
 
     name: str
@@ -117,8 +117,9 @@ class Program(Description):
         contexts: Context of each communicator.
         collectives: By context, the collectives on it in order; every member takes part in every one.
         cpu_by_region: CPU seconds of each rank in each region, shape (ranks, regions).
-        like: The program that differs from it in its bursts alone, if any: what is prepared for that serves this, too.
-        prepared: What engines have made of it for their next replays, by its type; it stays in this process.
+        like: A program that differs from this one in its bursts alone, if any: what is prepared for it serves this one,
+            too.
+        prepared: What engines have prepared for their next replays, by its type; not sent to other processes.
     """
 
     columns: Ops
@@ -226,9 +227,9 @@ def describe(trace: Trace) -> Description:
 def _host_speeds(trace: Trace) -> dict[str, HostSpeed]:
     """Return how fast the host was, and what bursts have to do.
 
-    Of bursts of different length the longer count more: what counts is in what bursts operations are done, not how many
-    bursts there are. So the burst of n equal ones has an n-th of the operations, and those that hardly do anything
-    beside them change nothing.
+    The operations of a typical burst are a mean that weights longer bursts more: it tells in which bursts the
+    operations are done, not how many bursts there are. So each of n equal bursts has an n-th of the operations, and
+    bursts that do next to nothing beside them change nothing.
     """
     found = {}
     for region, (flops, cpu) in trace.flops().items():
@@ -239,7 +240,7 @@ def _host_speeds(trace: Trace) -> dict[str, HostSpeed]:
 
 
 def cpu_by_region(ops: Ops, offsets: Sequence[int], regions: int) -> tuple[tuple[float, ...], ...]:
-    """Return the CPU seconds of each rank in each of so many regions; ranks begin at these rows (see Program)."""
+    """Return the CPU seconds of each rank in each region; a rank's rows begin at its offset (see Program)."""
     bounds = np.array(offsets)
     begins = np.zeros(len(ops) + 1, np.bool_)
     begins[1:-1] = ops.region[1:] != ops.region[:-1]
@@ -263,7 +264,7 @@ def partners(trace: Trace) -> npt.NDArray[np.int32]:
     """Return the partner of each op as a rank of the trace, ``PROC_NULL`` where it is not known, shape (ops,)."""
     ops, unresolved = trace.ops, _unresolved(trace.ops)
     reach = [c.group if c.remote is None else c.remote for c in trace.head.communicators]
-    # In the world, mostly, ranks are those of the trace.
+    # In COMM_WORLD ranks are mostly those of the trace.
     renumbered = np.array([group != tuple(range(len(group))) for group in reach], np.bool_)
     if not renumbered.any() and not len(unresolved):
         return ops.peer
@@ -284,7 +285,7 @@ def _assemble(trace: Trace) -> dict[int, list[Collective]]:
     groups = {c.context: c.group for c in communicators if c.remote is None}
     found, firsts, counts = np.unique(contexts, return_index=True, return_counts=True)
     parts = np.split(rows[np.argsort(contexts, kind="stable")], np.cumsum(counts)[:-1])
-    # Of what is wrong the first rank's first context is told.
+    # Of several faults, report that of the first rank's first context.
     ranks = np.searchsorted(trace.head.offsets, rows[firsts], side="right")
     order = np.lexsort((found, ranks)).tolist()
     return {int(found[i]): _collectives_on(trace, int(found[i]), groups[int(found[i])], parts[i]) for i in order}
@@ -293,7 +294,7 @@ def _assemble(trace: Trace) -> dict[int, list[Collective]]:
 def _collectives_on(
     trace: Trace, context: int, group: tuple[int, ...], rows: npt.NDArray[np.int64]
 ) -> list[Collective]:
-    """Put together the collectives on a communicator, of whose members these rows are."""
+    """Put together the collectives on a communicator from its members' rows."""
     ops, members, offsets = trace.ops, np.array(group), np.array(trace.head.offsets)
     counts = np.searchsorted(rows, offsets[members + 1]) - np.searchsorted(rows, offsets[members])
     if (counts != counts[0]).any():
@@ -331,7 +332,7 @@ def _collectives_on(
 
 
 def _entries(trace: Trace, ranks: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> list[list[int]]:
-    """Return what the extra column has of an op of each of these ranks."""
+    """Return the entries in the extra column of one op of each of these ranks."""
     ops = trace.ops
     starts = np.array(trace.head.extra_offsets)[ranks] + ops.extra[rows]
     ends = starts + ops.count[rows]
@@ -356,8 +357,8 @@ def collective_of(code: int, root: int, packed_sizes: bytes, manner: Manner) -> 
     """Build one collective; the same few recur millions of times, so they are shared.
 
     Args:
-        code: Its op; not that of an alltoallv, whose sizes are more.
-        root: Its root within the communicator, or anything where it has none.
+        code: Its op; not ALLTOALLV, which has more sizes.
+        root: Its root within the communicator; ignored where it has none.
         packed_sizes: Sizes by member, as bytes of int64.
         manner: How it is called.
     """
@@ -367,7 +368,7 @@ def collective_of(code: int, root: int, packed_sizes: bytes, manner: Manner) -> 
     if op is Op.COMM:
         return Collective("allreduce", len(sizes), (_CONSTRUCTOR_BYTES,) * len(sizes), 0, manner)
     if op in _UNIFORM:
-        # Where members disagree (pickled objects), the root's word counts for a broadcast, the largest elsewhere.
+        # Where members disagree (pickled objects), the root's size counts for a broadcast, the largest size elsewhere.
         nbytes = sizes[root] if op is Op.BCAST else max(sizes)
         return Collective(op.name.lower(), len(sizes), (nbytes,) * len(sizes), root, manner)
     name = _IRREGULAR[op] if op in _IRREGULAR and len(set(sizes)) > 1 else op.name.lower()
@@ -380,7 +381,7 @@ def is_wild(row: Row) -> bool:
 
 
 def ranks_with_wildcards(program: Program) -> list[int]:
-    """Return the ranks that made receives or probes which named no source."""
+    """Return the ranks that made receives or probes without naming a source."""
     wild = np.flatnonzero(program.columns.flags & _ANY_SOURCE != 0)
     wild = wild[program.peers[wild] != PROC_NULL]
     ranks: list[int] = np.unique(np.searchsorted(program.offsets, wild, side="right") - 1).tolist()

@@ -1,4 +1,4 @@
-"""What an engine hands to the front of the kernel: figures, and what the warnings beside them need."""
+"""What an engine returns to the front of the kernel: figures, and what the warnings beside them need."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Replay:
         compute: Computation time, the same.
         communicate: Processor time spent on messages, the same.
         by_region: Computation time by region, summed over ranks, seconds, shape (regions,).
-        wildcards: Wildcard receives that would have matched otherwise, and all of them.
+        wildcards: Number of wildcard receives that would have matched another message, and of all wildcard receives.
         left_over: Messages that no receive took.
         seen: What was collected on the way.
     """

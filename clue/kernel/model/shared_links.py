@@ -1,4 +1,4 @@
-"""What messages share max-min fairly: the links of a topology, and the memory of nodes that they are copied within."""
+"""What messages share max-min fairly: the links of a topology, and the memory of the node that copies them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from clue.machine.contention.topology import Bandwidths, Indices, Routes
 
 
 class SharedLinks:
-    """Links and the ways of messages over them; a message whose way has none shares nothing.
+    """Links and the routes of messages over them; a message with an empty route shares nothing.
 
     Args:
-        machine: The machine; links are as they are at first.
+        machine: The machine, with its links as they are at time 0.
 
     Attributes:
-        capacities: Of each link, bytes per second: those of the topology, if there is one, then the memories of nodes.
+        capacities: Capacity of each link, bytes per second: first the topology's links, if any, then the nodes'
+            memories.
     """
 
     def __init__(self, machine: Machine) -> None:

@@ -1,13 +1,12 @@
-"""Ranks that take turns with background load: what a time-sharing scheduler does to those that wait.
+"""Ranks that take turns with background load: what a time-sharing scheduler does to ranks that have waited.
 
 On a node that states a ``time_slice``, a rank and the background load of its processor have turns of that length. Over
-time the rank has its share, as with equal sharing at every instant; but it has it in turns. A rank that wakes, and has
-had less than its share since it began, runs at once; one that has had more waits until the others have made up for it,
-and until the turn of whoever runs then ends. Linux's fair scheduler keeps such accounts, also while a process sleeps
-(I. Stoica et al., Earliest Eligible Virtual Deadline First, 1995: the lag).
+time the rank gets the same share as with equal sharing at every instant, but in turns. A rank that wakes and has had
+less than its share since it began runs at once. A rank that has had more waits until the others have caught up and the
+turn of whoever runs then has ended. Linux's fair scheduler keeps such accounts, also while a process sleeps (I. Stoica
+et al., Earliest Eligible Virtual Deadline First, 1995: the lag).
 
-Where ranks are spawned, shares change while others are in the middle of their turns: there all share evenly at every
-instant.
+Where ranks are spawned, shares change in the middle of other ranks' turns: there all share evenly at every instant.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from itertools import cycle
 
 from clue.machine import Machine, NodeType, Placement, Waiting
 
-#: Parts of a turn that are rounding alone: a turn that ends as others begin, a rank that has had its share exactly.
+#: Fraction of a turn that counts as rounding: a turn ends just as others begin, or a rank has had its exact share.
 _ROUNDING = 1e-9
 
 
@@ -31,7 +30,7 @@ class Turns:
         slice_: The length of a turn, seconds.
 
     Attributes:
-        lag: Processor seconds that it has had less than its share of the time in which it wanted to run.
+        lag: Processor seconds by which it is behind its share of the time in which it wanted to run.
         ends: When its own turn ends.
     """
 
@@ -45,7 +44,7 @@ class Turns:
         self.ends = slice_
 
     def run(self, time: float, seconds: float) -> float:
-        """Return when processor time that is wanted from a time on has been had."""
+        """Return when a rank that needs processor time from ``time`` on has had it."""
         if time >= self.ends:
             time = self._begin(time, self.ends)
         left = self.ends - time
@@ -56,19 +55,19 @@ class Turns:
         return time + seconds
 
     def wake(self, slept: float, time: float) -> float:
-        """Return when a rank that has slept since a time, and wakes now, has its processor."""
+        """Return when a rank that has slept since ``slept`` and wakes at ``time`` gets its processor."""
         return self._begin(time, slept)
 
     def pass_time(self, seconds: float) -> None:
-        """Let time pass in which it needs its processor now and then; it makes up for what was had."""
+        """Let time pass in which the rank needs its processor only now and then; this makes up for what it has had."""
         if self.lag < 0.0:
             self.lag = min(0.0, self.lag + seconds * self._share)
 
     def _skip(self, seconds: float) -> tuple[float, float]:
-        """Go on from the end of its turn, with all turns but the last at once.
+        """Go on from the end of its turn to its last turn, in one step.
 
-        After n whole turns it has waited for as many turns of others as make its lag 0 or more, however they were dealt
-        out in between: ceil(-lag / (share * slice)).
+        After n whole turns it has waited for as many turns of others as bring its lag to 0 or more, in whatever order
+        they came: ceil(-lag / (share * slice)).
 
         Returns:
             When its last turn begins, and how much of the processor time is left then.
@@ -82,7 +81,7 @@ class Turns:
         return begin, max(0.0, seconds - whole * self._slice)
 
     def _begin(self, time: float, since: float) -> float:
-        """Return when its next turn begins, and let that be so; others have had the processor since a time."""
+        """Begin its next turn and return when that is; others have had the processor since ``since``."""
         if self.lag < -_ROUNDING * self._slice:
             even = time - self.lag / self._share
             begin = max(time, since + math.ceil((even - since) / self._slice - _ROUNDING) * self._slice)
@@ -114,7 +113,7 @@ def shares_in_turns(machine: Machine, placement: Placement, joined: Collection[i
 
 
 def without_turns(machine: Machine, placement: Placement, joined: Collection[int] = ()) -> list[str]:
-    """Return the node types in use that state a time slice, which nothing comes of on some of their nodes."""
+    """Return the node types in use that state a time slice which has no effect on some of their nodes."""
     if not _any_turns(machine):
         return []
     in_turns = shares_in_turns(machine, placement, joined)
@@ -132,7 +131,7 @@ def _any_turns(machine: Machine) -> bool:
 
 
 def share_in_turns(node_type: NodeType, ranks: int) -> float:
-    """Return the share of a processor that each of so many ranks on a node has in turns; 1: they take none."""
+    """Return the share of a processor that each of a node's ranks has in turns; 1 if they do not take turns."""
     runnable = ranks + node_type.background_load
     apart = (
         node_type.time_slice > 0

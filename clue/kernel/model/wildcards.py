@@ -1,7 +1,7 @@
-"""Which wildcard receives would have matched another message in virtual time. They are counted, not changed.
+"""Counts the wildcard receives that would have matched another message in virtual time; their matches stay.
 
 A replay matches as recorded. A receive from any source that matched a message of arrival ``a`` would have matched
-another one instead if a message from another source, taken by a later receive, fits it too and was there before ``a``.
+another one instead if a message from another source, which a later receive took, fits it too and arrived before ``a``.
 (Messages of one source never overtake each other in matching.)
 """
 
@@ -17,7 +17,7 @@ Received = tuple[Row, float | None]
 
 
 def count_wildcards(received: Sequence[Received]) -> tuple[int, int]:
-    """Count a rank's wildcard receives that would have matched otherwise, and all of them.
+    """Count a rank's wildcard receives that would have matched another message, and all its wildcard receives.
 
     Args:
         received: Its receives and probes in the order in which they were posted.

@@ -1,4 +1,4 @@
-"""When ranks are not within calls of MPI: a library that has no thread of its own does nothing for them then."""
+"""When ranks are outside MPI calls: a library without a progress thread does nothing for them then."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 
 class Absence:
-    """When a rank is not within a call: from the first burst or sleep after a call to the next call.
+    """When a rank is outside MPI calls: from the first burst or sleep after a call to the next call.
 
-    It is asked in the order of virtual time, when all that happens before has happened. A rank that is blocked then is
-    within a call; one that has run ahead has noted its absences. When an absence begins the call still goes on: what
-    comes at that very time, and lets its rank leave the call, finds it there.
+    Queries come in the order of virtual time, after all earlier events. A rank that is blocked then is within a call; a
+    rank that has run ahead has noted its absences. At the instant at which an absence begins, the rank still counts as
+    within the call: the event that lets it leave the call finds it there.
     """
 
     __slots__ = ("_began", "_noted", "_waiting")
@@ -19,16 +19,16 @@ class Absence:
     def __init__(self) -> None:
         self._noted: deque[tuple[float, float]] = deque()
         self._began = 0.0
-        #: What is to happen at the end of an absence under way; ``None`` if there is none.
+        #: What is to happen at the end of the present absence; ``None`` if the rank is within a call.
         self._waiting: list[Callable[[float], None]] | None = None
 
     def begin(self, time: float) -> None:
-        """Let the rank compute or sleep; an absence that is under way goes on."""
+        """Note that the rank computes or sleeps from now on; an absence under way goes on."""
         if self._waiting is None:
             self._began, self._waiting = time, []
 
     def end(self, time: float) -> None:
-        """Let the rank make a call, or end."""
+        """Note that the rank makes a call, or ends."""
         if self._waiting is None:
             return
         waiting, self._waiting = self._waiting, None
@@ -38,7 +38,7 @@ class Absence:
             happens(time)
 
     def after(self, time: float, happens: Callable[[float], None]) -> None:
-        """Let something happen at a time, or at the end of an absence then."""
+        """Do something at a time, or at the end of the absence that covers it."""
         while self._noted and self._noted[0][1] <= time:
             self._noted.popleft()
         if self._waiting is not None and self._began < time:

@@ -1,4 +1,4 @@
-"""Whoever sends and receives on a clock of its own: the meaning of messages and of collectives' rounds."""
+"""Actors send and receive, each on its own clock: the meaning of messages and of the rounds of collectives."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Instance:
 
     Attributes:
         mailboxes: Where its messages meet its receives.
-        worlds: By number of a world that is spawned: happens when that is done.
+        worlds: By number of a spawned world, an event that happens when the Spawn is done.
         collectives: By context, the collectives on it in order, where they are known beforehand.
         first: Its first rank among those of all instances.
-        nodes: By context the numbered nodes of its members, once they were asked for.
-        chosen: By context and collective what it is lowered as and by which algorithm, likewise.
+        nodes: By context, the numbered nodes of its members, computed on first use.
+        chosen: By context and collective, the collective as it is lowered and its algorithm, likewise.
     """
 
     mailboxes: Mailboxes
@@ -48,7 +48,7 @@ class Instance:
 
 
 class Actor:
-    """Whoever sends and receives on a clock of its own: a rank, or a nonblocking collective in its background.
+    """Sends and receives on its own clock: a rank, or a nonblocking collective in its background.
 
     Attributes:
         rank: Rank within the program.
@@ -56,7 +56,7 @@ class Actor:
         order: Place of its actions among events of one time; its messages follow, one by one.
         place: 0 for the rank itself, i for its i-th nonblocking collective.
         clock: Its virtual time, seconds.
-        turns: Of a rank that takes turns with background load.
+        turns: The turns of a rank that takes turns with background load.
         communicate: Processor time spent on messages so far.
     """
 
@@ -99,8 +99,8 @@ class Actor:
         Args:
             activity: What it is spent on.
             seconds: How much.
-            cause: Which message, or what for, where that says more than the activity.
-            end: When that ends, where others know that time: rounding must not make two of it.
+            cause: The message or other cause, where that says more than the activity.
+            end: When it ends, where others know that time: rounding must not make two different times of it.
         """
         begin = self.clock
         self.clock = begin + seconds if end is None else end
@@ -111,14 +111,14 @@ class Actor:
             self.keep(activity, begin, cause)
 
     def wait_until(self, time: float, what: object, until: Until = Until.DONE) -> None:
-        """Let time pass until then, if it has not come yet; tells what is waited for."""
+        """Advance the clock to a time, if that is still to come; ``what`` is the event waited for."""
         if time > self.clock:
             begin, self.clock = self.clock, time
             if self.keeps:
                 self.keep(Activity.WAIT, begin, Awaited(what, until))
 
     def sleep_until(self, time: float, what: object, until: Until = Until.DONE) -> None:
-        """Wait until then, if it has not come yet, and for this rank's turn."""
+        """Sleep until a time, if that is still to come, then wait for this rank's turn."""
         since = self.clock
         if time > since:
             self.wait_until(time, what, until)
@@ -133,7 +133,7 @@ class Actor:
                 self.keep(Activity.WAIT, begin, Part.SHARING)
 
     def keep(self, activity: Activity, begin: float, about: object) -> None:
-        """Keep what was done until now for those who asked."""
+        """Record what was done until now, if anything collects it."""
         if self.segments is not None:
             self.segments.append((self.number, activity, self.region, self.site, begin, self.clock))
         if self.history is not None and self.clock > begin:
@@ -146,11 +146,11 @@ class Actor:
             yield self.env.at(self.clock, self.order)
 
     def takes_turns_with(self, dest: int) -> bool:
-        """Tell whether the order in which messages to a rank start matters: if they cross a network that slows them."""
+        """Tell whether the order in which messages to a rank start matters: whether contention can slow them."""
         return self.ordered and self.nodes[self.offset + dest] != self.node
 
     def until_known(self, holder: Pending) -> Events:
-        """Block until it is known when something ends, or when a probe can see it."""
+        """Block until the time is known at which something ends, or at which a probe can see it."""
         holder.waiter = event = self.env.event()
         self._turn = -1.0
         yield event
@@ -163,10 +163,10 @@ class Actor:
     # -- messages -----------------------------------------------------------------------------------------
 
     def launch(self, channel: Channel, nbytes: int, flags: int = 0, *, blocking: bool = True) -> Message:
-        """Begin to send at this actor's clock.
+        """Begin to send at the time of this actor's clock.
 
-        What an eager send costs its rank is paid when this returns: all of a blocking one, unless it is not known yet
-        how long its sender is held, and the call of a nonblocking one.
+        When this returns, the rank has paid for an eager send: for all of a blocking one, unless the time for which its
+        sender is held is not known yet; for the call alone of a nonblocking one.
         """
         dest = self.offset + channel[2]
         cost = self.costs.message(self.number, dest, nbytes, self.clock)
@@ -194,7 +194,7 @@ class Actor:
         return message
 
     def _pay(self, message: Message, cost: MessageCost, blocking: bool) -> None:
-        """Pay for an eager send that begins, as far as it is known what that costs."""
+        """Pay for an eager send that begins, as far as its cost is known."""
         if message.acknowledged:
             message.sent = None
         if message.acknowledged or not blocking:
@@ -232,9 +232,9 @@ class Actor:
                 self.wake(since)
 
     def keep_sending(self, message: Message) -> bool:
-        """Tell whether a nonblocking send, whose call this pays for, keeps its sender beyond that.
+        """Pay for the call of a nonblocking send; tell whether the message keeps its sender longer than the call.
 
-        What the call of a rendezvous costs is settled when it is made, though its data may go later.
+        The cost of a rendezvous call is fixed when the call is made, though its data may leave later.
         """
         if not message.eager:
             cost = self.costs.message(message.source, message.dest, message.nbytes, self.clock)
@@ -242,13 +242,13 @@ class Actor:
         return message.sent is None or message.sent > self.clock
 
     def receive_cost(self, source: int) -> float:
-        """Return the time of a receive or probe call that begins now, from a rank or from any."""
+        """Return the time of a receive or probe call that begins now; the source may be a wildcard."""
         if source < 0:
             return self.costs.poll_delay(self.number, self.clock)
         return self.costs.message(self.offset + source, self.number, 0, self.clock).receive
 
     def post(self, channel: Channel) -> Receive:
-        """Post a receive at this actor's clock."""
+        """Post a receive at the time of this actor's clock."""
         receive = Receive(self.clock, self.place)
         receive.cost = self.receive_cost(channel[1])
         message = self.mailboxes.post(channel, receive)
@@ -317,7 +317,7 @@ class Actor:
 
 
 class Background(Actor):
-    """A nonblocking collective: it progresses beside its rank, costing it nothing until it is waited for."""
+    """A nonblocking collective: it progresses beside its rank, at no cost to the rank until the rank waits for it."""
 
     def __init__(self, rank: Actor, place: int) -> None:
         super().__init__(rank.machine, rank.instance, rank.rank, place, rank.clock)

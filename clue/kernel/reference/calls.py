@@ -1,7 +1,8 @@
-"""When ranks make their calls, and what becomes of their messages: noted from outside, where it is asked for.
+"""The times of calls and the fate of their messages, noted from outside the ranks where a simulation asks for them.
 
-A rank asks for an op when the one before is done, and looks up what to do in a table. Both are handed to it, so both
-can note its time; mailboxes see every message and every receive. A rank that nobody watches does nothing for this.
+A rank asks for the next op when the one before is done, and looks up its meaning in a table. The ops and the table are
+both given to it, so both can note the time; mailboxes see every message and every receive. This costs a rank nothing
+where nobody asks.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from clue.trace import Flag, Op
 
 
 class NotingMailboxes(Mailboxes):
-    """Mailboxes that keep what ops send and post, in the order of each rank; not what collective calls do.
+    """Mailboxes that keep the messages and receives of ops in each rank's order, without those of collectives.
 
     Attributes:
         sent: Messages by sender.
@@ -35,29 +36,29 @@ class NotingMailboxes(Mailboxes):
         self.posted: defaultdict[int, list[Receive]] = defaultdict(list)
 
     def deliver(self, channel: Channel, message: Message) -> Receive | None:
-        """Keep a message, and match it."""
+        """Keep a message and match it."""
         if _is_of_an_op(channel):
             self.sent[channel[1]].append(message)
         return super().deliver(channel, message)
 
     def post(self, channel: Channel, receive: Receive) -> Message | None:
-        """Keep a receive, and match it."""
+        """Keep a receive and match it."""
         if _is_of_an_op(channel):
             self.posted[channel[2]].append(receive)
         return super().post(channel, receive)
 
 
 def _is_of_an_op(channel: Channel) -> bool:
-    """Tell whether messages of a channel are those of ops: tags of collective calls lie below 0."""
+    """Tell whether a channel's messages belong to ops: collectives have tags below 0."""
     return channel[3] >= 0
 
 
 class CallTimes:
-    """Notes when each op's call begins and ends.
+    """Notes the times at which each op's call begins and ends.
 
     Args:
         program: What runs.
-        ranks: How many ranks all its instances have.
+        ranks: Number of ranks of all its instances.
     """
 
     def __init__(self, program: Program, ranks: int) -> None:
@@ -67,7 +68,7 @@ class CallTimes:
         self._meaning = [self._noting(handler) for handler in HANDLERS]
 
     def run(self, rank: Rank) -> Events:
-        """Let a rank do its ops, and note when."""
+        """Let a rank do its ops, and note the times."""
         return rank.run(self._ops(rank), self._meaning)
 
     def _noting(self, handler: Handler) -> Handler:
@@ -86,7 +87,7 @@ class CallTimes:
             ends.append(rank.clock)
 
     def calls(self, mailboxes: Sequence[Mailboxes]) -> Calls:
-        """Return what was noted, once all ranks are done, with the messages of all instances."""
+        """Return the times, once all ranks are done, with the messages of all instances."""
         noted = (each for each in mailboxes if isinstance(each, NotingMailboxes))
         messages = [self._messages(each, i * self._program.ops) for i, each in enumerate(noted)]
         begins, ends = (np.fromiter(chain.from_iterable(each), np.float64) for each in (self._begins, self._ends))
@@ -95,7 +96,7 @@ class CallTimes:
     def _messages(self, mailboxes: NotingMailboxes, first: int) -> npt.NDArray[np.void]:
         """Return the messages of an instance whose rows begin at ``first``.
 
-        A rank's messages and receives were kept in the order of its rows, which tells the row of each.
+        A rank's messages and receives were kept in the order of its rows; their order therefore gives their rows.
         """
         program, ops = self._program, self._program.columns
         moves = program.peers >= 0

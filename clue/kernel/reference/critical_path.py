@@ -1,11 +1,11 @@
-"""The critical path: from the last finish back to time 0, always along what had to be waited for.
+"""The critical path: from the last finish back to time 0, always along what ended each wait.
 
-Every actor's steps cover its time without gaps (:mod:`clue.kernel.model.history`). The walk goes back through them;
-where a step is a wait it takes instead the way of the message that ended it, and goes on with whoever made that way
-begin: the sender when it was ready, or the receiver of a rendezvous where it posted its receive later. So all parts add
-up to the makespan, and no part is waiting: what somebody waited for stands in its place.
+Every actor's steps cover its time without gaps (:mod:`clue.kernel.model.history`). The walk goes back through them. At
+a wait it follows the message that ended the wait, and goes on with the actor that let the message start: the sender
+when it was ready, or the receiver of a rendezvous if it posted its receive later. So all parts add up to the makespan,
+and no part is waiting: the cause of each wait stands in its place.
 
-All of a message belongs to the call site that sends it, whoever waited for it.
+All of a message counts for the call site that sends it, whichever rank waited for it.
 
 The reference engine keeps the histories; the fast one does not.
 """
@@ -33,19 +33,19 @@ from clue.kernel.reference.virtual_time import actor_of
 from clue.machine import Machine, Placement, Progress
 from clue.result import STRETCH, Activity, AtSites, CriticalPath, Part
 
-#: Times that differ by less than this, relative to the larger, are told apart by rounding alone.
+#: Relative difference below which two times are equal but for rounding.
 _ROUNDING = 1e-13
 _PARTS = {Activity.SEND: Part.SEND, Activity.RECEIVE: Part.RECEIVE}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExplainedReplay:
-    """A replay by the reference engine with what its makespan is made of.
+    """A replay by the reference engine, with the parts of its makespan.
 
     Attributes:
         replay: The figures.
         path: The critical path.
-        alone: By rank the computation time on a processor of its own, without cold starts, seconds.
+        alone: By rank, the computation time on a processor of its own, without cold starts, seconds.
         sites: What ranks do at each call site.
     """
 
@@ -63,7 +63,7 @@ def explained_replay(program: Program, machine: Machine, placement: Placement, i
     """
     histories: dict[Who, History] = {}
     sent: Counter[int] = Counter()
-    # Histories keep nearly all there is.
+    # Histories keep nearly every object alive, so a search for garbage would find nothing.
     with no_search_for_garbage():
         done = replay(program, machine, placement, instances, Observation(histories=histories, sent=sent))
     ranks = len(done.finish)
@@ -105,12 +105,12 @@ def _at_sites(histories: Iterable[History], sent: Mapping[int, int], sites: int)
 
 @dataclass(slots=True)
 class _Walk:
-    """The walk back.
+    """The walk back along the critical path.
 
     Attributes:
         histories: What every actor did.
         costs: What messages cost.
-        stretches: Those found so far, the last first.
+        stretches: The parts of the path found so far, the last first.
     """
 
     histories: dict[Who, History]
@@ -124,7 +124,7 @@ class _Walk:
             at = self._through(*at)
 
     def _through(self, who: Who, time: float) -> tuple[Who, float] | None:
-        """Walk back through an actor's steps to a wait, or to its beginning; returns where to go on."""
+        """Walk back through an actor's steps to a wait or to its beginning; return where to go on."""
         history = self.histories[who]
         for i in range(bisect_right(history, time, key=itemgetter(1)) - 1, -1, -1):
             step = history[i]
@@ -161,13 +161,13 @@ class _Walk:
             self._add(rank, site, about if isinstance(about, Part) else _PARTS[activity], begin, end)
 
     def _sent(self, message: Message, begin: float, end: float) -> None:
-        """Account for the time from when the data of a message start, or may start, to when they have left."""
+        """Account for the time from the start of a message's data, or when they may start, until they have left."""
         send = _before(begin, end, self._cost(message).send)
         self._add(message.source, message.site, Part.SEND, send, end, peer=message.dest)
         self._left(message, begin, send)
 
     def _left(self, message: Message, begin: float, end: float) -> None:
-        """Account for the time for which the data of a message alone keep its sender, and for what keeps them."""
+        """Account for the time for which only the data of a message keep its sender, and for what delays the data."""
         leaves = _before(begin, end, message.leaving) if end > begin else end
         self._add(message.source, message.site, Part.TRANSMISSION, leaves, end, peer=message.dest)
         self._add(message.source, message.site, Part.CONTENTION, begin, leaves, peer=message.dest)
@@ -175,7 +175,7 @@ class _Walk:
     # -- waits ------------------------------------------------------------------------------------------------
 
     def _awaited(self, who: Who, step: Step) -> tuple[Who, float]:
-        """Put what was awaited in the place of a wait; returns where that began."""
+        """Put the cause of a wait in its place; return where that began."""
         _, end, _, about, site = step
         assert isinstance(about, Awaited)
         what, until = about
@@ -199,7 +199,7 @@ class _Walk:
         return self._began(what)
 
     def _acknowledged(self, message: Message, end: float) -> tuple[Who, float]:
-        """Go back along an acknowledgement to the message, or to what kept its receiver out of calls."""
+        """Go back along an acknowledgement to the message, or to what kept its receiver outside calls."""
         assert message.called is not None and message.arrival is not None
         self._add(message.dest, message.site, Part.HANDSHAKE, message.called, end, peer=message.source)
         if message.called > message.arrival:
@@ -215,7 +215,7 @@ class _Walk:
         return self._began(message)
 
     def _announced(self, message: Message, envelope: float) -> tuple[Who, float]:
-        """Go along the envelope that ended a probe: of an eager message that is its head, which ports may keep."""
+        """Go back along the envelope that ended a probe: for an eager message its head, which ports may delay."""
         leaves = message.ready
         if message.answered is None and message.sent is not None:
             if message.envelope == message.arrival:
@@ -226,7 +226,7 @@ class _Walk:
         return _sender(message), message.ready
 
     def _began(self, message: Message) -> tuple[Who, float]:
-        """Return who made the data of a message start, and when it did so."""
+        """Return the actor that let the data of a message start, and when it did so."""
         if message.answered is None:
             return _sender(message), message.ready
         receive = message.receive
@@ -249,7 +249,7 @@ class _Walk:
 
 
 def _start(message: Message) -> float:
-    """Return when the data of a message may start; a send port may still keep them."""
+    """Return when the data of a message may start; a send port may still delay them."""
     return message.ready if message.answered is None else message.answered
 
 
@@ -262,5 +262,5 @@ def _equal(one: float, other: float) -> bool:
 
 
 def _before(begin: float, end: float, seconds: float) -> float:
-    """Return the time so many seconds before the end: the beginning, if only rounding tells them apart."""
+    """Return the time ``seconds`` before the end: exactly the beginning where the two differ by rounding alone."""
     return begin if abs(end - seconds - begin) <= _ROUNDING * end else end - seconds

@@ -19,14 +19,14 @@ class Pending(Protocol):
     """What can be waited for.
 
     Attributes:
-        waiter: Event of who is blocked until the end is known.
+        waiter: Event of the actor that is blocked until the end is known.
     """
 
     waiter: simpy.Event | None
 
     @property
     def end(self) -> float | None:
-        """When it is complete, seconds, or ``None`` while that is open."""
+        """When it is complete, seconds, or ``None`` while that is not known."""
 
 
 class Message:
@@ -37,21 +37,21 @@ class Message:
         dest: Receiving rank.
         nbytes: Size.
         ready: When the send call began, seconds.
-        order: Place of what happens to it among events of one time.
+        order: Place of its events among events of the same time.
         eager: Whether it is sent without waiting for its receive.
-        acknowledged: Whether an eager one's sender waits until the receiver's library has acknowledged it.
-        envelope: When a probe can see it, its head being there, or ``None`` while that is open.
-        called: When the receiver's library got to what it answers or acknowledges, seconds; ``None`` while that is
-            open, and where there is nothing to answer.
-        answered: When the answer to a rendezvous is here, seconds: its data may start, though a send port may keep
-            them; ``None`` while that is open, and for an eager message.
+        acknowledged: Whether the sender of an eager message waits until the receiver's library has acknowledged it.
+        envelope: When its head has arrived and a probe can see it, or ``None`` while that is not known.
+        called: When the receiver's library handled the message, to answer or acknowledge it, seconds; ``None`` while
+            that is not known, and where there is nothing to answer.
+        answered: When the answer to a rendezvous has reached the sender, seconds: its data may start, though a send
+            port may delay them; ``None`` while that is not known, and for an eager message.
         leaves: When its data start, seconds, once that is known.
-        busy: How long the sender is busy with them from then on.
-        leaving: How much longer than that they alone keep the sender of a rendezvous.
-        site: The call site of who sends it.
-        sent: When the sender is free of it, or ``None`` while that is open.
-        arrival: When it has arrived, or ``None`` while that is open.
-        receive: What matched it.
+        busy: How long the sender is busy with its data from then on, seconds.
+        leaving: How much longer than that its data keep the sender of a rendezvous, seconds.
+        site: The sender's call site.
+        sent: When the sender is free of it, or ``None`` while that is not known.
+        arrival: When it has arrived, or ``None`` while that is not known.
+        receive: The receive that matched it.
         waiter: Event of a sender blocked until ``sent`` is known.
         looker: Event of a probe blocked until ``envelope`` is known.
     """
@@ -100,7 +100,7 @@ class Message:
 
     @property
     def end(self) -> float | None:
-        """When the send is complete, or ``None`` while that is open."""
+        """When the send is complete, or ``None`` while that is not known."""
         return self.sent
 
 
@@ -109,9 +109,9 @@ class Receive:
 
     Attributes:
         posted: When the receive was posted, seconds; ``None`` for a matched probe whose receive is still to come.
-        place: Who posted it: 0 for the rank itself, i for its i-th nonblocking collective.
+        place: The actor that posted it: 0 for the rank itself, i for its i-th nonblocking collective.
         cost: Time of the receive call.
-        message: What it matched.
+        message: The message that it matched.
         waiter: Event of a receiver blocked until the message's arrival is known.
     """
 
@@ -126,18 +126,18 @@ class Receive:
 
     @property
     def end(self) -> float | None:
-        """When the message has arrived, or ``None`` while that is open."""
+        """When the message has arrived, or ``None`` while that is not known."""
         return None if self.message is None else self.message.arrival
 
     def match(self, message: Message) -> None:
-        """Let this receive take a message."""
+        """Match this receive with a message."""
         self.message, message.receive = message, self
 
 
 class Mailboxes:
-    """The queues of one program: unexpected messages and posted receives, by channel; at most one holds anything."""
+    """The queues of one program, by channel: unexpected messages or posted receives; one of the two is always empty."""
 
-    #: What they keep.
+    #: Type of the messages that they keep.
     message_type = Message
 
     def __init__(self) -> None:

@@ -1,8 +1,8 @@
 """The processors of a node whose ranks disturb each other: equal sharing, memory contention, background load.
 
 A node needs this only when ranks outnumber its processors, when it states memory contention or background load, or
-when its parameters change over time; elsewhere a burst is a plain multiplication. Where a rank and background load have
-turns, it is the business of :mod:`clue.kernel.model.turns`.
+when its parameters change over time; elsewhere the time of a burst is a plain product. Where a rank and background load
+take turns, :mod:`clue.kernel.model.turns` does this instead.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class Burst:
         left: CPU seconds still to do at ``updated``, as recorded.
         updated: When its rate last changed, seconds.
         rate: Recorded CPU seconds done per second of virtual time, at present.
-        share: What that is of the rate on a processor of its own.
-        since: Since when ``share`` is what it is, seconds.
-        alone: What it would have taken until ``since`` on a processor of its own, seconds.
-        alarm: Happens when nothing is left.
+        share: The rate as a fraction of that on a processor of its own.
+        since: When ``share`` last changed, seconds.
+        alone: Time that its progress until ``since`` would have taken on a processor of its own, seconds.
+        alarm: Event that happens when nothing is left to do.
     """
 
     __slots__ = ("alarm", "alone", "left", "order", "rate", "region", "share", "since", "updated")
@@ -42,14 +42,14 @@ class Burst:
         self.rate = self.share = self.alone = 0.0
 
     def account(self, share: float) -> None:
-        """Account for what was done until now, and go on with another share of a processor."""
+        """Account for the progress until now, and go on with another share of a processor."""
         now = self.alarm.env.now
         self.alone += (now - self.since) * self.share
         self.since, self.share = now, share
 
 
 class SharedNode:
-    """A node whose processors are shared equally, at every instant, by all that is runnable on it.
+    """A node whose runnable tasks share its processors equally at every instant.
 
     Runnable are the bursts under way (where waiting ranks poll: all ranks that live) and the background load. With
     ``n`` of them on ``p`` processors each proceeds at ``min(1, p/n)`` of a processor's speed, further reduced by the
@@ -71,7 +71,7 @@ class SharedNode:
                 env.at(time, PARAMETERS_CHANGE).callbacks.append(self._change_parameters)
 
     def compute(self, rank: int, region: int, cpu: float) -> Generator[simpy.Event, object, float]:
-        """Run a burst that begins now; ends at the virtual time when it is done.
+        """Run a burst that begins now; returns at the virtual time at which it is done.
 
         Returns:
             How long it would have taken on a processor of its own, seconds.
@@ -91,17 +91,17 @@ class SharedNode:
         return self._factors[region]
 
     def begin(self) -> None:
-        """Let one more rank live on this node from now on."""
+        """Add a living rank to this node from now on."""
         self._alive += 1
         self._share_anew()
 
     def end(self) -> None:
-        """Let one rank less live on this node from now on."""
+        """Take a living rank from this node from now on."""
         self._alive -= 1
         self._share_anew()
 
     def take_regions(self) -> None:
-        """Take over what the costs now know of regions."""
+        """Take over the regions that the costs know by now."""
         self._factors = self._costs.factors(self._type)
         self._known_rates = {}
         self._share_anew()
@@ -115,7 +115,7 @@ class SharedNode:
             burst.account(burst.rate * self._factors[burst.region])
 
     def _share_anew(self) -> None:
-        """Let every burst proceed at the rate that is now its own."""
+        """Give every burst its present rate."""
         rates = self._rates_now()
         if rates is not self._rates:
             self._rates = rates
@@ -123,7 +123,7 @@ class SharedNode:
                 self._set_rate(burst)
 
     def _set_rate(self, burst: Burst) -> None:
-        """Account for what was done at the old rate, and move the alarm to when the rest is done at the new one."""
+        """Account for the progress at the old rate, and move the alarm to the end at the new rate."""
         now, rate = self._env.now, self._rates[burst.region]
         if rate == burst.rate:
             return
@@ -135,7 +135,7 @@ class SharedNode:
         burst.alarm.callbacks, overtaken.callbacks = overtaken.callbacks, []
 
     def _rates_now(self) -> list[float]:
-        """Return the rate of a burst by region index, given all that is runnable."""
+        """Return the rate of a burst by region index, given the number of runnable tasks."""
         # A rank that polls is runnable from its first op to its last, whatever it does in between.
         ranks = self._alive if self._type.waiting is Waiting.POLL else len(self._bursts)
         rates = self._known_rates.get(ranks)

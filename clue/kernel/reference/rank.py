@@ -24,9 +24,9 @@ from clue.trace import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op
 _ANY_SOURCE, _CANCELLED, _NONBLOCKING = int(Flag.ANY_SOURCE), int(Flag.CANCELLED), int(Flag.NONBLOCKING)
 
 
-#: Ops that are no calls of MPI: those between which there is nothing else are one absence of their rank.
+#: Ops that are not MPI calls: a row of them, with no call between, is one absence of their rank.
 APART = frozenset({int(Op.COMPUTE), int(Op.SLEEP)})
-#: Does an op; returns ``None`` when it is done, or what to wait for.
+#: Function that does an op; it returns ``None`` when the op is done, or the events to wait for.
 Handler = Callable[["Rank", Row], "Events | None"]
 
 
@@ -37,7 +37,7 @@ class Rank(Actor):
         machine: What it runs on.
         instance: What it shares with other ranks.
         rank: Its rank.
-        world: Its world: 0, or that of a spawned one.
+        world: Its world: 0, or the number of a spawned one.
         wild: Whether to keep what its receives and probes found.
 
     Attributes:
@@ -45,8 +45,8 @@ class Rank(Actor):
         compute: Computation time so far, seconds.
         compute_by_region: The same by region index.
         finished: Whether its program has ended.
-        cold: How cold its waits have left it, where that costs something.
-        requests: What is open, by the number of the request.
+        cold: Its debt of cold starts, where the machine has them.
+        requests: Its open operations, by request number.
         received: What its receives and probes found, in the order in which they were posted, if that is kept.
     """
 
@@ -77,13 +77,13 @@ class Rank(Actor):
         meaning: Mapping[int, Handler] | Sequence[Handler] | None = None,
         apart: Container[int] = APART,
     ) -> Events:
-        """Do one op after the other.
+        """Do the ops one after the other.
 
         Args:
             ops: The rows of a trace, or calls as a running program makes them: the next one is asked for when the one
                 before is done.
-            meaning: What ops mean, by their number; left out: those of a trace.
-            apart: Ops that are no calls of MPI.
+            meaning: Handlers of ops by op code; the default is those of a trace.
+            apart: Ops that are not MPI calls.
         """
         yield from self._start()
         self.began = True
@@ -115,7 +115,7 @@ class Rank(Actor):
             self.processor.begin()
 
     def share_processor(self, shared: SharedNode | None) -> None:
-        """Share processors from the next burst on, if the node does by now."""
+        """Share processors from the next burst on, if the ranks of the node share them by now."""
         if shared is not self.processor and not self.finished:
             self.processor = shared
             if self.began and shared is not None:
@@ -164,7 +164,7 @@ class Rank(Actor):
             self.keep(Activity.COMPUTE, begin, Computed(region, alone, cold))
 
     def _begin_cold(self, seconds: float) -> float:
-        """Return what a burst that begins now takes longer because this rank has waited."""
+        """Return the extra time, seconds, of a burst that begins now because this rank has waited."""
         if self.cold is None:
             return 0.0
         start = self.costs.node_type(self.node, self.clock).cold_start
@@ -211,7 +211,7 @@ class Rank(Actor):
             return None
         receive = self._post_row(row)
         if row.request != NO_REQUEST:
-            # Whom it gets is not known when it is posted, so it costs the same whatever that is.
+            # Its sender is not known when it is posted, so it costs the same whichever it is.
             wild = row.flags & _ANY_SOURCE
             self.spend(Activity.RECEIVE, self.receive_cost(ANY) if wild else receive.cost)
             self.requests[row.request] = receive
@@ -263,7 +263,7 @@ class Rank(Actor):
         self.wake(since)
 
     def poll(self, row: Row) -> None:
-        """Pay for a look."""
+        """Pay for one poll: the time of a Test or probe call."""
         self.spend(Activity.RECEIVE, self.receive_cost(row.peer))
 
     def _probe(self, row: Row) -> Events | None:
@@ -311,7 +311,7 @@ class Rank(Actor):
         self.sleep_until(spawned.time, spawned)
 
     def receive_matched(self, row: Row) -> Events | None:
-        """Receive what a matched probe took out."""
+        """Receive the message that a matched probe has taken."""
         receive = self.requests.get(row.request)
         if not isinstance(receive, Receive) or receive.message is None:
             return None
@@ -341,8 +341,8 @@ class Rank(Actor):
         return self.run_schedule(row, lower(collective, self.position(row), algorithm), serial)
 
     def _chosen(self, row: Row, collective: Collective) -> tuple[Collective, str]:
-        """Return a collective of an op's communicator as it is lowered, and the algorithm."""
-        # By context: hashing the nodes of all members at every collective would take longer than all the rest of it.
+        """Return a collective on an op's communicator as it is lowered, and its algorithm."""
+        # By context: hashing the nodes of all members at every collective would take longer than everything else in it.
         known = self.instance.chosen.get((row.context, collective))
         if known is None:
             nodes = self.nodes_of(row)
@@ -408,7 +408,7 @@ class Rank(Actor):
         return describe_wait(row, self.offset, pending, self.serials.get(channel_context(row), 0))
 
     def seen(self) -> list[Received]:
-        """Return what its receives and probes found, with the time from which a probe could see it."""
+        """Return the messages that its receives and probes found, with the time from which a probe could see each."""
         found = ((row, each.message if isinstance(each, Receive) else each) for row, each in self.received or ())
         return [(row, None if message is None else message.envelope) for row, message in found]
 

@@ -1,16 +1,16 @@
 """Max-min fair sharing of links, re-solved only where something changes.
 
-Every flow crosses a few links and gets a rate such that none can be raised without lowering one that is not faster.
-That allocation is unique, and it is known by its certificate: each flow is *held*, either by its own limit or by a link
-that is full and on which nobody is faster. The common rate of the flows that a link holds is the link's *level*; the
-other flows on it are its *guests*.
+Every flow crosses a few links. The rates are such that no flow can be raised without lowering one that is not faster.
+That allocation is unique, and has a certificate: each flow is *held*, either by its own limit or by a link that is full
+and on which no flow is faster. The common rate of the flows that a link holds is the link's *level*; the other flows on
+it are its *guests*.
 
 Adding and removing flows leaves the certificate in place except at the links they cross. :meth:`FairSharing.settle`
-repairs it by filling from low to high rates, as progressive filling does, but of all flows only those take part whose
-rate really changes: when the filling reaches the level of a link that can give more, that link sets free the flows it
-holds; a link that must give less lowers the flows it holds, and guests above its new level. Each changed flow changes
-what is left on its other links, which the filling then looks at when it gets to them. So the cost follows the flows
-that change, not the network that connects them.
+repairs it by progressive filling from low to high rates, but only with the flows whose rates really change: when the
+filling reaches the level of a link that can give more, that link sets free the flows it holds; a link that must give
+less lowers the flows it holds, and guests above its new level. Each changed flow changes what is left on its other
+links, which the filling then looks at when it gets to them. So the cost grows with the flows that change, not with the
+network that connects them.
 
 ``fast/sharing.hpp`` says the same in C++, operation by operation: both give the same bits.
 
@@ -23,12 +23,13 @@ import heapq
 import math
 from collections.abc import Sequence
 
-# Rates that differ by less, relatively, are the same: the noise of sums, which must not set flows free for nothing.
+# Relative difference below which two rates are equal: rounding in sums must not set flows free for nothing.
 TOLERANCE = 1e-12
 ABOVE = 1.0 + TOLERANCE
 BELOW = 1.0 - TOLERANCE
 
-# A flow is settled, or rising (its rate is open and at least that of the filling), or final for this filling.
+# A flow is settled, or rising (its rate is not known yet, and is at least that of the filling), or final for this
+# filling.
 SETTLED, RISING, FINAL = range(3)
 NO_RATE = -1.0
 
@@ -38,13 +39,13 @@ class _Flow:
 
     Attributes:
         number: The caller's name for it.
-        limit: The most it can take, B/s.
-        rate: What it has, B/s; ``NO_RATE`` before its first settling.
-        before: What it had at the last settling, B/s, if it is ``noted``.
+        limit: Its own limit, B/s.
+        rate: Its rate, B/s; ``NO_RATE`` before its first settling.
+        before: Its rate at the last settling, B/s, if it is ``noted``.
         state: ``SETTLED``, ``RISING`` or ``FINAL``.
         noted: Whether its rate may have changed since the last settling.
         holder: The link that holds it, or ``None`` where its limit does or it is rising.
-        places: Where it stands among the members of each link on its way, in the order of the way.
+        places: Its place among the members of each link on its route, in the order of the route.
     """
 
     __slots__ = ("before", "holder", "limit", "noted", "number", "places", "rate", "state")
@@ -65,12 +66,12 @@ class _Link:
 
     Attributes:
         index: Its number.
-        capacity: What it can carry, B/s.
+        capacity: Its capacity, B/s.
         members: The flows on it, first the free ones (held by it, or rising), then its guests.
         free: Number of free members.
         rising: Number of rising members.
         taken: Sum of the rates of its guests, B/s.
-        most: No guest is faster, B/s.
+        most: Upper bound of the rates of its guests, B/s.
         level: Rate of the flows it holds, B/s; infinite where it holds none.
         due: The rate at which the filling must look at it, B/s; infinite if it need not.
         changes: How often ``taken`` has been changed since it was summed anew.
@@ -105,11 +106,11 @@ class _Link:
         self.shaken = False
 
     def share(self) -> float:
-        """Give each free member's share of what the guests leave: no more than the link's level will be."""
+        """Return each free member's share of what the guests leave, B/s: a lower bound of the link's new level."""
         return (self.capacity - self.taken) / self.free
 
     def overfull(self) -> bool:
-        """Tell whether there are only guests, and more than it can carry."""
+        """Tell whether all members are guests and exceed its capacity."""
         return self.free == 0 and self.taken > self.capacity * ABOVE
 
     def admit(self, flow: _Flow) -> None:
@@ -121,7 +122,7 @@ class _Link:
         self.rising += 1
 
     def expel(self, flow: _Flow) -> None:
-        """Let go of a flow that ends."""
+        """Remove a flow that ends."""
         place = flow.places[self]
         if place < self.free:
             self._lose_free(place)
@@ -148,7 +149,7 @@ class _Link:
         self.take(flow.rate)
 
     def take(self, more: float) -> None:
-        """Change what the guests take, and sum it anew now and then, so that rounding cannot add up."""
+        """Change the sum of the guests' rates; sum it anew now and then, so that rounding does not accumulate."""
         self.taken += more
         self.changes += 1
         if self.changes > 4 * len(self.members) + 64:
@@ -158,7 +159,7 @@ class _Link:
                 self.taken += self.members[place].rate
 
     def level_above_guests(self, level: float) -> float:
-        """Find the level of the link when guests above it come down to it.
+        """Find the level of the link when faster guests are lowered to it.
 
         Args:
             level: The share of the free members alone, B/s.
@@ -219,12 +220,12 @@ class FairSharing:
         self._due: list[tuple[float, int]] = []
 
     def add(self, flow: int, links: tuple[int, ...], limit: float) -> None:
-        """Let a flow begin.
+        """Add a flow.
 
         Args:
-            flow: A number no other flow has at present.
-            links: The links on its way, at least one, each once.
-            limit: The most it can take, B/s; may be infinite.
+            flow: Its number, which no other flow has at present.
+            links: The links on its route, at least one, each once.
+            limit: Its own limit, B/s; may be infinite.
         """
         begun = self._flows[flow] = _Flow(flow, limit)
         for link in links:
@@ -232,7 +233,7 @@ class FairSharing:
         self._new.append(begun)
 
     def remove(self, flow: int) -> None:
-        """Let a flow end."""
+        """Remove a flow."""
         ended = self._flows.pop(flow)
         if ended.rate == NO_RATE:
             self._new.remove(ended)
@@ -281,7 +282,7 @@ class FairSharing:
         return changed
 
     def _fits(self, flow: _Flow) -> bool:
-        """Settle a new flow at once if it finds room for all it can take and nobody else is concerned."""
+        """Settle a new flow at once if its links have room for its limit and no other flow is affected."""
         room, narrow = math.inf, None
         for link in flow.places:
             if link.free != 1:
@@ -300,7 +301,7 @@ class FairSharing:
         return True
 
     def _call_up(self, link: _Link) -> None:
-        """Have the filling look at a link when it gets there, if there is anything to see."""
+        """Have the filling visit a link when it gets to its rate, if there is anything to do."""
         if link.free:
             share = link.share()
             if link.rising or not link.level * BELOW <= share <= link.level * ABOVE:
@@ -312,7 +313,7 @@ class FairSharing:
             heapq.heappush(self._due, (rate, link.index))
 
     def _put_off(self, link: _Link, rate: float) -> bool:
-        """Call a link up later if the filling has others to look at before it gets to ``rate``."""
+        """Visit a link later if the filling must visit others before it gets to ``rate``."""
         later = bool(self._due) and rate > self._due[0][0]
         if later:
             self._call_up_at(link, rate)
@@ -345,7 +346,7 @@ class FairSharing:
             self._close(link, level)
 
     def _limit(self, link: _Link, level: float) -> bool:
-        """Hold the rising flows on a link whose limits come before a level; tell whether there were any."""
+        """Hold the rising flows on a link whose limits are below a level; tell whether there were any."""
         place, some = 0, False
         while link.rising and place < link.free:
             flow = link.members[place]
@@ -359,7 +360,7 @@ class FairSharing:
         return some
 
     def _release(self, link: _Link) -> None:
-        """Let the flows that a link holds rise, but for those that another link holds just as well."""
+        """Let the flows that a link holds rise, except those that another link holds as well."""
         link.level = math.inf
         place = 0
         while place < link.free:
@@ -393,7 +394,7 @@ class FairSharing:
                 self._call_up(link)
 
     def _close(self, link: _Link, level: float) -> None:
-        """Hold all that rises on a link at its level, and lower to it what was above."""
+        """Hold all rising flows on a link at its level, and lower faster ones to it."""
         lowered = level != link.level
         link.level = level
         if link.most > level * ABOVE:
@@ -414,7 +415,7 @@ class FairSharing:
         """End the rise of a flow."""
         flow.state = FINAL
         flow.holder = holder
-        # Its limit is what it was told; what a link leaves for it is known but for rounding.
+        # Its own limit is exact; the rate that a link leaves for it is exact only up to rounding.
         if holder is None or abs(rate - flow.rate) > flow.rate * TOLERANCE:
             flow.rate = rate
         for link in flow.places:
@@ -425,7 +426,7 @@ class FairSharing:
                     self._call_up_at(link, flow.rate)
 
     def _lower(self, flow: _Flow, rate: float, holder: _Link) -> None:
-        """Lower a flow to the level of the link that holds it from now on, and among whose free members it is."""
+        """Lower a flow to the level of the link that holds it from now on; it is one of the link's free members."""
         self._note(flow)
         less = rate - flow.rate
         former = flow.holder

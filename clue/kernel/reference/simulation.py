@@ -5,9 +5,9 @@ matter to it, and yields only when it must block: for a message that has not bee
 open, a processor it shares, or - where messages slow each other down - its turn to send. What it waits for becomes
 *known* at some point; it then sets its clock and goes on. Definitions: docs/pages/model.
 
-Here is a replay as a whole; :mod:`.virtual_machine` is the machine in virtual time, where messages meet receives;
-:mod:`.actor` says what messages and collectives are, :mod:`.rank` what ops are, wherever these come from,
-:mod:`.processors` what a burst is on a node that is shared.
+This module makes a replay as a whole. :mod:`.virtual_machine` is the machine in virtual time, where messages meet
+receives; :mod:`.actor` defines messages and collectives, :mod:`.rank` the ops, whether recorded or live, and
+:mod:`.processors` a burst on a shared node.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _instance(running: VirtualMachine, program: Program, first: int, mailboxes: 
 def outcome(
     engine: str, ranks: Sequence[Rank], wildcards: tuple[int, int], left_over: int, seen: Observation
 ) -> Replay:
-    """Return what ranks that have finished did."""
+    """Return the figures of ranks that have finished."""
     return Replay(
         engine=engine,
         finish=np.array([rank.clock for rank in ranks]),

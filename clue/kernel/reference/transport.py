@@ -1,10 +1,10 @@
-"""How messages get there: those under way delay each other. One class for each model of contention between nodes.
+"""How messages travel and delay each other under way: one class for each model of contention between nodes.
 
 Within a node messages delay each other only where they share its memory, as flows share links.
 
-Each has ``begin``, called when the data of a message start: it sets when they leave (``message.leaves``), for how long
-they keep the sender busy, when that is free of them (``message.sent``), and when they arrive. Where later messages may
-still matter for the last two, it tells that by ``setting.gone`` and ``setting.arrived``.
+Each has ``begin``, called when the data of a message start. It sets when the data leave (``message.leaves``), for how
+long they keep the sender busy, when the sender is free of them (``message.sent``), and when they arrive. Where later
+messages may still change the last two, it tells them later by ``setting.gone`` and ``setting.arrived``.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from clue.machine import FactorTable, Flows, NoContention, Ports
 
 
 class Setting(Protocol):
-    """What a transport needs of the virtual machine that it belongs to."""
+    """What a transport needs from the virtual machine that it belongs to."""
 
     env: VirtualTime
     costs: Costs
     observation: Observation
 
     def at(self, time: float, order: int, happens: Callable[[], None]) -> simpy.Event:
-        """Let something happen at a time, in its place among events of that time."""
+        """Do something at a time, in its place among events of that time."""
 
     def gone(self, message: Message, time: float) -> None:
         """Note when a sender is free of its data."""
 
     def arrived(self, message: Message, time: float, head: float) -> None:
-        """Note that a message arrives at a time which nothing can change any more, and an eager one's head before."""
+        """Note the time, now final, at which a message arrives, and that at which an eager message's head arrives."""
 
 
 class Transport(Protocol):
@@ -70,7 +70,7 @@ class UnsharedTransport:
 
 
 class FactorTransport:
-    """The paper's contention: communications between nodes slow each other by a factor of their number."""
+    """The CLUE paper's contention: a factor, by their number, by which communications between nodes slow each other."""
 
     takes_turns = True
 
@@ -81,7 +81,7 @@ class FactorTransport:
         self._ends: list[float] = []
 
     def begin(self, message: Message, start: float, cost: MessageCost) -> None:
-        """Let the data of a message start, slowed by what is under way."""
+        """Let the data of a message start, slowed by the messages under way."""
         while self._ends and self._ends[0] <= start:
             heappop(self._ends)
         simultaneous = len(self._ends) + 1
@@ -91,7 +91,7 @@ class FactorTransport:
         message.leaves, message.busy = start, factor * cost.send
         message.sent = start + message.busy
         message.arrival = message.sent + factor * cost.transmission
-        # The very number that the receiver sees: who sends when this message arrives must not find it under way.
+        # Exactly the receiver's arrival time: a rank that sends when this message arrives must not find it under way.
         heappush(self._ends, message.arrival)
 
 
@@ -122,7 +122,7 @@ class PortsTransport:
         self._setting.at(head, message.order, lambda: self._receive(message, head, cost, through))
 
     def _receive(self, message: Message, head: float, cost: MessageCost, through: float) -> None:
-        """Let a message that has reached its receive port in, as soon as that is free."""
+        """Let a message in at its receive port, as soon as that is free."""
         node = self._nodes[message.dest]
         begin = max(head, self._receive_free[node])
         self._receive_free[node] = begin + cost.receive_port
@@ -133,18 +133,17 @@ class _Flow:
     """A message on the links of a topology.
 
     Attributes:
-        message: It.
-        way: The nodes that it goes from and to.
+        message: The message.
         limit: Its own limit, bytes per second.
-        at_once: How many bytes links that have been idle let through at once.
-        left: Bytes still to come through at ``updated``.
-        kept: How many of them are left when its sender is free of its data.
-        rest: For how long its sender is busy with it after that, seconds; ``None`` if it is free.
-        last: How long its last byte travels beyond the links, seconds.
+        at_once: Burst size: bytes that links let through at once after enough idle time.
+        left: Bytes still to transmit at ``updated``.
+        kept: Bytes still to transmit when its sender is free of its data.
+        rest: How long its sender is busy with it after that, seconds; ``None`` if the sender is free.
+        last: Travel time of its last byte beyond the links, seconds.
         updated: When its rate last changed, seconds.
         rate: Bytes per second.
-        next: The event of its sender's being free, or of its end, as far as is known.
-        route: The links that it is on.
+        next: The event at which its sender is free or the flow ends, as far as known.
+        route: The links on its route.
     """
 
     __slots__ = ("at_once", "kept", "last", "left", "limit", "message", "next", "rate", "rest", "route", "updated")
@@ -164,17 +163,18 @@ class _Flow:
         self.route = route
 
 
-#: Carries what shares nothing.
+#: Transport of messages that share nothing.
 UNSHARED = UnsharedTransport()
 
 
 class FlowsTransport:
     """Messages share links max-min fairly, those of a topology and the memory of nodes.
 
-    Rates are settled once all that happens at a time has happened.
+    Rates are settled once per time, after all its other events.
 
-    A message may keep links longer than it travels: links let some of it through at once, as shapers and switches do.
-    What a link has let through so it makes up for while it is idle; until then it lets through that much less.
+    A message may occupy links for longer than it travels: each link is then a token bucket, which lets a burst through
+    at once, as shapers and switches do. The bucket fills up again while the link is idle; until it is full, the next
+    burst is smaller by what is missing.
     """
 
     takes_turns = False
@@ -189,13 +189,14 @@ class FlowsTransport:
         self._flows: list[_Flow | None] = []
         self._free: list[int] = []
         self._unsettled = False
-        #: By link: how many messages are on it, since when none is, and how many bytes it has let through at once.
+        #: By link: the number of messages on it, the time since which it has been idle, and the bytes missing in its
+        #: bucket.
         self._on = [0] * len(capacities)
         self._idle_since = [0.0] * len(capacities)
         self._ahead = [0.0] * len(capacities)
 
     def begin(self, message: Message, start: float, cost: MessageCost) -> None:
-        """Let the data of a message start; the fixed part of its travel follows when all its bytes are through."""
+        """Let the data of a message start; the fixed part of its delay follows when all its bytes are through."""
         route = self._route(self._nodes[message.source], self._nodes[message.dest])
         if not message.nbytes or not route:
             UNSHARED.begin(message, start, cost)
@@ -231,7 +232,7 @@ class FlowsTransport:
         self._settle_later()
 
     def _let_go(self, flow: _Flow) -> None:
-        """Let the sender be free of a message's data."""
+        """Free the sender of a message's data."""
         message = flow.message
         if flow.rest is not None:
             self._setting.gone(message, max(message.leaves + message.busy, self._setting.env.now + flow.rest))
@@ -283,17 +284,17 @@ class FlowsTransport:
         flow.next = self._setting.at(time, flow.message.order, happens)
 
     def _pass(self, number: int, flow: _Flow) -> None:
-        """Let so much of a flow be through that its sender is free of it."""
+        """Let a flow proceed to where its sender is free of it."""
         flow.left, flow.updated = min(flow.left, flow.kept), self._setting.env.now
         self._let_go(flow)
         self._go_on(number, flow)
 
 
 def transport_of(setting: Setting) -> Transport:
-    """Return what carries messages between the nodes of a virtual machine.
+    """Return the transport between the nodes of a virtual machine.
 
     Raises:
-        UsageError: If a change during a run makes its contention another model.
+        UsageError: If a change during a run replaces its contention by another model.
     """
     contention = setting.costs.machine.contention
     match contention:
@@ -310,7 +311,7 @@ def transport_of(setting: Setting) -> Transport:
 
 
 def copying(setting: Setting, between: Transport) -> Transport:
-    """Return what carries messages within nodes, given what does so between them."""
+    """Return the transport within nodes, given the one between them."""
     if not shares_copies(setting.costs.machine):
         return UNSHARED
     return between if isinstance(between, FlowsTransport) else FlowsTransport(setting)

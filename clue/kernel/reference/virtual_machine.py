@@ -1,4 +1,4 @@
-"""A machine in virtual time: its clock, processors and network, and what becomes of messages on it.
+"""A machine in virtual time: its clock, processors and network, and the messages on it.
 
 Nothing here knows ranks or programs.
 """
@@ -29,14 +29,14 @@ class VirtualMachine:
         machine: The machine.
         placement: Node of each rank of all instances, and of those that may be spawned.
         regions: Region names, by index.
-        host_speeds: Of the recording host by region, where known.
+        host_speeds: Speed of the recording host by region, where known.
         observation: What to collect.
 
     Attributes:
         shared: The nodes whose ranks disturb each other.
-        shares_in_turns: The nodes whose ranks take turns with background load, with the share of a processor each has.
-        absences: When each rank is not within a call; empty where its library does not mind.
-        on_arrival: Is told of messages whose arrival becomes known after their data have started.
+        shares_in_turns: The nodes whose ranks take turns with background load, with each rank's share of a processor.
+        absences: When each rank is outside MPI calls; empty where the library makes progress at any time.
+        on_arrival: Called with messages whose arrival becomes known only after their data have started.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class VirtualMachine:
     # -- processors ---------------------------------------------------------------------------------------
 
     def occupy(self, nodes: tuple[int, ...], joined: Collection[int]) -> None:
-        """Let there be ranks on nodes.
+        """Put ranks on nodes.
 
         Args:
             nodes: Node of each rank.
@@ -84,13 +84,13 @@ class VirtualMachine:
     # -- messages -----------------------------------------------------------------------------------------
 
     def at(self, time: float, order: int, happens: Callable[[], None]) -> simpy.Event:
-        """Let something happen at a time, in its place among events of that time."""
+        """Do something at a time, in its place among events of that time."""
         event = self.env.at(time, order)
         event.callbacks = [lambda _: happens()]
         return event
 
     def carrier(self, cost: MessageCost) -> Transport:
-        """Return what carries a message between nodes, or within one."""
+        """Return the transport of a message: between nodes, or within one."""
         return self.transport if cost.between_nodes else self._copies
 
     def meet(self, message: Message, receive: Receive) -> None:
@@ -98,7 +98,7 @@ class VirtualMachine:
         if receive.posted is not None and not message.eager:
             self.open_rendezvous(message, receive)
         elif receive.posted is None or message.arrival is not None:
-            # After a matched probe the data of a rendezvous follow at the receive.
+            # After a matched probe, the data of a rendezvous wait for the receive.
             wake(receive)
 
     def open_rendezvous(self, message: Message, receive: Receive) -> None:
@@ -111,19 +111,19 @@ class VirtualMachine:
             self._within_call(message.source, time + cost.answer, message.order, start)
 
         def start(time: float) -> None:
-            # A receive from any source may be decided on later, where programs run live.
+            # In a live run a wildcard receive may be matched later than it was posted.
             time = max(time, self.env.now)
             if self.transport.takes_turns and cost.between_nodes:
                 self.at(time, message.order, lambda: self._transfer(message, time))
             else:
                 self._transfer(message, time)
 
-        # Who answers within calls alone does so not before it has seen the envelope.
+        # A library that answers only within calls does not do so before it has seen the envelope.
         known = message.envelope if self.absences and message.envelope is not None else message.ready
         self._within_call(message.dest, max(known, receive.posted), message.order, answer)
 
     def acknowledge(self, message: Message) -> None:
-        """Let the sender of an eager message hear from the receiver's library that it is there."""
+        """Let the receiver's library acknowledge an eager message to its sender."""
 
         def acknowledged(time: float) -> None:
             message.called = time
@@ -135,15 +135,15 @@ class VirtualMachine:
         self._within_call(message.dest, message.arrival, message.order, acknowledged)
 
     def _within_call(self, rank: int, time: float, order: int, then: Callable[[float], None]) -> None:
-        """Go on at a time, or when a rank's next call begins, if its library does nothing outside of calls."""
+        """Go on at a time, or when a rank's next call begins if its library does nothing outside calls."""
         if self.absences:
-            # All that happens before must have happened: until then it is open what the rank does at that time.
+            # All earlier events must have happened: before, nobody knows what the rank does at that time.
             self.at(max(time, self.env.now), order, lambda: self.absences[rank].after(self.env.now, then))
         else:
             then(time)
 
     def _transfer(self, message: Message, start: float) -> None:
-        """Let the data of a rendezvous go."""
+        """Start the data of a rendezvous."""
         cost = self.costs.message(message.source, message.dest, message.nbytes, start)
         message.answered = start
         self.carrier(cost).begin(message, start, cost)
@@ -153,13 +153,13 @@ class VirtualMachine:
             wake(message.receive)
 
     def gone(self, message: Message, time: float) -> None:
-        """Note when a sender is free of its data, where that depends on others'."""
+        """Note when a sender is free of its data, where that depends on other messages."""
         if not message.acknowledged:
             message.sent = time
             wake(message)
 
     def arrived(self, message: Message, time: float, head: float) -> None:
-        """Note that a message arrives at a time which nothing can change any more, and an eager one's head before."""
+        """Note the time, now final, at which a message arrives, and that at which an eager message's head arrives."""
         message.arrival = time
         if message.envelope is None:
             message.envelope = min(time, head)
@@ -174,7 +174,7 @@ class VirtualMachine:
 
 
 def wake(holder: Pending | None) -> None:
-    """Let whoever waits for something go on."""
+    """Wake the actor that waits for something."""
     if holder is not None and holder.waiter is not None:
         holder.waiter.succeed()
         holder.waiter = None

@@ -18,7 +18,8 @@ import simpy
 
 from clue.errors import ReplayError
 
-#: SimPy's own events (a wait that ends because its outcome became known) run before any of the same time.
+#: Offset of the model's order above SimPy's own priorities, 0 and 1: its own events (a wait that ends because its
+#: outcome became known) come first at any time.
 _FIRST = 2
 _BURST, _ACTION, _SETTLE = (kind << 96 for kind in (1, 2, 3))
 
@@ -44,7 +45,7 @@ def action(rank: int, actor: int, serial: int = 0) -> int:
 
 
 def actor_of(order: int) -> tuple[int, int]:
-    """Return the rank and the actor whose action, or whose message's, has this place: the inverse of :func:`action`."""
+    """Return the rank and the actor of an action or of a message, by its place: the inverse of :func:`action`."""
     return (order & (_ACTION - 1)) >> 64, order >> 32 & 0xFFFFFFFF
 
 
@@ -56,7 +57,7 @@ class VirtualTime(simpy.Environment):
     """
 
     def at(self, time: float, order: int) -> simpy.Event:
-        """Return an event that happens at a time, in its place among events of that time.
+        """Return an event at a time, in its place among the events of that time.
 
         Raises:
             ReplayError: If the time has passed: virtual time never runs backwards.

@@ -1,11 +1,11 @@
-"""What a trace says twice, once: lossless compression into loops, merged over ranks.
+"""Lossless compression of a trace into loops, merged over ranks.
 
 ::
 
     Trace ──bits, columns──▶ symbols ──folding──▶ places of loops ──┐
                        numbers ───────────expressions─────────┴─merging──▶ Loops ──▶ the same Trace
 
-``folding`` is the reference of what ``fold.hpp`` does in C++ (``compiled``); both make the same loops.
+``folding`` is the reference implementation, ``fold.hpp`` (``compiled``) that in C++; both make the same loops.
 """
 
 from clue.structure.loops.bits import BITS

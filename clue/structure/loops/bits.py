@@ -1,8 +1,9 @@
-"""Calls in messages along the bits of the rank, which lower-case ``reduce`` and its like make: the same on all ranks.
+"""Makes calls along the bits of the rank, such as lower-case ``reduce``, the same on all ranks.
 
-In such a call, a rank exchanges messages with rank ^ 1, rank ^ 2, rank ^ 4 and so on, as far as there are such ranks:
-it sends where its own bit is set and receives where it is not, or the other way round, as many messages at each bit. So
-every rank makes others, and no two programs are alike. Here all that a call does at its bits becomes the rows of one:
+In such a call, a rank exchanges messages with rank ^ 1, rank ^ 2, rank ^ 4 and so on, as far as these ranks exist: it
+sends where its own bit is set and receives where it is not, or the other way round, equally many messages at each bit.
+So every rank sends different messages, and no two ranks' programs are alike. Here all messages of a call become the
+rows of one bit:
 
 =========  ====================================================================================
 ``flags``  have ``BITS``
@@ -26,18 +27,18 @@ from clue.trace import NO_REQUEST, Flag, Op
 from clue.trace.columns import Ops, within
 from clue.trace.ops import COLUMNS
 
-#: Marks such rows among flags: above all of them, so that no op of a trace has it.
+#: Flag of such rows: above all flags, so that no op of a trace has it.
 BITS = 1 << 15
 _CONTINUED = int(Flag.CONTINUED)
-#: Fields that all rows of such a call have in common.
+#: Fields that are equal in all rows of such a call.
 _COMMON = ("call", "site", "region", "tag", "comm", "extra")
 _ALONG = (Op.SEND, Op.RECV)
 
 
 def condensed(ops: Ops, members: Members) -> tuple[Ops, Integers]:
-    """Return a rank's ops with such calls as rows of one bit, and for each op the row that it is in.
+    """Return a rank's ops with such calls as rows of one bit, and the row of each op.
 
-    Without any such calls these are the same ops.
+    Without such calls, the ops stay the same.
     """
     owner, runs = np.arange(len(ops)), list(_runs(ops))
     if not runs:
@@ -67,7 +68,7 @@ def condensed(ops: Ops, members: Members) -> tuple[Ops, Integers]:
 
 
 def expanded(ops: Ops, members: Members) -> Ops:
-    """Return what was condensed; times are not."""
+    """Undo :func:`condensed`, without times."""
     marked = ops.flags & BITS != 0
     goes_on = marked & (ops.flags & _CONTINUED != 0)
     starts = np.flatnonzero(marked & ~goes_on)
@@ -96,7 +97,7 @@ def expanded(ops: Ops, members: Members) -> Ops:
 
 
 def _runs(ops: Ops) -> Iterator[tuple[Integers, int, int]]:
-    """Yield the first rows of calls that begin with several messages alike, by communicator and number of messages."""
+    """Yield the first rows of calls that begin with several equal messages, by communicator and number of messages."""
     plain = (ops.request == NO_REQUEST) & (ops.count == 0) & (ops.flags & Flag.INTER == 0)
     able = ops.are(*_ALONG) & plain & (ops.flags & Flag.PICKLED != 0)
     first = able & (ops.flags & (_CONTINUED | BITS) == 0)
@@ -115,7 +116,7 @@ def _runs(ops: Ops) -> Iterator[tuple[Integers, int, int]]:
 
 
 def _partners(members: Members, comm: int) -> tuple[int, npt.NDArray[np.bool_], Integers]:
-    """Return the own rank in a communicator; by bit that has a partner, whether it is set, and the partner."""
+    """Return the own rank in a communicator and, for each bit with a partner, whether it is set, and the partner."""
     own, size = int(members.own[comm]), int(members.size[comm])
     powers = 1 << np.arange(max(size - 1, 0).bit_length())
     peers = own ^ powers

@@ -1,7 +1,7 @@
-"""What ops are apart from their times: a symbol for each, and numbers whose values vary from one iteration to the next.
+"""Ops without their times: a symbol for each, and numbers that may vary from one iteration to the next.
 
-Ops have the same symbol where all of ``SHAPE`` is equal, and whether they have a request. Their numbers are written so
-that they tend to stay as they are from iteration to iteration, and from rank to rank:
+Ops have the same symbol if all columns of ``SHAPE`` are equal, and both or neither have a request. Their numbers are
+encoded so that they tend to be constant over iterations and ranks:
 
 ``request``    relative to the newest before: +1 is a further one
 ``extra``      how far it is from the end of the entries of the ops before: 0, if there are entries
@@ -23,23 +23,23 @@ from clue.trace import NO_REQUEST, Op, Trace
 from clue.trace.columns import Ops, within
 from clue.trace.ops import COLUMNS
 
-#: Columns that stay as they are beside loops.
+#: Columns that are kept unchanged beside the loops.
 TIMES = ("cpu", "begin", "took")
 #: Columns of numbers.
 NUMBERS = ("nbytes", "peer", "tag", "comm", "request", "extra", "count")
-#: Columns that make a symbol.
+#: Columns that determine the symbol.
 SHAPE = tuple(name for name, _, _ in COLUMNS if name not in (*TIMES, *NUMBERS))
-#: Written instead of a relative peer that is no member: so far below it.
+#: Subtracted from a peer that is not a rank, such as PROC_NULL, to encode it as a relative peer.
 NO_PEER = 1 << 40
-#: Stands where a number is not written.
+#: Placeholder of a number that is not stored.
 ABSENT = -(1 << 50)
-#: Numbers pairs of words as they first appear.
+#: Numbers pairs of words in the order of first appearance.
 Numbering = Callable[[npt.NDArray[np.uint64], npt.NDArray[np.uint64]], npt.NDArray[np.int32]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shapes:
-    """What each symbol stands for.
+    """The meaning of each symbol.
 
     Attributes:
         columns: Values of the columns of ``SHAPE``, shape (symbols,) each.
@@ -51,7 +51,7 @@ class Shapes:
 
 
 def shapes_of(ops: Ops, number: Numbering) -> tuple[Shapes, npt.NDArray[np.int32]]:
-    """Return what symbols there are, numbered as they first appear, and the symbol of each op."""
+    """Return the symbols, numbered in the order of first appearance, and the symbol of each op."""
     requests = ops.request != NO_REQUEST
     words = np.zeros((2, len(ops)), np.uint64)
     for at, column in enumerate((*(getattr(ops, name) for name in SHAPE), requests)):
@@ -62,7 +62,7 @@ def shapes_of(ops: Ops, number: Numbering) -> tuple[Shapes, npt.NDArray[np.int32
 
 
 def number_reference(first: npt.NDArray[np.uint64], second: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
-    """Number pairs of words as they first appear."""
+    """Number pairs of words in the order of first appearance."""
     known: dict[tuple[int, int], int] = {}
     pairs = zip(first.tolist(), second.tolist(), strict=True)
     return np.array([known.setdefault(pair, len(known)) for pair in pairs], np.int32)
@@ -89,8 +89,8 @@ class Numbers:
 
     Attributes:
         columns: By name, shape (ops,) each: those of ``NUMBERS`` and ``relative``.
-        entries: Those of all ops, in their order, so many of each as its ``count`` says.
-        loose: Entries of the extra column that belong to no op, with ``places`` where they are.
+        entries: Entries of all ops, in their order, ``count`` of each op.
+        loose: Entries of the extra column that belong to no op, at ``places``.
     """
 
     columns: Mapping[str, Integers]

@@ -1,4 +1,4 @@
-"""The steps of :mod:`clue.structure.loops.folding` in C++, compiled when they are first wanted."""
+"""The steps of :mod:`clue.structure.loops.folding` in C++, compiled on first use."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def fold(symbols: npt.NDArray[np.int32]) -> Place:
 
 
 def number(first: npt.NDArray[np.uint64], second: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
-    """Number pairs of words as they first appear, shape (pairs,).
+    """Number pairs of words in the order of first appearance, shape (pairs,).
 
     Raises:
         NoLibraryError: If there is no library, and none can be made.

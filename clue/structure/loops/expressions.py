@@ -1,7 +1,7 @@
-"""Numbers of a place as an expression of the iterations around it, if there is one, or as a table.
+"""The numbers of a place as an affine expression of the iterations around it, if there is one, or as a table.
 
-The levels of a place are the counts of the loops around it, outermost first, and its own: level k says how often it is
-repeated each time that it is reached, so it has as many entries as the level before has repetitions.
+The levels of a place are the repetition counts of the loops around it, outermost first, and its own. Level k has a
+count for each time that it is reached, so it has as many entries as the level before has repetitions.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from clue.structure.loops.places import Integers
 from clue.trace.columns import within
 
 Levels = Sequence[Integers]
-#: What is less stands for something else than a number, so it is not computed with.
+#: Values below this are codes, not numbers, and take no part in arithmetic.
 NO_NUMBER = -(1 << 39)
-#: A table of so few pieces is simpler than a modulus.
+#: Largest number of pieces with which a table is simpler than a modulus.
 _FEW = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Affine:
-    """``base + steps · iteration``, modulo something where ``modulus`` is not 0.
+    """``base + steps · iteration``, modulo ``modulus`` if that is not 0.
 
     Attributes:
-        base: In the first iterations, of rank 0.
-        steps: What each further iteration of a level adds, outermost first.
-        modulus: Values are from ``least`` up to ``least + modulus`` (without); 0 if they are not bounded.
+        base: Value in the first iterations, of rank 0.
+        steps: Increment for each further iteration of a level, outermost first.
+        modulus: Values are in ``least`` … ``least + modulus - 1``; 0 if they are not bounded.
         least: The least of these values.
-        per_rank: What each further rank adds.
+        per_rank: Increment for each further rank.
     """
 
     base: int
@@ -41,7 +41,7 @@ class Affine:
 
     @property
     def tokens(self) -> int:
-        """How much it takes beside its place."""
+        """Its size, in tokens, in addition to that of its place."""
         return 0
 
     def values(self, levels: Levels, rank: int) -> Integers:
@@ -56,17 +56,17 @@ class Affine:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Values one after the other, again and again.
+    """A sequence of values that is repeated.
 
     Attributes:
-        pieces: How many, the first of them, and what each further one adds.
+        pieces: Arithmetic sequences: length, first value and increment of each.
     """
 
     pieces: tuple[tuple[int, int, int], ...]
 
     @property
     def tokens(self) -> int:
-        """How much it takes beside its place."""
+        """Its size, in tokens, in addition to that of its place."""
         return len(self.pieces)
 
     def values(self, levels: Levels, rank: int) -> Integers:  # noqa: ARG002 - as of other expressions
@@ -80,7 +80,7 @@ Expression = Affine | Table
 
 
 def expression_of(values: Integers, levels: Levels) -> Expression:
-    """Return what values of a place are in terms of its levels."""
+    """Return the expression of a place's values in terms of its levels."""
     if not len(values) or (values == values[0]).all():
         return Affine(int(values[0]) if len(values) else 0)
     if values.min() < NO_NUMBER or not all(counts.all() for counts in levels):
@@ -97,7 +97,7 @@ def expression_of(values: Integers, levels: Levels) -> Expression:
 
 
 def _affine(values: Integers, levels: Levels, modulus: int) -> Affine | int:
-    """Return the affine expression modulo something, or by what steps differ on the innermost level where they do."""
+    """Return the affine expression modulo ``modulus``, or the difference between steps on the innermost level."""
     steps: list[int] = []
     for counts in reversed(levels):
         firsts = np.cumsum(counts) - counts
@@ -116,7 +116,7 @@ def _affine(values: Integers, levels: Levels, modulus: int) -> Affine | int:
 
 
 def _table(values: Integers, levels: Levels) -> Table:
-    """Return the values of a place, once where they are the same in all iterations of outer loops."""
+    """Return a table of a place's values; values that repeat in all iterations of outer loops are stored once."""
     for level in range(len(levels) - 1, -1, -1):
         times = len(levels[level])
         if len(values) % times == 0:
@@ -127,9 +127,9 @@ def _table(values: Integers, levels: Levels) -> Table:
 
 
 def _pieces(values: Integers) -> tuple[tuple[int, int, int], ...]:
-    """Cut values into pieces of equal steps, each as long as it can be."""
+    """Cut values into arithmetic sequences, each as long as possible."""
     steps = np.diff(values)
-    ends = [*(np.flatnonzero(np.diff(steps)) + 1).tolist(), len(values) - 1]  # of values whose next step is another one
+    ends = [*(np.flatnonzero(np.diff(steps)) + 1).tolist(), len(values) - 1]  # of values after which the step changes
     found: list[tuple[int, int, int]] = []
     at = 0
     for end in ends:

@@ -1,20 +1,22 @@
-"""The reference: folding a sequence of symbols into loops, on line, in near linear time.
+"""The reference implementation: folds a sequence of symbols into loops, online, in nearly linear time.
 
-What has been read stands on a stack: each entry is a symbol or a loop, and how often it is repeated there. A key says
-which symbol it is, or a loop over which keys; so the same loop may be repeated so often here, and so often there. A new
-entry
+The symbols read so far form a stack: each entry is a symbol or a loop, with a repetition count. An entry's key is its
+symbol, or identifies the loop by the keys of its body; so the same loop may have different counts at different places.
+A new entry
 
 1. joins the one before it if both have the same key, or what ends the last iteration of the one before it;
-2. else, if it ends the body of a known loop, the longest of them, becomes an iteration of it;
-3. else, if what it ends stands twice, with the shortest such period, becomes a loop of two iterations, known from now.
+2. otherwise, if it completes the body of a known loop, becomes an iteration of the longest such loop;
+3. otherwise, if it completes a repetition, becomes a loop of two iterations with the shortest such period, known from
+   now on.
 
-What a step makes is a new entry in its turn. So inner loops come before those around them, and no keys ever stand twice
-on the stack. Then symbols are read again with innermost loops known, again with the loops around these, and so on as
-long as that leaves fewer entries: a loop that had a single iteration where it was first read is found then.
+The result of a step is again a new entry. So inner loops are found before outer ones, and the stack never contains an
+adjacent repetition. Then the symbols are read again with the innermost loops known, again with the loops around these,
+and so on as long as that leaves fewer entries: this finds loops with a single iteration at their first occurrence.
 
-Whatever stands twice at the end of the stack with a period from 2^k to 2^(k+1) ends with 2^k keys that stood a period
-earlier. As nothing else stands twice, only the latest place where they did can be a period away: any two places of the
-same 2^k keys are 2^k apart. That makes log(stack) places to look at for every entry. ``fold.hpp`` takes the same steps.
+A repetition at the end of the stack with a period from 2^k to 2^(k+1) ends with 2^k keys that also occurred a period
+earlier. As the stack has no other repetition, only their latest earlier occurrence can be a period away: any two
+occurrences of the same 2^k keys are at least 2^k apart. That makes log(stack) places to examine for every entry.
+``fold.hpp`` takes the same steps.
 """
 
 from __future__ import annotations
@@ -30,14 +32,14 @@ import numpy.typing as npt
 
 from clue.structure.loops.places import LOOP, Place
 
-#: A symbol, or ``~`` the number of a loop's body.
+#: A symbol, or ``~number`` of a loop's body.
 _Key = int
 _Keys = tuple[_Key, ...]
 
 
 @dataclass(slots=True)
 class _Entry:
-    """Something on the stack; ``inside`` are the entries of a loop's iterations, one after the other."""
+    """An entry of the stack; ``inside`` are the entries of a loop's iterations, in order."""
 
     key: _Key
     count: int
@@ -45,10 +47,10 @@ class _Entry:
 
 
 def fold(symbols: npt.NDArray[np.int32]) -> Place:
-    """Return a sequence of symbols as a program of loops, whose expansion it is.
+    """Return a sequence of symbols as a program of loops that expands to it.
 
     Args:
-        symbols: From 0 on, shape (ops,).
+        symbols: Symbols, numbers from 0 on, shape (ops,).
     """
     folding = _Folding()
     entries = folding.read(symbols)
@@ -62,28 +64,28 @@ def fold(symbols: npt.NDArray[np.int32]) -> Place:
 
 
 class _Folding:
-    """The stack, and the loops that are known."""
+    """The stack and the known loops."""
 
     def __init__(self) -> None:
         self.bodies: list[_Keys] = []
-        #: How many loops are nested in each, itself included.
+        #: Nesting depth of each loop, itself included.
         self._levels: list[int] = []
         self._numbers: dict[_Keys, int] = {}
-        #: Lengths of the bodies that end with a key, negative: the longest first.
+        #: Lengths of the bodies that end with a key, negated so that the longest comes first.
         self._lengths: defaultdict[_Key, list[int]] = defaultdict(list)
         self._stack: list[_Entry] = []
-        #: Where the same 2^k keys end on the stack.
+        #: Ends, on the stack, of occurrences of the same 2^k keys.
         self._ends: defaultdict[_Keys, list[int]] = defaultdict(list)
 
     def forget(self, level: int) -> None:
-        """Know no more loops than those of so many levels."""
+        """Forget loops above a nesting depth."""
         kept = [number for number in self._numbers.values() if self._levels[number] <= level]
         self._numbers, self._lengths = {}, defaultdict(list)
         for number in kept:
             self._know(number)
 
     def read(self, symbols: npt.NDArray[np.int32]) -> list[_Entry]:
-        """Read symbols from the first; returns what stands on the stack at the end."""
+        """Read symbols from the first on; return the final stack."""
         for symbol in symbols.tolist():
             new: _Entry | None = _Entry(symbol, 1)
             while new is not None:
@@ -91,7 +93,7 @@ class _Folding:
         return self._take(len(self._stack))
 
     def _add(self, entry: _Entry) -> _Entry | None:
-        """Take one step; returns the entry that it makes, if any."""
+        """Take one step; return the entry that it makes, if any."""
         if joined := self._same(entry.key):
             joined.count += entry.count
             joined.inside += entry.inside
@@ -106,14 +108,14 @@ class _Folding:
         return None
 
     def _same(self, key: _Key) -> _Entry | None:
-        """Return the entry of this key that ends the stack, or the last iteration of what ends it, if there is one."""
+        """Return the entry of this key at the end of the stack, or of the last iteration there, if there is one."""
         entry = self._stack[-1] if self._stack else None
         while entry is not None and entry.key != key:
             entry = entry.inside[-1] if entry.inside else None
         return entry
 
     def _loop(self, length: int) -> _Key:
-        """Return the key of the loop over the last keys, which is known from now on."""
+        """Return the key of the loop over the last ``length`` keys, which is known from now on."""
         body = self._keys(length)
         if body not in self._numbers:
             self.bodies.append(body)
@@ -127,7 +129,7 @@ class _Folding:
         insort(self._lengths[body[-1]], -len(body))
 
     def _take(self, count: int) -> list[_Entry]:
-        """Remove so many entries from the end of the stack and return them."""
+        """Remove ``count`` entries from the end of the stack and return them."""
         taken = self._stack[len(self._stack) - count :]
         for _ in range(count):
             for keys in self._endings():
@@ -136,7 +138,7 @@ class _Folding:
         return taken
 
     def _keys(self, count: int, end: int = 0) -> _Keys:
-        """Return so many keys, the last but ``end``."""
+        """Return ``count`` keys, up to the last but ``end``."""
         last = len(self._stack) - end
         return tuple(entry.key for entry in self._stack[last - count : last])
 
@@ -145,12 +147,12 @@ class _Folding:
         return [self._keys(1 << power) for power in range(len(self._stack).bit_length())]
 
     def _known(self) -> int:
-        """Return the length of the longest body that ends the stack, or 0."""
+        """Return the length of the longest known body at the end of the stack, or 0."""
         lengths = (-each for each in self._lengths[self._stack[-1].key] if -each <= len(self._stack))
         return next((length for length in lengths if self._keys(length) in self._numbers), 0)
 
     def _period(self) -> int:
-        """Return the shortest period of what stands twice at the end of the stack, or 0."""
+        """Return the shortest period of a repetition at the end of the stack, or 0."""
         end = len(self._stack)
         for keys in self._endings():
             *_, earlier, _ = (-end, *self._ends[keys])
@@ -162,7 +164,7 @@ class _Folding:
 
 
 def _program(entries: Sequence[_Entry], bodies: Sequence[_Keys]) -> Place:
-    """Return what stood on the stack as places."""
+    """Return the entries of the stack as places."""
     return Place(LOOP, np.ones(1, np.int64), tuple(_place([entry], bodies) for entry in entries))
 
 

@@ -1,4 +1,4 @@
-"""Compressing a trace: loops of each rank, merged over ranks of the same structure; and back."""
+"""Compresses a trace into loops of each rank, merged over ranks of the same structure; and decompresses it."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ from clue.trace.columns import Ops, within
 Fold = Callable[[npt.NDArray[np.int32]], Place]
 #: An expression, and the ranks that have it.
 Variants = tuple[tuple[Expression, tuple[int, ...]], ...]
-#: The names of expressions beside those of columns: entries of the extra column, and how often something is repeated.
+#: Names of expressions in addition to those of columns: entries of the extra column, and repetition counts.
 ENTRIES, REPEATED = "entries", "repeated"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """A symbol or a loop of some ranks' program.
+    """A symbol or a loop in the program of some ranks.
 
     Attributes:
         symbol: The symbol, or ``LOOP``.
-        repeated: How often it is repeated each time that it is reached.
-        numbers: Of a symbol, by name; ``peer`` or ``relative``, whichever is the simpler.
-        body: What the loop is around, in order.
+        repeated: Number of repetitions each time that it is reached.
+        numbers: Numbers of a symbol, by name; with the simpler one of ``peer`` and ``relative``.
+        body: Body of the loop, in order.
     """
 
     symbol: int
@@ -58,14 +58,14 @@ class Node:
     body: tuple[Node, ...] = ()
 
     def walk(self) -> Iterator[Node]:
-        """Yield it and all nodes in it, each before what is in it."""
+        """Yield this node and all nodes in it, in preorder."""
         yield self
         for node in self.body:
             yield from node.walk()
 
     @property
     def tokens(self) -> int:
-        """How much it takes: one token, one for each further variant of a number, and the entries of tables."""
+        """Its size: one token, one for each further variant of a number, and the entries of tables."""
         every = (self.repeated, *self.numbers.values())
         return 1 + sum(len(each) - 1 + sum(expression.tokens for expression, _ in each) for each in every)
 
@@ -80,13 +80,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Loops:
-    """A trace as loops; what else it has stays as it is.
+    """A trace as loops; its other data are unchanged.
 
     Attributes:
         trace: Its head, readings and typical bursts, with the times of its ops.
-        shapes: What each symbol stands for.
-        parts: The program, in an order that all ranks keep to.
-        loose: By rank, entries of the extra column that belong to no op, and where they are.
+        shapes: The meaning of each symbol.
+        parts: The program, in an order common to all ranks.
+        loose: By rank, entries of the extra column that belong to no op, and their positions.
     """
 
     trace: Trace
@@ -96,11 +96,11 @@ class Loops:
 
     @property
     def tokens(self) -> int:
-        """How much all programs take."""
+        """The size of all programs, in tokens."""
         return sum(node.tokens for part in self.parts for node in part.node.walk())
 
     def rows(self, rank: int) -> Integers:
-        """Return for each op of a rank the row that it is in: of calls along bits (``bits``) several are in one."""
+        """Return the row of each op of a rank: several ops of calls along bits (``bits``) share one."""
         return condensed(self.trace.rank(rank), Members.of(self.trace, rank))[1]
 
     def leaves(self, rank: int) -> Iterator[tuple[Node, Levels, Integers]]:
@@ -121,7 +121,7 @@ class _Found:
 
     @property
     def structure(self) -> bytes:
-        """What is equal where two have the same structure."""
+        """A key that is equal for equal structures."""
         return np.stack([self.flat.symbols, self.flat.children]).tobytes()
 
 
@@ -129,9 +129,8 @@ def compress(trace: Trace, *, reference: bool = False) -> Loops:
     """Compress a trace.
 
     Args:
-        trace: Any.
-        reference: Whether to do so in Python only, which takes some 20 us an op. So it is done, too, where there is no
-            compiler.
+        trace: Any trace.
+        reference: Whether to use Python only, at about 20 us per op; this is also the way without a compiler.
     """
     members = [Members.of(trace, rank) for rank in range(trace.ranks)]
     every = [trace.rank(rank) for rank in range(trace.ranks)]
@@ -181,7 +180,7 @@ def _fastest() -> tuple[Fold, Numbering]:
 
 
 def _parts(program: Place, numbers: Numbers) -> list[_Found]:
-    """Return what a rank's program is made of, with expressions for its numbers."""
+    """Return the parts of a rank's program, with expressions for its numbers."""
     leaves = positions(program)
     rows = np.concatenate([np.zeros(0, np.int64), *(at for _, at in leaves)])
     firsts = np.cumsum([0, *(len(at) for _, at in leaves)])[:-1]
@@ -210,7 +209,7 @@ def _parts(program: Place, numbers: Numbers) -> list[_Found]:
 
 
 def _steady(column: Integers, firsts: Integers) -> list[Affine | None]:
-    """Return the only value of each of consecutive groups, or nothing where it has different ones."""
+    """Return the value of each of consecutive groups, or ``None`` if its values differ."""
     if not len(firsts):
         return []
     least, most = np.minimum.reduceat(column, firsts), np.maximum.reduceat(column, firsts)
@@ -219,15 +218,15 @@ def _steady(column: Integers, firsts: Integers) -> list[Affine | None]:
 
 # --- all ranks ---
 
-#: Parts of different programs are compared with each other up to so many pairs.
+#: Largest number of pairs of parts of different programs that are compared.
 _MOST_COMPARED = 10**7
 
-#: Ops whose peer is rather as far from their own rank on all ranks than the same on all.
+#: Ops whose distance to the peer, rather than the peer itself, tends to be the same on all ranks.
 _RELATIVE = frozenset({Op.SEND, Op.RECV, Op.ISEND, Op.IRECV, Op.PROBE, Op.MPROBE, Op.POLL})
 
 
 def _aligned(programs: Sequence[Sequence[_Found]]) -> list[dict[int, _Found]]:
-    """Return parts in an order that all ranks keep to, each with the ranks that have one of this structure there."""
+    """Return parts in an order common to all ranks, each with the ranks that have a part of this structure there."""
     alike: dict[tuple[bytes, ...], list[int]] = {}
     for rank, program in enumerate(programs):
         alike.setdefault(tuple(part.structure for part in program), []).append(rank)
@@ -242,7 +241,7 @@ def _aligned(programs: Sequence[Sequence[_Found]]) -> list[dict[int, _Found]]:
 def _woven(
     merged: Sequence[tuple[bytes, dict[int, _Found]]], structures: Sequence[bytes], parts: Sequence[dict[int, _Found]]
 ) -> Iterator[tuple[bytes, dict[int, _Found]]]:
-    """Yield merged parts with those of further ranks among them."""
+    """Yield merged parts, interleaved with those of further ranks."""
     known = [structure for structure, _ in merged]
     alone = len(known) * len(structures) > _MOST_COMPARED
     steps = (
@@ -288,7 +287,7 @@ def _merged(parts: Mapping[int, _Found], shapes: Shapes) -> Node:
 
 
 def _variants(ranks: Sequence[int], expressions: Sequence[Expression]) -> Variants:
-    """Return what ranks have which expression: one, if its base is affine in the rank."""
+    """Return the expressions with their ranks: a single one if its base is affine in the rank."""
     found: dict[Expression, list[int]] = {}
     for rank, expression in zip(ranks, expressions, strict=True):
         found.setdefault(expression, []).append(rank)
@@ -298,7 +297,7 @@ def _variants(ranks: Sequence[int], expressions: Sequence[Expression]) -> Varian
 
 
 def _shared(variants: Variants, rows: Mapping[int, int]) -> Variants:
-    """Let ranks whose values are the first ones of a table have that; ``rows`` says how many each has."""
+    """Let ranks whose values are a prefix of a table share it; ``rows`` is the number of values of each rank."""
     if not any(isinstance(each, Table) for each, _ in variants) or len(variants) == 1:
         return variants
     kept: list[tuple[Expression, list[int], Integers | None]] = []

@@ -1,7 +1,7 @@
-"""Places of a program: symbols and loops as a tree, with how often each is repeated whenever it is reached.
+"""Places of a program: symbols and loops as a tree, with a repetition count for each time a place is reached.
 
-A place is reached once in every iteration of the loop around it, and repeats its symbol or its body so often as
-``counts`` says for that time. ``a [(b)^2 g]^3`` is::
+A place is reached once in every iteration of the loop around it, and then repeats its symbol or its body by its entry
+in ``counts``. ``a [(b)^2 g]^3`` is::
 
     loop, counts [1]            the program itself, which is run once
       a, counts [1]
@@ -32,8 +32,8 @@ class Place:
 
     Attributes:
         symbol: The symbol, or ``LOOP``.
-        counts: How often it is repeated each time that it is reached, at least once: shape (times reached,).
-        body: What the loop is around, in order; empty for a symbol.
+        counts: Number of repetitions, at least 1, each time that it is reached: shape (times reached,).
+        body: Body of the loop, in order; empty for a symbol.
     """
 
     symbol: int
@@ -47,11 +47,11 @@ class Place:
 
     @property
     def iterations(self) -> int:
-        """How often its symbol or body is repeated altogether."""
+        """Total number of repetitions of its symbol or body."""
         return int(self.counts.sum())
 
     def walk(self) -> Iterator[Place]:
-        """Yield it and all places in it, each before what is in it."""
+        """Yield this place and all places in it, in preorder."""
         yield self
         for place in self.body:
             yield from place.walk()
@@ -59,13 +59,13 @@ class Place:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Flat:
-    """A tree of places as arrays, each place before what is in it: what the library in C++ answers.
+    """A tree of places as arrays, in preorder: the result of the C++ library.
 
     Attributes:
-        symbols: Of each place, ``LOOP`` for a loop.
-        children: How many places its body has.
-        reached: How often it is reached.
-        counts: Those of all places, one after the other.
+        symbols: Symbol of each place, ``LOOP`` for a loop.
+        children: Number of places in the body of each.
+        reached: How often each is reached.
+        counts: Counts of all places, concatenated.
     """
 
     symbols: Integers
@@ -82,7 +82,7 @@ class Flat:
         return cls(symbols, children, reached, np.concatenate([place.counts for place in places]))
 
     def repeated(self) -> list[int]:
-        """Return how often the symbol or body of each place is repeated altogether."""
+        """Return the total number of repetitions of each place's symbol or body."""
         repeated: list[int] = _sums(self.counts, self.reached).tolist()
         return repeated
 
@@ -113,16 +113,16 @@ def positions(program: Place) -> list[tuple[Place, Integers]]:
 
 
 def iterations(program: Place) -> list[tuple[Place, Integers, Integers]]:
-    """Return what is repeated, outer loops first, with the op at which each time begins, and how many ops it has."""
+    """Return the loops, outer ones first, with the first op and the number of ops of each repetition."""
     return [each for each in _located(program)[1] if (each[0].counts > 1).any()]
 
 
 def _located(program: Place) -> tuple[list[tuple[Place, Integers]], list[tuple[Place, Integers, Integers]]]:
-    """Return symbols and loops with where they are."""
+    """Return symbols and loops with their positions."""
     sizes = {}
 
     def measure(place: Place) -> Integers:
-        """Return how many ops it takes each time that it is reached."""
+        """Return the number of its ops each time that it is reached."""
         if not place.is_loop:
             return place.counts
         inner = [measure(each) for each in place.body]
@@ -133,7 +133,7 @@ def _located(program: Place) -> tuple[list[tuple[Place, Integers]], list[tuple[P
     loops: list[tuple[Place, Integers, Integers]] = []
 
     def locate(place: Place, begins: Integers) -> None:
-        """Find where each of its ops is, if it begins there each time that it is reached."""
+        """Find the positions of its ops, given those at which it begins each time that it is reached."""
         if not place.is_loop:
             at = np.repeat(begins, place.counts) + within(place.counts)
             found.append((place, at))
@@ -155,20 +155,20 @@ def _located(program: Place) -> tuple[list[tuple[Place, Integers]], list[tuple[P
 
 
 def _sums(values: Integers, counts: Integers) -> Integers:
-    """Return the sums of consecutive groups of so many values each, none of them empty."""
+    """Return the sums of consecutive groups of ``counts`` values, none of them empty."""
     return np.add.reduceat(values, np.cumsum(counts) - counts) if len(counts) else counts
 
 
 def split(program: Place) -> Place:
     """Return a program whose loops end where they end with fewer of a symbol: ``[a (b)^1,1,1,2]^4`` is ``[a b]^4 b``.
 
-    Folding lets further repetitions of what ended the last iteration join it: it cannot know whether they are the same.
+    Folding joins further repetitions to the end of the last iteration: it cannot know whether they belong to the loop.
     """
     return replace(program, body=tuple(each for place in program.body for each in _split(place)))
 
 
 def _split(place: Place) -> tuple[Place, ...]:
-    """Return a place, and what follows it instead of being its end."""
+    """Return a place without its surplus end, and the places that follow it instead."""
     if not place.is_loop:
         return (place,)
     place = split(place)

@@ -1,4 +1,4 @@
-"""What ranks leave while they are recorded: a format of its own, which a recorder in any language can write.
+"""The parts of a trace that ranks write while they are recorded: a format that a recorder in any language can write.
 
 A recorder writes up to six files for each rank into the folder ``parts`` of the trace::
 
@@ -10,9 +10,9 @@ A recorder writes up to six files for each rank into the folder ``parts`` of the
                                     the form of Python's faulthandler; may be left out
                 W-rNNNNN.end.json   what only its end tells: an End, written last and at once (renamed into place)
 
-W is the key of the rank's world: letters, digits and ``_``; that of the ranks which the launcher started is ``w0``.
-NNNNN is its rank there, of five digits or more. What else a recorder keeps in the folder (:data:`OTHERS`) is not read.
-Numbers are little-endian. A row has 72 bytes::
+W is the key of the rank's world: letters, digits and ``_``; the world that the launcher started is ``w0``. NNNNN is its
+rank there, of five digits or more. Other files of a recorder in the folder (:data:`OTHERS`) are not read. Numbers are
+little-endian. A row has 72 bytes::
 
     struct row {                                            /* at byte                  */
         int64_t  cpu, begin, took, nbytes;                  /*  0,  8, 16, 24           */
@@ -21,7 +21,7 @@ Numbers are little-endian. A row has 72 bytes::
         uint8_t  op, unused[7];                             /* 64, 65; unused is 0      */
     };
 
-:mod:`clue.trace.ops` says what the fields mean for each op. Numbers that refer to something are the rank's own:
+:mod:`clue.trace.ops` defines the fields of each op. References are the rank's own numbers:
 
 ======== ==============================================================================================================
 field    refers to
@@ -34,20 +34,20 @@ extra    its extras: where this op's entries begin, counted in entries; there ar
 request  a serial number of its own, from 0 on; -1 where the op has none
 ======== ==============================================================================================================
 
-The entry of a ``SPAWN`` is an index into its ``End.worlds``. A row whose ``op`` is 0 has not been written yet: a file
-may be longer than what is in it while the rank runs, so that one that is killed keeps what it wrote. When the rank
-ends, the file is cut to its ``End.rows`` rows.
+The entry of a ``SPAWN`` is an index into its ``End.worlds``. A row whose ``op`` is 0 has not been written yet: while
+the rank runs, the file may be longer than its rows, so that a killed rank keeps what it wrote. When the rank ends, the
+file is cut to its ``End.rows`` rows.
 
 A reading of the host's speed is three int64_t: when it was made, in ns since the recording began, and the CPU time of
-two fixed pieces of work, in ns; 0 stands for a piece that is not done. What is made of them: :mod:`clue.trace.speed`.
+two fixed pieces of work, in ns; 0 stands for a piece that was not done. :mod:`clue.trace.speed` uses them.
 
-Communicators have *keys*, any text. Keys are compared for equality, and nothing else is done with them: all members of
-a communicator, on both sides of an intercommunicator, give it the same key, and no other communicator has that, freed
-ones included. How a recorder comes by such keys is its own affair.
+Communicators have *keys*, any text, which are only compared for equality. All members of a communicator, on both sides
+of an intercommunicator, give it the same key, and no other communicator has that key, freed ones included. Each
+recorder chooses how to make such keys.
 
-JSON is UTF-8; keys that have a default may be left out, further ones are passed over. Times are in seconds unless
-otherwise said, sizes in bytes. When all ranks of all worlds have ended, :func:`clue.trace.pack.pack` makes the
-trace. Standard library only: the virtual layer imports this inside the user's process.
+JSON is UTF-8; keys that have a default may be left out, unknown ones are ignored. Times are in seconds unless otherwise
+said, sizes in bytes. When all ranks of all worlds have ended, :func:`clue.trace.pack.pack` makes the trace. Standard
+library only: the virtual layer imports this inside the user's process.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ from clue.trace.ops import COLUMNS
 from clue.trace.sites import Sites
 
 FORMAT = "clue-parts"
-#: Raised with every change of what is written above or below.
+#: Version of the format, raised with every change of it.
 VERSION = 2
 #: The folder within that of a trace, and the world that the launcher began.
 FOLDER, FIRST_WORLD = "parts", "w0"
 START, END, ROWS, EXTRAS, READINGS, STACK = ".json", ".end.json", ".rows", ".extras", ".readings", ".stack"
-#: Endings of what recorders keep there for themselves.
+#: Endings of files that recorders keep there for themselves.
 OTHERS = (".end.draft", ".calibration")
 
 _CODES = {name: code for name, _, code in COLUMNS}
@@ -79,18 +79,18 @@ _FILE = re.compile(rf"\w+-r\d{{5,}}({_ENDINGS})|\w+\.spawn\.json", re.ASCII)
 
 _Text = Annotated[str, Within(0, 2**20)]
 _Name = Annotated[str, Within(0, 2**12)]
-#: What a line that tells of eight ranks has room for.
+#: Text short enough for a line that tells of eight ranks.
 _Word = Annotated[str, Within(0, 2**8)]
 _Number = Annotated[int, Within(0, 2**31 - 1)]
 _Bytes = Annotated[int, Within(0, 2**53)]
 _Seconds = Annotated[float, Within(0, 1e12)]
-#: Kernels count some times by ticks: a difference of two may come out below 0.
+#: Difference of two times, seconds: kernels count some times by ticks, so it may come out below 0.
 _Difference = Annotated[float, Within(-1e12, 1e12)]
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What a rank says at its start.
+    """A rank's information at its start.
 
     Attributes:
         world: Key of its world, as in the names of its files.
@@ -101,7 +101,7 @@ class Start:
         program: Path of the program as given.
         arguments: Its arguments.
         calls: Names of the MPI calls that its rows refer to.
-        process: Its number on its computer.
+        process: Its process number on its computer.
         settings: Environment variables that the recorder set.
         mpi: The MPI library's own version string.
         python: Version of Python, if that is what runs the program.
@@ -133,12 +133,12 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class HostReading:
-    """What a rank's computer counted from its begin to its end (see :mod:`clue.trace.disturbance`).
+    """Counters of a rank's computer from the rank's begin to its end (see :mod:`clue.trace.disturbance`).
 
     Attributes:
-        begin: By a clock that all processes of the computer share.
-        end: By the same clock.
-        cores: Those that the rank may use.
+        begin: When the rank began, by a clock that all processes of the computer share.
+        end: When it ended, by the same clock.
+        cores: The cores that the rank may use.
         busy: CPU time of all processes on them.
         cpu: CPU time of the rank and of its children that have ended.
         waited: How long the rank was ready and had no core.
@@ -154,7 +154,7 @@ class HostReading:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What was imported: digests of own files, ``""`` if unknown, and a file of each installed package."""
+    """Imports: digests of the program's own files, ``""`` if unknown, and a file of each installed package."""
 
     modules: Mapping[str, _Name] = field(default_factory=dict)
     packages: Mapping[str, _Text] = field(default_factory=dict)
@@ -162,13 +162,13 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """What a rank says at its end.
+    """A rank's information at its end.
 
     Attributes:
         rows: Number of its rows.
-        communicators: Of each the constructor's name, its key (none if its members are not known: what uses it is an
-            ``OTHER`` then), and the numbers of its group and, between two groups, of the remote one. The first is the
-            rank's world.
+        communicators: For each, the constructor's name, its key (none if its members are not known: ops on it are then
+            ``OTHER``), and the numbers of its group and, for an intercommunicator, of the remote group. The first is
+            the rank's world.
         groups: Members in their order: ranks of the rank's own world, or pairs of a world's key and a rank there.
         regions: Names; the first is ``""``, outside any.
         peak_memory: Largest resident size.
@@ -179,9 +179,10 @@ class End:
         overhead: Cost of recording one call.
         notes: What a reader of results should know.
         sockets: Addresses at which others can reach it by sockets, and those where it reached others.
-        computer: What was read of its computer, if anything.
-        imports: What the program imported.
-        probe: What was timed to read the host's speed: only readings of the same are compared. ``""``: nothing was.
+        computer: Counters of its computer, if any were read.
+        imports: The program's imports.
+        probe: The work that was timed to read the host's speed: only readings of the same work can be compared. ``""``
+            if none was timed.
         sites: Call paths in the program; the first is the unknown one. A recorder may leave them out.
     """
 
@@ -208,12 +209,12 @@ class End:
 
 
 def stem(world: str, rank: int) -> str:
-    """Return what the names of a rank's files begin with."""
+    """Return the common begin of the names of a rank's files."""
     return f"{world}-r{rank:05d}"
 
 
 def is_part(name: str) -> bool:
-    """Tell whether a file of this name is one that ranks leave."""
+    """Tell whether a file of this name is a rank's part."""
     return _FILE.fullmatch(name) is not None
 
 

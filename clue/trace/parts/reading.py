@@ -1,4 +1,4 @@
-"""Reading what ranks left (:mod:`clue.trace.parts`): of a recording that ended well, that did not, or that goes on."""
+"""Reads the parts that ranks leave (:mod:`clue.trace.parts`): of complete, broken and running recordings."""
 
 from __future__ import annotations
 
@@ -41,26 +41,26 @@ _LAYOUT = np.dtype({
     "formats": [kind for _, kind, _ in COLUMNS],
     "itemsize": ROW.size,
 })  # fmt: skip
-#: Ranks named one by one in a message.
+#: Number of ranks that a message names one by one.
 NAMED = 8
-#: Rows looked at together.
+#: Number of rows that are read together.
 _CHUNK = 1 << 20
-#: Files that are no part of a program have such folders in their paths.
+#: Folders in the paths of files that do not belong to a program.
 _NOT_OWN = ("site-packages", "dist-packages", "virtual_layer", PurePath(os.__file__).parent.name)
 _FRAME = re.compile(r'  File "([^<].*)", line (\d+) in (.*)')
-#: As much as may be read of where a rank was.
+#: Most bytes that are read of a rank's stack.
 _LONGEST_STACK = 1 << 16
 _Document = TypeVar("_Document", Start, End)
 
 
 @dataclass(frozen=True, slots=True)
 class RankPart:
-    """What one rank left.
+    """The part of one rank.
 
     Attributes:
         path: Path of its files without their endings.
-        start: What it said at its start.
-        end: What it said at its end, or ``None``.
+        start: Its information at its start.
+        end: Its information at its end, or ``None``.
     """
 
     path: Path
@@ -72,15 +72,15 @@ class RankPart:
         return self.path.with_name(self.path.name + ending)
 
     def ended(self) -> End:
-        """Return what it said at its end, which it has."""
+        """Return its information at its end, which must exist."""
         assert self.end is not None, "packing begins when all ranks have ended"
         return self.end
 
     def rows(self) -> npt.NDArray[np.void]:
-        """Return its rows, those never written left out.
+        """Return its rows, without those never written.
 
         Raises:
-            OSError: If their file is no ordinary one.
+            OSError: If their file is not a regular file.
         """
         if not self.file(ROWS).exists():
             return np.zeros(0, dtype=_LAYOUT)
@@ -90,7 +90,7 @@ class RankPart:
         return rows[: _written(rows["op"])]
 
     def whole_rows(self) -> npt.NDArray[np.void]:
-        """Return its rows, which must be as many as it said.
+        """Return its rows, which must be as many as its end says.
 
         Raises:
             TraceError: If they are not.
@@ -114,21 +114,21 @@ class RankPart:
         return self._numbers(EXTRAS, 1)
 
     def readings(self) -> npt.NDArray[np.int64]:
-        """Return its readings of the host's speed, shape (readings, 3); none where it has none.
+        """Return its readings of the host's speed, shape (readings, 3); empty if it has none.
 
         Raises:
-            TraceError: If their file ends within one.
+            TraceError: If their file ends within a reading.
             OSError: As for the rows.
         """
         found = self._numbers(READINGS, ENTRIES) if self.ended().probe else np.zeros(0, np.int64)
         return found.reshape(-1, ENTRIES)
 
     def stopped_in(self) -> str:
-        """Return where in the program it was when it was told to end, as ``cg.py:72 solve``; ``""`` if nobody knows."""
+        """Return where in the program it was when it was told to end, such as ``cg.py:72 solve``; ``""`` if unknown."""
         if not self.file(STACK).exists():
             return ""
         with open_file(self.file(STACK)) as file:
-            # The last: processes that the rank forked write there, too, when they are told to end.
+            # The last stack: processes that the rank forked write there, too, when they are told to end.
             lines = file.read(_LONGEST_STACK).decode(errors="replace").rpartition("Stack (")[2].splitlines()
         for name, line, function in (frame.groups() for frame in map(_FRAME.fullmatch, lines) if frame):
             path = PurePath(name)
@@ -146,7 +146,7 @@ class RankPart:
 
 
 def _written(ops: npt.NDArray[np.uint8]) -> int:
-    """Return how many rows were written before the first that was not; a file may be far longer than what is in it."""
+    """Return the number of rows before the first unwritten one; a file may be far longer than its rows."""
     for begin in range(0, len(ops), _CHUNK):
         unwritten = np.flatnonzero(ops[begin : begin + _CHUNK] == 0)
         if len(unwritten):
@@ -155,10 +155,10 @@ def _written(ops: npt.NDArray[np.uint8]) -> int:
 
 
 def whole_parts(folder: Path) -> list[RankPart]:
-    """Return what all ranks of a recording that has ended well have left, in the order of the trace's ranks.
+    """Return the parts of all ranks of a complete recording, in the order of the trace's ranks.
 
     Raises:
-        TraceError: If something is wrong with it, a rank has not ended well, or is missing.
+        TraceError: If a part is faulty or missing, or a rank has not ended well.
     """
     parts, faults = _read_parts(folder)
     if faults:
@@ -174,7 +174,7 @@ def whole_parts(folder: Path) -> list[RankPart]:
 
 
 def describe_incomplete(folder: Path) -> str:
-    """Return one line that says why a folder without a head is no complete trace, with each rank's last op."""
+    """Return a line that says why a folder without a head is not a complete trace, with each rank's last op."""
     parts, faults = _read_parts(folder)
     if not parts and faults:
         return faults[0]
@@ -214,13 +214,13 @@ def _partner(row: np.void) -> str:
 
 
 def signs_of_life(folder: Path) -> tuple[tuple[str, int], ...]:
-    """Return what changes whenever a rank that is being recorded ends a call, begins or ends: its files and rows."""
+    """Return the files and row counts of a running recording: they change when a rank begins, ends or ends a call."""
     files = sorted((folder / FOLDER).glob("*"))
     return tuple((file.name, _rows_written(file) if file.suffix == ROWS else 0) for file in files if is_file(file))
 
 
 def _rows_written(file: Path) -> int:
-    """Count the rows of a file that grows: it is longer than they are, and zeros follow."""
+    """Count the rows of a growing file, which is longer than its rows and padded with zeros."""
     with file.open("rb", buffering=0) as rows:
         descriptor = rows.fileno()
         low, high = 0, os.fstat(descriptor).st_size // ROW.size
@@ -235,7 +235,7 @@ def _rows_written(file: Path) -> int:
 
 
 def _read_parts(folder: Path) -> tuple[list[RankPart], list[str]]:
-    """Return what ranks left, in order, and what is wrong with it: a rank may have been killed while it wrote."""
+    """Return the ranks' parts, in order, and their faults: a rank may have been killed while it wrote."""
     parts: list[RankPart] = []
     faults: list[str] = []
     for file in sorted((folder / FOLDER).glob(f"*-r*{START}")):
