@@ -26,7 +26,7 @@ Surroundings = Mapping[str, Integers]
 _APART = 1.1
 #: Maximum number of values of a local size fitted for one recording; and the length below which a burst is ignored, s.
 _VALUES, _LEAST = 12, 1e-9
-#: Maximum distance of a burst from the median before it counts as an outlier, in interquartile distances.
+#: Maximum excess of a burst over the median before it counts as an outlier, in interquartile ranges.
 _OUTLYING = 20.0
 #: Minimum number of recordings for a fit to a constant and a size, and the maximum residual relative to a constant's.
 _FITTED, _CLOSER = 3, 0.5
