@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Kind(Enum):
-    """Kinds of content of formats, and their types."""
+    """Kind of content of a format."""
 
     TRACE = "a trace"
     MACHINE = "a machine"
