@@ -1,8 +1,8 @@
-"""What a reader must know beside figures, said once however many simulations it holds for.
+"""Caveats: what a reader must know beside the figures, stated once for all simulations that they hold for.
 
 A simulation has caveats about its machine, its program and its engine. A comparison makes hundreds of simulations,
-which say the same of several options and workloads, or the same with other figures: :func:`gathered` makes one line of
-these, with the names that the reader gave them and the largest of the figures.
+whose caveats are the same for several options and workloads, or differ only in figures: :func:`gathered` merges these
+into one line, with the reader's names and the largest of the figures.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import TypeAlias
 _Words: TypeAlias = Mapping[str, object]
 _NOTHING: _Words = MappingProxyType({})
 _NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)*(?:e[+-]?[0-9]+)?(?!\w)")
-#: What somebody counted or measured: at the beginning, or with a unit.
+#: A count at the beginning of a text, or a measured number with a unit.
 _AMOUNT = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?(?=%| s\b)|^[0-9]+(?= )")
-#: So many names stand in a line.
+#: Maximum number of names in a line.
 _NAMES = 3
 
 
@@ -32,15 +32,16 @@ class About(Enum):
 
 
 class Caveat(str):
-    """A caveat: its text, and what it takes to say it of other machines and programs, too.
+    """A caveat: its text, and what is needed to merge it with those of other machines and programs.
 
     Args:
         about: What it is about.
-        name: What that is called.
-        text: What is said of it, with places for words and figures: ``"{count} of {all} receives …"``.
-        words: By place, words: caveats with other ones are told apart.
-        figures: By place, figures: of caveats that differ in them alone, one is said; the most telling one comes first.
-        size: How large they are.
+        name: Name of that.
+        text: Its text, with placeholders for words and figures: ``"{count} of {all} receives …"``.
+        words: Words by placeholder; caveats with different words stay separate.
+        figures: Figures by placeholder, the most important first; of caveats that differ only in figures, one is
+            stated.
+        size: Magnitude of the figures.
     """
 
     about: About
@@ -66,27 +67,27 @@ class Caveat(str):
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """What is the same for caveats that differ in their names and figures alone."""
+        """Key that is equal for caveats that differ only in their names and figures."""
         about, _, text, words, *_ = self._given
         assert isinstance(words, dict)
         return about, text, tuple(words.items())
 
 
 def note(about: About, name: str, text: str) -> Caveat:
-    """Return a caveat in somebody else's words."""
+    """Return a caveat with a fixed text."""
     return Caveat(about, name, "{note}", {"note": text})
 
 
 def counted(name: str, text: str, count: int) -> Caveat:
-    """Return a caveat on a program whose one figure is the ``{count}`` in its text."""
+    """Return a caveat on a program whose only figure is the ``{count}`` in its text."""
     return Caveat(About.PROGRAM, name, text, figures={"count": count}, size=count)
 
 
 def note_of_recording(name: str, text: str) -> Caveat:
-    """Return a caveat in a recorder's words, the numbers in which are figures.
+    """Return a caveat with a recorder's text, in which numbers are figures.
 
-    Recordings of one program at other numbers of ranks say the same with other numbers; the first share, time or count
-    tells which says most.
+    Recordings of one program with different numbers of ranks give the same text with different numbers; the first
+    share, time or count decides which is the largest.
     """
     amount = _AMOUNT.search(text)
     figures = {"amount": ""}
@@ -106,7 +107,7 @@ def _literal(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A caveat of a simulation, and what the reader calls its parts.
+    """A caveat of a simulation, with the reader's names of machine and program.
 
     Attributes:
         caveat: The caveat, or a line that begins with a name.
@@ -121,7 +122,7 @@ class Said:
 
 @dataclass(slots=True)
 class _Line:
-    """Caveats that are alike."""
+    """Caveats of one kind."""
 
     caveat: Caveat
     sizes: set[float] = field(default_factory=set)
@@ -139,9 +140,9 @@ def gathered(said: Iterable[Said], machines: Collection[str], kind: str) -> Iter
     """Yield each caveat once.
 
     Args:
-        said: What simulations said.
-        machines: What the reader calls all machines: of what holds for all of them they are not named.
-        kind: What one of these is called: ``"options"``.
+        said: Caveats of simulations.
+        machines: The reader's names of all machines; a caveat that holds for all of them names none.
+        kind: Plural noun for the machines: ``"options"``.
     """
     lines: dict[object, _Line] = {}
     for each in said:
@@ -169,7 +170,7 @@ def _subject(line: _Line, machines: Collection[str], kind: str) -> str:
 
 
 def named(names: list[str], kind: str = "") -> str:
-    """Join names: the first few of many, with their number if it is told what they are."""
+    """Join names: of many, the first few, and their number if ``kind`` is given."""
     if len(names) <= _NAMES + 1:
         return ", ".join(names)
     first = ", ".join(names[:_NAMES])

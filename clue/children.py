@@ -1,4 +1,4 @@
-"""Processes that are started here: what they must have of this one, and that they end with it, however it ends."""
+"""Child processes: their environment, and their end together with this process, however it ends."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 _HERE = str(Path(__file__).resolve().parent.parent)
-#: prctl(2): the signal that a process gets when the one that started it has died.
+#: prctl(2) option: the signal that a process gets when its parent dies.
 _PR_SET_PDEATHSIG = 1
 _SHARED_MEMORY = Path("/dev/shm")
-#: MPICH takes some MB for each rank.
+#: Shared memory below which MPICH may fail, bytes: it takes a few MB for each rank.
 _ENOUGH_SHARED_MEMORY = 4 << 20
-#: A process ends so that writes to shared memory for which there is no room; launchers report the signal in their ways.
+#: Exit statuses of a process that wrote to shared memory without room; launchers report SIGBUS in different ways.
 _BUS_ERRORS = {-signal.SIGBUS, int(signal.SIGBUS), 128 + signal.SIGBUS}
-#: Seconds in which a process that was told to end may do so by itself.
+#: Time between SIGTERM and SIGKILL, s.
 PATIENCE = 3.0
-#: Seconds between two looks at what was told to end.
+#: Interval between checks of a process that is ending, s.
 _PAUSE = 0.02
 _T = TypeVar("_T")
-#: What is being run, by whichever thread.
+#: Running commands of all threads.
 _running: set[subprocess.Popen[Any]] = set()
 
 
 def finding_clue(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment in which Python finds this very clue, installed or not."""
+    """Return an environment in which Python finds this copy of clue, installed or not."""
     paths = environment.get("PYTHONPATH", "")
     if _HERE in paths.split(os.pathsep) or "site-packages" in _HERE:
         return dict(environment)
@@ -41,13 +41,13 @@ def finding_clue(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def standard_input() -> int | None:
-    """Return what a program in a session of its own reads: what is piped in here, but never a terminal."""
+    """Return the standard input for a program in a session of its own: a pipe if there is one, never a terminal."""
     closed = sys.__stdin__ is None or sys.__stdin__.closed or sys.__stdin__.isatty()
     return subprocess.DEVNULL if closed else None
 
 
 def limits_hint(status: int, folder: Path = _SHARED_MEMORY) -> str:
-    """Say what to do where a program may have ended because memory is limited here, or return ``""``.
+    """Return advice if a program may have ended because of a memory limit, else ``""``.
 
     Args:
         status: How the program ended: its exit status, or minus the signal that ended it.
@@ -69,7 +69,7 @@ def limits_hint(status: int, folder: Path = _SHARED_MEMORY) -> str:
 
 
 def mpi_of(mpiexec: str) -> str:
-    """Return whose launcher a command is, by what it says of itself: ``openmpi``, ``hydra`` (MPICH's), or ``""``."""
+    """Return the kind of a launcher, by its version text: ``openmpi``, ``hydra`` (MPICH's), or ``""``."""
     answer = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, errors="replace", check=False)
     text = answer.stdout + answer.stderr
     if any(name in text for name in ("Open MPI", "OpenRTE", "PRRTE")):
@@ -78,16 +78,16 @@ def mpi_of(mpiexec: str) -> str:
 
 
 def open_mpi_options() -> list[str]:
-    """Return what Open MPI's launcher needs to start more ranks than cores, and to run as root."""
+    """Return the options with which Open MPI's launcher starts more ranks than cores, and runs as root."""
     return ["--oversubscribe", *(["--allow-run-as-root"] if os.geteuid() == 0 else [])]
 
 
 @contextlib.contextmanager
 def running(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[Any]]:
-    """Run a command for the length of a block, in a session of its own.
+    """Run a command in a session of its own for the duration of a block.
 
-    When the block is left, for whatever reason, the command is ended with all of its process group: first by SIGTERM,
-    which launchers of MPI pass on to the ranks. If this process dies, the command gets that signal from the kernel.
+    When the block is left, for whatever reason, the command's whole process group is terminated: first by SIGTERM,
+    which MPI launchers pass on to the ranks. If this process dies, the kernel sends SIGTERM to the command.
 
     Args:
         command: The words of the command.
@@ -103,9 +103,9 @@ def running(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen
 
 
 def end(process: subprocess.Popen[Any], patience: float = PATIENCE) -> None:
-    """End a process that leads a group of its own, and that group; either may have ended already.
+    """Terminate a process that leads a group of its own, and that group; either may have ended already.
 
-    What is told to end may take some time for it; what is left of the group then, its leader or not, is killed.
+    Processes get some time to end; those left in the group after it, leader or not, are killed.
     """
     _signal(process, signal.SIGTERM)
     deadline = time.monotonic() + patience
@@ -118,7 +118,7 @@ def end(process: subprocess.Popen[Any], patience: float = PATIENCE) -> None:
 
 
 def _signal(process: subprocess.Popen[Any], number: int) -> bool:
-    """Send a signal to a process' group; tells whether there is one."""
+    """Send a signal to the group of a process; returns whether the group exists."""
     process.poll()  # a leader that has ended counts as one of its group until somebody asked for its status
     try:
         os.killpg(process.pid, number)
@@ -130,15 +130,15 @@ def _signal(process: subprocess.Popen[Any], number: int) -> bool:
 def side_by_side(calls: Sequence[Callable[[], _T]]) -> list[_T]:
     """Call functions that run commands, each in a thread of its own, and return what they return.
 
-    Should one of them fail, or this be interrupted, all commands that are :func:`running` are ended: nobody waits for
-    what the other threads would still do.
+    If one of them fails, or on an interrupt, all :func:`running` commands are terminated, so that nobody waits for the
+    other threads.
     """
     if len(calls) == 1:
         return [calls[0]()]
     futures: list[Future[_T]] = []
     with ThreadPoolExecutor(len(calls)) as pool:
         try:
-            # One by one: an interrupt may come before all of them are known here, when a thread has begun already.
+            # One by one: an interrupt may come when some threads have begun and the others are not yet known here.
             for call in calls:
                 futures.append(pool.submit(call))
             for ended in wait(futures, return_when=FIRST_EXCEPTION).done:
@@ -162,8 +162,8 @@ def _end_all() -> None:
         end(process)
 
 
-#: Asks for SIGTERM when the parent dies, and becomes the command. A function that Popen calls between fork and exec
-#: would do it, too, but not safely beside threads, which a progress display has.
+#: Program that requests SIGTERM on the parent's death, and then becomes the command. Popen's preexec_fn could do the
+#: same, but is not safe with threads, which a progress display has.
 _LEASH = f"""\
 import ctypes, os, signal, sys
 ctypes.CDLL(None).prctl({_PR_SET_PDEATHSIG}, signal.SIGTERM, 0, 0, 0)
@@ -173,5 +173,5 @@ if os.getppid() == int(sys.argv[1]):
 
 
 def _leashed() -> list[str]:
-    """Return the words before a command that must not survive this process; only Linux offers that."""
+    """Return the prefix of a command that must not survive this process; only Linux offers that."""
     return [sys.executable, "-I", "-S", "-c", _LEASH, str(os.getpid())] if sys.platform.startswith("linux") else []

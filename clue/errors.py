@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-#: Exit status with which the virtual layer tells whoever started it that the program never called MPI.
+#: Exit status by which the virtual layer reports that the program never called MPI.
 NEVER_CALLED_MPI = 71
 
 
@@ -35,7 +35,7 @@ class ClueError(Exception):
     """Any error that clue reports without a traceback.
 
     Args:
-        faults: What is wrong, one line; or several such lines, where all that is wrong with a file is told at once.
+        faults: The fault, one line; or all faults of a file, a line each.
     """
 
     exit_status = 1
@@ -52,7 +52,7 @@ class UsageError(ClueError):
 
 
 def no_such_program(word: str) -> UsageError:
-    """Say that a command line names no program: perhaps the interpreter, which other launchers are given first."""
+    """Return the error that a command line names no program: perhaps the interpreter, which other launchers need."""
     interpreter = word.rpartition("/")[2].startswith("python")
     return UsageError(
         f"{word}: program must be a script of Python, got its interpreter, which is started anyway: leave it out"
@@ -62,7 +62,7 @@ def no_such_program(word: str) -> UsageError:
 
 
 class ConfigError(ClueError):
-    """Report all that is wrong with an input file, as ``FILE:LINE:COLUMN: PATH subject must rule, got value``."""
+    """Report all faults of an input file, as ``FILE:LINE:COLUMN: PATH subject must rule, got value``."""
 
     exit_status = 2
 
@@ -80,17 +80,17 @@ class ModelError(ClueError):
 
 
 class StoreError(ClueError):
-    """Report a store of measured routines that is damaged, of another version, or none."""
+    """Report a store of measured routines that is damaged, of another version, or not a store."""
 
     exit_status = 2
 
 
 class ForecastError(ClueError):
-    """Report what stands against a forecast: a routine that fails, a host that does not answer, too little memory."""
+    """Report why a forecast is impossible: a routine that fails, a host that does not answer, too little memory."""
 
 
 class SkeletonError(ClueError):
-    """Report all that keeps a program from having a skeleton, or a length that none can have."""
+    """Report why no skeleton of a program can be made, or an impossible length."""
 
     exit_status = 2
 
@@ -103,9 +103,9 @@ class RecordError(ClueError):
     """Report a program that could not be recorded.
 
     Args:
-        faults: What is wrong, one line each.
+        faults: The faults, one line each.
         refused: Whether the program ended by itself, with an exit status of its own, before it did anything: it does
-            not take the size, the number of ranks or whatever else it was given.
+            not accept the size, the number of ranks or another argument.
     """
 
     def __init__(self, faults: Sequence[str] | str, refused: bool = False) -> None:
@@ -118,8 +118,8 @@ class LiveError(ClueError):
 
     Args:
         message: What happened, one line.
-        rank: The rank it happened to, or ``None`` where that is not one rank.
-        status: The program's own exit status, or ``None`` where it has none.
+        rank: The rank it happened to, or ``None`` where that is not a single rank.
+        status: The program's own exit status, or ``None``.
     """
 
     def __init__(self, message: str, rank: int | None = None, status: int | None = None) -> None:
@@ -133,7 +133,7 @@ class ServeError(ClueError):
 
 
 class OutputError(ClueError):
-    """Report a file that could not be written, for instance on a full disk; nothing half-written stays."""
+    """Report a file that could not be written, for instance on a full disk; no partial file is left."""
 
 
 class ReplayError(ClueError):
@@ -142,7 +142,7 @@ class ReplayError(ClueError):
 
 @dataclass(frozen=True)
 class Blocked:
-    """Say what one unfinished rank waits for when nothing can happen any more.
+    """What an unfinished rank waits for in a deadlock.
 
     Attributes:
         rank: Rank in the trace.

@@ -1,11 +1,11 @@
-"""Files at the edge of clue: opened only where they are what they should be, written whole or not at all.
+"""Input and output files: only files of the expected kind are opened, and outputs are written atomically.
 
-An input is an ordinary file. A named pipe, a device or a socket that a path happens to name could keep clue waiting
-for ever, or never end; it is refused before it is opened. The one exception are short texts (configurations, tables,
-benchmarks' output) from a pipe that this process was given open: ``/dev/stdin`` and what a shell makes of ``<(…)``.
+An input is a regular file. A named pipe, a device or a socket could keep clue waiting for ever, or never end; it is
+refused before it is opened. The only exception: short texts (configurations, tables, benchmarks' output) may come from
+a pipe that this process inherited open, ``/dev/stdin`` or the shell's ``<(…)``.
 
-An output is written to a draft beside it, brought to the disk, and then put in its place. So whoever looks sees the old
-file or the new one, and a full disk leaves neither half of one nor a draft. Folders on the way to it are made.
+An output is written to a draft in the same folder, synced to disk, and renamed. So readers see the old file or the new
+one, and a full disk leaves neither a partial file nor a draft. Missing parent folders are made.
 
 Readers raise ``OSError`` whose ``strerror`` ends a message of the form "file must be readable, got …".
 """
@@ -24,11 +24,11 @@ from typing import BinaryIO
 from clue.errors import OutputError
 from clue.units import format_size
 
-#: Most bytes of a text that is read whole: a configuration, a table, a benchmark's output.
+#: Maximum size of a text that is read whole (a configuration, a table, a benchmark's output), bytes.
 LONGEST_TEXT = 64 * 10**6
-#: What a process' own open files are called.
+#: Path prefixes of a process's own open files.
 _OPEN_FILES = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
-#: What writing alone may end with.
+#: Error numbers that only writing can raise.
 _OF_WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO}
 _KINDS = (
     (stat.S_ISDIR, "folder"),
@@ -40,7 +40,7 @@ _KINDS = (
 
 
 def is_file(path: Path) -> bool:
-    """Tell whether an ordinary file is at a path; no name is too odd to ask."""
+    """Tell whether a path is a regular file; any name may be asked about."""
     try:
         return _is_ordinary(path)
     except (OSError, ValueError):
@@ -48,12 +48,12 @@ def is_file(path: Path) -> bool:
 
 
 def exists(path: Path) -> bool:
-    """Tell whether anything is at a path; no name is too odd to ask."""
+    """Tell whether a path exists; any name may be asked about."""
     return is_file(path) or bool(kind_of(path))
 
 
 def kind_of(path: Path) -> str:
-    """Return what is at a path that is no ordinary file, in a word or two; nothing where there is nothing."""
+    """Return the kind of a path that is not a regular file, in a word or two; ``""`` if it does not exist."""
     try:
         return _kind(path.stat())
     except (OSError, ValueError):
@@ -61,12 +61,12 @@ def kind_of(path: Path) -> str:
 
 
 def is_readable(path: Path) -> bool:
-    """Tell whether :func:`read_text` takes what is at a path: a file, or a pipe given to this process."""
+    """Tell whether :func:`read_text` accepts a path: a file, or an inherited pipe."""
     return is_file(path) or is_given(path)
 
 
 def is_given(path: Path) -> bool:
-    """Tell whether a path stands for a pipe that this process was given open: it lies in no folder."""
+    """Tell whether a path stands for a pipe that this process inherited open; such a path has no real folder."""
     try:
         return names_open_file(path) and stat.S_ISFIFO(path.stat().st_mode)
     except (OSError, ValueError):
@@ -74,21 +74,21 @@ def is_given(path: Path) -> bool:
 
 
 def names_open_file(path: Path) -> bool:
-    """Tell whether a path stands for an open file of this process, whatever that is: it says nothing of a folder."""
+    """Tell whether a path stands for an open file of this process, of any kind; such a path has no real folder."""
     return str(path).startswith(_OPEN_FILES)
 
 
 def open_file(path: Path, *, most: int | None = None) -> BinaryIO:
-    """Open an ordinary file for reading.
+    """Open a regular file for reading.
 
     Args:
         path: Its path.
-        most: Bytes that it may have at most.
+        most: Maximum size, bytes.
 
     Raises:
-        OSError: If it is not there, is no ordinary file, is larger, or cannot be opened.
+        OSError: If it does not exist, is not a regular file, is larger, or cannot be opened.
     """
-    # A look before it is opened, because opening a device may do something, and one afterwards, as it may have changed.
+    # Checked before opening, because opening a device may have effects, and afterwards, as it may have changed.
     _check_ordinary(path.stat(), path)
     file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb")
     try:
@@ -103,7 +103,7 @@ def open_file(path: Path, *, most: int | None = None) -> BinaryIO:
 
 
 def read_bytes(path: Path, *, most: int) -> bytes:
-    """Read an ordinary file of at most so many bytes.
+    """Read a regular file of at most ``most`` bytes.
 
     Raises:
         OSError: As :func:`open_file`.
@@ -115,11 +115,11 @@ def read_bytes(path: Path, *, most: int) -> bytes:
 
 
 def read_text(path: Path, *, most: int = LONGEST_TEXT, errors: str = "strict") -> str:
-    """Read a text in UTF-8, with or without a byte order mark, from a file or from a pipe given to this process.
+    """Read a UTF-8 text, with or without a byte order mark, from a file or from an inherited pipe.
 
     Raises:
         OSError: As :func:`open_file`.
-        UnicodeDecodeError: If it is no text in UTF-8, and that is an error.
+        UnicodeDecodeError: If it is not valid UTF-8 and ``errors`` is strict.
     """
     if is_given(path):
         with path.open("rb") as pipe:
@@ -154,10 +154,10 @@ def _check_size(size: int, most: int, path: Path) -> None:
 
 
 def make_room(path: Path) -> None:
-    """Make the folders on the way to an output; to be called before time is spent on what will stand there.
+    """Make the parent folders of an output; to be called before time is spent on computing it.
 
     Raises:
-        OSError: If they cannot be made, or something that is neither a file nor a folder has the place.
+        OSError: If they cannot be made, or the output's path is neither a file nor a folder.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and not path.is_dir():
@@ -166,13 +166,14 @@ def make_room(path: Path) -> None:
 
 @contextmanager
 def drafts(*paths: Path) -> Iterator[tuple[Path, ...]]:
-    """Yield names to write files or folders under, which take the places of ``paths`` once all are written.
+    """Yield draft names for files or folders, which replace ``paths`` once all are written.
 
-    What a link stands for is replaced, not the link; what is replaced hands on its permissions. Leaving with an
-    exception removes what was written.
+    The target of a symbolic link is replaced, not the link; permissions of replaced files are kept. An exception in the
+    block removes the drafts.
 
     Raises:
-        OutputError: If one of them cannot be written. Errors of other files, which the block reads for instance, pass.
+        OutputError: If one of them cannot be written. Errors of other files, for instance inputs of the block,
+            propagate.
     """
     targets = [Path(os.path.realpath(path)) for path in paths]
     made = tuple(_beside(target, "part") for target in targets)
@@ -199,7 +200,7 @@ def drafts(*paths: Path) -> Iterator[tuple[Path, ...]]:
 
 
 def _place_of(error: OSError, made: Sequence[Path], paths: Sequence[Path]) -> Path | None:
-    """Return the output that an error is about, by the name of its draft; a full disk does not say which file it is."""
+    """Return the output that an error is about, by the name of its draft; on a full disk an error names no file."""
     if error.filename is None:
         return paths[0] if error.errno in _OF_WRITING else None
     name = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else Path()
@@ -207,10 +208,10 @@ def _place_of(error: OSError, made: Sequence[Path], paths: Sequence[Path]) -> Pa
 
 
 def _copy_mode(old: Path, new: Path) -> None:
-    """Give what is new the permissions of what it takes the place of, if that is of its kind."""
+    """Copy the permissions of a replaced file to the new one, if both are of one kind."""
     if old.exists() and old.is_dir() == new.is_dir():
         mode = stat.S_IMODE(old.stat().st_mode) & 0o777
-        if mode != stat.S_IMODE(new.stat().st_mode):  # not every file system lets one
+        if mode != stat.S_IMODE(new.stat().st_mode):  # not every file system allows it
             new.chmod(mode)
 
 
@@ -228,12 +229,12 @@ def write_texts(texts: Mapping[Path, str]) -> None:
 def _write(path: Path, content: bytes) -> None:
     try:
         path.write_bytes(content)
-    except OSError as error:  # a full disk does not say which file it is
+    except OSError as error:  # on a full disk an error names no file
         raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 def remove(path: Path) -> None:
-    """Remove a file, or a folder with all that is in it, if it is there."""
+    """Remove a file, or a folder with its contents, if it exists."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     elif os.path.lexists(path):
@@ -241,7 +242,7 @@ def remove(path: Path) -> None:
 
 
 def _beside(path: Path, ending: str) -> Path:
-    """Return a name in the same folder that nobody can know beforehand, nor prepare."""
+    """Return an unpredictable name in the same folder."""
     return path.with_name(f".{path.name[:100]}.{os.urandom(6).hex()}.{ending}")
 
 
@@ -255,7 +256,7 @@ def _bring_to_disk(path: Path) -> None:
 
 
 def _put(draft: Path, target: Path) -> None:
-    """Put a draft in its place; a folder cannot be replaced in one step, so the old one steps aside."""
+    """Move a draft to its place; a folder cannot be replaced in one step, so the old one is moved away first."""
     if not target.exists() or not (draft.is_dir() or target.is_dir()):
         draft.replace(target)
         return
@@ -271,7 +272,7 @@ def _put(draft: Path, target: Path) -> None:
 
 
 def exchange(one: Path, other: Path) -> None:
-    """Let two files or folders of one file system change places; an interrupt leaves each in one of the two."""
+    """Swap two files or folders of one file system; an interrupt leaves each in one of the two places."""
     aside = _beside(one, "old")
     try:
         one.rename(aside)

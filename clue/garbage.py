@@ -1,4 +1,4 @@
-"""Python's search for garbage, where there is none to find."""
+"""Garbage collection switched off where there is no garbage."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_search_for_garbage() -> Iterator[None]:
-    """Let Python not look for garbage: where nearly all that is made is kept, looking through it takes long."""
+    """Disable Python's cyclic garbage collector: where nearly all objects are kept, scanning them takes long."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -1,12 +1,12 @@
-"""Whom long work tells how far it is."""
+"""Progress reports of long work."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-#: Is told what is being done, how much of it is done, and how much there is.
+#: Callback for progress: what is being done, how much of it is done, and how much there is.
 Progress = Callable[[str, int, int], None]
 
 
 def silent(what: str, done: int, total: int) -> None:
-    """Tell nobody."""
+    """Report nothing."""

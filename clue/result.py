@@ -1,11 +1,11 @@
-"""What a replay yields. Figures only; :mod:`clue.report` turns them into text and pictures.
+"""Results of a replay. Figures only; :mod:`clue.report` turns them into text and plots.
 
 =============  ====  ===================================================================================
 field          unit  meaning
 =============  ====  ===================================================================================
 makespan       s     virtual time 0 to the last finish of any rank
 finish         s     virtual time at which the rank's program ended: compute + communicate + wait
-compute        s     computation bursts as they ran there: scaled, shared, slowed by memory contention
+compute        s     computation bursts on the simulated machine: scaled, shared, slowed by memory contention
 communicate    s     send, receive and packing delays and reductions: processor time spent on messages
 wait           s     the rest: waiting for messages, partners, requests, or for being spawned
 =============  ====  ===================================================================================
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Activity(IntEnum):
-    """What a rank does during a segment of the timeline."""
+    """Activity of a rank during a segment of the timeline."""
 
     COMPUTE = 0
     SEND = 1
@@ -39,21 +39,21 @@ class Activity(IntEnum):
 
 
 class Part(IntEnum):
-    """What a stretch of the critical path is.
+    """Kind of a stretch of the critical path.
 
     ===========  =======================================================================================================
-    COMPUTATION  bursts, as long as they would have taken on a processor of their own
-    SHARING      what bursts took beyond that: other ranks and background load on the node, memory contention
+    COMPUTATION  bursts, at the length that they would have on a dedicated processor
+    SHARING      excess of bursts over that: other ranks and background load on the node, memory contention
     SEND         the processor time of sends, s(m)
     HANDSHAKE    the answer of a rendezvous, or its envelope on the way to a probe
-    CONTENTION   what messages took beyond s(m) and t(m), because other messages were in their way
+    CONTENTION   excess of messages over s(m) and t(m), because of contention with other messages
     TRANSMISSION the travel of messages, t(m)
     RECEIVE      the processor time of receives and probes
-    REDUCTION    combining what a collective reduces
+    REDUCTION    combining the operands of a collective
     PACKING      packing and unpacking
     SPAWN        spawning ranks, and their start
     SLEEP        time that passes because the program sleeps
-    COLD_START   what bursts took longer because their rank had waited before
+    COLD_START   excess of bursts because their rank had waited before
     ===========  =======================================================================================================
     """
 
@@ -72,7 +72,7 @@ class Part(IntEnum):
 
     @property
     def words(self) -> str:
-        """How people call it."""
+        """Its name in reports."""
         return "processor sharing" if self is Part.SHARING else self.name.lower().replace("_", " ")
 
     @property
@@ -82,7 +82,7 @@ class Part(IntEnum):
 
     @property
     def is_on_the_way(self) -> bool:
-        """Whether it is a message's way, which takes nobody's processor."""
+        """Whether it is the travel of a message, which occupies no processor."""
         return self in {Part.HANDSHAKE, Part.CONTENTION, Part.TRANSMISSION}
 
 
@@ -93,10 +93,9 @@ SEGMENT = np.dtype(
 )
 
 
-#: One stretch of a critical path, from begin to end (seconds): whose time it is, and what; of a computation its region
-#: (an index); for which call site (an index): computation is before the call there, and all of a message belongs to the
-#: call that sends it; of a message's way the rank that it goes to, else -1. A message's contention is laid before its
-#: sending.
+#: One stretch of a critical path, from begin to end (seconds): its rank and kind; the region of a computation (an
+#: index); its call site (an index), where computation precedes the call and all of a message belongs to the sending
+#: call; the receiving rank of a message in transit, else -1. A message's contention is placed before its sending.
 STRETCH = np.dtype(
     [
         ("rank", "<i4"), ("peer", "<i4"), ("part", "u1"), ("region", "<u2"), ("site", "<u2"), ("begin", "<f8"),
@@ -105,9 +104,9 @@ STRETCH = np.dtype(
 )  # fmt: skip
 
 
-#: One message that an op sends, not one within a collective call: the ops that send it and that post its receive (rows
-#: of the trace, those of one instance after the other; -1: nothing receives it), when its data start to leave, and when
-#: it has arrived (seconds; not a number: never).
+#: One point-to-point message (those of collective calls are left out): the ops that send it and that post its receive
+#: (rows of the trace, instance by instance; -1: never received), when its data start to leave, and when it has arrived
+#: (seconds; NaN: never).
 MESSAGE = np.dtype([("send", "<i8"), ("receive", "<i8"), ("leaves", "<f8"), ("arrival", "<f8")])
 
 
@@ -125,10 +124,10 @@ class RankResult:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Timeline:
-    """What every rank did when.
+    """Activities of all ranks over time.
 
     Attributes:
-        segments: Array of :data:`SEGMENT`, by rank and time; gaps do not occur before a rank's finish.
+        segments: Array of :data:`SEGMENT`, by rank and time, without gaps before a rank's finish.
         regions: Names for the region indices.
         sites: What the indices of sites mean.
     """
@@ -140,7 +139,7 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Traffic:
-    """Who sent how much to whom, collectives included as lowered.
+    """Traffic between ranks, including the messages of lowered collectives.
 
     Attributes:
         messages: Number of messages, shape (ranks, ranks), sender first.
@@ -153,11 +152,11 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Calls:
-    """When every call was made; entries by rows of the trace, those of one instance after the other.
+    """Times of all calls; entries by rows of the trace, instance by instance.
 
     Attributes:
-        begin: Virtual time at which the call of an op begins, the burst before it being done, seconds, shape (ops,).
-        end: Virtual time at which it ends, the same.
+        begin: Virtual time at which the call of an op begins, after the burst before it, seconds, shape (ops,).
+        end: Virtual time at which it ends, seconds, shape (ops,).
         messages: Array of :data:`MESSAGE`.
     """
 
@@ -168,7 +167,7 @@ class Calls:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CriticalPath:
-    """What the makespan is made of: from time 0 to the last finish, always what everything after it had to wait for.
+    """The critical path: the chain of dependent stretches from time 0 to the last finish; they add up to the makespan.
 
     Attributes:
         stretches: Array of :data:`STRETCH`, by time, without gaps.
@@ -187,7 +186,7 @@ class CriticalPath:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AtSites:
-    """What all ranks together do at each call site; entries by the number of the site, as in a trace.
+    """Sums over all ranks at each call site; entries by the number of the site, as in a trace.
 
     Attributes:
         compute: Computation before its calls, seconds, shape (sites,).
@@ -208,9 +207,9 @@ class Unmodelled:
 
     Attributes:
         call: Its name in MPI.
-        count: How often the program made it.
-        seconds: Wall time it took when recorded, summed over ranks; 0 where that is not known, as of a wait for several
-            requests of which some are modelled.
+        count: Number of calls.
+        seconds: Recorded wall time, summed over ranks; 0 where unknown, as for a wait for several requests of which
+            some are modelled.
     """
 
     call: str
@@ -219,27 +218,27 @@ class Unmodelled:
 
     @property
     def extent(self) -> str:
-        """How many they are and what they took, in words."""
+        """Their number and time, in words."""
         calls = f"{self.count:,} call{'s' * (self.count != 1)}"
         return f"{calls} that took {format_time(self.seconds)} when recorded" if self.seconds else calls
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """What a simulation yields.
+    """Result of a simulation.
 
     Attributes:
         makespan: Virtual time from 0 to the last finish, seconds.
         engine: Which engine computed it.
         ranks: Figures by rank; with several instances, instance by instance.
-        warnings: What a reader must know beside the figures.
+        warnings: Caveats that a reader must know beside the figures.
         unmodelled: Calls left out, by name.
         compute_by_region: Seconds of computation, summed over ranks, by region name.
         instances: How many copies of the program ran side by side.
-        ops: How many ops were replayed.
-        timeline: If asked for.
-        traffic: If asked for.
-        calls: If asked for.
+        ops: Number of replayed ops.
+        timeline: Timeline, if requested.
+        traffic: Traffic, if requested.
+        calls: Times of calls, if requested.
     """
 
     makespan: float

@@ -15,18 +15,17 @@ from typing import TypeAlias
 
 _PLAIN = r"[0-9]+(?:_[0-9]{3})*(?:\.[0-9]*)?|\.[0-9]+"
 _THOUSANDS = r"[1-9][0-9]{0,2}(?:(?:,[0-9]{3}){2,}(?:\.[0-9]*)?|,[0-9]{3}\.[0-9]*)"
-#: A comma before three digits sets thousands apart to some, and begins a fraction to others.
+#: An ambiguous comma: before three digits it separates thousands to some readers, and begins a fraction to others.
 _EITHER = r"[1-9][0-9]{0,2},[0-9]{3}"
 _EXPONENT = r"(?:[eE][-+]?[0-9]+)?"
-#: How the number of a quantity is written, for other readers: as a regular expression of Python and of JSON Schema.
-#: Thousands may be set apart, by underscores, or by commas where these cannot be read as the begin of a fraction.
+#: Regular expression (of Python and of JSON Schema) for the number of a quantity. Thousands may be separated by
+#: underscores, or by commas where these cannot be read as the beginning of a fraction.
 AMOUNT = rf"(?:{_THOUSANDS}|{_PLAIN}){_EXPONENT}"
-#: How that of a price is written: clue itself prints "1,900 EUR", so that a comma before three digits is known to set
-#: thousands apart.
+#: The same for a price: clue itself prints "1,900 EUR", so a comma before three digits separates thousands.
 AMOUNT_OF_MONEY = rf"(?:{_THOUSANDS}|{_EITHER}|{_PLAIN}){_EXPONENT}"
 _NUMBER = re.compile(rf"\s*([-+]?{AMOUNT_OF_MONEY})(?![\d.,])\s*(.*?)\s*$")
 _AMBIGUOUS = re.compile(rf"[-+]?{_EITHER}{_EXPONENT}")
-#: A comma that sets no thousands apart, with or without dots that do.
+#: A decimal comma, with or without dots that separate thousands.
 _DECIMAL_COMMA = re.compile(r"\s*\+?(\d{1,3}(?:\.\d{3})+|\d+),(\d+(?![\d,]).*)")
 
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
@@ -66,7 +65,7 @@ _Bare: TypeAlias = tuple[tuple[float, _Names], ...]
 _ANY = float("inf")
 
 
-#: Bounds of quantities in SI units, beyond which products of a few of them are no numbers any more.
+#: Bounds of quantities in SI units; beyond them products of a few quantities would overflow or underflow.
 SMALLEST, LARGEST = 1e-30, 1e30
 
 
@@ -75,10 +74,10 @@ class Quantity(Enum):
 
     Attributes:
         title: Its name.
-        units: By name of a unit, what it is in SI.
+        units: Value of each unit in SI units, by name.
         example: A value, for messages.
-        usual: The units that messages name.
-        bare: Units that a number without one may be in, by the number that it is below.
+        usual: Units that messages name.
+        bare: Units suggested for a number without a unit, by the upper bound of that number.
     """
 
     TIME = (
@@ -126,12 +125,12 @@ class Quantity(Enum):
         *("a frequency", _FREQUENCY, "2.4 GHz", ("Hz", "MHz", "GHz")),
         ((100.0, ("GHz",)), (1e5, ("MHz",)), (_ANY, ("Hz",))),
     )
-    #: Of memory: a channel moves 8 bytes by each.
+    #: Transfers of memory: a channel moves 8 bytes in each.
     TRANSFERS = (
         *("a rate of transfers", _TRANSFERS, "4800 MT/s", ("MT/s", "GT/s")),
         ((100.0, ("GT/s",)), (_ANY, ("MT/s",))),
     )
-    #: Data that are kept for a time: only prices are per such a unit.
+    #: Stored data times time: only prices are per such a unit.
     SIZE_TIMES_TIME = (
         *("a size kept for a time", _KEPT, "1 GB/month", ("GB/month", "TB/month", "GB/hour")),
         ((_ANY, ("GB/month",)),),
@@ -145,11 +144,11 @@ class Quantity(Enum):
         self.bare = bare
 
 
-#: What stands for a currency. "$" is that of the United States, "¥" that of Japan; any other is written in letters.
+#: Currency symbols. "$" means US dollars, "¥" Japanese yen; any other currency is written in letters.
 SYMBOLS = {"€": "EUR", "$": "USD", "£": "GBP", "¥": "JPY"}
 _CURRENCY_WORDS = {"": "EUR", "euro": "EUR", "euros": "EUR", "dollar": "USD", "dollars": "USD", "pounds": "GBP"}
 _SYMBOL_FIRST = re.compile(rf"\s*([{''.join(SYMBOLS)}])\s*([-+.\d].*)$")
-#: What some write for thousands, and others for one and a fraction.
+#: An ambiguous dot: a separator of thousands to some readers, a decimal point to others.
 _DOTTED = re.compile(r"\+?[1-9]\d{0,2}\.\d{3}")
 
 
@@ -182,7 +181,7 @@ def parse_quantity(text: object, quantity: Quantity) -> float:
     """Parse a quantity with its unit into SI: seconds, bytes, bytes/s, flop/s, or seconds/byte.
 
     Decimal and binary prefixes differ as in the standards: ``1 KB`` (or ``1 kB``) is 1000 B, ``1 KiB`` is 1024 B.
-    Commas set thousands apart: ``1,048,576 B``; ``1,500 us`` is refused, as some mean 1.5 by it. A year has 365 days, a
+    Commas separate thousands: ``1,048,576 B``; ``1,500 us`` is refused, as some mean 1.5 by it. A year has 365 days, a
     month is a twelfth of it.
 
     Raises:
@@ -221,8 +220,8 @@ def _is_whole(value: float) -> bool:
 def parse_money(text: object) -> Money:
     """Parse an amount with its currency: ``"300000 ATS"``, ``"1,900.50 EUR"``, ``"1900 eur"``, ``"€1,900"``.
 
-    A currency is three letters, or one of :data:`SYMBOLS` before or behind the amount. ``"1.900 EUR"`` is refused: some
-    mean 1,900 by it. How uncertain it is may stand behind it: ``"4200 EUR ± 5 %"``, or ``+-``.
+    A currency is three letters, or one of :data:`SYMBOLS` before or after the amount. ``"1.900 EUR"`` is refused: some
+    mean 1,900 by it. An uncertainty may follow: ``"4200 EUR ± 5 %"``, or ``+-``.
 
     Raises:
         ValueError: With the rule and the value.
@@ -253,11 +252,11 @@ def parse_money(text: object) -> Money:
 
 
 def parse_price_per(text: object, unit: Quantity, example: str) -> Money:
-    """Parse a price for a unit of something: ``"5.06 USD/h"``, ``"0.24 EUR/kWh"``, ``"80,000 EUR/year"``.
+    """Parse a price per unit: ``"5.06 USD/h"``, ``"0.24 EUR/kWh"``, ``"80,000 EUR/year"``.
 
     Args:
-        text: What is written.
-        unit: What it is a price of.
+        text: Text of the price.
+        unit: Quantity that is priced.
         example: A value, for messages.
 
     Returns:
@@ -292,7 +291,7 @@ def _bounded(value: float, rule: str, text: object) -> float:
 
 
 def _parts(text: object, rule: str, meant: Callable[[str], str]) -> tuple[float, str, str]:
-    """Return a number, how it is written, and what stands behind it."""
+    """Return a number, its text, and the text after it."""
     if isinstance(text, bool) or not isinstance(text, str | int | float):
         raise ValueError(f"must be {rule}, got {text!r}")
     match = _NUMBER.match(str(text))
@@ -304,7 +303,7 @@ def _parts(text: object, rule: str, meant: Callable[[str], str]) -> tuple[float,
 
 
 def _did_you_mean(suggestions: Iterable[str], parse: Callable[[str], object]) -> str:
-    """Return the end of a message with those suggestions that can be parsed, or nothing."""
+    """Return the end of a message with the suggestions that can be parsed, or ``""``."""
     listed = " or ".join(f'"{each}"' for each in suggestions if _parses(each, parse))
     return f": did you mean {listed}?" if listed else ""
 
@@ -347,7 +346,7 @@ def format_size(size: float) -> str:
     return f"{size / 1e18:.4g} EB"
 
 
-#: Beyond this, digits are too many to count.
+#: Largest number written with all its digits; larger ones get an exponent.
 _MOST_DIGITS = 1e12
 
 
@@ -365,7 +364,7 @@ def format_amount(amount: float) -> str:
 
 
 def count_of(number: int, what: str = "rank") -> str:
-    """Return how many there are of something, in words: ``"1 rank"``, ``"2,048 ranks"``, ``"3 files"``."""
+    """Return a number with its noun: ``"1 rank"``, ``"2,048 ranks"``, ``"3 files"``."""
     return f"{format_number(number)} {what if number == 1 else what + 's'}"
 
 
@@ -373,8 +372,8 @@ def format_share(share: float, decimals: int = 0, sign: str = "") -> str:
     """Format a share as a percentage: ``"12%"``; beyond a million percent as ``"1.2e+300%"``.
 
     Args:
-        share: What is 1 for 100 %.
-        decimals: How many.
-        sign: ``"+"`` to show that of a positive share, too.
+        share: The share; 1 means 100 %.
+        decimals: Number of decimals.
+        sign: ``"+"`` to show the sign of a positive share, too.
     """
     return f"{share:{sign}.{decimals}%}" if abs(share) < 1e4 else f"{100 * share:{sign}.3g}%"

@@ -1,6 +1,6 @@
-"""Sizes of the chunks in which work is handed out to whoever is idle, in the order of their requests.
+"""Chunk sizes of dynamic loop scheduling: work is handed out to idle processors in the order of their requests.
 
-Each is an iterator over whole units that add up to the total. Which processor takes a chunk, time decides.
+Each is an iterator over whole units that add up to the total. Which processor takes a chunk depends on timing.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from clue.errors import UsageError
 
 
 def self_scheduled(total: int, unit: int = 1) -> Iterator[int]:
-    """Yield chunks of one size, the last of which is what is left: self-scheduling (SS)."""
+    """Yield chunks of one size and a last one with the remainder: self-scheduling (SS)."""
     _check(unit=unit)
     for begin in range(0, total, unit):
         yield min(unit, total - begin)
 
 
 def guided(total: int, workers: int, least: int = 1) -> Iterator[int]:
-    """Yield chunks that are each a worker's even share of what is left: guided self-scheduling (GSS).
+    """Yield chunks that are each a worker's even share of the remainder: guided self-scheduling (GSS).
 
     C. D. Polychronopoulos, D. J. Kuck, Guided self-scheduling, IEEE Transactions on Computers C-36 (1987).
 
     Args:
         total: Units in all.
         workers: Among how many they are divided.
-        least: No chunk but the last is smaller.
+        least: Minimum size of all chunks but the last.
     """
     _check(workers=workers, least=least)
     while total > 0:
@@ -62,7 +62,7 @@ def trapezoidal(total: int, workers: int, first: int | None = None, last: int = 
 
 
 def factoring(total: int, workers: int) -> Iterator[int]:
-    """Yield rounds of one chunk per worker, half of what is left in each round: factoring.
+    """Yield rounds of one chunk per worker, half of the remainder in each round: factoring.
 
     S. Flynn Hummel, E. Schonberg, L. E. Flynn, Factoring, Communications of the ACM 35 (1992).
     """
@@ -78,10 +78,10 @@ def factoring(total: int, workers: int) -> Iterator[int]:
 
 
 def portion(left: int, unit: float, performance: float) -> int:
-    """Return how much of what is left the next chunk of a processor is: ⌈unit φ⌉, as in VRP-SS of PEMPIs-Het.
+    """Return the next chunk of a processor, limited by the remainder: ⌈unit φ⌉, as in VRP-SS of PEMPIs-Het.
 
     Args:
-        left: Units that are left.
+        left: Remaining units.
         unit: Units for a processor whose relative performance is 1.
         performance: Its relative performance φ.
     """

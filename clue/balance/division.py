@@ -1,4 +1,4 @@
-"""Shares by relative performance: how many units of a total each processor gets, all at once."""
+"""Static shares by relative performance: the units of a total that each processor gets."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def shares(total: int, vector: Sequence[float]) -> tuple[int, ...]:
     """Return whole shares of a total in proportion to relative performance, which add up to it.
 
     Each differs from ul φ_i by less than one unit, and none is larger than that of a faster processor: all are rounded
-    down, and what is left goes, one unit each, to those that lost most by it (the first of equals).
+    down, and the remainder goes, one unit each, to those with the largest fractional parts (the first of equals).
     """
     unit_load(total, vector)
     exact = [Fraction(phi) for phi in vector]

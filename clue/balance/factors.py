@@ -1,4 +1,4 @@
-"""What a virtual machine says of the speed of its nodes, as times of the same work."""
+"""Speeds of a virtual machine's nodes, as times of the same work."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ def factors_on(
     time: float = 0.0,
     host_speeds: Mapping[str, float] = MappingProxyType({}),
 ) -> tuple[float, ...]:
-    """Return the times that one second of recorded computation takes a rank on each of some nodes, alone there.
+    """Return the times of one second of recorded computation on each of some nodes, with one rank per node.
 
-    Alone but for background load; the meaning is that of a replay.
+    Background load counts; the meaning is that of a replay.
 
     Args:
         machine: The virtual cluster.
         nodes: Indices of its nodes, one per rank.
-        region: Whose performance factors count.
-        time: When, on a machine that changes.
+        region: Region whose performance factors count.
+        time: Virtual time, on a machine that changes.
         host_speeds: flop/s of the recording host by region, where known; then ``speed`` of a node type counts,
             if it is one number.
     """

@@ -39,14 +39,14 @@ def vector_at(models: Sequence[TimeModel], n: float, p: int) -> tuple[float, ...
 
 
 def remeasured(vector: Sequence[float], done: Sequence[float], seconds: Sequence[float]) -> tuple[float, ...]:
-    """Return φ anew, from what each processor has done since the last time and how long that took it.
+    """Update φ from the work that each processor has done since the last update, and the time it took.
 
-    Who has done nothing keeps its place: the ratio of its φ to the sum of theirs who have done something.
+    A processor without work keeps the ratio of its φ to the sum over the processors with work.
 
     Args:
         vector: The vector so far.
-        done: Units of work that each has done.
-        seconds: How long that took each.
+        done: Units of work done by each.
+        seconds: Time that each took for it.
     """
     measured = [units > 0 and time > 0 for units, time in zip(done, seconds, strict=True)]
     if not any(measured):

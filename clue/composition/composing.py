@@ -1,4 +1,4 @@
-"""From a program's structure and what its parts took to a composed model: a fitted time for each node, bottom-up.
+"""Composed model from a program's structure and the times of its parts: a fitted time for each node, bottom-up.
 
 What the critical path spends at a node in one iteration of the loop around it is fitted over size and ranks, and so is
 how often loops are repeated. Sequences add, loops multiply (PEMPIs-Het, equation 12). Of what ranks do side by side
@@ -43,7 +43,7 @@ class ComposedModel:
 
     @property
     def off(self) -> tuple[float, ...]:
-        """What the model is off by at each recording, as shares."""
+        """Relative error of the model at each recording."""
         return tuple(
             self.time(each.size, each.ranks) / seconds - 1
             for each, seconds in zip(self.examples, self.measured, strict=True)
@@ -72,7 +72,7 @@ def compose(graph: Graph, examples: Sequence[Example], times: Sequence[SiteTimes
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Measured:
-    """What nodes took.
+    """Times of nodes.
 
     Attributes:
         examples: The recordings.
@@ -85,7 +85,7 @@ class _Measured:
     nodes: dict[Node, Part | Repeated] = field(default_factory=dict)
 
     def parts(self, nodes: Sequence[Node], around: Floats, others: int) -> tuple[Part | Repeated, ...]:
-        """Return what nodes took.
+        """Return the times of nodes.
 
         Args:
             nodes: The nodes.

@@ -1,4 +1,4 @@
-"""What a program spends at each call site, before its calls and in them: when recorded, or in a replay on a machine."""
+"""Time of a program at each call site, before and in its calls: when recorded, or in a replay on a machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clue.result import Activity, Part
 from clue.structure import Example
 
 Floats = npt.NDArray[np.float64]
-#: Times that differ by less than this share are told apart by rounding alone.
+#: Relative difference of times below which it is only rounding.
 _ROUNDING = 1e-12
 
 
@@ -41,7 +41,7 @@ class SiteTimes:
 
 
 def recorded(example: Example, sites: int) -> SiteTimes:
-    """Return what ranks spent in the mean when recorded: bursts at the host's best, and wall time within calls."""
+    """Return the mean recorded time of ranks: bursts at the host's best speed, and wall time within calls."""
     columns = example.trace.bursts, example.trace.ops.took
     return SiteTimes(*(_sums(example.sites, each * 1e-9 / example.ranks, sites) for each in columns))
 
@@ -49,7 +49,7 @@ def recorded(example: Example, sites: int) -> SiteTimes:
 def on_critical_path(
     example: Example, sites: int, machine: Machine, placement: Placement | str | Sequence[int] = "block"
 ) -> SiteTimes:
-    """Return what the critical path of a replay on a machine spends at each site: together they are the makespan.
+    """Return the critical path's time at each site in a replay on a machine; the times add up to the makespan.
 
     What somebody waits for stands in the place of the wait (:mod:`clue.kernel.reference.critical_path`). The way of a
     message belongs to the call that waits for it.

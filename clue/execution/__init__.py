@@ -1,4 +1,4 @@
-"""Programs that run live in virtual time: their processes, and the kernel that lets one go on at a time."""
+"""Live runs in virtual time: the processes of a program, and the kernel that resumes one at a time."""
 
 from __future__ import annotations
 

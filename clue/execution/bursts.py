@@ -1,6 +1,6 @@
-"""What a rank's computation between two calls costs: measured, or fixed so that two runs are equal.
+"""Cost of a rank's computation between two calls: measured, or fixed so that runs are reproducible.
 
-A burst is what the reference processor takes for it, in nanoseconds of CPU time; the machine scales it, as in a replay.
+A burst is its CPU time on the reference processor in nanoseconds; the machine scales it, as in a replay.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ from clue.errors import LiveError
 from clue.trace import Trace
 from clue.trace.calls import Call
 
-#: Made-up bursts last so long at least (ns), and up to so much longer.
+#: Minimum length of synthetic bursts, and range of the variation added to it, ns.
 SYNTHETIC, SPREAD = 10_000, 1024
 
 
 class Bursts(Protocol):
-    """Where the bursts of a live run come from."""
+    """Source of the bursts of a live run."""
 
     @property
     def rate(self) -> float | None:
-        """Speed (flop/s) at which ranks count what their regions declare, or ``None``: they measure CPU time."""
+        """Speed (flop/s) for operations declared by regions, or ``None``: CPU time is measured."""
 
     def burst(self, rank: int, index: int, call: Call) -> int:
         """Return the burst before an op, in ns.
 
         Args:
             rank: Rank of the program.
-            index: Which of the rank's ops it is, from 0, as a trace numbers them.
-            call: It, with what the rank itself says of the burst (``cpu``).
+            index: Index of the op on its rank, from 0, as in a trace.
+            call: The op's call, with the rank's own measurement of the burst (``cpu``).
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What the rank's thread computed, by its own clock."""
+    """CPU time of the rank's thread, by its own clock."""
 
     rate: float | None = None
 
@@ -46,30 +46,30 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Declared(Measured):
-    """What regions declare (``region(name, flops=…)``) at a stated speed; all other computation takes no time."""
+    """Operations declared by regions (``region(name, flops=…)``) at a stated speed; other computation takes no time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Synthetic:
-    """Made-up bursts of 10 us and up to a tenth more, which depend on nothing but rank and op."""
+    """Synthetic bursts of 10 us and up to a tenth more, which depend only on rank and op."""
 
     rate: float | None = None
 
     def burst(self, rank: int, index: int, call: Call) -> int:  # noqa: ARG002
-        """Return a length that hardly ever equals another rank's at the same op, so that ties are rare."""
+        """Return a length that rarely equals another rank's at the same op, so that ties are rare."""
         # Knuth's multiplicative hash spreads neighbours over the whole range.
         return SYNTHETIC + ((rank * 40503 + index + 1) * 2654435761 >> 16) % SPREAD
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replayed:
-    """The bursts of a trace, op by op: the program must make the calls that it made there."""
+    """The bursts of a trace, op by op: the program must make the same calls as in the trace."""
 
     trace: Trace
     rate: float | None = None
 
     def burst(self, rank: int, index: int, call: Call) -> int:  # noqa: ARG002
-        """Return the burst that the trace has there, or 0 at the end of a rank whose last burst is none.
+        """Return the burst of the op in the trace, or 0 at the end of a rank without a last burst.
 
         Raises:
             LiveError: If the program makes more calls than the trace has.

@@ -1,4 +1,4 @@
-"""What a program is likely to import: done before ranks are forked, it costs time and memory only once."""
+"""Imports shared by ranks: done before ranks are forked, they cost time and memory only once."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 
 from clue.files import LONGEST_TEXT, read_bytes
 
-#: Large packages that many programs use and whose import does nothing else than that.
+#: Large packages that many programs use and whose import has no side effects.
 PACKAGES = frozenset({"numpy", "scipy", "pandas", "sympy", "networkx"})
-#: What libraries use that programs do not name.
+#: Packages that libraries import although programs do not.
 _ALWAYS = ("numpy",)
 
 
 def shared_imports(command: Sequence[str]) -> tuple[str, ...]:
-    """Return the modules of well-known packages that a program's file imports; one that cannot be read imports none."""
+    """Return the modules of known packages that a program's file imports; none if the file cannot be read."""
     program = Path(command[0]) if command else None
     if program is None or not program.is_file():
         return _ALWAYS
@@ -32,5 +32,5 @@ def _modules(node: ast.AST) -> Iterator[str]:
         yield from (each.name for each in node.names)
     elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
         yield node.module
-        # What is imported from a package may be a module of it; if not, its import fails and is left.
+        # A name imported from a package may be a submodule; if it is not, its import fails and is ignored.
         yield from (f"{node.module}.{each.name}" for each in node.names if each.name != "*")

@@ -1,6 +1,6 @@
-"""The processes of a live run: the one that all ranks are forked from, and a channel to each rank.
+"""Processes of a live run: the one that all ranks are forked from, and a channel to each rank.
 
-They form a process group of their own. Whatever happens here, they end when this side of the control socket closes.
+They form a process group of their own, and end when this side of the control socket closes, for whatever reason.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from clue.execution.imports import shared_imports
 from clue.trace.wire import Channel
 
 _LONGEST = 1 << 20
-#: Seconds that the process which forks ranks may take to end all of them.
+#: Timeout for the forking process to end all ranks, s.
 _PATIENCE = 10.0
-#: Variables by which an MPI launcher tells a process that it is one of many.
+#: Prefixes of environment variables by which an MPI launcher identifies its processes.
 _LAUNCHERS = ("PMI_", "PMIX_", "OMPI_COMM_WORLD", "HYDI_", "MPI_LOCAL", "OMPI_UNIVERSE")
 _THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-#: The real library only ever talks to its own process, and leaves faults of the program to the system.
+#: Settings by which the real MPI library communicates only within its process, and leaves signals to the system.
 _ALONE = {"UCX_TLS": "self", "UCX_HANDLE_ERRORS": "none"}
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Ranks that begin together.
+    """Ranks that start together.
 
     Attributes:
-        key: The same for all its members, and no other world's.
+        key: Unique key of the world.
         members: Its ranks, as ranks of the program.
-        command: What each of them runs.
-        facts: What a spawned world is told of its parents.
+        command: Command of each rank.
+        facts: Information for a spawned world about its parents.
     """
 
     key: str
@@ -50,14 +50,14 @@ class World:
 
 
 class Processes:
-    """The rank processes of one run, on the way to which this is the only one.
+    """The rank processes of a run; all communication with them goes through this object.
 
     Args:
-        memory: Address space (B) for payloads under way.
-        rate: Speed (flop/s) at which bursts are what regions declare, or ``None``: they are measured.
-        virtual_clock: Whether Python's own clocks tell virtual time, too.
-        stdout: Descriptor that ranks' standard output goes to; left out: this process's.
-        command: What the first world runs: its imports are done beforehand, and lists of processes show it.
+        memory: Address space for payloads in transit, bytes.
+        rate: Speed (flop/s) for operations declared by regions, or ``None``: bursts are measured.
+        virtual_clock: Whether Python's clocks show virtual time, too.
+        stdout: Descriptor of the ranks' standard output; by default this process's.
+        command: Command of the first world: its imports are done beforehand, and process lists show it.
 
     Attributes:
         group: Process group of all of them.
@@ -104,7 +104,7 @@ class Processes:
         return channel, marshal.loads(data)
 
     def ending(self, rank: int) -> int:
-        """Return how a rank's process ended: its exit status, or minus the signal that ended it."""
+        """Return the exit status of a rank's process, or minus the signal that ended it."""
         self._control.send(marshal.dumps(("ending", rank)))
         status: int = marshal.loads(self._answer())
         return status
@@ -122,7 +122,7 @@ class Processes:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._server.wait(_PATIENCE)
         finally:
-            # If it could not, or if this is the second Ctrl-C.
+            # It did not end by itself, or this is the second Ctrl-C.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.group, signal.SIGKILL)
             self._server.wait()
@@ -145,7 +145,7 @@ _ENDED = "live run: mpi4py and an MPI library must be there to run programs, got
 
 @contextlib.contextmanager
 def one_core() -> Iterator[None]:
-    """Keep this process and those it starts on one core: changing between them then takes a tenth of the time."""
+    """Pin this process and its children to one core: context switches then take a tenth of the time."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {_present_core(before)})
     try:
@@ -155,14 +155,14 @@ def one_core() -> Iterator[None]:
 
 
 def _present_core(allowed: set[int]) -> int:
-    """Return the core this process runs on: field 39 of its statistics."""
+    """Return the core that this process runs on: field 39 of its stat file (proc(5))."""
     fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
     present = int(fields[36])
     return present if present in allowed else min(allowed)
 
 
 def _environment() -> dict[str, str]:
-    """Return an environment in which ranks find this very clue, with one thread each, and no launcher's traces."""
+    """Return an environment in which ranks find this copy of clue, with one thread each and no launcher variables."""
     kept = finding_clue({name: value for name, value in os.environ.items() if not name.startswith(_LAUNCHERS)})
     return _ALONE | kept if "OMP_NUM_THREADS" in kept else _ALONE | kept | _THREADS
 

@@ -1,7 +1,7 @@
-"""The ranks of a live run, begun world by world and watched: what fails, fails where the kernel lets a rank go on.
+"""Ranks of a live run, started world by world and watched: failures are raised where the kernel resumes a rank.
 
-So the kernel knows only of programs that end well. An exception, an exit status, ``Abort``, a process that is gone,
-or one that does not call MPI any more becomes a :class:`LiveError` that names the rank.
+So the kernel only sees programs that succeed. An exception, an exit status, ``Abort``, a process that has disappeared,
+or one that stops calling MPI becomes a :class:`LiveError` that names the rank.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from clue.execution.watchdog import Tell, Watchdog
 from clue.trace.calls import Call, LiveOp
 from clue.trace.notes import socket_notes
 
-#: So many ranks fit anywhere: that they do is not worth the time to measure it.
+#: Number of ranks up to which memory is not checked: they fit anywhere, and measuring takes time.
 _FEW = 16
-#: What a process is called that is only measured.
+#: Rank number of a process started only for measuring its memory.
 _NO_RANK = -1
-#: Seconds that it may take to be ready; then its memory is measured as it is.
+#: Timeout for that process to be ready, s; after it, its memory is measured as it is.
 _READY = 2.0
-#: How a line begins that names an exception.
+#: Beginning of a line that names an exception.
 _NAMED = re.compile(r"[\w.]+(: |$)")
 _ENDINGS = frozenset({int(LiveOp.END), int(LiveOp.ABORT), int(LiveOp.RAISED), int(LiveOp.REFUSED)})
 
 
 class Ranks:
-    """Begins ranks.
+    """Starts ranks.
 
     Args:
-        command: What the ranks of the first world run.
-        processes: Where they begin.
-        limit: Wall seconds that a rank may go without an MPI call, or ``None``.
-        tell: Told of ranks that wait for something else than MPI.
+        command: Command of the ranks of the first world.
+        processes: Processes of the run.
+        limit: Maximum wall time of a rank between MPI calls, seconds, or ``None``.
+        tell: Callback for ranks that wait outside MPI.
     """
 
     def __init__(self, command: Sequence[str], processes: Processes, limit: float | None, tell: Tell) -> None:
@@ -51,11 +51,11 @@ class Ranks:
         self._begun: list[WatchedSource] = []
 
     def notes(self) -> list[str]:
-        """Return what a reader of the figures must know of what the ranks did beside MPI, once they have ended."""
+        """Return caveats on what the ranks did outside MPI, once they have ended."""
         return socket_notes([each.sockets for each in sorted(self._begun, key=lambda each: each.rank)])
 
     def begin(self, ranks: int) -> list[WatchedSource]:
-        """Begin the first world.
+        """Start the first world.
 
         Raises:
             LiveError: If there is no room for so many ranks.
@@ -63,7 +63,7 @@ class Ranks:
         return self._begin("w0", range(ranks), [self._command] * ranks)
 
     def spawn(self, world: int, members: Sequence[int], what: Any) -> list[WatchedSource]:
-        """Begin a world that is spawned; ``what`` is each rank's command, and what they are told of their parents."""
+        """Start a spawned world; ``what`` holds each rank's command, and information about their parents."""
         commands, facts = what
         return self._begin(f"w{world}", members, commands, facts)
 
@@ -87,7 +87,7 @@ class Ranks:
         return WatchedSource(ProcessSource(rank, channel, watchdog.wait), process, self._processes, program)
 
     def _check_room(self, ranks: int) -> None:
-        """Measure what a rank takes before it computes anything, of one that never will, and check it for all."""
+        """Measure the memory of a rank at its start, with a process that runs nothing, and check it for all ranks."""
         trial = self._start(World("trial", (_NO_RANK,), self._command), _NO_RANK).process
         deadline = time.monotonic() + _READY
         while not _sleeps(trial) and time.monotonic() < deadline:
@@ -96,12 +96,12 @@ class Ranks:
 
 
 class WatchedSource:
-    """A rank whose failures become errors.
+    """A rank whose failures are raised as errors.
 
     Attributes:
         process: Its process.
         rank: Its rank.
-        sockets: Addresses at which its sockets can be reached, and that they reached; known at its end.
+        sockets: Addresses that its sockets listened on, and that they connected to; known at its end.
     """
 
     def __init__(self, source: ProcessSource, process: int, processes: Processes, program: str) -> None:
@@ -127,7 +127,7 @@ class WatchedSource:
         return call
 
     def serve(self, origin: int, serial: int, payload: Any) -> Any:
-        """Let the waiting program's layer do what another rank asks of it."""
+        """Let the virtual layer of the waiting program serve another rank's request."""
         return self._source.serve(origin, serial, payload)
 
     def _check_end(self, call: Call) -> None:
@@ -147,7 +147,7 @@ class WatchedSource:
 
 
 def program_name(command: Sequence[str]) -> str:
-    """Return what a command is called in messages."""
+    """Return the name of a command in messages."""
     first, *rest = command
     if first == "-m" and rest:
         return rest[0]
@@ -155,7 +155,7 @@ def program_name(command: Sequence[str]) -> str:
 
 
 def _in_a_line(raised: str) -> str:
-    """Return the line of an exception that names it: the place of a syntax error stands before it, notes behind."""
+    """Return the line that names an exception: the place of a syntax error comes before it, notes come after it."""
     lines = raised.splitlines() or [raised]
     return next((line for line in lines if _NAMED.match(line)), lines[-1])
 
@@ -167,7 +167,7 @@ def _ending(status: int) -> str:
 
 
 def _sleeps(process: int) -> bool:
-    """Tell whether a process waits: for the kernel, as it has nothing else to wait for."""
+    """Tell whether a process sleeps, which means that it waits for the simulation kernel."""
     try:
         stat = Path(f"/proc/{process}/stat").read_text()
     except OSError:

@@ -1,4 +1,4 @@
-"""Whether this computer has room for so many ranks: memory and processes. Asked before the program starts."""
+"""Check before a program starts that this computer has enough memory and processes for its ranks."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from pathlib import Path
 from clue.errors import LiveError
 from clue.units import format_size
 
-#: Of the free memory so much stays free: ranks grow, and others live here, too.
+#: Share of the free memory kept in reserve: ranks grow, and other processes run, too.
 _RESERVE = 0.1
-#: File descriptors that a run needs beside those of its ranks.
+#: File descriptors that a run needs in addition to those of its ranks.
 _OWN_FILES = 64
 
 
 def private_memory(process: int) -> int:
-    """Return the memory (B) that a process shares with nobody, its page tables included: what one more like it costs.
+    """Return the private memory of a process, bytes, with its page tables: the cost of one more process like it.
 
     Raises:
-        OSError: If the process has gone.
+        OSError: If the process has ended.
     """
     own = Path(f"/proc/{process}")
     lines = (own / "smaps_rollup").read_text().splitlines() + (own / "status").read_text().splitlines()
@@ -27,13 +27,13 @@ def private_memory(process: int) -> int:
 
 
 def available_memory(meminfo: Path = Path("/proc/meminfo")) -> int:
-    """Return how many bytes programs may still take on this computer."""
+    """Return the available memory of this computer, bytes."""
     words = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
     return int(words["MemAvailable"].split()[0]) * 1024
 
 
 def free_memory(meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")) -> int:
-    """Return the memory (B) that new processes can have: what is available here, and what a container leaves."""
+    """Return the memory for new processes, bytes: what is available, within the limit of the container."""
     free = available_memory(meminfo)
     try:
         most, used = ((group / name).read_text().strip() for name in ("memory.max", "memory.current"))
@@ -43,17 +43,17 @@ def free_memory(meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/
 
 
 def check_room(program: str, ranks: int, each: int, files: int = 2, free: int | None = None) -> None:
-    """Check that so many ranks fit.
+    """Check that there is room for so many ranks.
 
     Args:
-        program: For the message.
-        ranks: How many are to start.
-        each: Private memory (B) of one, measured before the program computes anything.
-        files: File descriptors that each takes in the process that lets them run.
-        free: Memory (B) that is free; left out: asked for.
+        program: Name of the program, for the message.
+        ranks: Number of ranks to start.
+        each: Private memory of a rank, bytes, measured before the program computes anything.
+        files: File descriptors of each rank in the controlling process.
+        free: Free memory, bytes; by default measured.
 
     Raises:
-        LiveError: If they do not.
+        LiveError: If there is not.
     """
     free = free_memory() if free is None else free
     most = int(free * (1 - _RESERVE) / max(each, 1))
@@ -69,7 +69,7 @@ def check_room(program: str, ranks: int, each: int, files: int = 2, free: int | 
 
 
 def _allow_files(program: str, wanted: int) -> None:
-    """Raise this process's own limit of open files as far as it may, if need be."""
+    """Raise this process's soft limit of open files if necessary, as far as allowed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft in {resource.RLIM_INFINITY} or wanted <= soft:
         return

@@ -1,4 +1,4 @@
-"""One live run from its start to its end: processes begin, and the kernel lets them go on in turn."""
+"""A live run from start to end: processes start, and the kernel resumes them in turn."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from clue.trace import Trace
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LiveRun:
-    """What a live run yields.
+    """Result of a live run.
 
     Attributes:
         result: The figures, as of a replay.
-        trace: What happened, if that was to be recorded.
+        trace: Trace of the run, if requested.
     """
 
     result: Result
@@ -49,21 +49,21 @@ def run(
     """Run a program in virtual time.
 
     Args:
-        command: What each rank runs: ``PROG.py ARGS…``, ``-m MODULE ARGS…`` or ``-c CODE ARGS…``.
-        ranks: How many ranks.
-        machine: What it runs on.
+        command: Command of each rank: ``PROG.py ARGS…``, ``-m MODULE ARGS…`` or ``-c CODE ARGS…``.
+        ranks: Number of ranks.
+        machine: Machine to simulate.
         placement: Node of each rank.
-        timeline: Whether to keep what every rank did when.
-        traffic: Whether to keep who sent how much to whom.
-        record: Whether to keep what happened as a trace.
-        bursts: What computation takes.
-        virtual_clock: Whether Python's own clocks tell virtual time, too.
-        limit: Wall seconds that a rank may go without an MPI call.
-        tell: Told of ranks that wait for something else than MPI, while they do.
-        stdout: Descriptor that the ranks' standard output goes to, left out: that of this process.
+        timeline: Whether to keep the timeline of every rank.
+        traffic: Whether to keep the traffic between ranks.
+        record: Whether to record a trace.
+        bursts: Source of burst lengths.
+        virtual_clock: Whether Python's clocks show virtual time, too.
+        limit: Maximum wall time of a rank between MPI calls, seconds.
+        tell: Callback for ranks that wait outside MPI, while they do.
+        stdout: Descriptor of the ranks' standard output; by default that of this process.
 
     Raises:
-        LiveError: If a rank fails, or there is no room for so many.
+        LiveError: If a rank fails, or there is no room for so many ranks.
         DeadlockError: If the program deadlocks in virtual time.
     """
     with one_core():
@@ -85,13 +85,13 @@ def run(
                 record=record,
             )
         finally:
-            # However it ended, and even if that was Ctrl-C.
+            # However it ended, even by Ctrl-C.
             processes.close()
     return _with_notes(LiveRun(result, trace), program_name(command), begun.notes())
 
 
 def _with_notes(done: LiveRun, program: str, notes: Sequence[str]) -> LiveRun:
-    """Say it beside the result, and in the trace."""
+    """Add notes to the result and to the trace."""
     warnings = (*done.result.warnings, *(note_of_recording(program, note) for note in notes))
     trace = done.trace
     if trace is not None:

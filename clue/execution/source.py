@@ -20,7 +20,7 @@ class ProcessSource:
     Args:
         rank: Its rank.
         channel: The way to it.
-        wait: Waits until something has come, or raises.
+        wait: Waits until the channel is readable, or raises.
     """
 
     def __init__(self, rank: int, channel: Channel, wait: Callable[[select.poll], None] | None = None) -> None:
@@ -32,11 +32,10 @@ class ProcessSource:
         self._queue: deque[tuple[Any, ...]] = deque()
 
     def resume(self, answer: object) -> Call:
-        """Return the next call; the program runs if it waits for this answer.
+        """Return the next call; a program that waits for this answer is resumed.
 
         Raises:
-            EOFError: If the process is gone.
-            LiveError: If it goes without a call for too long.
+            EOFError: If the process has disappeared. LiveError: If it makes no call for too long.
         """
         queue = self._queue
         if not queue:
@@ -47,6 +46,6 @@ class ProcessSource:
         return Call._make(queue.popleft())
 
     def serve(self, origin: int, serial: int, payload: Any) -> Any:
-        """Let the sleeping program's layer answer what another rank asks of it."""
+        """Let the virtual layer of the sleeping program serve another rank's request."""
         self._channel.send((True, (origin, serial, payload)))
         return self._channel.receive()

@@ -1,8 +1,8 @@
-"""Waiting for the next call of a live rank: one that computes is told from one that waits outside MPI.
+"""Watchdog of a live rank between calls: distinguishes a rank that computes from one that waits outside MPI.
 
-One rank runs at a time, so what a rank wants from another by a socket, a pipe or a file may never come. A wait uses no
-CPU time; but neither does a sleep, or what a slow disk or another computer has to answer, and those end. So whoever
-watches is told once of a rank that waits, and it is ended at the same limit as one that computes, in words of its own.
+One rank runs at a time, so data that a rank expects from another by a socket, a pipe or a file may never come. A wait
+uses no CPU time; but neither does a sleep or a wait for a slow disk or another computer, and those end. So a waiting
+rank is reported once, and is ended at the same limit as one that computes, with a message of its own.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from pathlib import Path
 from clue.errors import LiveError
 from clue.trace.calls import WHERE, WHERE_SIGNAL
 
-#: Told of what a user should know while ranks run, one line each.
+#: Callback for messages to the user while ranks run, one line each.
 Tell = Callable[[str], None]
-#: Seconds between two looks at a rank that does not call MPI.
+#: Interval between checks of a rank that does not call MPI, s.
 LOOK = 5.0
-#: A process that uses a smaller part of the time than this waits; its clock has ticks.
+#: Share of CPU time below which a process counts as waiting; and resolution of its clock, s.
 _IDLE, _TICK = 0.02, 1.5 / os.sysconf("SC_CLK_TCK")
-#: Seconds that a process may take to say where it is.
+#: Timeout for a process to report its position, s.
 _ANSWER = 1.0
-#: What a process waits for, by the function of the kernel that it sleeps in.
+#: Description of a wait, by the kernel function that the process sleeps in.
 _WAITS = (
     (re.compile(r".*nanosleep"), "in a sleep"),
     (re.compile(r"inet_|tcp_|udp_|unix_|sk_|skb_|__skb|sock_|wait_woken"), "for a socket"),
@@ -39,7 +39,7 @@ _WAITS = (
     (re.compile(r"do_wait"), "for a process that it has started"),
 )
 _FRAME = re.compile(r'^  File "(.+)", line (\d+)', re.MULTILINE)
-#: Where files lie that are not the program's own.
+#: Path fragments of files that are not the program's own.
 _NOT_ITS_OWN = (sysconfig.get_path("stdlib") + os.sep, "site-packages", "dist-packages", "virtual_layer", "<frozen")
 _ONE_AT_A_TIME = "one rank runs at a time, so from another rank nothing comes but by mpi4py"
 
@@ -49,14 +49,14 @@ def _silent(_line: str) -> None:
 
 
 class Watchdog:
-    """How long a rank may go without a call.
+    """Limits the time of a rank between calls.
 
     Args:
-        who: Program and rank, for messages.
+        who: Program and rank, in messages.
         rank: Its rank.
         process: Its process.
-        limit: Wall seconds, or ``None``.
-        tell: Told of a wait.
+        limit: Maximum wall time, seconds, or ``None``.
+        tell: Callback for a wait.
     """
 
     def __init__(self, who: str, rank: int, process: int, limit: float | None, tell: Tell = _silent) -> None:
@@ -73,13 +73,13 @@ class Watchdog:
         Raises:
             LiveError: If that takes longer than the limit.
         """
-        # What a process used is asked only from here on, so that a call that comes soon costs nothing.
+        # CPU time is read only from here on, so that a call that comes soon costs nothing.
         first = min(LOOK, self._limit / 2)
         if not ready.poll(first * 1000) and not self._watch(ready, first):
             raise LiveError(f"{self._who} {self._overdue()}", self._rank)
 
     def _watch(self, ready: select.poll, passed: float) -> bool:
-        """Look at the process from time to time; returns whether its channel became ready."""
+        """Check the process periodically; returns whether its channel became ready."""
         self._idle, used, told = 0.0, cpu_time(self._process), False
         while passed < self._limit:
             pause = min(LOOK, self._limit - passed)
@@ -109,7 +109,7 @@ class Watchdog:
 
 
 def cpu_time(process: int) -> float:
-    """Return the CPU time (s) of a process and of those that it has started, 0 if it is gone."""
+    """Return the CPU time of a process and its children, s; 0 if it has disappeared."""
     with contextlib.suppress(OSError):
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
         own = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
@@ -118,13 +118,13 @@ def cpu_time(process: int) -> float:
 
 
 def _children(process: int) -> list[int]:
-    """Return the processes that one has started, where the system tells."""
+    """Return the children of a process, where the system reports them."""
     lists = Path(f"/proc/{process}/task").glob("*/children")
     return [int(word) for each in lists for word in each.read_text().split()]
 
 
 def wait_of(process: int) -> str:
-    """Return what a process waits for, with a space before it, or ``""`` where the system does not tell."""
+    """Return what a process waits for, with a leading space, or ``""`` where the system does not report it."""
     try:
         sleeps_in = Path(f"/proc/{process}/wchan").read_text()
     except OSError:
@@ -133,9 +133,9 @@ def wait_of(process: int) -> str:
 
 
 def place_of(process: int) -> str:
-    """Return file and line of the program that a rank is at, or ``""`` if it does not answer.
+    """Return the file and line that a rank is executing, or ``""`` if it does not answer.
 
-    The signal that asks for it ends some system calls, so this is for a process that will be ended.
+    The signal that requests it interrupts some system calls, so use this only for a process that will be ended.
     """
     try:
         (answer,) = (file for file in Path(f"/proc/{process}/fd").iterdir() if WHERE in os.readlink(file))  # noqa: PTH115

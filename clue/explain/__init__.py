@@ -1,4 +1,4 @@
-"""What a makespan is made of, and what it and a ranking depend on: critical path, efficiencies, sensitivity."""
+"""Explanation of makespans and rankings: critical path, efficiencies, sensitivities."""
 
 from __future__ import annotations
 

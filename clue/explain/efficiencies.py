@@ -1,6 +1,6 @@
 """The efficiencies of the POP centre of excellence (its "standard metrics"), by replays instead of measurements.
 
-Useful computation of a rank is what its bursts take on a processor of its own. T is the makespan, T_ideal that on a
+Useful computation of a rank is the time of its bursts on a dedicated processor. T is the makespan, T_ideal that on a
 network without any delay or contention, T_alone that if, besides, every rank had a processor of its own and no burst
 started cold after a wait.
 

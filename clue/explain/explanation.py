@@ -1,4 +1,4 @@
-"""The explanation of a simulation: its critical path, its efficiencies, and what each parameter of the machine does."""
+"""The explanation of a simulation: its critical path, its efficiencies, and the effect of each machine parameter."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Explanation:
 
     Attributes:
         makespan: Seconds.
-        path: What it is made of, by the reference engine.
-        efficiencies: Where time is lost; ``None`` if nothing is computed.
-        sensitivities: What each parameter of the machine does, the most influential first.
-        sites: What ranks do at each call site of the program.
+        path: Its critical path, by the reference engine.
+        efficiencies: Sources of lost time; ``None`` if nothing is computed.
+        sensitivities: Effect of each parameter of the machine, the largest first.
+        sites: Activity of ranks at each call site of the program.
     """
 
     makespan: float
@@ -43,7 +43,7 @@ def explain(
     engine: str = "auto",
     progress: Progress = silent,
 ) -> Explanation:
-    """Find out what a program's makespan on a machine is made of, and what it depends on.
+    """Explain a program's makespan on a machine: its composition, and the parameters that it depends on.
 
     Args:
         program: What runs.

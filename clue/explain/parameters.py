@@ -104,7 +104,7 @@ def _of_nodes(machine: Machine, name: str, regions: Sequence[str], timed: set[st
 
 
 def _figures(node: NodeType) -> NodeType:
-    """Return what a node type does: its price and source do nothing."""
+    """Return a node type without the fields that have no effect: price and source."""
     return replace(node, price=None, source="")
 
 

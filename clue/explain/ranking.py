@@ -1,4 +1,4 @@
-"""What the first place of a ranking depends on: which parameter, a tenth lower or higher, gives it to another option.
+"""Sensitivity of a ranking's first place: the parameters that, a tenth lower or higher, give it to another option.
 
 The first few options are tried, each parameter of their machines one at a time, and each figure of their costs that
 the criterion depends on: prices, electricity, shares of use (:mod:`clue.purchase.prices`). Where options have one in
@@ -22,13 +22,13 @@ from clue.purchase.attempts import wanted_on
 from clue.purchase.prices import figures_for, with_factors
 from clue.purchase.whatif import Order, what_if
 
-#: So many of the first options are tried.
+#: Number of leading options that are tried.
 FIRST = 4
 
 
 @dataclass(frozen=True, slots=True)
 class FirstPlace:
-    """Who has the first place among the first options.
+    """The first place among the leading options.
 
     Attributes:
         winner: The first option.
@@ -42,7 +42,7 @@ class FirstPlace:
 
 @dataclass(frozen=True, slots=True)
 class RankingSensitivity:
-    """What a parameter does to the first place.
+    """Effect of a parameter on the first place.
 
     Attributes:
         parameter: Its name (:mod:`clue.explain.parameters`, :mod:`clue.purchase.prices`).
@@ -66,12 +66,12 @@ class RankingSensitivity:
 
 @dataclass(frozen=True, slots=True)
 class RankingExplanation:
-    """What the first place depends on.
+    """Sensitivity of the first place to all parameters.
 
     Attributes:
         options: The options that were tried, by position.
-        base: The first place as things are.
-        sensitivities: What each parameter does, the most dangerous for the first place first.
+        base: The first place with unchanged parameters.
+        sensitivities: Effect of each parameter, the most dangerous for the first place first.
         change: By how much parameters were changed, relative to their values.
     """
 

@@ -1,4 +1,4 @@
-"""What the makespan depends on: each parameter of the machine a tenth lower and a tenth higher, one at a time."""
+"""Sensitivity of the makespan: each parameter of the machine a tenth lower and a tenth higher, one at a time."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from clue.kernel import Candidate, Program, makespans
 from clue.machine import Machine, Parameter, Placement
 from clue.progress import Progress
 
-#: By how much parameters are changed, relative to what they are.
+#: Relative change of parameters.
 CHANGE = 0.1
-#: Parameters that change the makespan by less, relative to what it is, are named but not shown.
+#: Relative change of the makespan below which parameters are named but not shown.
 LEAST_EFFECT = 1e-4
-#: Makespans that differ by less, relative to the larger, are told apart by rounding alone.
+#: Difference of makespans, relative to the larger, below which it is only rounding.
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """What a parameter does to the makespan.
+    """Effect of a parameter on the makespan.
 
     Attributes:
         parameter: Its name (:mod:`clue.explain.parameters`).
@@ -87,7 +87,7 @@ def sensitivities(  # noqa: PLR0917 - what a simulation needs, and what it gave
         machine: Where.
         placement: Node of each rank of all instances.
         instances: Copies side by side.
-        parameters: What to change.
+        parameters: Parameters to change.
         makespan: As things are, seconds.
         engine: Which engine replays.
         progress: Told about what is done.

@@ -1,4 +1,4 @@
-"""A critical path in sums: what it is made of, whose time it is, and where in the program it arises."""
+"""Sums over a critical path: by kind, by rank, and by place in the program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clue.trace.sites import Site
 
 @dataclass(frozen=True, slots=True)
 class PartShare:
-    """What one part takes of a path, in one region or place.
+    """Share of a path of one kind, in one region or place.
 
     Attributes:
         part: The part.
@@ -30,7 +30,7 @@ class PartShare:
 
 @dataclass(frozen=True, slots=True)
 class RankShare:
-    """What one rank has of a path: what the others waited for.
+    """Share of a path of one rank: the time that the others waited for.
 
     Attributes:
         rank: The rank, among all instances.
@@ -58,7 +58,7 @@ class RankShare:
 
 @dataclass(frozen=True, slots=True)
 class SiteShare:
-    """What one call site has of a path, and what all ranks together do there.
+    """Share of a path of one call site, and the activity of all ranks there.
 
     Attributes:
         number: Index of the site in the trace.

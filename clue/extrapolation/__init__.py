@@ -2,18 +2,18 @@
 
 ::
 
-    pattern         names of recordings with {size} and {ranks} in them
+    pattern         names of recordings with placeholders {size} and {ranks}
     arguments       command lines of one program at several sizes: which words follow the size
-    family          the recordings that a pattern names, held to be of one program
-    inference       family -> what it does at any size and number of ranks, or why that cannot be told
-    memory          what a rank needs at a target
-    loops           what goes round how often, where the trace would be too long to be written out
-    making          the trace at a target, and how far that is from what was recorded
-    kept            traces that were made, by the content of what they were made of
-    admissible      which sizes and numbers of ranks a program takes, as it is said
-    plan            which recordings to make for a target, and what they need here
-    refusals        what a program seems to demand, by what it refused
-    recordings      trying the smallest of a plan, and making all of them
+    family          the recordings that a pattern names, checked to be of one program
+    inference       family -> the program's structure at any size and number of ranks, or why it is refused
+    memory          memory of a rank at a target
+    loops           loops and iteration counts, where the trace would be too long to be written out
+    making          the trace at a target, and its distance from the recordings
+    kept            cache of made traces, by the content of their recordings
+    admissible      sizes and numbers of ranks that a program accepts, as stated by the user
+    plan            recordings to make for a target, and their cost on this computer
+    refusals        constraints of a program, inferred from refused recordings
+    recordings      trial of a plan's smallest recordings, and making all of them
 
 Prints nothing.
 """

@@ -1,7 +1,6 @@
 """Which sizes and numbers of ranks a program takes: ``ranks=2^k``, ``size=20*k``, ``size=8*ranks+k``, ``ranks=4,9,16``.
 
-``k`` stands for 0, 1, 2 and so on. Of what stands between commas one must hold; what is said several times must all
-hold.
+``k`` stands for 0, 1, 2 and so on. Of alternatives separated by commas one must hold; of several demands all must hold.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ from typing import TypeAlias
 
 from clue.errors import UsageError
 
-#: What a demand may be about.
+#: Subjects of demands.
 SIZE, RANKS = "size", "ranks"
 _NAMED = re.compile(r"(size|ranks)=(.+)")
 _SUM = re.compile(r"([^+-]+)(?:([+-])([^+-]+))?")
 _FACTOR = re.compile(
     r"(?P<number>[0-9]{1,18})|(?P<ranks>ranks)|(?P<k>k)(\^(?P<power>[1-9]))?|(?P<base>[1-9][0-9]{0,8})\^k"
 )
-#: What k goes up to: where it is an exponent, and elsewhere.
+#: Maximum of k: as an exponent, and elsewhere.
 _EXPONENT, _LARGEST = 64, 1 << 40
-#: So many numbers are looked at on either side of an ideal one.
+#: Maximum number of candidates on either side of an ideal number.
 _MOST = 500
 _RULE = "must be such as ranks=2^k, size=20*k, size=ranks*k, size=8*ranks+k or ranks=4,9,16"
 
@@ -40,7 +39,7 @@ class Product:
 
     @classmethod
     def parse(cls, text: str) -> Product:
-        """Read one: ``8*ranks``, ``20*k``, ``2^k``, ``k^2``.
+        """Parse a product: ``8*ranks``, ``20*k``, ``2^k``, ``k^2``.
 
         Raises:
             ValueError: If it is none.
@@ -57,7 +56,7 @@ class Product:
 
     @property
     def varies(self) -> bool:
-        """Whether it has a k."""
+        """Whether it contains k."""
         return bool(self.power or self.base)
 
     def at(self, k: int, ranks: int) -> int:
@@ -82,9 +81,9 @@ class Form:
     """Numbers of a form: a product, plus or minus another one.
 
     Attributes:
-        scaled: The only product, or the one that may have a k.
-        further: The other one, which has none.
-        sign: 1 or -1, or 0: there is no other one.
+        scaled: The only product, or the one that may contain k.
+        further: The other product, without k.
+        sign: Sign of the other product, 1 or -1; 0: there is none.
     """
 
     scaled: Product
@@ -93,7 +92,7 @@ class Form:
 
     @classmethod
     def parse(cls, text: str) -> Form:
-        """Read one: ``2^k+1``.
+        """Parse a form: ``2^k+1``.
 
         Raises:
             ValueError: If it is none.
@@ -113,12 +112,12 @@ class Form:
 
     @property
     def of_ranks(self) -> bool:
-        """Whether it needs the number of ranks."""
+        """Whether it contains the number of ranks."""
         return self.scaled.of_ranks or (self.sign != 0 and self.further.of_ranks)
 
     @property
     def offset(self) -> int:
-        """What its numbers have beside multiples or powers of something, whatever the number of ranks."""
+        """Constant offset of its numbers from multiples or powers, for any number of ranks."""
         any_number = self.scaled == Product(1, power=1)  # from some number on
         return 0 if any_number or self.further.of_ranks or not self.scaled.varies else self.sign * self.further.factor
 
@@ -127,19 +126,19 @@ class Form:
         return self.scaled.has(number - self.sign * self.further.at(0, ranks), ranks)
 
     def near(self, ideal: float, between: tuple[float, float], ranks: int) -> list[int]:
-        """Return its numbers between two, rising; of very many those that are nearest an ideal one, on either side."""
+        """Return its numbers in a range, ascending; of very many, those nearest to an ideal one on either side."""
         low, high = between
         ks = range(self._first(low, ranks), self._first(math.floor(high) + 1, ranks))
         middle = max(self._first(ideal, ranks) - ks.start, 0)
         return [self._at(k, ranks) for k in ks[max(middle - _MOST, 0) : middle + _MOST]]
 
     def _first(self, least: float, ranks: int) -> int:
-        """Return the least k whose number is no less."""
+        """Return the smallest k whose number is at least ``least``."""
         return bisect_left(range(self._ks), least, key=lambda k: self._at(k, ranks))
 
     @property
     def _ks(self) -> int:
-        """How many values k has."""
+        """Number of values of k."""
         if self.scaled.base:
             return _EXPONENT
         return _LARGEST if self.scaled.power else 1
@@ -150,12 +149,12 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A demand as it is said with ``--admissible``.
+    """A demand as stated with ``--admissible``.
 
     Attributes:
-        name: What it is about: ``size`` or ``ranks``.
-        forms: One of which it must have.
-        text: The forms as they are written.
+        name: Its subject: ``size`` or ``ranks``.
+        forms: Forms, one of which must hold.
+        text: Text of the forms.
     """
 
     name: str
@@ -164,7 +163,7 @@ class Said:
 
     @classmethod
     def parse(cls, text: str) -> Said:
-        """Read one: ``size=8*k``, ``ranks=6,2^k``.
+        """Parse a demand: ``size=8*k``, ``ranks=6,2^k``.
 
         Raises:
             UsageError: If it is none.
@@ -184,7 +183,7 @@ class Said:
         return any(form.holds(size if self.name == SIZE else ranks, ranks) for form in self.forms)
 
     def near(self, ideal: float, between: tuple[float, float], ranks: int) -> list[int]:
-        """Return its numbers between two; of very many those that are nearest an ideal one."""
+        """Return its numbers in a range; of very many, those nearest to an ideal one."""
         return [each for form in self.forms for each in form.near(ideal, between, ranks)]
 
     def __str__(self) -> str:
@@ -193,7 +192,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """The demand that a size, a number of ranks, or a size on a number of ranks is another one than some.
+    """The demand that a size, a number of ranks, or a combination of both is excluded.
 
     Attributes:
         size: The size; ``None``: any.
@@ -205,7 +204,7 @@ class Other:
 
     @property
     def name(self) -> str:
-        """What it is about."""
+        """Its subject."""
         return RANKS if self.size is None else SIZE
 
     def holds(self, size: int, ranks: int) -> bool:
@@ -222,25 +221,25 @@ Demand: TypeAlias = Said | Other
 
 @dataclass(frozen=True, slots=True)
 class Admissible:
-    """Which sizes and numbers of ranks a program takes.
+    """Sizes and numbers of ranks that a program accepts.
 
     Attributes:
-        demands: What all of them meet.
+        demands: Demands that all of them meet.
     """
 
     demands: tuple[Demand, ...] = ()
 
     @classmethod
     def parse(cls, texts: Iterable[str]) -> Admissible:
-        """Read what was said.
+        """Parse the demands of the user.
 
         Raises:
-            UsageError: If something cannot be read.
+            UsageError: If one cannot be parsed.
         """
         return cls(tuple(map(Said.parse, texts)))
 
     def check(self, size: int, ranks: int) -> None:
-        """Check that a target is among them.
+        """Check that a target is admissible.
 
         Raises:
             UsageError: If it is not.
@@ -252,21 +251,21 @@ class Admissible:
             )
 
     def holds(self, size: int, ranks: int) -> bool:
-        """Tell whether a size on a number of ranks is among them."""
+        """Tell whether a size on a number of ranks is admissible."""
         return all(each.holds(size, ranks) for each in self.demands)
 
     def takes_ranks(self, ranks: int) -> bool:
-        """Tell whether a number of ranks is, whatever the size."""
+        """Tell whether a number of ranks is admissible, regardless of the size."""
         return all(each.holds(0, ranks) for each in self.demands if each.name == RANKS)
 
     def sizes(self, ideal: float, between: tuple[float, float], granule: int, numbers: Sequence[int]) -> list[int]:
-        """Return sizes that are among them.
+        """Return admissible sizes.
 
         Args:
-            ideal: Where there are very many, those nearest it.
-            between: The least and the largest, above 0.
-            granule: What must divide them.
-            numbers: The numbers of ranks, on all of which they must be among them; at least one.
+            ideal: Ideal size; of very many sizes those nearest to it are returned.
+            between: Smallest and largest size, above 0.
+            granule: A divisor of all sizes.
+            numbers: Numbers of ranks, at least one, on all of which they must be admissible.
         """
         lists = [Form(Product(granule, power=1)).near(ideal, between, 1)]
         lists += [each.near(ideal, between, max(numbers)) for each in self._said_of_sizes()]
@@ -275,19 +274,19 @@ class Admissible:
 
     @property
     def offset(self) -> int:
-        """What sizes have beside multiples of something: 1 where they must be ``2^k+1``."""
+        """Constant offset of sizes from multiples: 1 where they must be ``2^k+1``."""
         return next((form.offset for each in self._said_of_sizes() for form in each.forms if form.offset), 0)
 
     def _said_of_sizes(self) -> list[Said]:
         return [each for each in self.demands if isinstance(each, Said) and each.name == SIZE]
 
     def also(self, more: Iterable[Demand]) -> Admissible:
-        """Return the same with further demands."""
+        """Return a copy with further demands."""
         return Admissible((*self.demands, *more))
 
     def __str__(self) -> str:
         return " and ".join(map(str, self.demands))
 
 
-#: All of them.
+#: No demands: every size and number of ranks is admissible.
 ANY = Admissible()

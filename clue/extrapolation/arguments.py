@@ -1,7 +1,7 @@
-"""Command lines of one program at several sizes and numbers of ranks: which of their numbers follow the size.
+"""Command lines of one program at several sizes and numbers of ranks: which of their numbers are the size.
 
-Words must be the same but for numbers in them, and a number that is not the same everywhere must be the size
-everywhere, or the number of ranks: ``--n 64``, ``--mesh=64x64`` and ``mesh-64.msh`` follow the size.
+Words must be equal except for numbers in them. A number that varies must be the size on every command line, or the
+number of ranks on every one: ``--n 64``, ``--mesh=64x64`` and ``mesh-64.msh`` follow the size.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class CommandLine:
     """Arguments of a program at a size and a number of ranks.
 
     Attributes:
-        name: What it is called in messages.
+        name: Its name in messages.
         size: The size.
         ranks: The number of ranks.
         words: The arguments.
@@ -33,12 +33,12 @@ class CommandLine:
 
 
 def filled(words: Sequence[str], size: int, ranks: int) -> tuple[str, ...]:
-    """Return arguments with a size and a number of ranks in the place of what stands for them."""
+    """Return arguments with placeholders replaced by a size and a number of ranks."""
     return tuple(word.replace(SIZE, str(size)).replace(RANKS, str(ranks)) for word in words)
 
 
 def common(lines: Sequence[CommandLine]) -> tuple[tuple[str, ...], list[str]]:
-    """Return the arguments with ``{size}`` and ``{ranks}`` in them, and a line on each that does not fit."""
+    """Return the arguments with placeholders ``{size}`` and ``{ranks}``, and a line on each that does not fit."""
     first = lines[0]
     faults = [
         f"{line.name}: arguments must be as many as of {first.name} ({_said(first.words)}), got {_said(line.words)}"
@@ -73,7 +73,7 @@ def _word(lines: Sequence[CommandLine], place: int) -> tuple[str, list[str]]:
 
 
 def _named(lines: Sequence[CommandLine], numbers: Sequence[str]) -> str | None:
-    """Return what stands for these numbers, one of each line; ``None`` if they follow nothing."""
+    """Return the placeholder for these numbers, one of each line; ``None`` if they follow neither."""
     if len(set(numbers)) == 1:
         return numbers[0]
     if all(number == str(line.size) for line, number in zip(lines, numbers, strict=True)):
@@ -84,7 +84,7 @@ def _named(lines: Sequence[CommandLine], numbers: Sequence[str]) -> str | None:
 
 
 def _odd(lines: Sequence[CommandLine], numbers: Sequence[str], place: int) -> list[str]:
-    """Say which numbers do not follow what most of them do: the size, the ranks, or the first."""
+    """Return a line on each number that does not follow what most of them do: the size, the ranks, or the first."""
     follows = [[str(line.size) for line in lines], [str(line.ranks) for line in lines], [numbers[0]] * len(lines)]
     most = max(follows, key=lambda wanted: sum(map(str.__eq__, wanted, numbers)))
     what = ("the size", "the number of ranks", f"that of {lines[0].name}")[follows.index(most)]

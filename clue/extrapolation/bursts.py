@@ -1,9 +1,9 @@
-"""Bursts at sizes that nobody recorded: pooled by place and role, fitted, and drawn with the variability they had.
+"""Bursts at unrecorded sizes: pooled by place and role, fitted, and drawn with their recorded variability.
 
-A place is a part of a call site. Roles are what some ranks do apart from others there (the root of a collective, the
-first and the last rank), where they differ in every recording. What bursts of one recording differ by is explained by a
-size that a rank has for itself, if there is one (:func:`clue.structure.samples.local_size`); means are fitted over that
-size, the problem's size and the number of ranks (:mod:`clue.models`).
+A place is a part of a call site. Roles distinguish ranks there (the root of a collective, the first and the last rank)
+if their bursts differ from others in every recording. Differences between the bursts of one recording are explained by
+a local size of the ranks, if there is one (:func:`clue.structure.samples.local_size`); means are fitted over that size,
+the problem's size and the number of ranks (:mod:`clue.models`).
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Surroundings = Mapping[str, Integers]
 
-#: By what ratio bursts of a role must differ from others, in every recording, to be told apart.
+#: Minimum ratio between bursts of a role and others, in every recording, for a separate role.
 _APART = 1.1
-#: Values of a local size that are fitted for one recording; and below which a burst is none, seconds.
+#: Maximum number of values of a local size fitted for one recording; and the length below which a burst is ignored, s.
 _VALUES, _LEAST = 12, 1e-9
-#: How far single bursts may lie from the middle of theirs before they count as outliers, in quartile distances.
+#: Maximum excess of a burst over the median before it counts as an outlier, in interquartile ranges.
 _OUTLYING = 20.0
-#: Recordings that a constant and a size are fitted to at least, and what part of a constant's errors a size may leave.
+#: Minimum number of recordings for a fit to a constant and a size, and the maximum residual relative to a constant's.
 _FITTED, _CLOSER = 3, 0.5
-#: Share of the computation at a target that may lie outside what was recorded before it is said.
+#: Share of the computation at a target outside the recorded range above which a caveat is given.
 _OUTSIDE = 0.5
-#: The widest that an interval is drawn; a model of a single point knows no end of it.
+#: Maximum factor between mean and ends of an interval; the interval of a model of a single point is unbounded.
 _WIDEST = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What some ranks do apart from others.
+    """A role that distinguishes some ranks from others.
 
     Attributes:
-        name: What they are.
-        holds: Tells which rows are theirs, given the surroundings and the partner of each row.
+        name: Name of the role.
+        holds: Tells which rows have it, given the surroundings and the partner of each row.
     """
 
     name: str
@@ -59,7 +59,7 @@ ROLES = (
 
 @dataclass(frozen=True, slots=True)
 class EvenShare:
-    """What a rank has of a problem that is divided evenly: a length, an area or a volume."""
+    """A rank's share of an evenly divided problem: a length, an area or a volume."""
 
     dimension: int
 
@@ -77,10 +77,10 @@ class Pool:
     """Bursts of one role at one place.
 
     Attributes:
-        size: Which local size they depend on.
-        model: Their mean.
-        spread: How they vary around it.
-        measured: What the model was fitted to: what it depends on, by name, and ``seconds``; shape (points,) each.
+        size: Local size that they depend on.
+        model: Model of their mean.
+        spread: Distribution around the mean.
+        measured: Data of the fit: features by name, and ``seconds``; shape (points,) each.
     """
 
     size: LocalSize | EvenShare | None
@@ -89,38 +89,38 @@ class Pool:
     measured: Mapping[str, Floats] = field(default_factory=dict)
 
     def features(self, v: Surroundings) -> dict[str, Floats]:
-        """Return what the model depends on."""
+        """Return the features of the model."""
         found = {"n": v["n"].astype(float), "P": v["P"].astype(float)}
         return found if self.size is None else found | {"m": self.size(v)}
 
     def means(self, v: Surroundings) -> tuple[Floats, Floats, Floats]:
-        """Return the mean burst of each row, and between what it lies."""
+        """Return the mean burst of each row, and its interval."""
         if self.model is None:
             nothing = np.zeros(len(v["n"]))
             return nothing, nothing, nothing
         return self.modelled(self.features(v))
 
     def modelled(self, features: Mapping[str, Floats]) -> tuple[Floats, Floats, Floats]:
-        """Return the mean burst at some features, and between what it lies; there must be a model."""
+        """Return the mean burst at some features, and its interval; requires a model."""
         assert self.model is not None
         mean, low, high = self.model.predict(features)
         return mean, np.maximum(low, mean / _WIDEST), np.minimum(high, mean * _WIDEST)
 
     def inside(self, v: Surroundings) -> Floats:
-        """Return whether each row lies within what was recorded, 1 or 0."""
+        """Return whether each row lies within the recorded range, 1 or 0."""
         return np.ones(len(v["n"])) if self.model is None else self.model.inside(self.features(v)).astype(float)
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A pool of bursts beside what was measured of it, and where it is asked for.
+    """A pool of bursts with its target.
 
     Attributes:
-        part: Which part of the program they come before.
-        role: Whose they are; ``""`` of all ranks, or all others.
-        pool: The bursts, which have a model.
-        target: What the model depends on at the target, by name, shape (points,): different values alone.
-        seconds: What all these bursts take there together.
+        part: Part of the program that they precede.
+        role: Their role; ``""``: all ranks, or all others.
+        pool: The bursts, with a model.
+        target: Distinct features at the target, by name, shape (points,).
+        seconds: Total time of these bursts at the target.
     """
 
     part: int
@@ -135,7 +135,7 @@ class Bursts:
     """The bursts of a place.
 
     Attributes:
-        roles: The roles that differ there, each with its pool; the last one is that of all others.
+        roles: Roles at this place, each with its pool; the last is that of all other ranks.
         site: What it is called.
     """
 
@@ -177,7 +177,7 @@ class Bursts:
         return result[0], result[1], result[2], result[3]
 
     def by_role(self, v: Surroundings, peer: Integers) -> Iterator[tuple[int, npt.NDArray[np.bool_]]]:
-        """Yield the number of each role that some rows have, and which rows these are."""
+        """Yield the number of each role with its rows."""
         left = np.ones(len(v["n"]), bool)
         for number, (role, _) in enumerate(self.roles):
             where = left if role is None else role.holds(v, peer) & left
@@ -190,7 +190,7 @@ class Bursts:
         return zlib.crc32(f"{self.site} {number}".encode())
 
     def fitted(self, part: int, v: Surroundings, peer: Integers) -> Iterator[Fitted]:
-        """Yield the pools that have rows at a target, given the number of this part."""
+        """Yield the pools with rows at a target, given the number of this part."""
         for number, where in self.by_role(v, peer):
             role, pool = self.roles[number]
             if pool.model is None:
@@ -204,11 +204,11 @@ class Bursts:
 
 
 def outside_remarks(seconds: Floats, inside: Floats) -> list[str]:
-    """Say how much of the computation lies outside what was recorded, where that is much.
+    """Return a caveat if much of the computation lies outside the recorded range.
 
     Args:
         seconds: Bursts.
-        inside: Which were recorded, 1 or 0.
+        inside: Which lie in the recorded range, 1 or 0.
     """
     whole = seconds.sum()
     outside = float((seconds * (1.0 - inside)).sum() / whole) if whole else 0.0
@@ -225,7 +225,7 @@ def _some(v: Surroundings, where: npt.NDArray[np.bool_] | Integers) -> dict[str,
 
 
 def _apart(where: npt.NDArray[np.bool_], left: npt.NDArray[np.bool_], example: Integers, seconds: Floats) -> bool:
-    """Tell whether some bursts differ from all others in each recording, and in the same direction."""
+    """Tell whether some bursts differ from all others in every recording, in the same direction."""
     ratios = []
     for number in np.unique(example[left]):
         mine, others = where & (example == number), left & ~where & (example == number)
@@ -249,7 +249,7 @@ def _pool(v: Surroundings, example: Integers, seconds: Floats, blocks: tuple[int
 
 
 def _even_share(v: Surroundings, example: Integers, seconds: Floats) -> EvenShare | None:
-    """Return the even share of the problem on which means of recordings depend most closely, if on any."""
+    """Return the even share of the problem that explains the means of recordings best, if any does."""
     firsts: Integers = np.unique(example, return_index=True)[1].astype(np.int64)
     means = np.array([seconds[example == each].mean() for each in example[firsts]])
     if len(means) <= _FITTED or not (means > 0).all():
@@ -261,7 +261,7 @@ def _even_share(v: Surroundings, example: Integers, seconds: Floats) -> EvenShar
 
 
 def _left(size: Floats, means: Floats) -> float:
-    """Return what a constant and a size leave of relative means, squared."""
+    """Return the sum of squared residuals of relative means after a fit of a constant and a size."""
     columns = np.array([np.ones(len(means)), size / max(size.max(), 1.0)]).T / means[:, None]
     found = np.linalg.lstsq(columns, np.ones(len(means)), rcond=None)[0]
     if found.min() < 0:  # times grow with sizes
@@ -275,7 +275,7 @@ def _share_left(column: Floats) -> float:
 
 
 def _without_outliers(example: Integers, seconds: Floats) -> Floats:
-    """Return bursts of which none is far beyond the others of its recording."""
+    """Return bursts without the outliers of their recordings."""
     bounded: Floats = seconds.copy()
     for each in np.unique(example):
         mine = example == each
@@ -287,7 +287,7 @@ def _without_outliers(example: Integers, seconds: Floats) -> Floats:
 def _points(
     v: Surroundings, example: Integers, seconds: Floats, size: LocalSize | EvenShare | None
 ) -> tuple[dict[str, Floats], Floats, Floats]:
-    """Return the mean burst of each recording, by values of the local size, and how many each stands for."""
+    """Return the mean burst of each recording, by values of the local size, and the number of bursts of each mean."""
     names = ["n", "P"] if size is None else ["n", "P", "m"]
     features: dict[str, list[float]] = {name: [] for name in names}
     times, counts = [], []

@@ -1,4 +1,4 @@
-"""The recordings of a program at several sizes and numbers of ranks, held to be of one program."""
+"""Recordings at several sizes and numbers of ranks, checked to be of one program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clue.trace import Flag, Op, Trace
 from clue.uncertainty import typical_recording
 from clue.units import count_of
 
-#: What the head of a trace that was made has for a clock.
+#: Name of the clock in the header of an extrapolated trace.
 EXTRAPOLATED = "extrapolated"
 
 
@@ -24,7 +24,7 @@ class Recording:
     Attributes:
         size: The size.
         ranks: Number of ranks.
-        traces: The recordings of it; the bursts of the first are typical of all.
+        traces: Its recordings; the bursts of the first represent all.
     """
 
     size: int
@@ -33,7 +33,7 @@ class Recording:
 
     @property
     def typical(self) -> Trace:
-        """The trace whose bursts stand for all."""
+        """The trace whose bursts represent all."""
         return self.traces[0]
 
 
@@ -42,9 +42,9 @@ class Family:
     """Recordings of one program.
 
     Attributes:
-        name: What it is called in messages: the pattern that names its files.
-        recordings: By size, then by ranks; no two of one size and number of ranks.
-        arguments: The program's arguments; ``{size}`` and ``{ranks}`` stand for what follows them.
+        name: Its name in messages: the pattern of its files.
+        recordings: By size, then by ranks; at most one for each size and number of ranks.
+        arguments: The program's arguments, with placeholders ``{size}`` and ``{ranks}``.
     """
 
     name: str
@@ -53,11 +53,11 @@ class Family:
 
     @classmethod
     def open(cls, pattern: str) -> Family:
-        """Open the recordings that a pattern names, and check that they are of one program.
+        """Open the recordings that match a pattern, and check that they are of one program.
 
         Raises:
-            UsageError: If the pattern names none, or they are of several programs; with all that is wrong.
-            TraceError: If one cannot be read, or knows no call sites; the same.
+            UsageError: If the pattern matches none, or they are of several programs; lists all faults. TraceError: If
+            one cannot be read, or has no call sites; lists all faults.
         """
         named = Pattern(pattern)
         named.check()
@@ -80,10 +80,10 @@ class Family:
 
     @classmethod
     def of(cls, recordings: Iterable[Recording], name: str) -> Family:
-        """Make a family of recordings that are at hand.
+        """Make a family of open recordings.
 
         Raises:
-            UsageError: If they are of several programs; with all that is wrong.
+            UsageError: If they are of several programs; lists all faults.
         """
         found = tuple(sorted(recordings, key=lambda each: (each.size, each.ranks)))
         lines = [
@@ -99,12 +99,12 @@ class Family:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The sizes that were recorded, ascending."""
+        """Recorded sizes, ascending."""
         return tuple(sorted({each.size for each in self.recordings}))
 
     @property
     def ranks(self) -> tuple[int, ...]:
-        """The numbers of ranks that were recorded on, ascending."""
+        """Recorded numbers of ranks, ascending."""
         return tuple(sorted({each.ranks for each in self.recordings}))
 
     @property
@@ -121,10 +121,10 @@ class Family:
         return filled(self.arguments, size, ranks)
 
     def check_target(self, size: int, ranks: int) -> None:
-        """Check that there are sizes and numbers of ranks enough to tell what happens at others.
+        """Check that there are enough sizes and numbers of ranks to extrapolate to a target.
 
         Raises:
-            UsageError: If there is one size, and another is asked for; the same of ranks.
+            UsageError: If there is a single size, and another is the target; likewise for ranks.
         """
         faults = [
             f"{self.name}: {what} that are recorded must be at least 2 to tell what {said} does, got {known[0]} alone: "
@@ -139,7 +139,7 @@ class Family:
             raise UsageError(faults)
 
     def remarks(self) -> tuple[str, ...]:
-        """Return what a reader should know of these recordings, whatever is made of them."""
+        """Return caveats of these recordings, independent of the target."""
         return tuple(_remarks(self))
 
 
@@ -162,7 +162,7 @@ def _opened(size: int, ranks: int, paths: Sequence[Path]) -> Recording:
 
 
 def has_sites(trace: Trace) -> bool:
-    """Tell whether a trace knows the call sites of its ops."""
+    """Tell whether a trace contains the call sites of its ops."""
     return len(trace.head.sites) > 1 or not len(trace.ops)
 
 

@@ -1,4 +1,4 @@
-"""From recordings to what a program does at any size and number of ranks."""
+"""Inference of a program's structure at any size and number of ranks from its recordings."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from clue.units import count_of
 
 
 class RefusedError(ClueError):
-    """Report a program that follows no rules in size and ranks: what it does elsewhere is not guessed.
+    """Report a program that follows no rules in size and ranks: its behaviour elsewhere is not guessed.
 
     Args:
-        refusals: At least one; one for each call that is refused.
-        name: What was to be extrapolated.
-        lacking: Recordings without which rules are hardly found.
+        refusals: One for each call without a rule, at least one.
+        name: Name of the family.
+        lacking: Recordings without which rules can hardly be found.
 
     Attributes:
-        record: Recordings that would decide what is refused, or are lacking.
+        record: Recordings that would resolve the refusals, or are lacking.
     """
 
     def __init__(self, refusals: tuple[Refusal, ...], name: str = "", lacking: Sequence[Wanted] = ()) -> None:
@@ -50,13 +50,13 @@ class RefusedError(ClueError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Made:
-    """A trace that was made.
+    """An extrapolated trace.
 
     Attributes:
         trace: The trace.
-        remarks: What a reader of results should know of it.
-        repeats: The same ops with the bursts of other models: how sure they are, told as repeated recordings tell it.
-            Simulations take the median of each burst, so there must be as many that are shorter as are longer.
+        remarks: Caveats for readers of results.
+        repeats: The same ops with the bursts of other models, which express uncertainty as repeated recordings do.
+            Simulations take the median of each burst, so as many repeats must be shorter as longer.
     """
 
     trace: Trace
@@ -66,15 +66,15 @@ class Made:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Structure:
-    """What a program does, at any size and number of ranks.
+    """Structure of a program at any size and number of ranks.
 
     Attributes:
         program: Its calls as rules.
-        bursts: Of each part of a call the bursts before it.
-        name: What it was learned from.
-        recorded: Size and number of ranks of each recording of that.
-        remarks: What a reader of results should know, whatever the target.
-        distributions: Sites at which sizes are drawn.
+        bursts: Bursts before each part of a call.
+        name: Name of the family that it was learned from.
+        recorded: Size and number of ranks of each recording of the family.
+        remarks: Caveats for any target.
+        distributions: Call sites at which message sizes are drawn.
     """
 
     program: structure.Structure
@@ -100,7 +100,7 @@ class Structure:
         return Made(trace, (*self.remarks, *outside_remarks(drawn[0], drawn[3])), repeats)
 
     def fits(self, size: int, ranks: int) -> tuple[Fitted, ...]:
-        """Return the models of bursts with what they were fitted to, those that take longest at a target first.
+        """Return the models of bursts with their data, those with the longest time at a target first.
 
         Raises:
             RefusedError: If it cannot be told there.
@@ -120,10 +120,10 @@ class Structure:
         return columns
 
     def check(self, generator: Generator) -> None:
-        """Check that a generator could tell all sites.
+        """Check that a generator has a rule for every site.
 
         Raises:
-            RefusedError: If it could not; names the sites, and what to record.
+            RefusedError: If it has not; names the sites, and what to record.
         """
         if generator.refusals:
             refusals = structure.decided(self.program, generator, self.recorded)
@@ -151,11 +151,11 @@ class Structure:
 
 
 def infer(family: Family, progress: Progress = silent, distributions: Sequence[str] = ()) -> Structure:
-    """Tell what the program does from its recordings.
+    """Infer a program's structure from its recordings.
 
     Args:
         family: The recordings.
-        progress: Told what is being learned: which column of which site.
+        progress: Callback for progress: which column of which site is being learned.
         distributions: Sites at which sizes that follow no rule are drawn: ``"cg.py:72"``.
 
     Raises:
@@ -187,7 +187,7 @@ def _check_distributions(family: Family, faults: Iterable[str]) -> None:
 
 
 def _unknown(distributions: Sequence[str], called: Sequence[str]) -> Iterator[str]:
-    """Say which sites no recording has, and what they may have been meant for."""
+    """Yield a line for each site that no recording has, with similar sites."""
     for each in dict.fromkeys(distributions):
         if each not in called:
             near = next(iter(get_close_matches(each, called, 1, 0.5)), "")

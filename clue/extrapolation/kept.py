@@ -1,4 +1,4 @@
-"""Traces that were made are kept in the cache, by the content of all that they were made of, and of what makes them.
+"""Cache of extrapolated traces, by the content of their recordings and of the code that makes them.
 
 ::
 
@@ -25,17 +25,17 @@ from clue.recording.repeated import numbered
 from clue.trace import Trace
 from clue.units import count_of
 
-#: Its folder in the cache.
+#: Folder in the cache.
 FOLDER = "extrapolated"
 _ROOT = Path(__file__).parents[1]
-#: Packages whose code decides what is made.
+#: Packages, and suffixes of files in them, whose code determines the traces.
 _MAKERS, _CODE = ("extrapolation", "structure", "models"), {".py", ".cpp", ".hpp"}
 
 
 def kept_extrapolation(
     pattern: str, size: int, ranks: int, progress: Progress = silent, distributions: Sequence[str] = ()
 ) -> tuple[Trace, ...]:
-    """Return the trace of a program at a size and a number of ranks, and its repeats; made unless they are there.
+    """Return the trace of a program at a size and a number of ranks, and its repeats, from the cache if possible.
 
     Raises:
         UsageError: As :func:`extrapolate`.
@@ -84,7 +84,7 @@ def _keep(made: Extrapolation, title: str, folder: Folder, name: str) -> None:
 
 
 def _opened(path: Path) -> tuple[Trace, ...]:
-    """Open traces that are kept, unless they are not there, damaged, or others could have changed them."""
+    """Open cached traces, unless they are missing, damaged, or could have been changed by others."""
     try:
         if unsafe_within(path):
             return ()
@@ -95,7 +95,7 @@ def _opened(path: Path) -> tuple[Trace, ...]:
 
 
 def _key(family: Family, size: int, ranks: int, distributions: Sequence[str]) -> str:
-    """Return what tells a trace that is made of these recordings from all others: heads have checksums of columns."""
+    """Return the cache key of a trace made from these recordings: their headers contain checksums of columns."""
     digest = hashlib.sha256(f"{_makers()} {size} {ranks} {sorted(set(distributions))}".encode())
     for each in family.recordings:
         for trace in each.traces:
@@ -105,6 +105,6 @@ def _key(family: Family, size: int, ranks: int, distributions: Sequence[str]) ->
 
 @cache
 def _makers() -> str:
-    """Return what tells the code that makes traces from other such code."""
+    """Return a hash of the code that makes traces."""
     sources = sorted(path for package in _MAKERS for path in (_ROOT / package).rglob("*") if path.suffix in _CODE)
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()

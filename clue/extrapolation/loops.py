@@ -1,7 +1,7 @@
-"""A program at a size and a number of ranks as loops: so long that nobody wants its ops written out.
+"""A program at a size and a number of ranks as loops, for programs too long to be written out op by op.
 
-Its iterations are alike but for their bursts, and these are drawn as they are in the trace that would be written: a
-replay of the loops has the figures of a replay of that trace, to the last bit.
+Iterations are equal except for their bursts, which are drawn exactly as for the written trace: a replay of the loops
+gives the figures of a replay of that trace, to the last bit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from clue.structure import Blocks, Generator, LocalSize, Stretch, Varying
 from clue.trace import Trace
 from clue.units import count_of
 
-#: So many ops are written out at most: making them takes half a kilobyte and some microseconds each.
+#: Maximum number of ops that are written out: each takes half a kilobyte and some microseconds.
 LONGEST = 10_000_000
 
 
@@ -30,13 +30,13 @@ class InLoops:
     """A program as loops.
 
     Attributes:
-        inferred: What it does at any size and on any number of ranks.
+        inferred: Its structure at any size and number of ranks.
         size: Size.
         ranks: Number of ranks.
-        stretches: What is gone through how often.
-        varying: Loops that are written out, for their iterations are not alike.
-        ops: How many ops it has.
-        held: How many of them are held in memory where loops are replayed.
+        stretches: Stretches of the program with their iteration counts.
+        varying: Loops that are written out because their iterations differ.
+        ops: Number of ops.
+        held: Number of ops held in memory when loops are replayed.
     """
 
     inferred: Structure
@@ -61,7 +61,7 @@ class InLoops:
         return cls(inferred, size, ranks, tuple(found), tuple(varying), ops, held)
 
     def blocks(self) -> Blocks:
-        """Make what is gone through, each block once.
+        """Make the blocks of the program, each once.
 
         Raises:
             RefusedError: If something cannot be told at this size and number of ranks.
@@ -86,13 +86,13 @@ class InLoops:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MadeLoops:
-    """A program in loops that was made.
+    """A program as loops, ready for replay.
 
     Attributes:
         trace: All blocks once, without bursts.
-        blocks: What is gone through how often.
+        blocks: Blocks with their iteration counts.
         bursts: Its bursts.
-        remarks: What a reader of results should know of it.
+        remarks: Caveats for readers of results.
     """
 
     trace: Trace
@@ -101,7 +101,7 @@ class MadeLoops:
     remarks: tuple[str, ...]
 
     def program(self, trace: Trace | None = None) -> LoopedProgram:
-        """Return what the kernel replays; the trace is that of all blocks, if its head is to say more."""
+        """Return the program for the kernel; ``trace`` is that of all blocks with a more complete header."""
         times, offsets = self.blocks.times, np.array(self.trace.head.offsets)
         bounds = np.empty((self.trace.ranks, len(times) + 1), np.int64)
         for rank, (first, end) in enumerate(pairwise(offsets)):
@@ -110,9 +110,9 @@ class MadeLoops:
 
 
 class _Draws:
-    """Which draws from which pools the bursts of a program in loops are.
+    """Assignment of a looped program's bursts to draws from pools.
 
-    A role's bursts are drawn by rank, and of a rank in program order, as :meth:`Bursts.draw` does for all rows at once.
+    A role's bursts are drawn rank by rank, each in program order, as :meth:`Bursts.draw` does for all rows at once.
     """
 
     def __init__(self, bursts: tuple[Bursts, ...], blocks: Blocks, ranks: int) -> None:
@@ -136,7 +136,7 @@ class _Draws:
         return found
 
     def _drawing(self, block: int) -> Iterator[tuple[tuple[int, int], Integers, Integers]]:
-        """Yield the part and role of rows of a block, their ranks, and where they are; sets their means."""
+        """Yield the part and role of rows of a block, their ranks, and their indices; sets their means."""
         for part, v, rows in self.blocks.parts[block]:
             bursts = self.all[part]
             for role, where in bursts.by_role(v, self.blocks.columns.columns["peer"][rows]):
@@ -166,7 +166,7 @@ class _Draws:
         )
 
     def remarks(self) -> list[str]:
-        """Return what a reader should know."""
+        """Return caveats."""
         seconds = self.mean * self.blocks.times[self.blocks.block]
         return outside_remarks(seconds, self.inside)
 

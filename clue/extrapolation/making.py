@@ -1,4 +1,4 @@
-"""The trace of a program at a size and a number of ranks: recorded or made, and then how far from what was recorded."""
+"""The trace of a program at a size and a number of ranks: recorded, or extrapolated and how far."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """How far a target is from what was recorded: how often the largest recorded size and number of ranks it is."""
+    """Extrapolation factors: the target's size and number of ranks over the largest recorded ones."""
 
     size: float
     ranks: float
@@ -34,13 +34,13 @@ class Factor:
 
 @dataclass(frozen=True, slots=True)
 class LocalSize:
-    """What a rank has of a problem: size^dimension / ranks.
+    """Local size, a rank's share of the problem: size^dimension / ranks.
 
     Attributes:
         dimension: 1 to 3.
-        target: At the target.
-        low: The least of the recordings.
-        high: The largest of them.
+        target: Value at the target.
+        low: Minimum over the recordings.
+        high: Maximum over the recordings.
     """
 
     dimension: int
@@ -50,7 +50,7 @@ class LocalSize:
 
     @property
     def inside(self) -> bool:
-        """Whether the target's was recorded or lies between such as were, so that bursts are interpolated."""
+        """Whether the target's value lies within the recorded range, so that bursts are interpolated."""
         slack = 1e-9 * self.target
         return self.low - slack <= self.target <= self.high + slack
 
@@ -72,12 +72,12 @@ class Extrapolation:
     Attributes:
         trace: The trace.
         size: Its size.
-        warnings: What a reader of results should know; the trace's head has them, too.
-        factor: How far it is from what was recorded.
-        local: Local sizes at the target beside those that were recorded.
-        repeats: The same ops with the bursts of other models, or other recordings of what was recorded.
-        refused: What could not be told; a trace is made only if nothing was refused.
-        structure: What the program does at any size and number of ranks; ``None`` if the target was recorded.
+        warnings: Caveats for readers of results; the trace's header has them, too.
+        factor: Extrapolation factors.
+        local: Local sizes at the target and in the recordings.
+        repeats: The same ops with the bursts of other models, or further recordings of a recorded target.
+        refused: Refusals; a trace is made only if there are none.
+        structure: Structure at any size and number of ranks; ``None`` if the target was recorded.
     """
 
     trace: Trace
@@ -90,7 +90,7 @@ class Extrapolation:
     structure: Structure | None = None
 
     def save(self, path: Path) -> tuple[Path, ...]:
-        """Save the trace and its repeats as ``clue record`` puts them; returns where they are, the trace first.
+        """Save the trace and its repeats under the names of ``clue record``; returns their paths, the trace first.
 
         Raises:
             UsageError: As :meth:`Trace.save`.
@@ -143,20 +143,20 @@ class Extrapolation:
 def extrapolate(
     family: Family | str, *, size: int, ranks: int, distributions: Sequence[str] = (), progress: Progress = silent
 ) -> Extrapolation:
-    """Return the trace of a program at a size and a number of ranks, by recordings of it at others.
+    """Return the trace of a program at a size and a number of ranks, from recordings at others.
 
     Args:
-        family: The recordings, or a pattern that names them: ``"cg-{size}-{ranks}.clue"``.
+        family: The recordings, or a pattern of their names: ``"cg-{size}-{ranks}.clue"``.
         size: The size.
         ranks: The number of ranks.
-        distributions: Call sites at which sizes that follow no rule are drawn from those that were recorded:
-            ``"cg.py:72"``. What was recorded itself is taken as it is.
-        progress: Told what is being learned, which may take minutes.
+        distributions: Call sites at which sizes without a rule are drawn from the recorded ones: ``"cg.py:72"``. A
+            recorded target is taken as it is.
+        progress: Callback for progress of learning, which may take minutes.
 
     Raises:
         UsageError: If recordings are missing, too few, or of several programs; or there is no such call site, or its
             sizes follow a rule.
-        TraceError: If one cannot be read, or knows no call sites.
+        TraceError: If one cannot be read, or has no call sites.
         RefusedError: If a call follows no rule.
         TooLongError: If it has too many ops to be written out; its loops may be replayed.
     """
@@ -179,7 +179,7 @@ def extrapolate(
 def missing(
     family: Family, size: int, ranks: int, progress: Progress = silent, distributions: Sequence[str] = ()
 ) -> tuple[Wanted, ...]:
-    """Return recordings that would decide what is refused at a target; none if nothing is."""
+    """Return recordings that would resolve the refusals at a target; none if there are none."""
     try:
         infer(family, progress, distributions).generate(size, ranks)
     except RefusedError as error:
@@ -188,7 +188,7 @@ def missing(
 
 
 def in_loops(family: Family, loops: InLoops) -> LoopedProgram:
-    """Return a program of which too many ops would have to be written out, for the kernel to replay its loops.
+    """Return a program with too many ops to be written out as loops for the kernel.
 
     Raises:
         RefusedError: If something cannot be told at its size and number of ranks.
@@ -200,7 +200,7 @@ def in_loops(family: Family, loops: InLoops) -> LoopedProgram:
 
 
 def _warnings(family: Family, size: int, ranks: int, remarks: Sequence[str]) -> tuple[tuple[str, ...], float]:
-    """Return what a reader of results should know, and how much memory a rank needs."""
+    """Return the caveats, and the memory of a rank."""
     peak, grows = peak_memory(family, size, ranks)
     factor = Factor(size / family.sizes[-1], ranks / family.ranks[-1])
     said = [*_distance(family, size, ranks, factor), *remarks, *family.remarks()]
@@ -210,13 +210,13 @@ def _warnings(family: Family, size: int, ranks: int, remarks: Sequence[str]) -> 
 
 
 def local_size(family: Family, dimension: int, size: int, ranks: int) -> LocalSize:
-    """Return a local size at a target, and between which values it was recorded."""
+    """Return a local size at a target, with its recorded range."""
     known = [each.size**dimension / each.ranks for each in family.recordings]
     return LocalSize(dimension, size**dimension / ranks, min(known), max(known))
 
 
 def _distance(family: Family, size: int, ranks: int, factor: Factor) -> Iterator[str]:
-    """Say how far a target is from what was recorded."""
+    """Yield caveats on the distance of a target from the recordings."""
     yield (
         f"extrapolated to size {size} on {count_of(ranks)} from {len(family.recordings)} recordings, of sizes up to "
         f"{family.sizes[-1]} on up to {count_of(family.ranks[-1])}: {factor.size:.3g} times the size, "
@@ -228,7 +228,7 @@ def _distance(family: Family, size: int, ranks: int, factor: Factor) -> Iterator
 
 
 def _told(family: Family, trace: Trace, size: int, warnings: tuple[str, ...], peak: float) -> Trace:
-    """Return a trace whose head says what it is, and how much memory each rank needs."""
+    """Return a trace whose header describes it, with the memory of each rank."""
     first = family.recordings[0].typical.head
     rank_heads = tuple(replace(each, peak_memory=round(peak)) for each in trace.head.rank_heads)
     head = replace(

@@ -1,4 +1,4 @@
-"""What memory a rank needs at a target, by the peaks of smaller recordings."""
+"""Memory of a rank at a target, from the peaks of smaller recordings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from clue.extrapolation.family import Family
 
-#: What a peak may grow with beside a constant: what a rank has of the problem, or what every rank has of it.
+#: Terms that a peak may contain in addition to a constant: a rank's share of the problem, or data that all ranks hold.
 _GROWTH: Mapping[str, tuple[int, int]] = {
     "size / ranks": (1, 1),
     "size^2 / ranks": (2, 1),
@@ -16,15 +16,15 @@ _GROWTH: Mapping[str, tuple[int, int]] = {
     "size": (1, 0),
     "size^2": (2, 0),
 }
-#: Peaks differ by such a share from run to run.
+#: Relative noise of peaks from run to run.
 _NOISE = 1e-3
 
 
 def peak_memory(family: Family, size: int, ranks: int) -> tuple[float, str]:
-    """Return the peak of a rank at a target, bytes, and what it grows with; 0 and ``""`` if no recording knows peaks.
+    """Return the peak of a rank at a target, bytes, and its growth term; 0 and ``""`` if no recording has peaks.
 
-    The largest peak of each recording is a constant and a multiple of one of the forms: of that which fits best by
-    least squares. Where none grows it is the largest peak of all.
+    The largest peak of each recording is fitted by a constant plus a multiple of one term, chosen by least squares. If
+    no term grows, the result is the largest peak of all.
     """
     known = [
         (each.size, each.ranks, max(head.peak_memory for head in each.typical.head.rank_heads))

@@ -16,7 +16,7 @@ from clue.recording.repeated import numbered
 SIZE, RANKS, REPEAT = "{size}", "{ranks}", "{repeat}"
 _NEEDED = (SIZE, RANKS)
 _NAMES = {*_NEEDED, REPEAT}
-#: What may stand for a placeholder: a number that is written in one way only.
+#: Regular expression of a placeholder's value: a number in its canonical form.
 _NUMBER = "[1-9][0-9]{0,17}"
 
 
@@ -25,22 +25,22 @@ class Pattern:
     """Names of the recordings of a program.
 
     Attributes:
-        text: With ``{size}`` and ``{ranks}``, each once, and at most one ``{repeat}``.
+        text: Text with ``{size}`` and ``{ranks}``, each once, and at most one ``{repeat}``.
     """
 
     text: str
 
     def check(self) -> None:
-        """Check that the placeholders are there.
+        """Check the placeholders.
 
         Raises:
-            UsageError: If one is missing, is there twice or is not known.
+            UsageError: If one is missing, repeated or unknown.
         """
         if fault := self.fault():
             raise UsageError(f"{self.text}: pattern {fault}")
 
     def fault(self) -> str:
-        """Say what the pattern must be and is not; ``""`` if all is well."""
+        """Fault of the pattern; ``""`` if it is valid."""
         found = re.findall(r"\{[^{}]*\}", self.text)
         got = " ".join(found) or "neither"
         if any(found.count(name) != 1 for name in _NEEDED) or found.count(REPEAT) > 1 or set(found) - _NAMES:
@@ -50,7 +50,7 @@ class Pattern:
         return ""
 
     def path(self, size: int, ranks: int, repeat: int = 1) -> Path:
-        """Return where a recording lies: a repeat where ``clue record`` puts it, unless ``{repeat}`` says where."""
+        """Return the path of a recording; repeats follow ``{repeat}``, or else the naming of ``clue record``."""
         filled = self.text.replace(SIZE, str(size)).replace(RANKS, str(ranks))
         return Path(filled.replace(REPEAT, str(repeat))) if REPEAT in filled else numbered(Path(filled), repeat)
 
@@ -59,7 +59,7 @@ class Pattern:
         return self._expression().fullmatch(str(path)) is not None
 
     def found(self) -> Mapping[tuple[int, int], tuple[Path, ...]]:
-        """Return the recordings that are there: by size and ranks, of each the first and then its repeats."""
+        """Return the existing recordings by size and ranks: for each the first, then its repeats."""
         places: dict[tuple[int, int], dict[int, Path]] = {}
         for path, size, ranks, repeat in self._matches():
             places.setdefault((size, ranks), {})[repeat] = path

@@ -1,11 +1,11 @@
-"""Which few recordings to make for a target, so that what its ranks compute is interpolated, and what they need here.
+"""Plan of the few recordings for a target by which its computation is interpolated, and their cost on this computer.
 
-What a burst takes depends on what a rank has of the problem: size^d / ranks, with d from 1 (a strip's rows) to 3 (a
-block's volume); which d, a planner does not know. So for each d there is a size that gives a rank of the middle one of
-three numbers of ranks as much as the target does, the smallest twice and the largest half as much. Two more numbers of
-ranks, which are no powers of two, tell rules from coincidences: 6 = 3 x 2, and 27 = 3 x 3 x 3, the smallest block of
-ranks of which one has neighbours on all sides; two sizes are enough of these. What a program does not take
-(:mod:`clue.extrapolation.admissible`) gives way to what is nearest.
+The time of a burst depends on the local size of a rank, size^d / ranks, with d from 1 (a strip's rows) to 3 (a block's
+volume); the planner does not know d. So for each d there is one size, recorded on three numbers of ranks: the middle
+one has the target's local size, the smallest twice and the largest half of it. Two more numbers of ranks, not powers of
+two, distinguish rules from coincidences: 6 = 3 x 2, and 27 = 3 x 3 x 3, the smallest block of ranks in which one has
+neighbours on all sides; two sizes are enough for these. Recordings that a program does not accept
+(:mod:`clue.extrapolation.admissible`) are replaced by the nearest ones that it does.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from dataclasses import dataclass
 from clue.extrapolation.admissible import ANY, Admissible
 from clue.units import count_of
 
-#: What a local size may grow with: the length, the area or the volume of what is divided among ranks.
+#: Exponents d of local sizes: a length, an area or a volume is divided among ranks.
 DIMENSIONS = (1, 2, 3)
-#: For targets of more ranks than :data:`_FEW`: numbers of ranks on which all sizes are recorded, and those of two.
+#: Numbers of ranks for targets above :data:`_FEW` ranks: those with all sizes, and those with two sizes.
 _POWERS, _OTHERS = (4, 8, 16), (6, 27)
-#: The same for smaller targets.
+#: The same for smaller targets, and the number of ranks up to which a target is small.
 _SMALL_POWERS, _SMALL_OTHERS, _FEW = (2, 4, 8), (6,), 16
-#: A size may differ by such a share of it, or by so much, from what is ideal; those for rules alone by more.
+#: Tolerance of a size around its ideal: relative, absolute, and relative for sizes that only serve rules.
 _SLACK, _LEAST_SLACK, _SLACK_OF_OTHERS = 0.04, 2, 0.3
-#: The same where the program takes none that is nearer.
+#: Wider relative tolerances, tried in turn where the program accepts no nearer size.
 _WIDER = (0.15, 0.5, 1.0)
-#: How many times an ideal number of ranks another may be that is taken instead.
+#: Maximum ratio between a substitute and the ideal number of ranks.
 _FARTHEST = 3
-#: So many sizes and numbers of ranks must be recorded at least for rules with cases.
+#: Minimum number of sizes and of numbers of ranks for rules with cases.
 SIZES, COUNTS = 3, 4
-#: Exponents that times and memory may grow with.
+#: Maximum exponent of growth of times and memory, and the exponent assumed when unknown.
 _STEEPEST, _UNKNOWN = 4.0, 3.0
 
 
@@ -48,14 +48,14 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What a recording took here.
+    """Cost of a recording made on this computer.
 
     Attributes:
         size: Its size.
         ranks: Its number of ranks.
         work: CPU seconds in the bursts of all ranks together.
-        alone: CPU seconds of a rank besides, as for its start.
-        memory: Peak memory of a rank, bytes, the mean of all.
+        alone: Further CPU seconds of each rank, for instance for its start.
+        memory: Mean peak memory of a rank, bytes.
     """
 
     size: int
@@ -67,12 +67,12 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A recording to be made, and what it takes here.
+    """A recording to be made, with its estimated cost on this computer.
 
     Attributes:
         size: Its size.
         ranks: Its number of ranks.
-        seconds: How long.
+        seconds: Estimated time.
         memory: Memory of all its ranks together, bytes.
     """
 
@@ -89,8 +89,8 @@ class Refused:
     Attributes:
         size: Its size.
         ranks: Its number of ranks.
-        why: What the program must do and did not.
-        instead: The recording that is planned instead, if there is one.
+        why: Reason, in the words of the error.
+        instead: The recording planned instead, if any.
     """
 
     size: int
@@ -110,13 +110,13 @@ class Plan:
     Attributes:
         size: The target's size.
         ranks: Its number of ranks.
-        repeats: How often to make each, all in turn.
-        recordings: What to make, with what one of each takes here: by size, then by ranks.
-        left_out: What should be made as well, and cannot be: the same.
-        takes: Which sizes and numbers of ranks the program is said to take.
-        learned: Which it seems to take, by what it refused.
-        refused: What could not be recorded when it was tried.
-        tried: Whether all of the recordings were tried; else only some, which tell what all need.
+        repeats: Number of repeats of each, made in turn.
+        recordings: Recordings to make, with the cost of one of each: by size, then by ranks.
+        left_out: Recordings that are needed but cannot be made, in the same form.
+        takes: Sizes and numbers of ranks that the program accepts, as stated.
+        learned: Those that it seems to accept, inferred from refusals.
+        refused: Recordings that failed when tried.
+        tried: Whether all recordings were tried; otherwise only some, from which the cost of all is estimated.
     """
 
     size: int
@@ -131,27 +131,27 @@ class Plan:
 
     @property
     def seconds(self) -> float:
-        """How long all of them take."""
+        """Estimated time of all recordings."""
         return self.repeats * sum(each.seconds for each in self.recordings)
 
     def bracketed(self, dimension: int) -> bool:
-        """Tell whether the target's local size of a dimension lies between such as are recorded."""
+        """Tell whether the target's local size of a dimension lies within the recorded range."""
         known = [each.size**dimension / each.ranks for each in self.recordings]
         return bool(known) and min(known) <= self.size**dimension / self.ranks * (1 + 1e-9) <= max(known) * (1 + 2e-9)
 
     @property
     def variety(self) -> tuple[int, int]:
-        """How many sizes and how many numbers of ranks are recorded."""
+        """Number of sizes and number of numbers of ranks that are recorded."""
         return len({each.size for each in self.recordings}), len({each.ranks for each in self.recordings})
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Role:
-    """What a recording is wanted for.
+    """Purpose of a recording.
 
     Attributes:
-        ranks: The number of ranks that would be ideal.
-        size: Which of the sizes that would be ideal on it.
+        ranks: Ideal number of ranks.
+        size: Index of the ideal size on it.
     """
 
     ranks: int
@@ -164,8 +164,8 @@ def wanted(size: int, ranks: int, takes: Admissible = ANY) -> dict[Role, Wanted]
     Args:
         size: The target's size.
         ranks: Its number of ranks.
-        takes: Which sizes and numbers of ranks the program takes: of these the nearest to ideal ones. Where none is
-            near, nothing is wanted.
+        takes: Sizes and numbers of ranks that the program accepts; the nearest to the ideal ones are taken. Where none
+            is near, no recording is wanted.
     """
     powers, others = _numbers(ranks, takes)
     if not powers:
@@ -185,7 +185,7 @@ def wanted(size: int, ranks: int, takes: Admissible = ANY) -> dict[Role, Wanted]
 
 
 def _numbers(ranks: int, takes: Admissible) -> tuple[dict[int, int], dict[int, int]]:
-    """Return numbers of ranks by those that would be ideal: on which all sizes are recorded, and those of two."""
+    """Return numbers of ranks by the ideal ones: those with all sizes, and those with two sizes."""
     powers: tuple[int, ...] = _POWERS if ranks > _FEW else _SMALL_POWERS
     others = _OTHERS if ranks > _FEW else _SMALL_OTHERS
     if ranks < _FEW:
@@ -205,14 +205,14 @@ def _numbers(ranks: int, takes: Admissible) -> tuple[dict[int, int], dict[int, i
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Sizes that serve a target: they divide as its size does, for most programs take only such sizes.
+    """Sizes that serve a target: they share its divisors, as many programs accept only such sizes.
 
     Attributes:
         size: The target's size.
         ranks: Its number of ranks.
-        numbers: The numbers of ranks on which they are to be recorded, rising.
-        takes: Which sizes the program takes there.
-        share: How far they may be off what is ideal, as a share of that.
+        numbers: Numbers of ranks on which they are to be recorded, ascending.
+        takes: Sizes that the program accepts there.
+        share: Relative tolerance around the ideal size.
     """
 
     size: int
@@ -223,11 +223,11 @@ class Sizes:
 
     @property
     def granule(self) -> int:
-        """What should divide them: where the target's is a multiple of its ranks, theirs."""
+        """Preferred divisor of the sizes: their number of ranks, if the target's size is a multiple of its own."""
         return 1 if self.size % self.ranks else math.lcm(*self.numbers)
 
     def near(self, ideal: Sequence[float]) -> list[int]:
-        """Return sizes near ideal ones, in their order, and more if there are too few different ones."""
+        """Return sizes near the ideal ones, in their order, and more if too few are different."""
         found = [near for each in ideal if (near := self.nearest(each)) is not None]
         least = SIZES if self.takes.demands else 2
         low, high = min(found, default=0), max(found, default=0)
@@ -239,12 +239,12 @@ class Sizes:
     def nearest(self, ideal: float, besides: Collection[int] = ()) -> int | None:
         """Return a size near an ideal one; ``None`` if there is none.
 
-        Of those that are near enough it is the one that has most divisors in common with the target's. If the program
-        takes none of them on all numbers of ranks, it is one for the smaller numbers, or one that is less near.
+        Among those near enough, it is the one with most divisors in common with the target's. If the program accepts
+        none of them on all numbers of ranks, it is one for the smaller numbers, or one less near.
 
         Args:
-            ideal: What it should be.
-            besides: Sizes that it must not be.
+            ideal: The ideal size.
+            besides: Excluded sizes.
         """
         even = self.share if self.granule > 1 else _SLACK
         for share in (even, *(each for each in _WIDER if each > even)):
@@ -256,19 +256,19 @@ class Sizes:
         return None
 
     def _about(self, ideal: float, share: float, granule: int, numbers: Sequence[int]) -> list[int]:
-        """Return sizes that are near enough, or else the first multiple of what should divide them."""
+        """Return sizes near enough, or else the first multiple of the granule."""
         slack = max(share * ideal, _LEAST_SLACK, granule / 2)
         low = granule * max(math.ceil((ideal - slack) / granule), 1)
         return self.takes.sizes(ideal, (low, max(ideal + slack, low)), granule, numbers)
 
     def _common(self, size: int, granule: int) -> int:
-        """Return what divides a size, or what it has beside an offset, and the target's as well."""
+        """Return the common divisor of a size, less its offset, and the target's."""
         offset = self.takes.offset
         return math.gcd(max(size - offset, 1), math.lcm(max(self.size - offset, 1), granule))
 
 
 def lacking(recorded: Sequence[tuple[int, int]]) -> tuple[Wanted, ...]:
-    """Return cheap recordings that are lacking to tell rules from coincidences: of sizes and numbers of ranks.
+    """Return cheap further recordings that distinguish rules from coincidences in sizes and numbers of ranks.
 
     Args:
         recorded: Size and number of ranks of each recording: at least one.
@@ -283,10 +283,10 @@ def lacking(recorded: Sequence[tuple[int, int]]) -> tuple[Wanted, ...]:
 
 
 def estimate(samples: Sequence[Sample], what: Wanted, cores: int) -> Planned:
-    """Return what a recording takes, by what others took.
+    """Estimate the cost of a recording from that of others.
 
-    All ranks together compute as much on any number of ranks, and share the cores. Computation and data grow with a
-    power of the size: that between the last two samples, at most the fourth; with one sample alone, the third.
+    Total computation is independent of the number of ranks, and ranks share the cores. Computation and data grow as a
+    power of the size: that between the last two samples, at most the fourth; with a single sample, the third.
 
     Args:
         samples: At least one, by size.
@@ -297,14 +297,14 @@ def estimate(samples: Sequence[Sample], what: Wanted, cores: int) -> Planned:
     grown = what.size / last.size
     steep = _exponent([(each.size, each.work) for each in samples])
     work, start = last.work * grown**steep, max(each.alone for each in samples)
-    empty = min(each.memory for each in samples)  # of a rank that has next to nothing
+    empty = min(each.memory for each in samples)  # of a rank with almost no data
     data = (last.memory - empty) * last.ranks * grown ** min(steep, _UNKNOWN)
     seconds = (work + start * what.ranks) / min(what.ranks, cores)
     return Planned(what.size, what.ranks, seconds, empty * what.ranks + data)
 
 
 def _exponent(points: Sequence[tuple[int, float]]) -> float:
-    """Return the power that the last two of some values grow with."""
+    """Return the exponent of growth between the last two points."""
     if len(points) < 2 or min(value for _, value in points[-2:]) <= 0:
         return _UNKNOWN
     (before, less), (after, more) = points[-2:]
@@ -314,14 +314,14 @@ def _exponent(points: Sequence[tuple[int, float]]) -> float:
 def planned(
     target: Wanted, samples: Sequence[Sample], *, cores: int, memory: float, repeats: int, recordable: Iterable[Wanted]
 ) -> Plan:
-    """Return the plan for a target: what each recording takes, and without those that the memory cannot hold.
+    """Return the plan for a target with the cost of each recording, without those that exceed the memory.
 
     Args:
         target: Size and ranks of the target.
-        samples: What some of the recordings took here: at least one.
+        samples: Cost of some of the recordings on this computer: at least one.
         cores: Cores of this computer.
-        memory: Memory that recordings may take here, bytes.
-        repeats: How often to make each.
+        memory: Memory available for recordings, bytes.
+        repeats: Number of repeats of each.
         recordable: The recordings to plan.
     """
     needs = [estimate(samples, each, cores) for each in recordable]

@@ -1,4 +1,4 @@
-"""Carrying out a plan: the smallest recordings are tried, and tell what the others need; then all are made, in turn."""
+"""Execution of a plan: a trial of the smallest recordings gives the cost of the others; then all are made, in turn."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from clue.recording import Launch, Request, recordings_of
 from clue.trace import Trace
 from clue.uncertainty import typical_recording
 
-#: A recording that is made to estimate what others need must not take longer than so many seconds.
+#: Maximum time of a recording made to estimate the cost of others, s.
 PATIENCE = 60.0
-#: Share of the free memory that recordings may take.
+#: Maximum share of the free memory for recordings.
 _SHARE = 0.8
-#: So often each recording is made.
+#: Default number of repeats of each recording.
 REPEATS = 3
-#: So many recordings may be refused before the first is taken, and in all, before no others are tried instead.
+#: Maximum number of refused recordings before the first success, and in total; then no substitutes are tried.
 _HOPELESS, _REFUSED = 8, 30
 
 
@@ -36,10 +36,10 @@ class Planner:
 
     Attributes:
         program: Path of the script.
-        arguments: Its arguments; ``{size}`` and ``{ranks}`` stand for size and number of ranks.
-        progress: Told what happens.
+        arguments: Its arguments, with placeholders ``{size}`` and ``{ranks}``.
+        progress: Callback for progress.
         cores: Cores of this computer.
-        memory: Memory that a recording may take, bytes.
+        memory: Maximum memory of a recording, bytes.
     """
 
     program: Path
@@ -50,10 +50,10 @@ class Planner:
 
     @classmethod
     def here(cls, program: Path, arguments: Sequence[str], progress: Progress) -> Planner:
-        """Return one for this computer as it is now.
+        """Return a planner for the current state of this computer.
 
         Raises:
-            UsageError: If no argument says the size.
+            UsageError: If no argument contains the size.
         """
         if not any("{size}" in word for word in arguments):
             raise UsageError(
@@ -71,20 +71,20 @@ class Planner:
         *,
         try_all: bool = False,
     ) -> Plan:
-        """Return the plan for a target; the smallest recordings are made for it, and are kept.
+        """Return the plan for a target; the smallest recordings are made for it, and cached.
 
-        A recording that the program refuses gives way to one near it that breaks none of the demands which what was
-        refused and what was taken suggest.
+        A refused recording is replaced by one near it that meets all demands inferred from refused and accepted
+        recordings.
 
         Args:
             target: The target's size and number of ranks.
-            repeats: How often to make each.
-            further: What is wanted besides, as what decides between rules.
-            takes: Which sizes and numbers of ranks the program takes.
-            try_all: Make each recording once, so that whatever the program refuses is known.
+            repeats: Number of repeats of each.
+            further: Further recordings, for instance those that decide between rules.
+            takes: Sizes and numbers of ranks that the program accepts.
+            try_all: Make each recording once, so that every refusal is known.
 
         Raises:
-            UsageError: As :func:`clue.recording.recordings_of`; or the target is none that the program takes.
+            UsageError: As :func:`clue.recording.recordings_of`; or the program does not accept the target.
             RecordError: If no recording can be made, or the program refuses the target.
         """
         takes.check(target.size, target.ranks)
@@ -96,9 +96,9 @@ class Planner:
         return trial.plan(repeats, try_all)
 
     def make(self, plan: Plan, pattern: Pattern) -> None:
-        """Make the recordings of a plan, all of them in turn, where a pattern says.
+        """Make the recordings of a plan, all of them in turn, at the paths of a pattern.
 
-        What is kept of earlier recordings is used again.
+        Cached recordings are reused.
 
         Raises:
             RecordError: If one cannot be made.
@@ -108,24 +108,24 @@ class Planner:
             save_recordings(traces[: plan.repeats], partial(pattern.path, each.size, each.ranks))
 
     def request(self, what: Wanted | Planned) -> Request:
-        """Return what is recorded for a plan."""
+        """Return the request for a recording."""
         return Request(Launch(self.program, filled(self.arguments, what.size, what.ranks), what.ranks))
 
 
 @dataclass(slots=True)
 class _Trial:
-    """What a program takes, as far as that was tried.
+    """State of the trial of a program's recordings.
 
     Attributes:
-        planner: Records it.
+        planner: Planner that records it.
         target: The target.
-        said: What it is said to take.
-        further: What is wanted besides.
-        taken: What was recorded, and what that took.
-        why: Why others could not be recorded.
-        roles: Which of these it refused at once, with what each was wanted for.
-        learned: What it seems to take.
-        wanted: What is wanted of that, by what it is wanted for.
+        said: Sizes and numbers of ranks that it accepts, as stated.
+        further: Further recordings wanted.
+        taken: Recordings made, with their cost.
+        why: Reasons why others failed.
+        roles: Recordings refused at once, with their purposes.
+        learned: Sizes and numbers of ranks that it seems to accept.
+        wanted: Recordings wanted among these, by purpose.
     """
 
     planner: Planner
@@ -142,7 +142,7 @@ class _Trial:
         self._plan_again()
 
     def ends(self, try_all: bool) -> bool:
-        """Make recordings that are wanted, the smallest or all that memory can hold; false once one cannot be made.
+        """Make wanted recordings, the smallest or all that fit in memory; false once one cannot be made.
 
         Raises:
             RecordError: If none can be made, or the target cannot.
@@ -150,7 +150,7 @@ class _Trial:
         return all(map(self._made, self._smallest())) and (not try_all or all(map(self._made, self._that_fit())))
 
     def plan(self, repeats: int, tried: bool) -> Plan:
-        """Return the plan by all that is known.
+        """Return the plan from the current state.
 
         Raises:
             RecordError: If nothing was recorded.
@@ -180,7 +180,7 @@ class _Trial:
         return True
 
     def _learn(self, what: Wanted, error: RecordError) -> None:
-        """Learn what a program demands of which a recording could not be made."""
+        """Infer demands from a recording that could not be made."""
         role = next((role for role, each in self.wanted.items() if each == what), None)
         self.why[what] = _why(error)
         if what == self.target or not (self.taken or (error.refused and len(self.why) < _HOPELESS)):
@@ -196,17 +196,17 @@ class _Trial:
         self.wanted = {role: each for role, each in found.items() if each not in self.why}
 
     def _instead(self, what: Wanted) -> Wanted | None:
-        """Return what is wanted for what something was wanted for that was refused."""
+        """Return the substitute for a refused recording, by its purpose."""
         role = self.roles.get(what)
         return None if role is None else self.wanted.get(role)
 
     def _recordable(self) -> list[Wanted]:
-        """Return what is wanted, the smallest first; where nothing is left of that, what was recorded."""
+        """Return the wanted recordings, the smallest first; if none are left, those that were made."""
         further = {each for each in self.further if self.said.holds(each.size, each.ranks)} - self.why.keys()
         return sorted({*self.wanted.values(), *further} or self.taken.keys())
 
     def _smallest(self) -> Iterator[Wanted]:
-        """Yield each size on its smallest number of ranks, as long as that takes little."""
+        """Yield each size on its smallest number of ranks, as long as that is cheap."""
         for what in _on_fewest(self._recordable()):
             samples = self._samples()
             if samples and what not in self.taken and not self._is_little(estimate(samples, what, self.planner.cores)):
@@ -214,11 +214,11 @@ class _Trial:
             yield what
 
     def _samples(self) -> list[Sample]:
-        """Return what each size took on its smallest number of ranks."""
+        """Return the cost of each size on its smallest number of ranks."""
         return [self.taken[each] for each in _on_fewest(self._recordable()) if each in self.taken]
 
     def _that_fit(self) -> list[Wanted]:
-        """Return what memory can hold, that on few ranks first: there a refusal costs little."""
+        """Return the recordings that fit in memory, those on few ranks first: there a refusal costs little."""
         fit = [Wanted(each.size, each.ranks) for each in self.plan(1, True).recordings]
         return sorted(fit, key=lambda each: (each.ranks, each.size))
 
@@ -227,7 +227,7 @@ class _Trial:
 
 
 def _on_fewest(recordings: Sequence[Wanted]) -> list[Wanted]:
-    """Return of each size the recording on its smallest number of ranks, by size."""
+    """Return the recording of each size on its smallest number of ranks, by size."""
     first: dict[int, Wanted] = {}
     for each in sorted(recordings):
         first.setdefault(each.size, each)
@@ -235,12 +235,12 @@ def _on_fewest(recordings: Sequence[Wanted]) -> list[Wanted]:
 
 
 def _why(error: RecordError) -> str:
-    """Return what the program must do and did not, without what its ranks left."""
+    """Return the reason of an error, without the output of the ranks."""
     return ": ".join(error.faults[-1].split(": ")[:2])
 
 
 def save_recordings(traces: Sequence[Trace], place: Callable[[int], Path]) -> None:
-    """Save recordings of a run as ``clue record --repeats`` does: the first has what bursts typically take."""
+    """Save recordings of a run as ``clue record --repeats`` does: the first has the typical bursts."""
     first = typical_recording(traces)
     others = [each for each in traces if each.path != first.path]
     for repeat, trace in enumerate((first, *others), 1):

@@ -1,4 +1,4 @@
-"""What a program demands of its size and number of ranks, by what it refused and what it took."""
+"""Inference of a program's demands on size and number of ranks from refused and accepted recordings."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from clue.extrapolation.plan import Wanted
 
 
 def demands(target: Wanted, refused: Sequence[Wanted], taken: Sequence[Wanted]) -> tuple[Demand, ...]:
-    """Return few usual demands: each refused recording breaks one, and what was taken and the target meet them all.
+    """Return few usual demands: each refused recording breaks one; the accepted ones and the target meet all.
 
     Args:
-        target: What is to be run in the end, so that the program should take it; it is not among those refused.
-        refused: What the program refused.
-        taken: What it took.
+        target: The target, which the program should accept; it is not among those refused.
+        refused: Recordings that the program refused.
+        taken: Recordings that it accepted.
     """
     possible: list[Demand] = [*map(Said.parse, _customs(target, refused)), *_exceptions(refused)]
     met = [each for each in possible if all(each.holds(known.size, known.ranks) for known in (target, *taken))]
@@ -31,7 +31,7 @@ def demands(target: Wanted, refused: Sequence[Wanted], taken: Sequence[Wanted]) 
 
 
 def _customs(target: Wanted, refused: Sequence[Wanted]) -> Iterator[str]:
-    """Yield what programs demand, as it is said: the most usual first, and of one kind the weakest."""
+    """Yield texts of common demands: the most usual first, and the weakest first within a kind."""
     size, ranks = target.size, target.ranks
     yield from ("ranks=2^k", "size=ranks*k", "ranks=2*k", "ranks=k^2")
     yield from _multiples(size)
@@ -44,7 +44,7 @@ def _customs(target: Wanted, refused: Sequence[Wanted]) -> Iterator[str]:
 
 
 def _multiples(size: int) -> Iterator[str]:
-    """Yield of what sizes are multiples, or one more or less than them: the smallest first."""
+    """Yield forms of multiples of divisors of a size, or of its neighbours: the smallest divisor first."""
     beside = [(each, "") for each in _divisors(size)]
     beside += [(2 * each, "+1") for each in _divisors(size - 1)] + [(2 * each, "-1") for each in _divisors(size + 1)]
     for weight, offset in sorted(beside):
@@ -52,13 +52,13 @@ def _multiples(size: int) -> Iterator[str]:
 
 
 def _exceptions(refused: Sequence[Wanted]) -> Iterator[Other]:
-    """Yield demands that hold of all but one size, number of ranks, or recording."""
+    """Yield demands that exclude a single size, number of ranks, or recording."""
     yield from (Other(size=each.size) for each in refused)
     yield from (Other(ranks=each.ranks) for each in refused)
     yield from (Other(each.size, each.ranks) for each in refused)
 
 
 def _divisors(number: int) -> list[int]:
-    """Return the divisors of a number above 1, rising; none of 0."""
+    """Return the divisors above 1 of a number, ascending; none for 0."""
     small = [each for each in range(1, isqrt(max(number, 0)) + 1) if number % each == 0]
     return sorted({*small, *(number // each for each in small)} - {1})

@@ -1,4 +1,4 @@
-"""Which sizes to measure a routine at: the corners of its ranges, then wherever the fit knows least."""
+"""Adaptive choice of sizes to measure a routine at: the corners of its ranges, then where the fit is least certain."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from clue.forecasting.measuring import Bench, Point
 from clue.forecasting.routines import Routine, check_size
 from clue.forecasting.segments import Cut, Segments, find_cut, fitted
 
-#: Ranges of sizes that nobody states.
+#: Default range of a size.
 DEFAULT = (64, 1024)
-#: Sizes among which the next one is chosen.
+#: Number of candidates from which the next sizes are chosen.
 _CANDIDATES = 128
-#: The last so many are judged; where the range is cut is asked anew after so many.
+#: Number of last points by which the fit is judged, and number of points after which the cut is chosen again.
 _JUDGED, _REVIEW = 8, 12
-#: How often each point is measured again, at other times: what disturbs a computer comes and goes, and only adds.
+#: Number of repeats of each point, at other times: disturbances come and go, and only add to a time.
 _PASSES = 2
-#: Of ranges of more sizes only the first and the last corner are measured.
+#: Maximum number of sizes for which all corners are measured; with more, only the first and the last corner.
 _CORNERS = 4
-#: A point takes at least so many runs, one of which is left out.
+#: Minimum number of runs of a point, one of which is a warm-up.
 _RUNS = 3
-#: A point is measured for so long, at least three times.
+#: Time for which a point is measured (at least three runs), s.
 _EACH = 0.05
-#: Bases of the sequence by which sizes are tried, one a parameter.
+#: Bases of the Halton sequence of candidates, one for each parameter.
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """When enough has been measured.
+    """Stopping criteria of a measurement.
 
     Attributes:
-        error: The mean share by which points measured last were off what the fit had said before.
-        points: The most that are measured.
-        seconds: The most time that is taken.
+        error: Mean relative error of the fit's predictions for the last measured points.
+        points: Maximum number of points.
+        seconds: Maximum time.
     """
 
     error: float = 0.03
@@ -49,14 +49,14 @@ class Goal:
 
 @dataclass(slots=True)
 class Survey:
-    """What is known of a routine, while it is measured.
+    """State of the measurement of a routine.
 
     Attributes:
-        routine: What is measured.
-        points: In the order in which they were measured.
-        cut: Where the range is cut into segments.
-        foretold: By which share points measured after the first fit were off what the fit had said, in order.
-        left_out: Sizes that would have taken longer than there was time for.
+        routine: The measured routine.
+        points: Points in the order of their measurement.
+        cut: Cut of the range into segments.
+        foretold: Relative errors of the fit's predictions for points measured after the first fit, in order.
+        left_out: Sizes that would have exceeded the available time.
     """
 
     routine: Routine
@@ -67,17 +67,17 @@ class Survey:
 
     @property
     def error(self) -> float:
-        """The mean of what the last points were off; infinite where there are none."""
+        """Mean relative prediction error of the last points; infinite if there are none."""
         last = self.foretold[-_JUDGED:]
         return sum(map(abs, last)) / len(last) if last else math.inf
 
     @property
     def fit(self) -> Segments:
-        """What is known, fitted."""
+        """Fit of all points."""
         return fitted(self.routine.parameters, self.routine.terms, self.points, self.cut)
 
     def reached(self, goal: Goal, known: int = 0) -> bool:
-        """Tell whether enough has been measured beside points that were known before."""
+        """Tell whether enough points were measured in addition to those known before."""
         return len(self.points) - known >= goal.points or (len(self.foretold) >= _JUDGED and self.error <= goal.error)
 
     def next(self) -> tuple[int, ...] | None:
@@ -91,7 +91,7 @@ class Survey:
         return chosen
 
     def add(self, point: Point, said: float | None) -> None:
-        """Take a point, and what the fit had said of it."""
+        """Add a point, with the fit's prediction for it."""
         self.points.append(point)
         if said is not None:
             self.foretold.append(said / point.seconds - 1 if point.seconds else 0.0)
@@ -99,16 +99,16 @@ class Survey:
                 self.review()
 
     def review(self) -> None:
-        """Ask anew where the range is cut."""
+        """Choose the cut of the range again."""
         self.cut = find_cut(self.routine.parameters, self.routine.terms, self.points)
 
     def _off(self, i: int) -> float:
-        """Return by which share the i-th point was off, as far as anything had been said of it."""
+        """Return the relative prediction error of the i-th point, if there was a prediction."""
         at = i - (len(self.points) - len(self.foretold))
         return self.foretold[at] if at >= 0 else 0.0
 
     def _candidates(self) -> Iterator[tuple[int, ...]]:
-        """Yield sizes that fill the ranges evenly on logarithmic scales, others each time (Halton's sequence)."""
+        """Yield sizes that fill the ranges evenly on logarithmic scales, different ones each time (Halton sequence)."""
         columns = list(zip(*(point.sizes for point in self.points), strict=True))
         for i in range(_CANDIDATES):
             at = len(self.points) * _CANDIDATES + i + 1
@@ -121,16 +121,16 @@ class Survey:
 def measure(
     bench: Bench, ranges: Sequence[tuple[int, int]], goal: Goal, report: Reporter = silent, known: Sequence[Point] = ()
 ) -> Iterator[Survey]:
-    """Measure a routine; yields what is known after every point, so that nothing measured is lost.
+    """Measure a routine; yields the state after every point, so that no measurement is lost.
 
-    Half of the time goes to further points, the rest to measuring all of them again: of each the least counts.
+    Half of the time is for new points, the rest for repeats of all points; the minimum of each counts.
 
     Args:
         bench: The routine.
-        ranges: Of its sizes, in the order of its parameters.
-        goal: When enough is known.
-        report: Told of the progress.
-        known: Points that were measured earlier, and count on.
+        ranges: Ranges of its sizes, in the order of its parameters.
+        goal: Stopping criteria.
+        report: Callback for progress.
+        known: Points from earlier measurements, which are reused.
 
     Raises:
         ForecastError: If the routine fails.
@@ -174,7 +174,7 @@ def ranges_of(routine: Routine, given: Mapping[str, tuple[int, int]]) -> tuple[t
     """Return the range of each size, in the order of the parameters.
 
     Raises:
-        UsageError: If a name is unknown, or a range has no second end above its first.
+        UsageError: If a name is unknown, or the end of a range is not above its start.
     """
     for name, (low, high) in given.items():
         if name not in routine.parameters:
@@ -187,7 +187,7 @@ def ranges_of(routine: Routine, given: Mapping[str, tuple[int, int]]) -> tuple[t
 
 
 def first(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, ...]]:
-    """Return the corners of ranges and their middle on logarithmic scales, by rising product."""
+    """Return the corners of ranges and their geometric middle, by ascending product."""
     middle = tuple(round(math.sqrt(low * high)) for low, high in ranges)
     few = len(ranges) <= _CORNERS
     corners = itertools.product(*ranges) if few else zip(*ranges, strict=True)
@@ -195,7 +195,7 @@ def first(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, ...]]:
 
 
 def _takes(points: Sequence[Point], sizes: tuple[int, ...]) -> float:
-    """Return what measuring sizes may take, from the nearest smaller point: in proportion to the product of sizes."""
+    """Estimate the time to measure sizes from the nearest smaller point, in proportion to the product of sizes."""
     most = max(points, key=lambda point: (math.prod(point.sizes) <= math.prod(sizes), math.prod(point.sizes)))
     return max(_EACH, (_RUNS + 1) * most.seconds * max(1.0, math.prod(sizes) / math.prod(most.sizes)))
 
@@ -205,7 +205,7 @@ def _distance(one: Sequence[int], other: Sequence[int]) -> float:
 
 
 def _radical(number: int, base: int) -> float:
-    """Return the digits of a number behind the point, the last first."""
+    """Return the radical inverse of a number: its digits mirrored at the point."""
     value, digit = 0.0, 1.0
     while number:
         digit /= base

@@ -1,4 +1,4 @@
-"""Asking another host's server, for no longer than a deadline."""
+"""Queries to another host's server, with a deadline."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from typing import Any
 
 from clue.errors import ForecastError, UsageError
 
-#: Where servers listen that say nothing else.
+#: Default port of servers.
 PORT = 8457
-#: Most bytes of an answer.
+#: Maximum size of an answer, bytes.
 _LONGEST = 16 << 20
 _PIECE = 1 << 16
 _ADDRESS = re.compile(r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252}[A-Za-z0-9])?)(?::(?P<port>\d{1,5}))?")
-#: Messages of one probe: the quickest tells the latency. Sizes of data: until one takes long enough to tell bandwidth.
+#: Messages of one probe, the fastest of which gives the latency; sizes of data for the bandwidth, bytes, used in turn
+#: #: until a transfer takes long enough, s.
 _PINGS, _SIZES, _LONG_ENOUGH = 8, (1 << 16, 1 << 20, 1 << 23), 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a host's server listens.
+    """Address of a host's server.
 
     Attributes:
-        name: The host, as it is looked up.
+        name: Host name.
         port: Its port.
     """
 
@@ -37,7 +38,7 @@ class Address:
 
     @classmethod
     def parse(cls, text: str) -> Address:
-        """Return what ``NAME`` or ``NAME:PORT`` says.
+        """Parse ``NAME`` or ``NAME:PORT``.
 
         Raises:
             UsageError: If it is neither.
@@ -53,12 +54,12 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A host that is asked.
+    """A host that answers queries.
 
     Attributes:
-        address: Where.
-        token: What it wants to be told, if anything; it is never shown.
-        patience: Seconds that an answer may take.
+        address: Address of its server.
+        token: Token that it requires, if any; it is never shown.
+        patience: Timeout of an answer, seconds.
     """
 
     address: Address
@@ -69,13 +70,13 @@ class Peer:
         """Return an answer, as JSON.
 
         Raises:
-            ForecastError: If none comes in time, or it is none.
+            ForecastError: If no valid answer comes in time.
         """
         with self._connected() as (connection, end):
             return self._parsed(self._get(connection, path, end))
 
     def probe(self) -> tuple[float, float]:
-        """Return the latency (s) and bandwidth (B/s) of the way to the host.
+        """Return the latency (s) and bandwidth (B/s) of the link to the host.
 
         Raises:
             ForecastError: If it does not answer in time.
@@ -91,7 +92,7 @@ class Peer:
 
     @contextmanager
     def _connected(self) -> Iterator[tuple[http.client.HTTPConnection, float]]:
-        """Have a connection, and the time at which all must be done."""
+        """Open a connection; yields it and the deadline of all requests."""
         connection = http.client.HTTPConnection(self.address.name, self.address.port, timeout=self.patience)
         try:
             yield connection, time.monotonic() + self.patience

@@ -1,4 +1,4 @@
-"""What of a computer is available at the moment: the share of a core that one more process would get, and memory."""
+"""Current availability of a computer: the share of a core that one more process would get, and free memory."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from typing import Any
 from clue.errors import ForecastError
 from clue.execution.room import free_memory
 
-#: How long a computer is watched, and how often.
+#: Time for which a computer is observed, s, and number of samples.
 _WATCHED, _LOOKS = 0.2, 10
-#: What the kernel tells; and by how much a step of nice changes a process' weight there (sched(7)).
+#: The kernel's figures; and the factor by which a step of nice changes a process's weight (sched(7)).
 _PROC = Path("/proc")
 _STEP = 1.25
 
 
 @dataclass(frozen=True, slots=True)
 class Availability:
-    """What of a computer is available.
+    """Availability of a computer.
 
     Attributes:
         host: Its name.
-        processors: How many cores a process may use.
-        runnable: Processes that compute or wait for a core, in the mean; each counts by its weight beside a new one.
+        processors: Number of cores that a process may use.
+        runnable: Mean number of processes that compute or wait for a core, weighted relative to a new process.
         load: The kernel's load average of the last minute.
-        cpu: The share of a core that one more process would get.
-        memory: Bytes that it could get.
+        cpu: Share of a core that one more process would get.
+        memory: Memory that it could get, bytes.
     """
 
     host: str
@@ -48,10 +48,10 @@ class Availability:
 
     @classmethod
     def of(cls, document: Any) -> Availability:
-        """Return what a document says.
+        """Parse a document.
 
         Raises:
-            ValueError: It is none; KeyError and TypeError, too.
+            ValueError: The document is invalid; KeyError and TypeError likewise.
         """
         found = cls(
             str(document["host"]), int(document["processors"]), float(document["runnable"]), float(document["load"]),
@@ -63,12 +63,12 @@ class Availability:
 
 
 def share(runnable: float, processors: int) -> float:
-    """Return the share of a core that one more process would get beside so many of its weight."""
+    """Return the share of a core that one more process would get beside so many processes of its weight."""
     return min(1.0, processors / (runnable + 1))
 
 
 def here(host: str | None = None) -> Availability:
-    """Return what of this computer is available; takes 0.2 s.
+    """Return the availability of this computer; takes 0.2 s.
 
     Raises:
         ForecastError: If psutil is missing.
@@ -89,21 +89,21 @@ def here(host: str | None = None) -> Availability:
 
 
 def _looks(seconds: float) -> Iterator[float]:
-    """Yield how many other processes want a core, at each look."""
+    """Yield samples of the number of other processes that want a core."""
     for _ in range(_LOOKS):
         time.sleep(seconds / _LOOKS)
         yield runnable()
 
 
 def runnable(proc: Path = Path("/proc"), own: int | None = None, nice: int | None = None) -> float:
-    """Return how many other threads want a core now, each by its weight: one of nice n counts 1.25^-n of one of nice 0.
+    """Return the weighted number of other threads that want a core now: a thread of nice n has weight 1.25^-n.
 
-    Those that the kernel counts and that cannot be seen here, as of other containers, count 1.
+    Threads that the kernel counts but that are invisible here, as in other containers, have weight 1.
 
     Args:
         proc: The kernel's own figures.
-        own: The process that asks, and is left out; ``None``: this one.
-        nice: Of a process that would be new; ``None``: that of this one.
+        own: The asking process, which is not counted; ``None``: this one.
+        nice: Nice value of the new process; ``None``: that of this one.
     """
     own = os.getpid() if own is None else own
     nice = os.getpriority(os.PRIO_PROCESS, 0) if nice is None else nice
@@ -116,7 +116,7 @@ def runnable(proc: Path = Path("/proc"), own: int | None = None, nice: int | Non
 
 
 def _running(process: Path) -> Iterator[int]:
-    """Yield the nice value of each thread of a process that wants a core; nothing where it has ended."""
+    """Yield the nice value of each thread of a process that wants a core; nothing if the process has ended."""
     with suppress(OSError, ValueError, IndexError):
         state, nice, threads = _state(process)
         if threads == 1:
@@ -128,6 +128,6 @@ def _running(process: Path) -> Iterator[int]:
 
 
 def _state(task: Path) -> tuple[str, int, int]:
-    """Return a task's state, its nice value, and how many threads its process has (proc(5), stat)."""
+    """Return a task's state, its nice value, and the number of threads of its process (proc(5), stat)."""
     fields = (task / "stat").read_text().rpartition(")")[2].split()
     return fields[0], int(fields[16]), int(fields[17])

@@ -18,13 +18,13 @@ from clue.forecasting.store import Measured, Store
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """What measuring a routine yielded.
+    """Result of measuring a routine.
 
     Attributes:
-        measured: What is kept of it.
-        segments: In how many parts its ranges were cut.
-        domain: The least and the largest measured value of each size.
-        left_out: Sizes that would have taken longer than there was time for.
+        measured: The measurement as it is stored.
+        segments: Number of segments into which its ranges were cut.
+        domain: Smallest and largest measured value of each size.
+        left_out: Sizes that would have exceeded the available time.
         reached: Whether the error asked for was reached.
     """
 
@@ -38,16 +38,16 @@ class Benchmark:
 def benchmark(
     name: str, store: Store, ranges: Mapping[str, tuple[int, int]], goal: Goal, report: Reporter = silent
 ) -> Benchmark:
-    """Measure a routine here and keep what was measured, also where that ends early.
+    """Measure a routine on this computer and store the result, even if the measurement ends early.
 
-    What was measured earlier of the same routine, library and processor counts on: ranges grow, and nothing is lost.
+    Earlier measurements of the same routine, library and processor are reused: ranges grow, and nothing is lost.
 
     Args:
         name: One of those shipped, or ``MODULE:FUNCTION``.
-        store: Where it is kept.
-        ranges: Of sizes by name; of others the default.
-        goal: When enough is known.
-        report: Told of the progress.
+        store: Store for the result.
+        ranges: Ranges of sizes by name; other sizes have the default.
+        goal: Stopping criteria.
+        report: Callback for progress.
 
     Raises:
         UsageError: If there is no such routine, or it has no such sizes.
@@ -75,7 +75,7 @@ def benchmark(
 
 
 def _known(store: Store, routine: Routine) -> tuple[Point, ...]:
-    """Return what was measured of a routine on this very computer."""
+    """Return the points of a routine that were measured on this computer."""
     found = store.find(platform.node(), routine.name, routine.library)
     same = found is not None and (found.routine, found.processor) == (routine, processor_name())
     return found.points if found is not None and same else ()

@@ -1,4 +1,4 @@
-"""Figures that are measured anew once they are too old, and kept meanwhile: here, and in the store for later runs."""
+"""Figures with an expiry: cached in memory, and in the store for later runs, and measured again once too old."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from clue.errors import ForecastError
 from clue.forecasting.store import Store
 from clue.units import format_time
 
-#: Seconds after which figures are measured anew: of a host, of the network (FAST paper, section 6.1).
+#: Lifetime of figures of a host and of the network, s (FAST paper, section 6.1).
 HOST, NETWORK = 30.0, 120.0
-#: Seconds after which what could not be measured is tried again; until then nobody waits for it.
+#: Time until a failed measurement is retried, s; until then nobody waits for it.
 RETRY = 5.0
 
 
@@ -22,9 +22,9 @@ class Figure:
     """A figure.
 
     Attributes:
-        value: What was measured, as JSON.
-        measured: When, in seconds since 1970.
-        stale: Why it was not measured anew although it was time to; ``""``: it was not time.
+        value: Measured value, as JSON.
+        measured: Time of measurement, seconds since 1970.
+        stale: Why it is older than its lifetime; ``""``: it is not.
     """
 
     value: Any
@@ -37,8 +37,8 @@ class Figures:
     """All figures that are known.
 
     Attributes:
-        store: Where they are kept.
-        clock: Tells the seconds since 1970.
+        store: Store that keeps them.
+        clock: Returns the seconds since 1970.
     """
 
     store: Store
@@ -50,9 +50,9 @@ class Figures:
         """Return a figure that is no older than its deadline; an older one where it cannot be measured.
 
         Args:
-            name: Of the figure.
-            deadline: In seconds.
-            measure: Measures it, and returns how old it is already.
+            name: Name of the figure.
+            deadline: Its lifetime, seconds.
+            measure: Measures it, and returns its value and its age.
 
         Raises:
             ForecastError: If it cannot be measured and never was.
@@ -86,7 +86,7 @@ class Figures:
         return figure
 
     def all(self, prefix: str) -> dict[str, Figure]:
-        """Return figures whose names begin so, however old."""
+        """Return figures whose names begin with a prefix, of any age."""
         kept = {name: Figure(value, measured) for name, (value, measured) in self.store.noted(prefix).items()}
         return kept | {name: figure for name, figure in self._known.items() if name.startswith(prefix)}
 

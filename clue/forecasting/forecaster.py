@@ -1,4 +1,4 @@
-"""Forecasts: what a routine needs, what of a host is available, and what follows from both."""
+"""Forecasts: a routine's need combined with a host's availability."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ _HERE = {"localhost", "127.0.0.1"}
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What a routine will take.
+    """Forecast of a routine's time.
 
     Attributes:
         routine: Its name.
-        host: Where it is to run.
-        seconds: The most likely time, under the load that there is.
-        low: The begin of an interval that is to hold 80 % of true times at that load.
-        high: Its end.
-        inside: Whether the sizes lie within what was measured.
-        memory: What its data take, in bytes.
-        need: What it takes on a processor of its own.
-        available: What of the host is available.
-        measured: When that was, in seconds since 1970.
-        warnings: What a reader must know.
+        host: Host that it is to run on.
+        seconds: Most likely time under the current load.
+        low: Low end of an interval meant to contain 80 % of true times at that load.
+        high: High end of that interval.
+        inside: Whether the sizes lie within the measured range.
+        memory: Memory of its data, bytes.
+        need: Its time on a dedicated processor.
+        available: Availability of the host.
+        measured: Time at which that was measured, seconds since 1970.
+        warnings: Caveats.
     """
 
     routine: str
@@ -76,15 +76,15 @@ class Forecast:
 class Forecaster:
     """Answers questions about routines and hosts, by a store and by other hosts' servers.
 
-    An answer holds until a figure that it rests on is to be measured anew; until then it costs a look into a table.
+    An answer is cached until a figure that it depends on expires; until then it costs one table lookup.
 
     Attributes:
-        store: What was measured.
-        token: What other hosts want to be told, if anything.
-        patience: Seconds that another host may take to answer.
-        host: The name of this computer.
-        figures: What is known of hosts and links.
-        look: Measures what of this computer is available.
+        store: Store of measured routines.
+        token: Token that other hosts require, if any.
+        patience: Timeout of another host's answer, seconds.
+        host: Name of this computer.
+        figures: Figures of hosts and links.
+        look: Measures the availability of this computer.
     """
 
     store: Store
@@ -119,7 +119,7 @@ class Forecaster:
         return answer
 
     def need(self, routine: str, sizes: Mapping[str, int], host: str | None = None) -> tuple[Need, int, list[str]]:
-        """Return what a routine needs on an unloaded host: time, bytes of memory, and what a reader must know.
+        """Return a routine's need on an unloaded host: time, bytes of memory, and caveats.
 
         Raises:
             UsageError: If the routine, its sizes or the host are no such things.
@@ -131,7 +131,7 @@ class Forecaster:
         return need, measured.memory.of(sizes), [*_outside(measured, segments, given), *_changed(measured, self.host)]
 
     def available(self, host: str | None = None) -> Figure:
-        """Return what of a host is available: an :class:`Availability`, no older than 30 s if it can be had.
+        """Return the :class:`Availability` of a host, no older than 30 s if possible.
 
         Raises:
             ForecastError: If the host does not answer and never did.
@@ -148,9 +148,10 @@ class Forecaster:
         return Figure(Availability.of(figure.value), figure.measured, figure.stale)
 
     def route(self, source: str, target: str) -> tuple[Route, str]:
-        """Return the way between two hosts, and why it is not as young as it should be, if so.
+        """Return the route between two hosts, and why it is older than its lifetime, if it is.
 
-        A link of this computer is measured; between others a path is sought over links that they have measured.
+        A link of this computer is measured; between other hosts a path is searched over the links that they have
+        measured.
 
         Raises:
             ForecastError: If there is none.
@@ -178,7 +179,7 @@ class Forecaster:
         return found, stale
 
     def routine(self, name: str, host: str) -> tuple[Measured, Segments]:
-        """Return what is known of a routine on a host: from the store, else from that host.
+        """Return the measurement of a routine on a host: from the store, else from that host.
 
         Raises:
             UsageError: If there is no such routine.
@@ -193,7 +194,7 @@ class Forecaster:
         return known
 
     def named(self, host: str | None) -> str:
-        """Return the name of a host as it is kept.
+        """Return the normalized name of a host.
 
         Raises:
             UsageError: If it is none.
@@ -203,15 +204,15 @@ class Forecaster:
         return str(Address.parse(host))
 
     def peer(self, host: str) -> Peer:
-        """Return a host that can be asked."""
+        """Return the peer for queries to a host."""
         return Peer(Address.parse(host), self.token, self.patience)
 
     def sequence(self, plan: Plan) -> tuple[Timeline, list[str]]:
-        """Return what a sequence of operations takes on hosts under their load, and what a reader must know.
+        """Forecast a sequence of operations on hosts under their load; also returns caveats.
 
         Raises:
-            UsageError: If the sequence, or a routine, size or host in it, is none.
-            ForecastError: If a step can run on none of its hosts, or no links lead between them.
+            UsageError: If the sequence, or a routine, size or host in it, is invalid.
+            ForecastError: If a step can run on none of its hosts, or no route connects them.
         """
         warnings: dict[str, None] = {}
 
@@ -229,11 +230,11 @@ class Forecaster:
         return forecast_sequence(plan, seconds, between), list(warnings)
 
     def links(self) -> dict[tuple[str, str], Figure]:
-        """Return all links that are known, however old."""
+        """Return all known links, of any age."""
         return {_ends(name): figure for name, figure in self.figures.all("link ").items()}
 
     def measure_link(self, host: str) -> Figure:
-        """Return the link to a host, no older than 120 s if it can be had: its latency and bandwidth.
+        """Return the latency and bandwidth of the link to a host, no older than 120 s if possible.
 
         Raises:
             ForecastError: If the host does not answer and never did.
@@ -246,7 +247,7 @@ class Forecaster:
         return self.figures.get(_name(self.host, host), NETWORK, measure)
 
     def _fetched(self, name: str, host: str) -> Measured:
-        """Return what another host has measured, and keep it."""
+        """Fetch another host's measurement, and store it."""
         specification(name)
         if host == self.host:
             raise ForecastError(
@@ -260,7 +261,7 @@ class Forecaster:
         return measured
 
     def _ask_for_links(self, ends: tuple[str, str]) -> list[str]:
-        """Ask hosts for links that they have measured, from those that are known on; returns why some are silent."""
+        """Ask hosts for the links that they have measured, starting at known hosts; returns why some do not answer."""
         silent = []
         asked, left = {self.host}, {*ends, *(host for pair in self.links() for host in pair)} - {self.host}
         while left:
@@ -273,7 +274,7 @@ class Forecaster:
         return sorted(silent)
 
     def _told_links(self, host: str) -> list[tuple[str, str]]:
-        """Take the links that a host tells of; returns their ends."""
+        """Add the links that a host reports; returns their ends."""
         told = _understood(host, lambda: self.peer(host).ask("/links"), _checked_links)
         found = []
         for link in told["links"]:
@@ -284,7 +285,7 @@ class Forecaster:
 
 
 def _combined(routine: str, host: str, needed: tuple[Need, int, list[str]], figure: Figure) -> Forecast:
-    """Return what a routine takes that needs so much of a host of which so much is available."""
+    """Return the forecast from a routine's need and a host's availability."""
     need, memory, warnings = needed
     there: Availability = figure.value
     if memory > there.memory:
@@ -305,7 +306,7 @@ def _ends(name: str) -> tuple[str, str]:
 
 
 def _understood(host: str, ask: Callable[[], Any], check: Callable[[Any], object]) -> Any:
-    """Return an answer that is what it should be."""
+    """Return an answer after checking its form."""
     told = ask()
     try:
         check(told)
@@ -331,7 +332,7 @@ def _checked_links(told: Any) -> None:
 
 
 def _outside(measured: Measured, segments: Segments, sizes: tuple[int, ...]) -> list[str]:
-    """Say which sizes lie outside what was measured."""
+    """Return a caveat for each size outside the measured range."""
     found = []
     for name, size in zip(measured.routine.parameters, sizes, strict=True):
         low, high = segments.domain[name]
@@ -343,7 +344,7 @@ def _outside(measured: Measured, segments: Segments, sizes: tuple[int, ...]) -> 
 
 
 def _changed(measured: Measured, here: str) -> list[str]:
-    """Say if the library here is another than that which was measured."""
+    """Return a caveat if the installed library differs from the measured one."""
     if measured.host != here or measured.routine.name not in shipped.TERMS:
         return []
     now = shipped.scipy_version()

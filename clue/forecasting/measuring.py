@@ -1,4 +1,4 @@
-"""Running routines in a process of their own, one thread each."""
+"""Benchmarks of routines, each in a single-threaded process of its own."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from clue.children import end, finding_clue, running
 from clue.errors import ForecastError
 from clue.forecasting.routines import Routine, specification
 
-#: Seconds within which a routine's modules must have been loaded.
+#: Timeout for loading a routine's modules, s.
 _LOADING = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What a routine took at some sizes.
+    """Measured time of a routine at some sizes.
 
     Attributes:
-        sizes: In the order of the routine's parameters.
-        seconds: CPU time, the median of its runs.
-        runs: How many there were.
+        sizes: Sizes in the order of the routine's parameters.
+        seconds: CPU time, the median of the runs.
+        runs: Number of runs.
     """
 
     sizes: tuple[int, ...]
@@ -38,10 +38,10 @@ class Point:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bench:
-    """A routine that runs in a process, ready to be asked.
+    """A routine loaded in a process, ready to be measured.
 
     Attributes:
-        routine: What runs.
+        routine: The routine.
     """
 
     routine: Routine
@@ -58,7 +58,7 @@ class Bench:
         return Point(sizes, statistics.median(cpu for cpu, _ in times), len(times))
 
     def elapsed(self, sizes: tuple[int, ...], seconds: float) -> tuple[float, float]:
-        """Return the mean CPU and wall time of a run, of runs for about so many seconds: what somebody waits for.
+        """Return the mean CPU and wall time of a run, over runs for about so many seconds.
 
         Raises:
             ForecastError: If it fails, or goes on beyond the limit.
@@ -89,8 +89,8 @@ def bench(name: str, limit: float = 600.0) -> Iterator[Bench]:
     """Start the process of a routine.
 
     Args:
-        name: One of those shipped, or ``MODULE:FUNCTION``; modules are looked for in the current folder, too.
-        limit: Seconds after which an answer is no longer waited for.
+        name: A shipped routine, or ``MODULE:FUNCTION``; modules are searched in the current folder, too.
+        limit: Timeout of an answer, seconds.
 
     Raises:
         UsageError: If there is no such name.
@@ -106,7 +106,7 @@ def bench(name: str, limit: float = 600.0) -> Iterator[Bench]:
 
 
 def _line(process: subprocess.Popen[str], what: str, limit: float) -> dict[str, Any]:
-    """Return an answer; one that does not come in time ends the process."""
+    """Return an answer; a timeout ends the process."""
     late = threading.Event()
 
     def stop() -> None:

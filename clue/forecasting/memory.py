@@ -1,4 +1,4 @@
-"""What memory a routine's data take: an exact polynomial of its sizes, where there is one."""
+"""Memory of a routine's data as a polynomial of its sizes, exact where possible."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import numpy as np
 
 from clue.units import format_size
 
-#: Sizes that memory is measured at: primes, so that no products of them are alike, and large enough to be seen.
+#: Sizes at which memory is measured: primes, so that no two products are equal, and large enough to be noticed.
 _SIZES = (17, 23, 31, 43, 59, 71, 89, 101, 113, 131, 149, 163, 181, 199)
-#: Memory has no more than two dimensions.
+#: Degree of the polynomial.
 _DEGREE = 2
-#: Measured beyond what a polynomial needs, to see whether it is one.
+#: Number of additional measurements, which test whether the polynomial is exact.
 _FURTHER = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What memory a routine's data take.
+    """Memory of a routine's data.
 
     Attributes:
-        coefficients: In bytes, by the sizes that each is multiplied by: ``("m", "n")`` is m n, ``()`` is 1.
-        off: By how many bytes it was off at most where it was measured; 0: exact.
+        coefficients: Coefficients in bytes, by the sizes they multiply: ``("m", "n")`` means m n, ``()`` means 1.
+        off: Maximum absolute error at measured sizes, bytes; 0: exact.
     """
 
     coefficients: Mapping[tuple[str, ...], Fraction]
@@ -47,9 +47,9 @@ class Memory:
 
 
 def measure_memory(parameters: Sequence[str], measure: Callable[[tuple[int, ...]], int]) -> Memory:
-    """Return the polynomial of second degree that memory follows.
+    """Return the second-degree polynomial of memory.
 
-    It is exact in rational numbers if it holds at further sizes, too; else the nearest one by least squares.
+    It is exact (rational) if it holds at the additional sizes, too; otherwise the least-squares fit.
 
     Args:
         parameters: The names of the sizes.
@@ -73,7 +73,7 @@ def measure_memory(parameters: Sequence[str], measure: Callable[[tuple[int, ...]
 
 
 def _point(parameters: Sequence[str], i: int) -> dict[str, int]:
-    """Return the i-th sizes to measure at: each parameter goes through the primes in an order of its own."""
+    """Return the i-th sizes to measure: each parameter takes the primes in an order of its own."""
     return {
         name: _SIZES[(i * (2 * k + 1) + 5 * k) % len(_SIZES)] + 200 * (i // len(_SIZES))
         for k, name in enumerate(parameters)
@@ -88,7 +88,7 @@ def _product(names: Sequence[str], point: Mapping[str, int]) -> int:
 
 
 def _solved(rows: list[list[Fraction]], right: Sequence[int]) -> list[Fraction] | None:
-    """Return the solution of linear equations in rational numbers; ``None`` if they do not determine it."""
+    """Solve linear equations in rational numbers; ``None`` if the solution is not unique."""
     table = [[*row, Fraction(value)] for row, value in zip(rows, right, strict=True)]
     for i in range(len(table)):
         pivot = next((row for row in table[i:] if row[i]), None)

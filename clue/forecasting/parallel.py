@@ -1,7 +1,7 @@
-"""What parallel routines take on grids of equal processors: pdgemm and pdtrsm (FAST paper, section 5).
+"""Times of parallel routines on grids of equal processors: pdgemm and pdtrsm (FAST paper, section 5).
 
-Sequential parts are asked of a forecaster or of any function; between processors λ is the latency, and τ the time of an
-element: its size over the bandwidth.
+Times of sequential parts come from a forecaster or any other function. λ is the latency between processors, and τ the
+time of an element: its size over the bandwidth.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from clue.forecasting.shipped import OPERATIONS
 from clue.machine import SpeedCurve
 from clue.units import count_of, format_size
 
-#: Bytes of an element, a number in double precision.
+#: Size of an element, a double-precision number, bytes.
 ELEMENT = 8
-#: Most processors of a grid.
+#: Maximum number of processors of a grid.
 _MOST = 1 << 16
 
 
 class Sequential(Protocol):
-    """Returns what a sequential routine takes, in seconds."""
+    """Function that returns the time of a sequential routine, seconds."""
 
     def __call__(self, routine: str, /, **sizes: int) -> float:
         """Return seconds."""
@@ -45,7 +45,7 @@ class Grid:
 
     @property
     def processors(self) -> int:
-        """How many there are."""
+        """Number of processors."""
         return self.rows * self.columns
 
     def __str__(self) -> str:
@@ -54,14 +54,14 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a parallel routine takes on a grid.
+    """Estimated time of a parallel routine on a grid.
 
     Attributes:
         grid: The grid.
-        seconds: All of it.
-        compute: What of that sequential parts take.
-        communicate: What messages take, and waits for them.
-        memory: Bytes of each processor's data, at most.
+        seconds: Total time.
+        compute: Time of sequential parts.
+        communicate: Time of messages, and of waiting for them.
+        memory: Maximum memory of a processor's data, bytes.
     """
 
     grid: Grid
@@ -73,10 +73,10 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Pdgemm:
-    """C = A B: an m × k by a k × n matrix, distributed in turn by blocks of R × R over the grid.
+    """C = A B: an m × k by a k × n matrix, block-cyclic over the grid with blocks of R × R.
 
-    At each of ⌈k/R⌉ steps a block column of A and a block row of B go along the rows and columns of the grid, by trees,
-    and every processor multiplies what it got (equations 1 to 4):
+    In each of ⌈k/R⌉ steps a block column of A and a block row of B are broadcast along the rows and columns of the grid
+    by trees, and every processor multiplies its parts (equations 1 to 4):
 
         ⌈k/R⌉ dgemm(⌈m/p⌉, R, ⌈n/q⌉) + (⌈log2 q⌉ m k / p + ⌈log2 p⌉ k n / q) τ + ⌈k/R⌉ (⌈log2 q⌉ + ⌈log2 p⌉) λ
 
@@ -105,7 +105,7 @@ class Pdgemm:
         return Estimate(grid, compute + communicate, compute, communicate, self.memory(grid))
 
     def memory(self, grid: Grid) -> int:
-        """Return the bytes of the largest processor's part of the three matrices, and of what it gets at each step."""
+        """Return the maximum memory of a processor, bytes: its part of the three matrices, and its blocks of a step."""
         m, n = _most(self.m, self.block, grid.rows), _most(self.n, self.block, grid.columns)
         a = m * _most(self.k, self.block, grid.columns)
         b = _most(self.k, self.block, grid.rows) * n
@@ -121,10 +121,10 @@ class Pdtrsm:
         trsm + (R² τ + λ) + C_b + dgemm                                              on a row of processors
         trsm + (R² τ + λ) + C_b + dgemm_1 + (R min((p-1) R, w_i) τ + λ) + C_u + add   on a grid
 
-    with w_i = R ⌈(n - i R) / (q R)⌉ columns to update, of which dgemm_1 updates min((p-1) R, w_i). C_b and C_u are how
-    long the sender waits for the receiver, which may still be updating: by clocks of all processors. On one column
-    nothing is broadcast; the copy in its place is left out. At the last step, as the equations have it, a block is
-    broadcast, and a message without elements sent, though nothing is left to update.
+    with w_i = R ⌈(n - i R) / (q R)⌉ columns to update, of which dgemm_1 updates min((p-1) R, w_i). C_b and C_u are the
+    times that the sender waits for the receiver, which may still be updating; they follow from clocks of all
+    processors. On one column nothing is broadcast; the copy in its place is left out. As in the equations, the last
+    step broadcasts a block and sends a message without elements, though nothing is left to update.
 
     Attributes:
         m: Rows of X and B.
@@ -150,7 +150,7 @@ class Pdtrsm:
         )  # fmt: skip
 
     def memory(self, grid: Grid) -> int:
-        """Return the bytes of the largest processor's part of A and B, and of a block row."""
+        """Return the maximum memory of a processor, bytes: its part of A and B, and a block row."""
         n = _most(self.n, self.block, grid.columns)
         return ELEMENT * (
             _most(self.n, self.block, grid.rows) * n + _most(self.m, self.block, grid.rows) * n + self.block * n
@@ -165,7 +165,7 @@ class _Solve:
         self._clocks = [[0.0] * grid.columns for _ in range(grid.rows)]
 
     def run(self) -> tuple[float, float]:
-        """Return what computation takes along the critical path, and the rest."""
+        """Return the time of computation along the critical path, and the rest."""
         grid, block = self._grid, self._block
         compute = 0.0
         solve = self._take("dtrsm", m=block, n=block)
@@ -197,7 +197,7 @@ class _Solve:
                 clocks[column] = ready
 
     def _pass_on(self, row: int, columns: int, add: float, rest: float) -> None:
-        """Send what is updated first to the next row, which adds it to its own; then update the rest."""
+        """Send the first updated columns to the next row, which adds them to its own; then update the rest."""
         clocks, below = self._clocks[row], self._clocks[(row + 1) % self._grid.rows]
         taken = self._route.seconds(self._block * columns * ELEMENT)
         for column in range(self._grid.columns):
@@ -207,7 +207,7 @@ class _Solve:
 
 
 def tree(processors: int) -> int:
-    """Return the rounds of a broadcast by a tree: ⌈log2 P⌉."""
+    """Return the number of rounds of a tree broadcast: ⌈log2 P⌉."""
     return (processors - 1).bit_length()
 
 
@@ -227,21 +227,20 @@ def grids(processors: int) -> Iterator[Grid]:
 def ordered(
     routine: Pdgemm | Pdtrsm, processors: int, sequential: Sequential, route: Route, memory: float | None = None
 ) -> tuple[list[Estimate], int]:
-    """Return what a routine takes on every grid of up to so many processors, the quickest first.
+    """Return the estimates of a routine on every grid of up to so many processors, the fastest first.
 
     Args:
-        routine: With its sizes.
-        processors: The most.
-        sequential: What sequential routines take on one of them.
-        route: Between two of them.
-        memory: Bytes that each has; ``None``: enough.
+        routine: The routine with its sizes.
+        processors: Maximum number of processors.
+        sequential: Times of sequential routines on one processor.
+        route: Route between two processors.
+        memory: Memory of each processor, bytes; ``None``: sufficient.
 
     Returns:
         The estimates, and how many grids were left out for lack of memory.
 
     Raises:
-        UsageError: If sizes or processors are no such numbers.
-        ForecastError: If no grid has memory enough.
+        UsageError: If sizes or processors are invalid numbers. ForecastError: If no grid has enough memory.
     """
     name = type(routine).__name__.lower()
     for size in routine.__slots__:
@@ -265,7 +264,7 @@ def ordered(
 
 
 def on_rate(rate: float | SpeedCurve) -> Sequential:
-    """Return sequential routines that compute at one rate (flop/s), or at one by what they have to do."""
+    """Return times of sequential routines that compute at a rate (flop/s), constant or by problem size."""
 
     def take(routine: str, /, **sizes: int) -> float:
         flops = OPERATIONS[routine](**sizes)
@@ -279,6 +278,6 @@ def _ceil(number: int, by: int) -> int:
 
 
 def _most(size: int, block: int, processors: int) -> int:
-    """Return the most rows or columns that one of so many processors has, of so many dealt out by blocks in turn."""
+    """Return the maximum number of rows or columns of a processor in a block-cyclic distribution."""
     turns, rest = divmod(size, block * processors)
     return turns * block + min(rest, block)

@@ -1,4 +1,4 @@
-"""What lies between two hosts: a link that was measured, or a path over several (FAST paper, section 4.2)."""
+"""Routes between hosts: a measured link, or a path over several (FAST paper, section 4.2)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from clue.machine import Link
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The way from one host to another.
+    """The route from one host to another.
 
     Attributes:
         latency: Seconds; the sum over its links.
-        bandwidth: Bytes per second; the least of its links.
+        bandwidth: Bytes per second; the minimum over its links.
         hosts: The hosts that it goes through, both ends included.
     """
 
@@ -24,17 +24,17 @@ class Route:
     hosts: tuple[str, ...] = ()
 
     def seconds(self, nbytes: float) -> float:
-        """Return what a message takes."""
+        """Return the time of a message, seconds."""
         return self.latency + nbytes / self.bandwidth
 
     @classmethod
     def within(cls, host: str) -> Route:
-        """Return the way of data that stay where they are: none."""
+        """Return the empty route within a host."""
         return cls(0.0, float("inf"), (host,))
 
     @classmethod
     def along(cls, routes: Iterable[Route]) -> Route:
-        """Return the way over one link after the other."""
+        """Return the concatenation of routes."""
         latency, bandwidth = 0.0, float("inf")
         hosts: tuple[str, ...] = ()
         for route in routes:
@@ -62,12 +62,12 @@ class Route:
 
 
 def find_route(links: Mapping[tuple[str, str], Route], source: str, target: str) -> Route | None:
-    """Return the way between two hosts: over the fewest links, of such ways that of the largest bandwidth.
+    """Return the route between two hosts with the fewest links; among those, the one with the largest bandwidth.
 
     Args:
-        links: By both ends, in either order.
-        source: Where data are.
-        target: Where they go.
+        links: Links by both ends, in either order.
+        source: Sending host.
+        target: Receiving host.
     """
     if source == target:
         return Route.within(source)

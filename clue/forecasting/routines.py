@@ -1,4 +1,4 @@
-"""What can be measured: routines shipped by name, and any function ``MODULE:FUNCTION`` of the user's own."""
+"""Routines that can be measured: shipped ones by name, and the user's own functions ``MODULE:FUNCTION``."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from clue.errors import UsageError
 from clue.forecasting.shipped import TERMS
 
 _SPECIFICATION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
-#: Times of a user's own routine are sums of products of its sizes up to this degree.
+#: Maximum degree of the terms, products of sizes, of a user's own routine.
 DEGREE = 3
-#: Largest size that anything has.
+#: Largest accepted size.
 LARGEST_SIZE = 2**40
 
 
@@ -23,9 +23,9 @@ class Routine:
     """A routine as it is installed on a computer.
 
     Attributes:
-        name: One of those shipped, or ``MODULE:FUNCTION``.
-        parameters: The names of its sizes.
-        library: What it is part of, with the version.
+        name: Name of a shipped routine, or ``MODULE:FUNCTION``.
+        parameters: Names of its sizes.
+        library: Its library, with the version.
     """
 
     name: str
@@ -34,14 +34,14 @@ class Routine:
 
     @property
     def terms(self) -> tuple[str, ...]:
-        """What times of it are sums of."""
+        """Terms of its times."""
         return TERMS.get(self.name) or products(self.parameters)
 
     def sizes(self, given: Mapping[str, int]) -> tuple[int, ...]:
         """Return sizes in the order of the parameters.
 
         Raises:
-            UsageError: If one is missing, unknown, or no whole number of at least 1.
+            UsageError: If one is missing, unknown, or not a whole number of at least 1.
         """
         for name in [*self.parameters, *given]:
             if name not in given or name not in self.parameters:
@@ -56,7 +56,7 @@ def check_size(place: str, size: int) -> None:
     """Check one size.
 
     Raises:
-        UsageError: If it is no whole number of at least 1, or beyond all that memory holds.
+        UsageError: If it is not a whole number of at least 1, or too large for any memory.
     """
     if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= LARGEST_SIZE:
         raise UsageError(f"{place} must be a whole number from 1 to {LARGEST_SIZE:,}, got {size!r}")
@@ -66,7 +66,7 @@ def specification(name: str) -> str:
     """Return the function that a name stands for, as ``MODULE:FUNCTION``.
 
     Raises:
-        UsageError: If it stands for none.
+        UsageError: If there is no such function.
     """
     if name in TERMS:
         return f"clue.forecasting.shipped:{name}"

@@ -1,4 +1,4 @@
-"""What a routine takes by its sizes: fitted times, one for each part of the range over which times were measured."""
+"""Times of a routine by its sizes: one fit for each segment of the measured range."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from clue.forecasting.measuring import Point
 from clue.models import Ensemble, Term, fit
 from clue.models.terms import Floats
 
-#: A segment has at least so many points, and twice as many as terms.
+#: Minimum number of points of a segment, which also needs two points for each term.
 LEAST = 10
-#: Two segments must be off by less than this share of what one is, and one by more than so much.
+#: Conditions for a cut: maximum error of two segments relative to that of one, and minimum relative error of one.
 _GAIN, _OFF = 0.7, 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Where a range is cut in two.
+    """Cut of a range in two.
 
     Attributes:
-        along: The size, by its place among the parameters; ``-1``: the product of all.
-        at: The largest value of the first part.
-        below: How that is cut further.
-        above: How the second part is.
+        along: Size that is cut, as an index into the parameters; ``-1``: the product of all.
+        at: Largest value of the first part.
+        below: Further cut of the first part.
+        above: Further cut of the second part.
     """
 
     along: int
@@ -41,13 +41,13 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a routine needs of an unloaded processor.
+    """Time of a routine on an unloaded processor.
 
     Attributes:
-        seconds: The most likely time.
-        low: The begin of an interval that is to hold 80 % of true times.
-        high: Its end.
-        inside: Whether the sizes lie within what was measured.
+        seconds: Most likely time.
+        low: Low end of an interval meant to contain 80 % of true times.
+        high: High end of that interval.
+        inside: Whether the sizes lie within the measured range.
     """
 
     seconds: float
@@ -58,12 +58,12 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Segments:
-    """Fitted times.
+    """Fitted times by segment.
 
     Attributes:
         parameters: The names of the sizes.
-        fits: One for each segment, in the order in which the cuts have them.
-        cut: Where the range is cut, if it is.
+        fits: One fit for each segment, in the order of the cuts.
+        cut: Cut of the range, if any.
     """
 
     parameters: tuple[str, ...]
@@ -71,7 +71,7 @@ class Segments:
     cut: Cut | None = None
 
     def need(self, sizes: Sequence[int]) -> Need:
-        """Return what the routine takes at some sizes, in the order of the parameters."""
+        """Return the time of the routine at some sizes, in the order of the parameters."""
         given = {name: np.array([float(size)]) for name, size in zip(self.parameters, sizes, strict=True)}
         seconds, low, high = (float(each[0]) for each in self.at(sizes).predict(given))
         return Need(seconds, low, high, self.covers(sizes))
@@ -81,7 +81,7 @@ class Segments:
         return self.fits[_segment(self.cut, sizes)]
 
     def covers(self, sizes: Sequence[int]) -> bool:
-        """Tell whether each size lies between the least and the largest measured."""
+        """Tell whether each size lies within its measured range."""
         domain = self.domain
         return all(
             domain[name][0] <= size <= domain[name][1] for name, size in zip(self.parameters, sizes, strict=True)
@@ -89,7 +89,7 @@ class Segments:
 
     @property
     def domain(self) -> Mapping[str, tuple[float, float]]:
-        """The least and the largest measured value of each size."""
+        """Smallest and largest measured value of each size."""
         return {
             name: (min(fit.domain[name][0] for fit in self.fits), max(fit.domain[name][1] for fit in self.fits))
             for name in self.parameters
@@ -97,13 +97,13 @@ class Segments:
 
     @property
     def error(self) -> float:
-        """How far the fits are off at points left out, as a share: root mean square over segments by points."""
+        """Root mean square of the relative error at points left out, over segments weighted by their points."""
         squares = sum(fit.points * fit.error**2 for fit in self.fits)
         return math.sqrt(squares / sum(fit.points for fit in self.fits))
 
 
 def fitted(parameters: tuple[str, ...], terms: Sequence[str], points: Sequence[Point], cut: Cut | None) -> Segments:
-    """Return the fits to points of a range that is cut as said, or of all of it where a part has no points.
+    """Return the fits of the segments of a cut range, or of the whole range if a segment has no points.
 
     Raises:
         ModelError: There are no points.
@@ -119,9 +119,9 @@ def fitted(parameters: tuple[str, ...], terms: Sequence[str], points: Sequence[P
 
 
 def find_cut(parameters: tuple[str, ...], terms: Sequence[str], points: Sequence[Point]) -> Cut | None:
-    """Return where a range is best cut, and its parts; nothing where one fit serves as well.
+    """Return the best cut of a range and of its parts; ``None`` if one fit serves as well.
 
-    Where is told by plain least squares, which are quick, whether by how far the fits are off at points left out.
+    The place of the cut comes from plain least squares, which is fast; the decision to cut from cross-validation.
     """
     least = max(LEAST, 2 * len(terms))
     if len(points) < 2 * least or (whole := _fit(parameters, terms, points).error) < _OFF:
@@ -137,7 +137,7 @@ def find_cut(parameters: tuple[str, ...], terms: Sequence[str], points: Sequence
 def _candidates(
     parameters: tuple[str, ...], terms: Sequence[str], points: Sequence[Point], least: int
 ) -> Iterator[tuple[float, Cut]]:
-    """Yield cuts that leave so many points on both sides, with what plain least squares leave unexplained of both."""
+    """Yield cuts with enough points on both sides, with the sum of squared residuals of plain least squares."""
     seconds = np.array([point.seconds for point in points])
     features = _features(parameters, points)
     rows = np.stack([Term.parse(term).of(features, len(points)) for term in terms], axis=1)
@@ -152,13 +152,13 @@ def _candidates(
 
 
 def _loss(rows: Floats) -> float:
-    """Return the squares that least squares leave of ones."""
+    """Return the sum of squared residuals of a least-squares fit to ones."""
     ones = np.ones(len(rows))
     return float(np.square(rows @ np.linalg.lstsq(rows, ones, rcond=None)[0] - ones).sum())
 
 
 def _count(cut: Cut | None) -> int:
-    """Return how many segments cuts make."""
+    """Return the number of segments of a cut."""
     return 1 if cut is None else _count(cut.below) + _count(cut.above)
 
 

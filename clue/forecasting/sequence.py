@@ -1,9 +1,9 @@
-"""A sequence of operations on several hosts: which runs where, and what the whole takes with transfers between them.
+"""A sequence of operations on several hosts: their mapping to hosts, and the total time including transfers.
 
-Rules: operations start in their order; a host computes one at a time, as soon as it is free and all that the operation
-reads is there. Data go from where they are to where they are read, once, in the order in which operations read them; a
-host sends one message at a time and receives one at a time, beside what it computes. Each time is that of the moment
-at which the forecast is made, also for what begins later.
+Rules: operations start in their order; a host computes one at a time, as soon as it is free and all operands have
+arrived. Data are sent once to each host that reads them, in the order in which operations read them; a host sends one
+message at a time and receives one at a time, overlapped with computation. All times use the load at the moment of the
+forecast, also for operations that begin later.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from clue.errors import ForecastError, UsageError
 from clue.forecasting.routes import Route
 
-#: Up to so many ways to choose hosts are all tried; beyond, operations go in turn where each ends first.
+#: Maximum number of mappings for an exhaustive search; beyond it, a greedy choice by earliest completion.
 MOST = 20_000
 
 
@@ -25,12 +25,12 @@ class Step:
     """An operation.
 
     Attributes:
-        makes: The name of what it makes.
-        routine: What computes it.
+        makes: Name of its result.
+        routine: Routine that computes it.
         sizes: The routine's sizes.
-        reads: The names of what it reads.
-        nbytes: Bytes of what it makes.
-        host: Where it runs; ``None``: wherever the whole ends first.
+        reads: Names of its operands.
+        nbytes: Size of its result, bytes.
+        host: Host that it runs on; ``None``: the one with which the whole sequence ends first.
     """
 
     makes: str
@@ -43,11 +43,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Data that are there before anything runs.
+    """Data that exist before the first operation.
 
     Attributes:
-        nbytes: Their bytes.
-        host: Where they are.
+        nbytes: Their size, bytes.
+        host: Host that holds them.
     """
 
     nbytes: float
@@ -59,10 +59,10 @@ class Plan:
     """A sequence of operations.
 
     Attributes:
-        data: What is there, by name.
-        steps: The operations, in their order.
-        results: Where what is made must be in the end, by name.
-        hosts: Where operations may run that name no host.
+        data: Initial data by name.
+        steps: Operations in their order.
+        results: Host on which each result must be in the end, by name.
+        hosts: Hosts for operations that name none.
     """
 
     data: Mapping[str, Data]
@@ -71,10 +71,10 @@ class Plan:
     hosts: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """Check that all that is read is there or made before.
+        """Check that all operands are initial data or results of earlier operations.
 
         Raises:
-            UsageError: If anything is not.
+            UsageError: If one is not.
         """
         known = set(self.data)
         for step in self.steps:
@@ -93,14 +93,14 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that takes place.
+    """A computation or a transfer.
 
     Attributes:
-        what: The name of the data that are computed, or sent.
-        host: Where they are then.
-        begin: Seconds from the begin of the whole.
-        end: The same.
-        source: The host that sends them; ``""``: they are computed.
+        what: Name of the data that are computed or sent.
+        host: Host that has them afterwards.
+        begin: Start, seconds from the start of the sequence.
+        end: End, likewise.
+        source: Sending host; ``""``: they are computed.
     """
 
     what: str
@@ -112,14 +112,14 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """What a sequence takes.
+    """Timeline of a sequence.
 
     Attributes:
-        seconds: All of it.
-        hosts: Where each step runs, by what it makes.
-        events: What takes place, by the begin of each.
-        tried: How many ways to choose hosts were compared.
-        exhaustive: Whether these were all.
+        seconds: Total time.
+        hosts: Host of each step, by the name of its result.
+        events: Computations and transfers, by their start.
+        tried: Number of mappings compared.
+        exhaustive: Whether all mappings were compared.
     """
 
     seconds: float
@@ -129,21 +129,21 @@ class Timeline:
     exhaustive: bool = True
 
 
-#: What a routine of some sizes takes on a host, and the way between two hosts.
+#: Functions for the time of a routine with some sizes on a host, s, and for the route between two hosts.
 Seconds = Callable[[str, Mapping[str, int], str], float]
 Between = Callable[[str, str], Route]
 
 
 def forecast_sequence(plan: Plan, seconds: Seconds, between: Between) -> Timeline:
-    """Return what a sequence takes, with the choice of hosts by which it ends first.
+    """Return the timeline of a sequence with the mapping by which it ends first.
 
     Args:
         plan: The sequence.
-        seconds: What a routine takes on a host; raises ForecastError where it cannot run there.
-        between: The way between two hosts.
+        seconds: Time of a routine on a host; raises ForecastError where it cannot run there.
+        between: Route between two hosts.
 
     Raises:
-        UsageError: If the sequence is none.
+        UsageError: If the sequence is invalid.
         ForecastError: If a step can run on none of its hosts.
     """
     plan.check()
@@ -173,7 +173,7 @@ def _possible(step: Step, plan: Plan, seconds: Seconds) -> list[str]:
 
 
 def _in_turn(plan: Plan, choices: Sequence[Sequence[str]], seconds: Seconds, between: Between) -> Timeline:
-    """Choose the host of one step after the other: that by which all that is chosen by then ends first."""
+    """Choose the host of each step greedily: the one by which the steps so far end first."""
     chosen: tuple[str, ...] = ()
     for hosts in choices:
         part = replace(plan, steps=plan.steps[: len(chosen) + 1], results={})
@@ -183,7 +183,7 @@ def _in_turn(plan: Plan, choices: Sequence[Sequence[str]], seconds: Seconds, bet
 
 
 def _run(plan: Plan, hosts: Sequence[str], seconds: Seconds, between: Between) -> Timeline:
-    """Let a sequence run, each step on a given host."""
+    """Simulate a sequence, each step on a given host."""
     course = _Course(plan.data, between)
     for step, host in zip(plan.steps, hosts, strict=True):
         course.compute(step, host, seconds(step.routine, step.sizes, host))
@@ -195,7 +195,7 @@ def _run(plan: Plan, hosts: Sequence[str], seconds: Seconds, between: Between) -
 
 
 class _Course:
-    """What hosts are doing until when, and which data are where from when on."""
+    """State of a simulated sequence: when each host is free, and when which data are on which host."""
 
     def __init__(self, data: Mapping[str, Data], between: Between) -> None:
         self.events: list[Event] = []
@@ -207,14 +207,14 @@ class _Course:
         self._receiving: defaultdict[str, float] = defaultdict(float)
 
     def compute(self, step: Step, host: str, seconds: float) -> None:
-        """Let a step run on a host as soon as this is free and all data are there."""
+        """Run a step on a host as soon as this is free and all operands have arrived."""
         begin = max([self._computing[host], *(self.bring(name, host) for name in step.reads)])
         self._computing[host] = begin + seconds
         self._nbytes[step.makes], self._there[step.makes] = step.nbytes, {host: begin + seconds}
         self.events.append(Event(step.makes, host, begin, begin + seconds))
 
     def bring(self, name: str, host: str) -> float:
-        """Return when data are on a host, sent from wherever they come first."""
+        """Return when data are on a host, sent from the host from which they arrive first."""
         there = self._there[name]
         if host not in there:
             event = min((self._sent(name, source, host) for source in there), key=lambda each: each.end)

@@ -1,8 +1,8 @@
-"""A host tells others what of it is available, which links it has measured, and what routines take on it.
+"""Server by which a host reports its availability, its measured links, and its measured routines to others.
 
 HTTP and JSON by the standard library: ``GET /availability``, ``/links``, ``/routines/NAME``, ``/ping``, ``/bytes/N``.
-It listens at the loopback address unless told otherwise; elsewhere each request must carry a token (``Authorization:
-Bearer …``). What is logged is who asked for which path, and the status: no header, so no token.
+By default it listens on the loopback address; on others each request must carry a token (``Authorization: Bearer …``).
+The log holds the client, the path and the status of each request: no header, so no token.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from clue.errors import ClueError, ForecastError
 from clue.forecasting.forecaster import Forecaster
 from clue.listening import LOOPBACK, bears, check_token, family, is_own
 
-#: Seconds for which what was measured here is told again, so that many who ask do not cost more than one.
+#: Time for which a measurement is reused in answers, s, so that many clients cost no more than one.
 FRESH = 5.0
-#: Most bytes of one answer that tells bandwidth.
+#: Maximum size of an answer for measuring bandwidth, bytes.
 MOST_BYTES = 1 << 24
-#: Seconds that a request may take to come.
+#: Timeout of a request, s.
 _PATIENCE = 10.0
 
 
 class Server(ThreadingHTTPServer):
-    """Serves one host.
+    """HTTP server of one host.
 
     Args:
-        forecaster: What is known here.
-        address: The IP address to listen at.
-        port: The port; 0: any that is free.
-        token: What requests must carry, if anything.
-        peers: Hosts whose links to this one are measured, for paths that lead through it.
-        log: Takes a line for each request.
+        forecaster: Forecaster of this host.
+        address: IP address to listen on.
+        port: Port; 0: any free one.
+        token: Token that requests must carry, if any.
+        peers: Hosts whose links to this one are measured, for routes through it.
+        log: Receives a line for each request.
 
     Raises:
         UsageError: If a token is needed, or is too short.
@@ -63,11 +63,11 @@ class Server(ThreadingHTTPServer):
 
     @property
     def port(self) -> int:
-        """The port that it listens at."""
+        """Port that it listens on."""
         return int(self.server_address[1])
 
     def availability(self) -> dict[str, object]:
-        """Return what is available here, with its age."""
+        """Return the availability of this host, with its age."""
         with self._lock:
             now = time.monotonic()
             if self._seen is None or now - self._seen[0] > FRESH:
@@ -75,7 +75,7 @@ class Server(ThreadingHTTPServer):
             return {"available": self._seen[1], "age": time.monotonic() - self._seen[0]}
 
     def links(self) -> dict[str, object]:
-        """Return the links of this host, those to its peers measured anew if they are too old."""
+        """Return the links of this host; those to its peers are measured again if they are too old."""
         with self._lock:
             for peer in self.peers:
                 try:
@@ -88,12 +88,12 @@ class Server(ThreadingHTTPServer):
         return {"host": self.forecaster.host, "links": told}
 
     def routine(self, name: str) -> dict[str, object] | None:
-        """Return what was measured of a routine here."""
+        """Return the measurement of a routine on this host."""
         found = self.forecaster.store.find(self.forecaster.host, name)
         return None if found is None else found.document()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Log what failed; of one who has gone meanwhile there is nothing to say."""
+        """Log a failure, unless the client has disconnected."""
         del request
         error = sys.exc_info()[1]
         if not isinstance(error, OSError):
@@ -103,7 +103,7 @@ class Server(ThreadingHTTPServer):
 
 @contextmanager
 def serving(server: Server) -> Iterator[Server]:
-    """Serve from a thread for the length of a block."""
+    """Serve from a thread for the duration of a block."""
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), name="forecast", daemon=True)
     thread.start()
     try:
@@ -122,7 +122,7 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
-        """Answer."""
+        """Answer a request."""
         if self.server.token is None and not is_own(self.headers.get("Host", "")):
             return self._send(
                 {"error": "host must be this computer, by its address or name"}, HTTPStatus.MISDIRECTED_REQUEST
@@ -165,11 +165,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-        """Log who asked for what: never a header, nor what stands behind a question mark."""
+        """Log client and path: never a header or a query string."""
         del size
         if self.command:
             status = code.value if isinstance(code, HTTPStatus) else code
             self.server.log(f"{self.client_address[0]} {self.command} {self.path.partition('?')[0][:200]} {status}")
 
     def log_error(self, *_what: object) -> None:
-        """Log nothing: what is no request may hold anything."""
+        """Log nothing: an invalid request may contain anything."""

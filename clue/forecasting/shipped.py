@@ -1,7 +1,7 @@
-"""Routines that are measured by name: BLAS and LAPACK through scipy, in double precision, column by column.
+"""Shipped routines: BLAS and LAPACK through scipy, in double precision, column-major.
 
-Each is a generator: what stands before its ``yield`` makes the operands and is not timed. They are overwritten where
-the routine can, so that what it needs is its operands alone.
+Each is a generator: the code before its ``yield`` makes the operands and is not timed. Operands are overwritten where
+the routine can do so, so that it needs no memory besides them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-#: By name: what times of it are sums of, and what its sizes are.
+#: Terms of the times of each routine, and its sizes, by name.
 TERMS = {
     "dgeadd": ("1", "m", "n", "m n"),
     "dgemm": ("1", "m n", "m k", "n k", "m n k"),
@@ -23,7 +23,7 @@ TERMS = {
     "dgesv": ("1", "n k", "n^2", "n^2 k", "n^3"),
 }
 
-#: By name: how many floating-point operations it does, by its sizes; terms of lower order are left out.
+#: Number of floating-point operations of each routine as a function of its sizes; lower-order terms are left out.
 OPERATIONS: Mapping[str, Callable[..., float]] = {
     "dgeadd": lambda m, n: float(m * n),
     "dgemm": lambda m, n, k: 2.0 * m * n * k,
@@ -113,7 +113,7 @@ def _ones(rows: int, columns: int) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 
 def _dominant(n: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return a matrix with a large diagonal, of which every factorization ends well."""
+    """Return a diagonally dominant matrix, for which every factorization succeeds."""
     matrix = _ones(n, n)
     matrix.ravel(order="K")[:: n + 1] = 2.0 * n
     return matrix

@@ -1,7 +1,7 @@
-"""Where measured routines are kept: one sqlite file, by host and by version of the library.
+"""Store of measured routines: one sqlite file, by host and by version of the library.
 
-It keeps what was measured, not what was fitted: points, the polynomial of memory, and where ranges are cut. So better
-fits need no further measurements. Beside them are the last figures on hosts and links, with the time of each.
+It keeps measurements, not fits: points, the polynomial of memory, and the cuts of ranges. So better fits need no
+further measurements. It also keeps the last figures of hosts and links, with the time of each.
 
 A store of another version is refused and left as it is.
 """
@@ -26,11 +26,11 @@ from clue.forecasting.memory import Memory
 from clue.forecasting.routines import LARGEST_SIZE, Routine
 from clue.forecasting.segments import Cut, Segments, fitted
 
-#: What tells a store from other sqlite files ("clue"), and the version of its tables.
+#: Application id that distinguishes a store from other sqlite files ("clue"), and version of its tables.
 APPLICATION, VERSION = 0x636C7565, 1
-#: Times that can have been measured, in seconds, and numbers of runs.
+#: Plausible range of measured times, s, and maximum number of runs.
 _SHORTEST, _LONGEST, _MOST_RUNS = 1e-12, 1e9, 10**9
-#: Seconds that another process may keep the store for itself.
+#: Timeout for a store locked by another process, s.
 _PATIENCE = 30.0
 _TABLES = """
 CREATE TABLE routine (
@@ -48,14 +48,14 @@ class Measured:
     """A routine as it was measured on a host.
 
     Attributes:
-        routine: What was measured, with the version of its library.
-        host: Where.
-        processor: Of which model.
-        memory: What its data take.
-        points: What it took.
-        cut: Where its ranges are cut.
-        error: By which share points were off what had been said of them before; ``None``: nothing had.
-        measured: When, in seconds since 1970.
+        routine: The routine, with the version of its library.
+        host: Host that it was measured on.
+        processor: Processor model of that host.
+        memory: Memory of its data.
+        points: Measured points.
+        cut: Cut of its ranges.
+        error: Mean relative error of predictions for points before they were measured; ``None``: no predictions.
+        measured: Time of measurement, seconds since 1970.
     """
 
     routine: Routine
@@ -113,7 +113,7 @@ class Store:
     _connection: sqlite3.Connection
 
     def keep(self, measured: Measured) -> None:
-        """Keep a routine in the place of what was kept of it, of the same host and library."""
+        """Store a routine, replacing its earlier measurement on the same host with the same library."""
         key = (measured.host, measured.routine.name, measured.routine.library)
         with _told(self.path), self._connection as connection:
             connection.execute(
@@ -134,7 +134,7 @@ class Store:
             )
 
     def find(self, host: str, name: str, library: str | None = None) -> Measured | None:
-        """Return what is known of a routine on a host: of a library, or what was measured last of whichever."""
+        """Return the measurement of a routine on a host: with a given library, or the latest with any."""
         with _told(self.path):
             row = self._connection.execute(
                 "SELECT id, library, processor, parameters, memory, cut, error, measured FROM routine "
@@ -153,7 +153,7 @@ class Store:
             )  # fmt: skip
 
     def routines(self, host: str | None = None) -> list[tuple[str, str, str, int, float]]:
-        """Return all routines: host, name, library, number of points, and when they were measured."""
+        """Return all routines: host, name, library, number of points, and time of measurement."""
         with _told(self.path):
             return self._connection.execute(
                 "SELECT host, name, library, (SELECT count(*) FROM point WHERE routine = id), measured FROM routine "
@@ -161,7 +161,7 @@ class Store:
             ).fetchall()  # fmt: skip
 
     def note(self, name: str, value: object, measured: float | None = None) -> None:
-        """Keep a figure in the place of an earlier one; ``measured``: when, in seconds since 1970 (default: now)."""
+        """Store a figure, replacing an earlier one; ``measured``: time in seconds since 1970 (default: now)."""
         with _told(self.path), self._connection as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO figure VALUES (?, ?, ?)",
@@ -169,7 +169,7 @@ class Store:
             )
 
     def noted(self, prefix: str = "") -> dict[str, tuple[Any, float]]:
-        """Return figures whose names begin so, with the time of each."""
+        """Return figures whose names begin with a prefix, with the time of each."""
         with _told(self.path):
             rows = self._connection.execute(
                 "SELECT name, value, measured FROM figure WHERE name GLOB ?", (_like(prefix),)
@@ -178,21 +178,21 @@ class Store:
 
 
 def default_store() -> Path:
-    """Return where the store is that nobody names: among the user's data, for it is no cache that may go."""
+    """Return the path of the default store: among the user's data, as it is not a cache that may be deleted."""
     root = os.environ.get("XDG_DATA_HOME")
     return (Path(root) if root else Path.home() / ".local" / "share") / "clue" / "forecast.sqlite"
 
 
 @contextmanager
 def open_store(path: Path, *, make: bool = False) -> Iterator[Store]:
-    """Open a store for the length of a block.
+    """Open a store for the duration of a block.
 
     Args:
         path: The file.
-        make: Whether to make it if there is none; else an empty one stands for it.
+        make: Whether to create a missing store; otherwise an empty one takes its place.
 
     Raises:
-        StoreError: If it is no store, of another version, or damaged; it is left as it is.
+        StoreError: If it is not a store, of another version, or damaged; it is left as it is.
     """
     there = is_file(path)
     if not there and kind_of(path):
@@ -219,7 +219,7 @@ def _make_room(path: Path) -> None:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    """Check whose file it is, before anything is written; an empty one gets its tables."""
+    """Check that a file is a store before anything is written; an empty file gets its tables."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -235,7 +235,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _make_tables(connection: sqlite3.Connection) -> None:
-    """Make the tables, unless another process was quicker."""
+    """Create the tables, unless another process was faster."""
     with connection:
         connection.execute("BEGIN IMMEDIATE")
         if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
@@ -247,7 +247,7 @@ def _make_tables(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def _told(path: Path) -> Iterator[None]:
-    """Turn what sqlite and damaged content raise into one line."""
+    """Turn errors of sqlite and of damaged content into one line."""
     try:
         yield
     except sqlite3.Error as error:
@@ -264,7 +264,7 @@ def _point(sizes: Sequence[int], seconds: float, runs: int, parameters: int) -> 
     """Return a point.
 
     Raises:
-        ValueError: It is none, or its time is none that anybody has measured.
+        ValueError: It is invalid, or its time is implausible.
     """
     whole = all(isinstance(size, int) and 1 <= size <= LARGEST_SIZE for size in sizes)
     measurable = seconds == 0 or _SHORTEST <= float(seconds) <= _LONGEST

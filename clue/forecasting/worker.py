@@ -1,7 +1,7 @@
-"""Runs a routine in a process of its own: ``python -m clue.forecasting.worker MODULE:FUNCTION``.
+"""Run a routine in a process of its own: ``python -m clue.forecasting.worker MODULE:FUNCTION``.
 
-It prints what the routine is, then answers each line of its standard input, ``{"sizes": {…}, "seconds": S}`` or
-``{"sizes": {…}, "memory": true}``, by a line. Its libraries compute in one thread, as whoever starts it says.
+It prints a description of the routine, then answers each line of its standard input, ``{"sizes": {…}, "seconds": S}``
+or ``{"sizes": {…}, "memory": true}``, by a line. Its libraries run in one thread, which the parent's environment sets.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-#: Of a size so many runs are timed, whatever they take, and at most so many.
+#: Minimum number of timed runs at a size, regardless of their time, and maximum number.
 LEAST, MOST = 3, 200
-#: The domain in which numpy counts what its arrays take.
+#: tracemalloc domain of numpy's arrays.
 _ARRAYS = 389047
 
 
 class NotARoutineError(Exception):
-    """Say why something cannot be measured."""
+    """Report why something cannot be measured."""
 
 
 def main(specification: str) -> None:
@@ -70,7 +70,7 @@ def parameters(function: Callable[..., object]) -> list[str]:
 
 
 def times_of(function: Callable[..., object], sizes: dict[str, int], seconds: float) -> list[tuple[float, float]]:
-    """Return the CPU and wall seconds of runs: at least three, and more for so long. The very first is left out."""
+    """Return the CPU and wall seconds of runs for a time, at least three. The first run is a warm-up, left out."""
     times: list[tuple[float, float]] = []
     end = time.perf_counter() + seconds
     _timed(function, sizes)
@@ -82,8 +82,8 @@ def times_of(function: Callable[..., object], sizes: dict[str, int], seconds: fl
 def memory_of(function: Callable[..., object], sizes: dict[str, int]) -> int:
     """Return the bytes of a routine's data.
 
-    Of a generator the arrays that it holds at its ``yield``, of any other function the most that Python has held while
-    it ran.
+    For a generator: the arrays that it holds at its ``yield``; for any other function: the peak of Python's memory
+    while it ran.
     """
     _timed(function, sizes)  # what is loaded or made on first use is not counted
     tracemalloc.start()
@@ -123,7 +123,7 @@ def _answer(function: Callable[..., object], asked: dict[str, Any]) -> dict[str,
 
 
 def _library(module: ModuleType, name: str) -> str:
-    """Return the version of a module: its own word, that of what it was installed with, or a digest of its text."""
+    """Return the version of a module: its own, that of its distribution, or a digest of its text."""
     own = getattr(module, "version", None)
     if name == "clue.forecasting.shipped" and callable(own):
         return str(own())

@@ -21,7 +21,7 @@ _POINTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What was measured at one point.
+    """Measurements at one point.
 
     Attributes:
         params: Values of the parameters by name; the same names at all points.

@@ -56,7 +56,7 @@ _HALF = 32
 _MOST_DIGITS = 18
 _VERBS = {"send": int(Op.ISEND), "recv": int(Op.IRECV)}
 _COMPUTE, _ISEND, _IRECV = int(Op.COMPUTE), int(Op.ISEND), int(Op.IRECV)
-#: Longest message that is sent whether or not its receive is posted, where LogGOPSim is not told otherwise (its S).
+#: Default eager limit of LogGOPSim (its S): the longest message sent before its receive is posted, bytes.
 _SHORT = 65_535
 
 

@@ -1,4 +1,4 @@
-"""Writing GOAL schedules, the input of LogGOPSim and ATLAHS: operations of each rank and what they depend on.
+"""Writing GOAL schedules, the input of LogGOPSim and ATLAHS: operations of each rank and their dependencies.
 
 The text form is that of LogGOPSim's ``txt2bin``. Computation is in nanoseconds. A nonblocking operation delays what
 follows by its start only (``irequires``); whatever comes after a wait requires what was waited for. An operation
@@ -45,7 +45,7 @@ def write_goal(
 
 @dataclass
 class _Front:
-    """What the next operation depends on.
+    """Dependencies of the next operation.
 
     Attributes:
         completed: Operations that must have ended.

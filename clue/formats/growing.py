@@ -15,7 +15,7 @@ _Integers = npt.NDArray[np.int64]
 #: Fields of a row of an op that grows, in order.
 _NAMES = ("op", "cpu", "peer", "tag", "nbytes", "request", "count", "flags")
 _LAST_OP, _LAST_REQUEST = -len(_NAMES), _NAMES.index("request") - len(_NAMES)
-#: Most computation of a rank, ns: a year, and far from what its column can hold.
+#: Maximum computation of a rank, ns: a year, far below the limit of its column.
 LONGEST = 32 * 10**15
 
 
@@ -77,7 +77,7 @@ class GrowingRank:
             rows[_LAST_REQUEST - back] = NO_REQUEST
 
     def finish(self) -> RankColumns:
-        """Return what was added."""
+        """Return the added rows."""
         rows = np.array(self._rows, dtype=np.int64).reshape(-1, len(_NAMES))
         extras = np.array(self._extras, dtype=np.int64)
         return ended(dict(zip(_NAMES, rows.T, strict=True)), extras, self.burst)

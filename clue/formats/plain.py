@@ -27,7 +27,7 @@ _CANCELLED, _NONBLOCKING, _INTER = int(Flag.CANCELLED), int(Flag.NONBLOCKING), i
 
 
 class Compute(NamedTuple):
-    """A burst of so many nanoseconds."""
+    """A burst, ns."""
 
     nanoseconds: int
 
@@ -184,7 +184,7 @@ class _Channels:
             self._received.setdefault((message.peer, rank, message.tag), []).append(message.request)
 
     def sizes(self, ranks: int) -> list[dict[int, int]]:
-        """Return the size of what each request of each rank receives."""
+        """Return the size received by each request of each rank."""
         sizes: list[dict[int, int]] = [{} for _ in range(ranks)]
         for channel, requests in self._received.items():
             sizes[channel[1]].update(zip(requests, self._sent.get(channel, ()), strict=False))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Kind(Enum):
-    """What a form holds, and what it is made of."""
+    """Kind of content of a format."""
 
     TRACE = "a trace"
     MACHINE = "a machine"
@@ -80,7 +80,7 @@ def _those(options: dict[str, object], names: frozenset[str]) -> dict[str, objec
     return {name: value for name, value in options.items() if name in names and value is not None}
 
 
-#: What :meth:`clue.trace.Trace.save` writes.
+#: The format written by :meth:`clue.trace.Trace.save`.
 OWN = Format("clue", "clue's folder (.clue) or compressed file (.clue.zip)", (".clue", ".zip"), "own.read_own")
 FORMATS = (
     OWN,

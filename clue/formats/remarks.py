@@ -1,4 +1,4 @@
-"""What a conversion changed or left out, in words with counts."""
+"""Remarks on what a conversion changed or left out, with counts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clue.trace import Trace
 
 
 class Remarks:
-    """Collects what was changed: the same words are counted."""
+    """Collects remarks on changes; equal remarks are counted."""
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
@@ -21,7 +21,7 @@ class Remarks:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Everything that was told, in order of first appearance."""
+        """All remarks in the order of first appearance."""
         return tuple(f"{times:,} {what}" for what, times in self._counts.items())
 
 

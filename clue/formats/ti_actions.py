@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from clue.trace import Op
 
-#: flop/s by which computation becomes flops where nothing else is said: then a flop is a nanosecond.
+#: Default rate for converting computation into flops, flop/s: one flop is a nanosecond.
 FLOPS_PER_SECOND = 1e9
 #: What has no place in a line.
 NOWHERE = -1
@@ -46,7 +46,7 @@ class Action:
 
 
 def actions(rank: int, size: int) -> Mapping[str, Action]:
-    """Return the actions of one rank of so many, by name."""
+    """Return the actions of one of several ranks, by name."""
     return _SAME | {
         "gatherv": Action(3 + size, Op.GATHERV, size=2, root=3 + size, datatype=4 + size, lists=(3,)),
         "scatterv": Action(2 + size, Op.SCATTERV, size=2 + rank, root=3 + size, datatype=4 + size, lists=(2,)),

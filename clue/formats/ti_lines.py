@@ -1,4 +1,4 @@
-"""What each line of a time-independent trace says: its words as numbers, checked, all lines of an action at once."""
+"""Lines of a time-independent trace: words as numbers, checked, all lines of an action at once."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ class _Reader:
             _MORE[name](self, at)
 
     def _keep_long(self, name: str, numbers: int, at: Integers) -> Integers:
-        """Return the lines that have so many words after the action."""
+        """Return the lines with this number of words after the action."""
         there = self._lines.count[at] - _ACTION - 1
         for i in np.flatnonzero(there < numbers)[:1].tolist():
             self._faults.note(int(at[i]), f"{name} must have {numbers} number{'s'[: numbers != 1]} after it", there[i])

@@ -1,4 +1,4 @@
-"""Reading SimGrid's time-independent traces: what each action means in clue's ops.
+"""Reading SimGrid's time-independent traces: actions are translated into clue's ops.
 
 Sizes there count elements: of the datatype whose number stands at the end of the line, or of the default one that
 ``init`` sets, 8 B with an argument and 1 B without. Files are read as columns, for they are long.
@@ -25,7 +25,7 @@ from clue.trace.builder import RankColumns, trace_of
 
 _CONTINUED = int(Flag.CONTINUED)
 _RANK = 0
-#: What begins a request, ends one, looks for one, and ends all.
+#: Actions that begin a request, end one, test one, and end all.
 _REQUESTS = ("isend", "irecv"), ("wait",), ("test",), ("waitall",)
 
 

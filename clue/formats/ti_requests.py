@@ -28,7 +28,7 @@ class Events:
 
 
 def match(events: Events) -> tuple[Integers, Mask]:
-    """Find the start of what each wait is for.
+    """Find the start of each wait's request.
 
     Returns:
         For each event the index among the starts: its own of a start, that of the request which a wait ends or a test

@@ -1,12 +1,12 @@
-"""A fitted time: what measured times say of times that nobody measured, and how sure that is.
+"""Fitted times: predictions from measured times, with their uncertainty.
 
-:func:`fit` takes times and named features, and returns an :class:`Ensemble` of all models that are plausible: sums of
-terms, and lines through measured points. Never one model: those that fit equally well part where nobody measured, and
-that is how uncertain the prediction is. Where terms are known, :func:`fit_terms` returns their :class:`FittedTime`,
-which is asked in the same way; :func:`fit_cluster` makes a :class:`ClusterModel` of those of kinds of processors, and
-:func:`best` finds the configuration that takes least. :func:`fit_in_turn` fits over one feature and then another, as a
-:class:`Staged`; times of a program's parts make a :class:`Composed` one. :class:`Distribution` is how single bursts
-vary around a mean.
+:func:`fit` takes times and named features, and returns an :class:`Ensemble` of all plausible models: sums of terms, and
+lines through measured points. It never returns a single model: models that fit equally well diverge where nobody
+measured, and that divergence is the uncertainty of the prediction. Where the terms are known, :func:`fit_terms` returns
+a :class:`FittedTime` with the same interface. :func:`fit_cluster` combines those of several kinds of processors in a
+:class:`ClusterModel`, and :func:`best` finds the fastest configuration. :func:`fit_in_turn` fits over one feature and
+then over another, as a :class:`Staged` time; times of a program's parts make a :class:`Composed` one.
+:class:`Distribution` describes how single bursts vary around their mean.
 """
 
 from clue.models.cluster import Adjustment, Bin, ClusterModel, Configuration, Footprint, Forecast, Run, Use, ranks_of

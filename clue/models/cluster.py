@@ -1,8 +1,8 @@
-"""What a program takes on some processors of a mixed cluster, by models of each kind of processor.
+"""Time of a program on some processors of a heterogeneous cluster, by models of each kind of processor.
 
 Kishimoto and Ichikawa, "An Execution-Time Estimation Model for Heterogeneous Clusters", section 3: work is divided
-evenly between P processes, M of which share each processor of a kind; the processor that takes longest decides. A model
-holds for one kind and one M, and is chosen by P and by the memory that is needed there (*binning*).
+evenly between P processes, M of which share each processor of a kind; the slowest processor decides. A model holds for
+one kind and one M, and is chosen by P and by the memory needed there (*binning*).
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ class Use:
     """How processors of one kind are used.
 
     Attributes:
-        processors: How many, at least 1.
-        processes: How many processes share each of them, at least 1.
+        processors: Number of processors, at least 1.
+        processes: M, the number of processes that share each of them, at least 1.
     """
 
     processors: int
     processes: int = 1
 
 
-#: Which processors are used: by kind; those that are not used are left out.
+#: Use of processors by kind; kinds that are not used are left out.
 Configuration = Mapping[str, Use]
 
 
@@ -47,11 +47,11 @@ class Run:
     """A measured run.
 
     Attributes:
-        size: N, of the problem.
-        uses: On which processors.
-        seconds: How long it took.
-        parts: How long its parts took, by name, if that was measured; seconds.
-        name: What it is called in messages: a line of a table.
+        size: N, the problem size.
+        uses: Processors used.
+        seconds: Elapsed time.
+        parts: Times of its parts by name, if measured, seconds.
+        name: Its name in messages: a line of a table.
     """
 
     size: float
@@ -74,7 +74,7 @@ class Footprint:
     term: Term
 
     def of(self, size: float, ranks: Floats) -> Floats:
-        """Return bytes of a process, of the shape of ranks."""
+        """Return the bytes of a process, in the shape of ranks."""
         return self.coefficient * self.term.of({SIZE: np.full(len(ranks), float(size)), RANKS: ranks}, len(ranks))
 
     def __str__(self) -> str:
@@ -83,14 +83,15 @@ class Footprint:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bin:
-    """Where a model holds, and the model: the sum of its parts.
+    """A model, the sum of its parts, and the domain where it holds.
 
     Attributes:
-        processes: M, of each processor of the kind.
-        parts: By name, as ``compute`` and ``communicate``: functions of ``n``, and of ``P`` if it holds for any.
-        ranks: The only P that it holds for (an N-T model); ``None``: any that is larger than M (a P-T model).
-        memory: It holds where a processor's processes need more than the first and at most the second; bytes.
-        composed: Whose models these are, scaled; ``""``: they were fitted to this kind's times.
+        processes: M, the number of processes on each processor of the kind.
+        parts: Fitted times by name, such as ``compute`` and ``communicate``: functions of ``n``, and of ``P`` if the
+            model holds for any P.
+        ranks: The only P that it holds for (an N-T model); ``None``: any P larger than M (a P-T model).
+        memory: It holds where the processes of a processor need more than the first and at most the second, bytes.
+        composed: The kind whose scaled models these are; ``""``: they were fitted to this kind's own times.
     """
 
     processes: int
@@ -100,37 +101,37 @@ class Bin:
     composed: str = ""
 
     def holds(self, ranks: Floats, memory: Floats) -> Flags:
-        """Return where it holds: by P, and by the memory of a processor's processes."""
-        # What needs no memory is in the first bin.
+        """Return where it holds, by P and by the memory of a processor's processes."""
+        # A need of 0 bytes belongs to the first bin.
         least = -1.0 if self.memory[0] == 0 else self.memory[0]
         return self.holds_for(ranks) & (memory > least) & (memory <= self.memory[1])
 
     def holds_for(self, ranks: Floats) -> Flags:
-        """Return where it holds, whatever the memory."""
+        """Return where it holds, regardless of memory."""
         return np.asarray(ranks > self.processes if self.ranks is None else ranks == self.ranks)
 
 
 @dataclass(frozen=True, slots=True)
 class Adjustment:
-    """A linear transformation of what models say: offset + factor × seconds."""
+    """A linear transformation of predicted times: offset + factor × seconds."""
 
     factor: float = 1.0
     offset: float = 0.0
 
     def of(self, seconds: Floats) -> Floats:
-        """Return what is said after it, at least 0."""
+        """Return the adjusted times, at least 0."""
         return np.asarray(np.maximum(self.offset + self.factor * seconds, 0.0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Told:
-    """What a model says of processors of a kind, at numbers of ranks: each of shape (ranks,).
+    """Prediction of a model for processors of a kind, at several numbers of ranks; each array has shape (ranks,).
 
     Attributes:
-        seconds: NaN where there is no model, as all but inside.
-        low: Low end of an interval that is to hold 80 % of measured times.
-        high: High end.
-        inside: Where all was measured about.
+        seconds: Predicted time; NaN where there is no model, as are the interval's ends.
+        low: Low end of an interval meant to contain 80 % of measured times.
+        high: High end of that interval.
+        inside: Whether the point lies within the measured range.
     """
 
     seconds: Floats
@@ -139,20 +140,20 @@ class Told:
     inside: Flags
 
     def adjusted(self, by: Adjustment) -> Told:
-        """Return what is said after an adjustment."""
+        """Return the prediction after an adjustment."""
         return Told(by.of(self.seconds), by.of(self.low), by.of(self.high), self.inside)
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What is said of one configuration.
+    """Prediction for one configuration.
 
     Attributes:
-        seconds: How long it takes.
-        low: Low end of an interval that is to hold 80 % of measured times, seconds.
-        high: High end, seconds.
-        inside: Whether size and ranks lie within what was fitted, for all kinds that it uses.
-        slowest: The kind whose processors take longest.
+        seconds: Predicted time.
+        low: Low end of an interval meant to contain 80 % of measured times, seconds.
+        high: High end of that interval, seconds.
+        inside: Whether size and ranks lie within the fitted range, for all kinds that it uses.
+        slowest: Kind whose processors take longest.
     """
 
     seconds: float
@@ -167,10 +168,10 @@ class ClusterModel:
     """Models of all kinds of processors.
 
     Attributes:
-        kinds: By kind, its models.
-        footprint: What decides between models by memory, if anything does.
-        adjusted: The kind whose number of processes an adjustment goes by, ``""`` if nothing is adjusted.
-        adjustments: By number of processes of that kind; applied to the whole time where that kind is used so.
+        kinds: Models of each kind.
+        footprint: Memory of a process, by which models are chosen, if binning is used.
+        adjusted: Kind whose number of processes selects the adjustment; ``""`` if nothing is adjusted.
+        adjustments: Adjustments by number of processes of that kind, applied to the whole time.
     """
 
     kinds: Mapping[str, tuple[Bin, ...]]
@@ -179,12 +180,12 @@ class ClusterModel:
     adjustments: Mapping[int, Adjustment] = field(default_factory=dict)
 
     def processes(self, kind: str) -> tuple[int, ...]:
-        """Return the numbers of processes per processor that a kind has models for, rising."""
+        """Return the numbers of processes per processor that a kind has models for, ascending."""
         return tuple(sorted({each.processes for each in self.kinds.get(kind, ())}))
 
     @cached_property
     def domain(self) -> Mapping[str, tuple[float, float]]:
-        """The least and the largest value of each feature that anything was measured at."""
+        """Smallest and largest measured value of each feature."""
         return _joined(each for _, each in self.bins())
 
     def bins(self) -> Iterator[tuple[str, Bin]]:
@@ -192,7 +193,7 @@ class ClusterModel:
         return ((kind, each) for kind, bins in self.kinds.items() for each in bins)
 
     def told(self, kind: str, processes: int, size: float, ranks: Floats) -> Told:
-        """Return what a processor of a kind takes that so many processes share, at numbers of ranks.
+        """Return the time of a processor of a kind shared by so many processes, at several numbers of ranks.
 
         Raises:
             ModelError: The size is not above 0 and finite.
@@ -211,12 +212,12 @@ class ClusterModel:
         return Told(*interval(seconds, variance), inside)
 
     def answers(self, size: float, configuration: Configuration) -> bool:
-        """Tell whether there are models for all that a configuration uses."""
+        """Tell whether there are models for every kind that a configuration uses."""
         ranks = ranks_of(configuration)
         return all(self._holding(kind, use.processes, size, ranks) for kind, use in configuration.items())
 
     def predict(self, size: float, configuration: Configuration) -> Forecast:
-        """Return what a program takes on some processors.
+        """Predict the time of a program on some processors.
 
         Raises:
             ModelError: There is no model for one of the kinds, as it would be used; or the size is not above 0.
@@ -231,11 +232,11 @@ class ClusterModel:
         )
 
     def adjustment(self, processes: int) -> Adjustment:
-        """Return what whole times go through where the adjusted kind has so many processes; 0: it is not used."""
+        """Return the adjustment of whole times for a number of processes of the adjusted kind; 0: it is not used."""
         return self.adjustments.get(processes, Adjustment())
 
     def outside(self, size: float, configuration: Configuration) -> tuple[str, ...]:
-        """Say how size and ranks lie outside of what was fitted, a line each; none: they are inside."""
+        """Return a line for each way in which size and ranks lie outside the fitted range; none: they are inside."""
         found = []
         at = {SIZE: float(size), RANKS: float(ranks_of(configuration))}
         for kind, use in configuration.items():
@@ -249,7 +250,7 @@ class ClusterModel:
         return tuple(dict.fromkeys(found))
 
     def _of_kind(self, kind: str, processes: int) -> list[Bin]:
-        """Return the models of a kind, last those for one number of ranks alone: they go before others."""
+        """Return the models of a kind; those for a single number of ranks come last and take precedence."""
         of = (each for each in self.kinds.get(kind, ()) if each.processes == processes)
         return sorted(of, key=lambda each: each.ranks is not None)
 
@@ -260,7 +261,7 @@ class ClusterModel:
         return [each for each in self._of_kind(kind, processes) if each.holds(at, memory)[0]][-1:]
 
     def _memory(self, processes: int, size: float, ranks: Floats) -> Floats:
-        """Return the bytes that a processor's processes need, 0 where nothing goes by memory."""
+        """Return the bytes that a processor's processes need; 0 without binning by memory."""
         return np.zeros(len(ranks)) if self.footprint is None else processes * self.footprint.of(size, ranks)
 
     def _of(self, kind: str, use: Use, size: float, total: int) -> Told:
@@ -287,7 +288,7 @@ class ClusterModel:
 
 
 def _joined(bins: Iterable[Bin]) -> dict[str, tuple[float, float]]:
-    """Return the least and the largest value of each feature that any of some models was fitted at."""
+    """Return the smallest and largest value of each feature at which any of some models was fitted."""
     found: dict[str, tuple[float, float]] = {}
     for each in bins:
         at = {} if each.ranks is None else {RANKS: (float(each.ranks), float(each.ranks))}
@@ -299,7 +300,7 @@ def _joined(bins: Iterable[Bin]) -> dict[str, tuple[float, float]]:
 
 
 def forecast(told: Mapping[str, Told], at: int) -> Forecast:
-    """Return what is said of all kinds together, at a place of their numbers of ranks: the slowest decides."""
+    """Return the prediction for all kinds together at an index of their numbers of ranks; the slowest decides."""
     slowest = max(told, key=lambda kind: told[kind].seconds[at])
     return Forecast(
         float(told[slowest].seconds[at]),

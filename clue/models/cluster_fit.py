@@ -17,41 +17,40 @@ from clue.models.cluster import Adjustment, Bin, ClusterModel, Footprint, Run
 from clue.models.fitted import FittedTime, fit_each, fit_terms
 from clue.models.terms import RANKS, SIZE, Term
 
-#: What a time is that was not measured in parts.
+#: Name of the single part of a time that was not measured in parts.
 WHOLE = "time"
-#: The parts of a time that was.
+#: Names of the parts of a time that was.
 COMPUTE, COMMUNICATE = "compute", "communicate"
-#: Begins the names of those parts of computation, or of the whole, that a region of the program takes.
+#: Prefix of the names of parts that are regions of the program: shares of computation, or of the whole.
 REGION = "region:"
-#: By what share of the whole parts may exceed it, because they were rounded.
+#: Share by which parts may exceed the whole, because they were rounded.
 ROUNDED = 0.01
-#: The terms of N-T models: Ta is of the third order, Tc of the second; regions may have both, as a whole time.
+#: Terms of N-T models: Ta is of third order, Tc of second order; regions may have both, as a whole time.
 NT = {
     COMPUTE: ("n^3", "n^2", "n", "1"),
     COMMUNICATE: ("n^2", "n", "1"),
     WHOLE: ("n^3", "n^2", "n", "1"),
 }
-#: The terms of P-T models, if they are fitted at once: like those of the paper's products; and what does not depend on
-#: P, as panels that nobody shares, and messages that go on in the background of others: for these the paper's need
-#: coefficients below 0.
+#: Terms of P-T models fitted in one step: those of the paper's products, and terms independent of P, for panels that
+#: are not shared and messages that overlap others. For these the paper's terms would need coefficients below 0.
 PT = {
     COMPUTE: ("n^3/P", "n^2/P", "n/P", "1/P", "n^2", "1"),
     COMMUNICATE: ("n^2 P", "n P", "P", "n^2", "n", "1", "n^2/P"),
     WHOLE: ("n^3/P", "n^2/P", "n^2", "n^2 P", "n", "1/P", "P", "1"),
 }
-#: How the paper's P-T models depend on P, beside their N-T models: Ta as 1/P, Tc as P and 1/P.
+#: Dependence of the paper's P-T models on P, as factors of their N-T models: Ta as 1/P, Tc as P and 1/P.
 _OVER_P = {COMPUTE: ("w/P", "1"), COMMUNICATE: ("w P", "w/P", "1"), WHOLE: ("w/P", "w P", "1")}
-#: At least so many numbers of ranks above M tell how a time depends on them.
+#: Minimum number of different P above M from which the dependence on P is fitted.
 FEWEST_RANKS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """A kind whose models are those of another, scaled, where it has none itself.
+    """A kind that uses the scaled models of another kind where it has none of its own.
 
     Attributes:
         source: The other kind.
-        factors: By part; parts that are not named take the ratio of N-T models on one processor of each kind.
+        factors: Factor of each part; other parts take the ratio of N-T models on one processor of each kind.
     """
 
     source: str
@@ -60,25 +59,26 @@ class Composition:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """How models are fitted.
+    """Method by which models are fitted.
 
     Attributes:
-        form: ``"nt"``: for each number of ranks by itself; ``"pt"``: for any, where there is enough to tell.
-        plain: Whether as the paper does: least squares in seconds, of either sign, P-T models from N-T models. Else
-            relative to what was measured, with coefficients of at least 0, and P-T models at once.
+        form: ``"nt"``: for each number of ranks separately; ``"pt"``: for any number, where there are enough runs.
+        plain: Whether to fit as the paper does: least squares in seconds, coefficients of either sign, P-T models from
+            N-T models. Otherwise residuals are relative, coefficients at least 0, and P-T models are fitted in one
+            step.
     """
 
     form: str = "pt"
     plain: bool = False
 
     def fit(self, sizes: Sequence[float], times: Sequence[Sequence[float]], terms: Sequence[str]) -> list[FittedTime]:
-        """Return fits over sizes, of several times that were measured at the same ones."""
+        """Return fits over sizes of several times that were measured at the same sizes."""
         return fit_each({SIZE: sizes}, times, terms, relative=not self.plain, signed=self.plain)
 
 
-#: Runs of one kind, by number of processes per processor, and whether they need more memory than a processor has.
+#: Runs of one kind, by number of processes per processor and by whether they exceed the memory of a processor.
 _Key = tuple[str, int, bool]
-#: Medians of repeats: by ranks and size, times by part.
+#: Medians of repeats: times by part, for each number of ranks and size.
 _Times = dict[tuple[int, float], dict[str, float]]
 
 
@@ -91,22 +91,22 @@ def fit_cluster(
     compositions: Mapping[str, Composition] | None = None,
     adjusted: str = "",
 ) -> ClusterModel:
-    """Return models of all kinds of processors that runs were measured on.
+    """Fit models of all kinds of processors on which runs were measured.
 
-    Runs on one kind alone are what models are fitted to: N-T for each number of ranks, P-T over those above M if there
-    are three of them or more. Runs on several kinds are what these models are adjusted by.
+    Models are fitted to runs on a single kind: N-T for each number of ranks, P-T over those above M if there are three
+    or more of them. Runs on several kinds serve to adjust these models.
 
     Args:
-        runs: What was measured. If all have the same parts, these are fitted apart: computation and communication, and
-            regions, which are left out of computation then, or of the whole time.
-        method: How they are fitted.
-        footprint: What memory a process needs, if models go by memory.
-        memory: By kind, the bytes of a processor: what needs more has a model of its own.
-        compositions: By kind, whose models it takes where it has none.
-        adjusted: The kind by whose number of processes models are adjusted; ``""``: none.
+        runs: Measured runs. If all have the same parts, these are fitted separately: computation, communication, and
+            regions, which are then subtracted from computation or from the whole time.
+        method: Method of fitting.
+        footprint: Memory that a process needs, if models are binned by memory.
+        memory: Memory of a processor of each kind, bytes; runs that need more have a model of their own.
+        compositions: For each kind without models of its own, the kind whose models it takes.
+        adjusted: Kind whose number of processes selects the adjustment; ``""``: none.
 
     Raises:
-        ModelError: If there is too little to fit, or what is named was not measured.
+        ModelError: If there are too few runs to fit, or a named kind was not measured.
     """
     if not runs:
         raise ModelError("runs: at least one must be given, got none")
@@ -133,7 +133,7 @@ def fit_cluster(
 
 
 def _parts(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return the parts that all runs on one kind were measured in: what models are fitted to."""
+    """Return the parts that were measured in all runs on one kind; models are fitted to these."""
     measured = [set(run.parts) for run in runs if len(run.uses) == 1]
     common = set[str]().union(*measured).intersection(*measured)
     regions = sorted(part for part in common if part.startswith(REGION))
@@ -161,7 +161,7 @@ def _grouped(
 
 
 def _spent(run: Run, part: str, parts: tuple[str, ...]) -> float:
-    """Return what a part took: of computation, or of the whole, what is not in regions."""
+    """Return the time of a part; computation, or the whole, excludes regions."""
     seconds = run.parts.get(part, run.seconds)
     if part not in (COMPUTE, WHOLE):
         return seconds
@@ -170,7 +170,7 @@ def _spent(run: Run, part: str, parts: tuple[str, ...]) -> float:
 
 
 def _like(part: str) -> str:
-    """Return the part whose terms one has."""
+    """Return the part whose terms a part uses."""
     return WHOLE if part.startswith(REGION) else part
 
 
@@ -181,7 +181,7 @@ def _bins(processes: int, times: _Times, parts: tuple[str, ...], method: Method)
         of_ranks.setdefault(ranks, {})[ranks, size] = each
     above = [ranks for ranks in of_ranks if ranks > processes]
     together = method.form == "pt" and len(above) >= FEWEST_RANKS
-    # P-T models replace the N-T models above M; the paper's are made of them.
+    # P-T models replace the N-T models above M; the paper derives them from these.
     singles = [ranks for ranks in of_ranks if ranks == processes or not together]
     apart = _apart({ranks: of_ranks[ranks] for ranks in (of_ranks if method.plain else singles)}, parts, method)
     bins = [Bin(processes, apart[ranks], ranks) for ranks in singles]
@@ -225,7 +225,7 @@ def _over_ranks(part: str, times: _Times, apart: Mapping[int, Mapping[str, Fitte
 
 
 def _expanded(fitted: FittedTime, powers: Sequence[Term], shape: np.ndarray) -> FittedTime:
-    """Return a time in w = Σ shape × powers as one in what w is made of."""
+    """Rewrite a time in w = Σ shape × powers in the terms that w consists of."""
     terms, rows = list[Term](), list[np.ndarray]()
     for i, term in enumerate(fitted.terms):
         rest = tuple(each for each in term.powers if each[0] != "w")
@@ -242,7 +242,7 @@ def _expanded(fitted: FittedTime, powers: Sequence[Term], shape: np.ndarray) -> 
 
 
 def _composed(own: Sequence[Bin], of: Sequence[Bin], composition: Composition) -> list[Bin]:
-    """Return a kind's models that are another's, scaled: where it has none itself."""
+    """Return the scaled models of another kind, for a kind without models of its own."""
     known = {(each.processes, each.ranks, each.memory) for each in own}
     wanted = [each for each in of if (each.processes, each.ranks, each.memory) not in known]
     return [
@@ -256,7 +256,7 @@ def _composed(own: Sequence[Bin], of: Sequence[Bin], composition: Composition) -
 
 
 def _factor(part: str, own: Sequence[Bin], of: Sequence[Bin], composition: Composition) -> float:
-    """Return what a part of another kind's models is multiplied by."""
+    """Return the factor of a part of another kind's models."""
     stated = composition.factors.get(part, composition.factors.get(COMPUTE) if part.startswith(REGION) else None)
     if stated is not None:
         return stated
@@ -274,9 +274,9 @@ def _factor(part: str, own: Sequence[Bin], of: Sequence[Bin], composition: Compo
 
 
 def _adjusted(model: ClusterModel, runs: Sequence[Run], kind: str) -> ClusterModel:
-    """Return a model whose times go through lines by the measured times of runs on several kinds.
+    """Return a model with adjustments: lines fitted to the measured times of runs on several kinds.
 
-    Of one or two runs, or where it would begin below 0, the line goes through 0. Residuals are relative.
+    With one or two runs, or with an offset below 0, the line goes through 0. Residuals are relative.
     """
     pairs: dict[int, list[tuple[float, float]]] = {}
     for run in runs:
@@ -295,7 +295,7 @@ def _line(pairs: np.ndarray) -> Adjustment:
     if len(np.unique(said)) >= FEWEST_RANKS:
         columns = np.stack([said, np.ones(len(said))], axis=1) * weight[:, None]
         factor, offset = np.linalg.lstsq(columns, np.ones(len(said)), rcond=None)[0].tolist()
-        # With an offset below 0 short runs would take no time at all.
+        # With an offset below 0, short runs would take no time at all.
         if factor > 0 and offset >= 0:
             return Adjustment(factor, offset)
     return Adjustment(float((said * weight).sum() / ((said * weight) ** 2).sum()))

@@ -1,10 +1,10 @@
-"""A time composed of times, from the bottom up: what a program's structure makes of models of its parts.
+"""Composed times: models of a program's parts combined bottom-up along its structure.
 
 Parts that follow each other add up, and a loop multiplies (J. M. Laine, E. T. Midorikawa, PEMPIs-Het, equation 12).
-What is composed is a time like those that it is made of: so programs are composed of loops that are composed of calls,
-and anything that predicts a time may be a part.
+A composed time has the interface of its parts, so programs are composed of loops that are composed of calls, and
+anything that predicts a time may be a part.
 
-Intervals add up, too, as if all parts were off in the same direction: parts share what their models leave out.
+Intervals add up, too, as if the errors of all parts were perfectly correlated: parts share what their models omit.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Time(Protocol):
 
     @property
     def domain(self) -> Mapping[str, tuple[float, float]]:
-        """The least and the largest value of each feature for which it was fitted."""
+        """Smallest and largest value of each feature in the fit."""
 
     def predict(self, features: Features) -> Interval:
         """Return seconds, and the ends of an interval, each of shape (samples,)."""
@@ -38,26 +38,26 @@ class Time(Protocol):
 
 
 class Composed(ABC):
-    """What all composed times have."""
+    """Base of all composed times."""
 
     __slots__ = ()
 
     @property
     @abstractmethod
     def parts(self) -> Mapping[str, Time]:
-        """What it is composed of, by name."""
+        """Its parts by name."""
 
     @abstractmethod
     def predict(self, features: Features) -> Interval:
         """Return seconds, and the ends of an interval, each of shape (samples,).
 
         Raises:
-            ModelError: A part cannot tell.
+            ModelError: A part cannot be predicted.
         """
 
     @property
     def domain(self) -> Mapping[str, tuple[float, float]]:
-        """The least and the largest value of each feature for which all parts were fitted."""
+        """Smallest and largest value of each feature for which all parts were fitted."""
         found: dict[str, tuple[float, float]] = {}
         for part in self.parts.values():
             for name, (low, high) in part.domain.items():
@@ -85,7 +85,7 @@ class Series(Composed):
     parts: Mapping[str, Time]
 
     def __post_init__(self) -> None:
-        """Refuse no parts, which take no time that anybody could name."""
+        """Refuse an empty series."""
         if not self.parts:
             raise ModelError("composed: parts must be at least one, got none")
 
@@ -99,8 +99,8 @@ class Loop(Composed):
     """A part that is repeated.
 
     Attributes:
-        count: How often, a model like that of a time.
-        body: What is repeated.
+        count: Number of iterations, as a model like that of a time.
+        body: The part that is repeated.
     """
 
     count: Time
@@ -108,7 +108,7 @@ class Loop(Composed):
 
     @property
     def parts(self) -> Mapping[str, Time]:
-        """Both."""
+        """Count and body."""
         return {"count": self.count, "body": self.body}
 
     def predict(self, features: Features) -> Interval:
@@ -118,11 +118,11 @@ class Loop(Composed):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Among(Composed):
-    """A part that depends on how many ranks there are beside some others: on the workers of a master.
+    """A part that depends on the number of ranks other than some: for instance on the workers of a master.
 
     Attributes:
-        time: The part, as a model of so many ranks fewer.
-        others: How many others there are.
+        time: The part, as a model over the remaining ranks.
+        others: Number of the excluded ranks.
     """
 
     time: Time
@@ -135,17 +135,17 @@ class Among(Composed):
 
     @property
     def domain(self) -> Mapping[str, tuple[float, float]]:
-        """The domain of the part, of all ranks."""
+        """The domain of the part, in terms of all ranks."""
         return {
             name: (low + self.others, high + self.others) if name == RANKS else (low, high)
             for name, (low, high) in self.time.domain.items()
         }
 
     def predict(self, features: Features) -> Interval:
-        """Return what the part takes among the others' ranks left out.
+        """Return the time of the part on the remaining ranks.
 
         Raises:
-            ModelError: There are no more ranks than the others, or the part cannot tell.
+            ModelError: No ranks remain, or the part cannot be predicted.
         """
         return self.time.predict(self._fewer(features))
 
@@ -172,13 +172,13 @@ def _combined(how: Callable[..., Floats], parts: list[Interval]) -> Interval:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What a part that is composed of nothing takes of a whole.
+    """Time of an elementary part within a whole.
 
     Attributes:
-        name: Its way: ``"main/loop/body"``.
+        name: Its path: ``"main/loop/body"``.
         time: The part.
-        seconds: What it takes in all iterations of the loops around it.
-        high: The high end of that.
+        seconds: Its time in all iterations of the loops around it.
+        high: High end of that time, seconds.
     """
 
     name: str
@@ -188,13 +188,13 @@ class Spent:
 
 
 def spent(name: str, time: Time, features: Features, times: tuple[float, float] = (1.0, 1.0)) -> Iterator[Spent]:
-    """Yield what the parts of a time take, in order.
+    """Yield the times of the elementary parts of a time, in order.
 
     Args:
-        name: What the time is called.
+        name: Name of the time.
         time: The time.
         features: One sample.
-        times: How often it is repeated, and the high end of that.
+        times: Number of repetitions, and the high end of that.
     """
     if isinstance(time, Series):
         for part, inner in time.parts.items():
@@ -208,20 +208,20 @@ def spent(name: str, time: Time, features: Features, times: tuple[float, float] 
 
 
 def crossings(one: Time, other: Time, low: float, high: float, *, along: str = SIZE, steps: int = 4096) -> list[float]:
-    """Return where two times that depend on one feature are equal, ascending: which program is better from where on.
+    """Return the crossovers of two times that depend on one feature, ascending.
 
-    Equal times closer to each other than a step are not told apart.
+    Crossovers closer to each other than a step are not resolved.
 
     Args:
         one: A time.
         other: Another.
-        low: Where to begin, above 0.
-        high: Where to end, above that.
+        low: Start of the range, above 0.
+        high: End of the range, above its start.
         along: The feature.
-        steps: In how many steps of one ratio to look for a change of sign.
+        steps: Number of geometric steps in which a change of sign is looked for.
 
     Raises:
-        ModelError: The range is none.
+        ModelError: The range is invalid.
     """
     if not 0 < low < high < np.inf:
         raise ModelError(f"{along}: range must begin above 0 and end above that, got {low:g} to {high:g}")

@@ -1,4 +1,4 @@
-"""How single bursts vary around their mean."""
+"""Distribution of single bursts around their mean."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy.typing as npt
 from clue.models.points import nonnegative
 from clue.models.terms import Floats
 
-#: The most values that are kept of a distribution: larger samples are cut into as many equal parts, by rank.
+#: Maximum number of values kept of a distribution; larger samples are cut into as many equal parts, by rank.
 KEPT = 1024
 _Words = npt.NDArray[np.uint64]
-#: Multipliers of three rounds in which numbers change places: odd, so that no two get the same.
+#: Multipliers of the three rounds of the permutation: odd, so that no two numbers get the same place.
 _FACTORS = tuple(map(np.uint64, (0xD1342543DE82EF95, 0xAF251AF3B0F025B5, 0x9FB21C651E98DF25)))
 
 
@@ -22,11 +22,11 @@ _FACTORS = tuple(map(np.uint64, (0xD1342543DE82EF95, 0xAF251AF3B0F025B5, 0x9FB21
 class Distribution:
     """Bursts relative to the mean of those of their recording, pooled over recordings.
 
-    What is left out: that bursts which follow each other may be alike, and that short bursts vary more than long ones.
+    Two effects are left out: correlation between successive bursts, and the larger variation of short bursts.
 
     Attributes:
-        relative: Equally likely values, rising, with mean 1; shape (values,).
-        samples: How many bursts they stand for.
+        relative: Equally likely values, ascending, with mean 1; shape (values,).
+        samples: Number of bursts that they represent.
     """
 
     relative: Floats
@@ -37,8 +37,8 @@ class Distribution:
         """Return the distribution of bursts of one site and role.
 
         Args:
-            recordings: The bursts of each in seconds, shape (bursts,). Those without bursts, or whose bursts take no
-                time, say nothing.
+            recordings: Bursts of each recording in seconds, shape (bursts,). Recordings without bursts, or whose bursts
+                take no time, are ignored.
 
         Raises:
             ModelError: Bursts are negative or not finite.
@@ -47,7 +47,7 @@ class Distribution:
         for recording in recordings:
             bursts = nonnegative("bursts", recording)
             if bursts.any():
-                # Divided by the longest first: the mean of the shortest times that numbers can hold rounds to 0.
+                # Division by the longest comes first: the mean of the smallest representable times would round to 0.
                 scaled = bursts / bursts.max()
                 pooled.append(scaled / scaled.mean())
         values = np.sort(np.concatenate(pooled))
@@ -58,10 +58,10 @@ class Distribution:
         return cls(parts / parts.mean(), len(values))
 
     def draw(self, means: npt.ArrayLike, seed: int) -> Floats:
-        """Return bursts with modelled means, shape (bursts,), always the same for a seed.
+        """Return bursts with modelled means, shape (bursts,), reproducible by seed.
 
-        They are stratified: of as many bursts as there are values each value is drawn once, in random order, so that
-        many bursts take as long as their means.
+        Draws are stratified: among as many bursts as there are values, each value is drawn once, in random order, so
+        that many bursts together take as long as their means.
 
         Args:
             means: The modelled mean of each burst in seconds, shape (bursts,).
@@ -71,13 +71,13 @@ class Distribution:
         return np.asarray(mean * self.drawn(np.arange(len(mean)), len(mean), seed))
 
     def drawn(self, which: npt.NDArray[np.int64], draws: int, seed: int) -> Floats:
-        """Return some of so many draws: each is known without those before it, as replays of loops need it.
+        """Return some of ``draws`` draws; each is computed without those before it, as replays of loops require.
 
-        The engine of the kernel says the same in C++ (``Drawing`` in ``sources.hpp``), to the last bit.
+        The kernel's C++ engine computes the same, to the last bit (``Drawing`` in ``sources.hpp``).
 
         Args:
-            which: Which of them, from 0, shape (n,).
-            draws: How many there are.
+            which: Indices of draws, from 0, shape (n,).
+            draws: Number of draws.
             seed: At least 0.
         """
         mixed = _mixed(np.array([seed], np.uint64))
@@ -97,10 +97,10 @@ def _mixed(x: _Words) -> _Words:
 
 
 def _places(which: _Words, count: int, seed: _Words) -> Floats:
-    """Return where numbers below a count come in a random order of them.
+    """Return the places of numbers below a count in a random permutation.
 
-    Numbers of as few bits as the largest has change places, until each is below the count again (cycle walking; Black
-    and Rogaway, CT-RSA 2002).
+    Numbers with as many bits as the largest are permuted until each is below the count again (cycle walking; Black and
+    Rogaway, CT-RSA 2002).
     """
     bits = max((count - 1).bit_length(), 1)
     mask, shift = np.uint64((1 << bits) - 1), np.uint64((bits + 1) // 2)

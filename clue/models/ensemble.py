@@ -1,4 +1,4 @@
-"""All formulas and lines that are plausible for what was measured, weighed by how they predict what was left out."""
+"""Ensemble of all plausible formulas and lines, weighted by how well they predict points left out of their fit."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from clue.models.points import Points, checked
 from clue.models.terms import Features, Floats, Term, terms_for
 from clue.models.trials import Estimate, Flags, Trials
 
-#: Share of the cases that an interval is to hold.
+#: Nominal coverage of an interval.
 LEVEL = 0.8
-#: How many standard deviations of a normal variable that is.
+#: The same as standard deviations of a normal variable.
 TAIL = NormalDist().inv_cdf((1 + LEVEL) / 2)
-#: How many times as much as all formulas lines count together, and up to how many times the best formula's error: they
-#: are judged over gaps twice as wide as those that they bridge.
+#: Joint weight of lines relative to all formulas, and the largest error, relative to the best formula's, at which they
+#: get it in full: lines are judged over gaps twice as wide as those that they bridge.
 DOMINANCE, SLACK = 2.5, 3.0
 
 
@@ -32,7 +32,7 @@ class Member:
 
     Attributes:
         model: A formula, or lines through points.
-        weight: How much it counts; all of an ensemble count 1.
+        weight: Its weight; the weights of an ensemble add up to 1.
     """
 
     model: Formula | Lines
@@ -44,9 +44,9 @@ class Ensemble:
     """A fitted time.
 
     Attributes:
-        members: The most plausible first.
-        domain: The least and the largest measured value of each feature.
-        points: How many distinct points were measured.
+        members: Members, the most plausible first.
+        domain: Smallest and largest measured value of each feature.
+        points: Number of distinct measured points.
     """
 
     members: tuple[Member, ...]
@@ -55,19 +55,19 @@ class Ensemble:
 
     @property
     def error(self) -> float:
-        """How far members are off at points left out of their fit, as a share: root mean square, weighted."""
+        """Weighted root mean square of the members' relative errors at points left out of their fit."""
         return math.sqrt(sum(member.weight * member.model.overall**2 for member in self.members))
 
     def predict(self, features: Features) -> tuple[Floats, Floats, Floats]:
-        """Return what members say in the mean, and the ends of an interval that is to hold 80 % of true times.
+        """Return the mean prediction of the members, and the ends of an interval meant to contain 80 % of true times.
 
-        The mean is that of the members' logarithms. Its variance is that between members, and the mean of their own:
-        what they are off by at points left out, the covariance of their coefficients, and more for each doubling of a
-        size beyond what was measured. Of a single point nothing is known but its own time: elsewhere the mean is that
-        time, and the interval goes from 0 to infinity.
+        The mean is that of the members' logarithms. Its variance is the variance between members plus the mean of their
+        own variances: of the errors at points left out, of the coefficients, and more for each doubling of a size
+        beyond the measured range. A single point gives only its own time: elsewhere the mean is that time, and the
+        interval goes from 0 to infinity.
 
         Args:
-            features: By name, shape (samples,). All that were fitted must be there, others are ignored.
+            features: By name, shape (samples,). All fitted features are required, others are ignored.
 
         Returns:
             Mean, low and high end in seconds, each of shape (samples,).
@@ -86,14 +86,14 @@ class Ensemble:
             return middle, middle * np.exp(-reach), np.where(reach < math.inf, middle * np.exp(reach), math.inf)
 
     def inside(self, features: Features) -> Flags:
-        """Return where models of at least half the weight depend on nothing that lies beyond what was measured."""
+        """Return where models of at least half the weight depend on no size beyond the measured range."""
         given, samples = self._given(features)
         estimates, weights = self._asked(given, samples)
         within = (weights * [each.inside for each in estimates]).sum(axis=0)
         return np.asarray((within >= 0.5) & self._known(given, samples))
 
     def describe(self) -> Iterator[str]:
-        """Yield a line for each member: its share of the weight, how far it is off at points left out, its terms."""
+        """Yield a line for each member: its weight, its error at points left out, its terms."""
         for member in self.members:
             yield f"{member.weight:6.1%}  {member.model.overall:6.1%} off  {member.model}"
 
@@ -111,12 +111,12 @@ class Ensemble:
         return given, len(next(iter(given.values()), np.zeros(1)))
 
     def _asked(self, given: dict[str, Floats], samples: int) -> tuple[list[Estimate], Floats]:
-        """Return what members say, and how much each counts, shape (members, 1)."""
+        """Return the members' predictions, and their weights, shape (members, 1)."""
         weights = np.array([[member.weight] for member in self.members])
         return [member.model.estimate(given, samples) for member in self.members], weights
 
     def _known(self, given: dict[str, Floats], samples: int) -> Flags:
-        """Return where anything is known: of a single point, only there."""
+        """Return where a prediction is possible: with a single point, only there."""
         at = [given[name] == low for name, (low, _) in self.domain.items() if self.points == 1]
         return np.asarray(np.all([np.ones(samples, bool), *at], axis=0))
 
@@ -127,16 +127,16 @@ def fit(
     terms: Sequence[Term | str] | None = None,
     weights: npt.ArrayLike | None = None,
 ) -> Ensemble:
-    """Return the models that are plausible for measured times.
+    """Return the plausible models of measured times.
 
-    All sums of up to three terms are fitted by non-negative least squares of relative residuals, and lines drawn along
-    every size. Each is judged by the points that are left out of its fit. Repeats at one point count by their median.
+    All sums of up to three terms are fitted by non-negative least squares of relative residuals, and lines are drawn
+    along every size. Each model is judged by cross-validation. Repeats at one point count by their median.
 
     Args:
         features: By name, shape (samples,): ``n`` and ``P`` are the size and the ranks of the run, others local sizes.
-        seconds: Measured times, shape (samples,): best one a recording, the mean of its bursts.
-        terms: What times may depend on; by default what :func:`terms_for` says.
-        weights: How many measurements each sample stands for, shape (samples,).
+        seconds: Measured times, shape (samples,): preferably one for each recording, the mean of its bursts.
+        terms: Terms that times may consist of; by default those of :func:`terms_for`.
+        weights: Number of measurements that each sample represents, shape (samples,).
 
     Raises:
         ModelError: There are no samples or terms, lengths differ, a term needs a feature that is not given, or values
@@ -156,14 +156,14 @@ def fit(
 
 
 def _constant(points: Points) -> Ensemble:
-    """Return all there is to say of one point, or of points that take no time."""
+    """Return the constant ensemble of a single point, or of points that take no time."""
     noise = Trials.of(points).noise
     only = Formula((Term(),), (float(points.seconds[0]),), ((1 / len(points),),), ((1.0, 1.0),), noise, noise)
     return Ensemble((Member(only, 1.0),), points.domain, len(points))
 
 
 def _members(sums: list[tuple[Formula, float]], through: list[tuple[Lines, float]]) -> tuple[Member, ...]:
-    """Return members by falling weight; lines share by plausibility what they count together."""
+    """Return members by descending weight; lines share their joint weight by plausibility."""
     weighed: list[tuple[Formula | Lines, float]] = [(model, math.exp(score - sums[0][1])) for model, score in sums]
     total, least = sum(weight for _, weight in weighed), min(model.within for model, _ in sums)
     likely = sum(math.exp(score - through[0][1]) for _, score in through)
@@ -176,7 +176,7 @@ def _members(sums: list[tuple[Formula, float]], through: list[tuple[Lines, float
 
 
 def _distinct(points: Points, terms: Sequence[Term]) -> list[Term]:
-    """Leave out terms whose values are those of an earlier one at every point."""
+    """Drop terms that equal an earlier one at every point."""
     seen: dict[bytes, Term] = {}
     for term in terms:
         values = np.maximum(term.of(points.features, len(points)), 1e-300)

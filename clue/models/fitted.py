@@ -1,7 +1,7 @@
-"""Given terms fitted to measured times: coefficients, how sure they are, what they are off by, and where they hold.
+"""Given terms fitted to measured times: coefficients with covariance, errors, and the domain where the fit holds.
 
-Where :func:`clue.models.fit` looks for terms that explain what was measured, here they are known from the algorithm, as
-in the N-T and P-T models of Kishimoto and Ichikawa. Either way what comes out is asked by ``predict`` and ``inside``.
+:func:`clue.models.fit` looks for terms that explain the measured times; here the terms are known from the algorithm, as
+in the N-T and P-T models of Kishimoto and Ichikawa. Both results have the methods ``predict`` and ``inside``.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from clue.models.points import checked, nonnegative
 from clue.models.terms import RANKS, SIZE, Features, Floats, Term
 from clue.models.trials import DISCREPANCY, ROUNDING, Flags
 
-#: Columns of length 1 of whose triangular factor a diagonal entry is smaller are taken to be linearly dependent.
+#: Columns of length 1 count as linearly dependent if their triangular factor has a diagonal entry below this.
 _DEPENDENT = 1e-10
-#: A point that leaves less of its residual free is what alone determines a coefficient.
+#: A point whose 1 − leverage is below this determines a coefficient alone.
 _ALONE = 1e-7
-#: Nearer than so many standard deviations no point is an outlier, however few there are.
+#: Minimum distance of an outlier from the fit, standard deviations, however few points there are.
 _CLOSE = 2.5
-#: A point is an outlier if chance puts any point so far from the others' fit this often, and it is off by this share.
+#: Outliers: maximum probability that chance puts any point so far from the others' fit, and minimum relative error.
 CHANCE, NOTABLE = 0.01, 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """What a fit is off by, as shares of measured times.
+    """Errors of a fit, as shares of measured times.
 
     Attributes:
         mean: Mean of the absolute values.
         largest: The largest absolute value.
-        leave_one_out: Mean over points of what the fit of all others is off by there; infinite if others are too few.
-            Coefficients that are 0 stay so.
+        leave_one_out: Mean absolute leave-one-out error; infinite if there are too few other points. Coefficients that
+            are 0 are held at 0.
     """
 
     mean: float
@@ -48,12 +48,12 @@ class Errors:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimated:
-    """What a fitted time says of samples, each of shape (samples,).
+    """Prediction of a fitted time for samples, each of shape (samples,).
 
     Attributes:
-        seconds: How long they take.
-        variance: Of a measurement about that, s²; infinite where nothing is known of what the time is off by.
-        inside: Whether every feature has a value between those measured.
+        seconds: Predicted times.
+        variance: Variance of a measurement around that, s²; infinite where the error of the fit is unknown.
+        inside: Whether every feature lies within its measured range.
     """
 
     seconds: Floats
@@ -67,13 +67,13 @@ class FittedTime:
 
     Attributes:
         terms: Its terms.
-        coefficients: Of each, seconds; shape (terms,).
-        covariance: Of the coefficients, s²; 0 for those that were held at 0; shape (terms, terms).
-        domain: The least and the largest measured value of each feature.
-        deviation: Root mean square of what the fit is off by, as a share, at points left out; infinite if unknown.
-        errors: What it is off by.
-        points: How many points it was fitted to.
-        outliers: Those points that the others' fit rules out, by their features.
+        coefficients: Coefficient of each term, seconds; shape (terms,).
+        covariance: Covariance of the coefficients, s²; 0 for those held at 0; shape (terms, terms).
+        domain: Smallest and largest measured value of each feature.
+        deviation: Root mean square of the relative error at points left out; infinite if unknown.
+        errors: Errors of the fit.
+        points: Number of points it was fitted to.
+        outliers: Features of the outliers among the points.
     """
 
     terms: tuple[Term, ...]
@@ -94,7 +94,7 @@ class FittedTime:
         return np.asarray(self.coefficients @ self._values(features))
 
     def estimate(self, features: Features) -> Estimated:
-        """Return what it says; its variance is the coefficients', its own, and more beyond the domain.
+        """Return the prediction; its variance is that of the coefficients plus its own, and grows beyond the domain.
 
         Raises:
             ModelError: As :meth:`seconds`.
@@ -107,7 +107,7 @@ class FittedTime:
         return Estimated(seconds, variance, np.asarray(doublings <= ROUNDING))
 
     def predict(self, features: Features) -> tuple[Floats, Floats, Floats]:
-        """Return seconds, and the ends of an interval that is to hold 80 % of measurements; each of shape (samples,).
+        """Return seconds, and the ends of an interval meant to contain 80 % of measurements; each of shape (samples,).
 
         Raises:
             ModelError: As :meth:`seconds`.
@@ -116,11 +116,11 @@ class FittedTime:
         return interval(said.seconds, said.variance)
 
     def inside(self, features: Features) -> Flags:
-        """Return where all features have values between those measured, shape (samples,)."""
+        """Return where all features lie within their measured ranges, shape (samples,)."""
         return self.estimate(features).inside
 
     def scaled(self, factor: float) -> FittedTime:
-        """Return a time that is so many times as long: a model composed of another processor's.
+        """Return the time multiplied by a factor: a model derived from another processor's.
 
         Raises:
             ModelError: The factor is not above 0 and finite.
@@ -154,7 +154,7 @@ class FittedTime:
         return np.stack([term.of(given, samples) for term in self.terms])
 
     def _doublings(self, features: Features) -> Floats:
-        """Return how many times a feature is doubled or halved beyond what was measured, that which is most."""
+        """Return the doublings or halvings of features beyond their measured ranges, the maximum over features."""
         found = [np.zeros(1)]
         for name, (low, high) in self.domain.items():
             values = np.maximum(np.asarray(features[name], np.float64), 1e-300)
@@ -184,14 +184,14 @@ def fit_terms(
     """Return the least-squares fit of given terms to measured times.
 
     Args:
-        features: By name, shape (points,). Of repeats at one point best give the median.
+        features: By name, shape (points,). For repeats at one point, give the median.
         seconds: Measured times, shape (points,).
-        terms: What the time is a sum of.
-        relative: Whether residuals count as shares of measured times; else in seconds, so that long times count most.
-        signed: Whether coefficients may be below 0, as in plain least squares.
+        terms: Terms of the sum.
+        relative: Whether residuals are relative to measured times; otherwise in seconds, so that long times dominate.
+        signed: Whether coefficients may be negative, as in plain least squares.
 
     Raises:
-        ModelError: There are fewer points than terms, the points cannot tell terms apart, lengths differ, or values
+        ModelError: There are fewer points than terms, the points cannot distinguish terms, lengths differ, or values
             are negative or not finite.
     """
     return fit_each(features, [seconds], terms, relative=relative, signed=signed)[0]
@@ -205,7 +205,7 @@ def fit_each(
     relative: bool = True,
     signed: bool = False,
 ) -> list[FittedTime]:
-    """Return the fits of several times that were measured at the same points, as :func:`fit_terms` does of each."""
+    """Return the fits of several times that were measured at the same points, each as by :func:`fit_terms`."""
     chosen = tuple(Term.parse(term) if isinstance(term, str) else term for term in terms)
     if not chosen:
         raise ModelError("terms: at least one must be given, got none")
@@ -237,7 +237,7 @@ def fit_each(
 
 
 def _check(terms: Sequence[Term], features: Mapping[str, Floats], columns: Floats) -> None:
-    """Check that points are enough, and that they tell terms apart."""
+    """Check that there are enough points, and that they distinguish the terms."""
     points = len(columns)
     if points < len(terms):
         names = ", ".join(map(str, terms))
@@ -252,7 +252,7 @@ def _check(terms: Sequence[Term], features: Mapping[str, Floats], columns: Float
 
 
 def _scale(measured: Floats) -> Floats:
-    """Return what residuals are relative to: times themselves, the least above 0 for those that are 0."""
+    """Return the scale of residuals: the times themselves; for times of 0 the smallest time above 0."""
     least = np.min(np.where(measured > 0, measured, np.inf), axis=1, keepdims=True)
     return np.where(measured > 0, measured, np.where(np.isfinite(least), least, 1.0))
 
@@ -266,17 +266,17 @@ def _plain(design: Floats, target: Floats) -> Floats:
 
 
 def _nonnegative(design: Floats, target: Floats) -> Floats:
-    """Return the coefficients of least squares that has none below 0, shape (fits, terms)."""
+    """Return the coefficients of non-negative least squares, shape (fits, terms)."""
     gram = np.einsum("fpi,fpj->fij", design, design)
     *_, last = all_subsets(gram, np.einsum("fpi,fp->fi", design, target), design.shape[2])
     return last.coefficients[:, 0]
 
 
 def _told(design: Floats, target: Floats, coefficients: Floats, scale: Floats) -> tuple[Floats, Floats, Flags]:
-    """Return the covariance of coefficients, and of each point how far the others' fit is off, and if it is an outlier.
+    """Return the covariance of coefficients, and for each point its leave-one-out error and whether it is an outlier.
 
-    Coefficients that are 0 are taken to be held there. A point is ruled out by its externally studentised residual, at
-    a level that all points share: R. D. Cook, S. Weisberg, Residuals and Influence in Regression (1982), 2.2.
+    Coefficients that are 0 count as held there. Outliers are found by their externally studentised residuals, at a
+    level shared by all points: R. D. Cook, S. Weisberg, Residuals and Influence in Regression (1982), 2.2.
     """
     points, active = design.shape[1], coefficients != 0
     length = np.maximum(np.linalg.norm(design, axis=1), 1e-300)
@@ -299,7 +299,7 @@ def _told(design: Floats, target: Floats, coefficients: Floats, scale: Floats) -
 
 
 def beyond(t: float, degrees: int) -> float:
-    """Return the probability that Student's t of so many degrees of freedom is further from 0 than that.
+    """Return the two-sided tail probability of Student's t distribution.
 
     M. Abramowitz, I. A. Stegun, Handbook of Mathematical Functions (1964), 26.7.3 and 26.7.4.
     """

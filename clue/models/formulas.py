@@ -12,11 +12,11 @@ from clue.models.least_squares import Fits, all_subsets, covariance
 from clue.models.terms import Floats, Term
 from clue.models.trials import Estimate, Flags, Trials, estimate
 
-#: The most terms of a formula.
+#: Maximum number of terms of a formula.
 LARGEST = 3
-#: How many times less plausible a formula is for having as many terms as that.
+#: Factor by which a formula with that many terms is less plausible.
 THIRD = 4.5
-#: Formulas that are less plausible than this share of the best are left out, and so are all beyond this number.
+#: Minimum plausibility of formulas relative to the best, and maximum number of formulas.
 PLAUSIBLE, MOST = 1e-3, 48
 
 
@@ -26,10 +26,10 @@ class Formula:
 
     Attributes:
         terms: Its terms.
-        coefficients: Of each, in seconds.
-        covariance: Of the coefficients, for a relative variance of 1 of a single measurement; shape (terms, terms).
-        ranges: The least and the largest measured value of each term.
-        within: How far it is off, as a share, at points left out of its fit between others: root mean square.
+        coefficients: Coefficient of each term, seconds.
+        covariance: Covariance of the coefficients, for a relative variance of 1 of a measurement; shape (terms, terms).
+        ranges: Smallest and largest measured value of each term.
+        within: Root mean square of the relative error at points left out of its fit that lie between others.
         overall: The same at all points left out.
     """
 
@@ -41,7 +41,7 @@ class Formula:
     overall: float
 
     def estimate(self, features: Mapping[str, Floats], samples: int) -> Estimate:
-        """Return what it says of samples; its coefficients' variance comes on top, as that of a lognormal."""
+        """Return the prediction for samples; the variance of the coefficients is added as that of a lognormal."""
         values = np.stack([term.of(features, samples) for term in self.terms])
         seconds = np.asarray(self.coefficients) @ values
         share = np.divide(values, seconds, out=np.zeros_like(values), where=seconds > 0)
@@ -58,7 +58,7 @@ class Formula:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Candidate:
-    """A subset of the terms, all coefficients, how far it is off within and overall, and what its terms say for it."""
+    """A subset of the terms, all coefficients, its errors within and overall, and the prior of its terms."""
 
     subset: list[int]
     coefficients: Floats
@@ -73,8 +73,8 @@ class _Problems:
     Attributes:
         trials: The trials.
         columns: The values of the terms, shape (points, terms).
-        gram: Inner products of relative columns, shape (1 + trials, terms, terms).
-        moment: Inner products of relative columns and times, shape (1 + trials, terms).
+        gram: Inner products of scaled columns, shape (1 + trials, terms, terms).
+        moment: Inner products of scaled columns and times, shape (1 + trials, terms).
     """
 
     trials: Trials
@@ -102,11 +102,11 @@ class _Problems:
                 yield _Candidate(subset, fits.coefficients[0, i], off, float(priors[subset].sum() - fewer))
 
     def _tried(self, fits: Fits) -> Iterator[tuple[Flags, Floats, Flags]]:
-        """Yield what each trial leaves out, what formulas say of it, and whether all their terms are between others."""
+        """Yield for each trial the points left out, the formulas' predictions there, and whether these interpolate."""
         points, columns = self.trials.points, self.columns
         chosen = np.zeros((columns.shape[1], len(fits.subsets)))
         np.put_along_axis(chosen, fits.subsets.T, 1.0, axis=0)
-        # What took no time is compared as if all had taken the least time longer.
+        # Times of 0 are compared as if all times were longer by the smallest time.
         longer = np.where(points.seconds > 0, 0.0, points.scale)
         for out, coefficients in zip(self.trials.left_out, fits.coefficients[1:], strict=True):
             beyond = (columns[out] < columns[~out].min(axis=0)) | (columns[out] > columns[~out].max(axis=0))

@@ -1,8 +1,8 @@
 """Non-negative least squares over every subset of a few columns at once.
 
-If plain least squares of a subset have a coefficient that is not above 0, the non-negative ones have a zero: they are
-the best of the subset's own subsets with one column less. By rising size, no subset needs a search for its active set,
-and all subsets together take a few array operations.
+If the plain least-squares fit of a subset has a coefficient that is not above 0, the non-negative fit has a zero: it is
+the best fit over the subset's own subsets with one column less. In order of size, no subset needs a search for its
+active set, and all subsets together take a few array operations.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from clue.models.terms import Floats
 
-#: Columns of length 1 whose Gram matrix has a smaller determinant are taken to be linearly dependent.
+#: Columns of length 1 count as linearly dependent if the determinant of their Gram matrix is below this.
 _DEPENDENT = 1e-11
-#: A coefficient of columns of length 1 that is smaller is taken to be 0.
+#: A coefficient of columns of length 1 below this counts as 0.
 _ZERO = 1e-9
 
 
@@ -28,9 +28,9 @@ class Fits:
 
     Attributes:
         subsets: The columns of each subset, shape (subsets, size).
-        coefficients: None below 0, shape (problems, subsets, columns).
-        loss: The sum of squares less that of the target, shape (problems, subsets).
-        proper: Where all columns of the subset have a coefficient above 0, shape (problems, subsets).
+        coefficients: Coefficients, none negative, shape (problems, subsets, columns).
+        loss: Sum of squared residuals less that of the target, shape (problems, subsets).
+        proper: Whether all columns of the subset have a coefficient above 0, shape (problems, subsets).
     """
 
     subsets: npt.NDArray[np.int64]
@@ -63,7 +63,7 @@ def covariance(gram: Floats) -> Floats:
 
 
 def _plain(gram: Floats, moment: Floats, subsets: npt.NDArray[np.int64]) -> Fits:
-    """Return plain least squares; those of dependent columns are not proper."""
+    """Return plain least-squares fits; those of dependent columns are not proper."""
     length = np.sqrt(np.maximum(np.diagonal(gram, axis1=1, axis2=2), 1e-300))[:, subsets]
     part = gram[:, subsets[:, :, None], subsets[:, None, :]] / (length[..., :, None] * length[..., None, :])
     dependent = np.linalg.det(part) < _DEPENDENT
@@ -77,7 +77,7 @@ def _plain(gram: Floats, moment: Floats, subsets: npt.NDArray[np.int64]) -> Fits
 
 
 def _non_negative(plain: Fits, smaller: Fits) -> Fits:
-    """Replace fits that are not proper by the best over one column less."""
+    """Replace fits that are not proper by the best fit over one column less."""
     place = {tuple(subset): i for i, subset in enumerate(smaller.subsets.tolist())}
     size = plain.subsets.shape[1]
     parts = np.array([[place[part] for part in combinations(subset, size - 1)] for subset in plain.subsets.tolist()])

@@ -12,9 +12,10 @@ from clue.models.points import Points
 from clue.models.terms import Floats, Term
 from clue.models.trials import Estimate, Flags, Trials, estimate
 
-#: Beyond their ends lines go on as they do over this factor, but no more steeply than this power of the size.
+#: Extrapolation: lines keep the slope of the outermost interval of at least this factor of the size, and the maximum #:
+#: slope is this power of the size.
 FAR, STEEPEST = 3.9, 4.0
-#: The most points of lines: where there are more sizes, neighbours are put together.
+#: Maximum number of points of a line; with more sizes, neighbours are merged.
 MOST = 64
 
 
@@ -23,10 +24,10 @@ class Lines:
     """Lines through measured points, on logarithmic scales.
 
     Attributes:
-        along: The size that they depend on.
-        sizes: Where it was measured, rising.
-        seconds: What was measured, never falling.
-        within: How far they are off, as a share, at points left out between others: root mean square.
+        along: Size that they depend on.
+        sizes: Its measured values, ascending.
+        seconds: Measured times, never falling.
+        within: Root mean square of the relative error at points left out that lie between others.
         overall: The same at all points left out.
     """
 
@@ -38,7 +39,7 @@ class Lines:
 
     @classmethod
     def through(cls, points: Points, along: Term, at: Flags) -> Lines:
-        """Return the lines through the means of points of one size; neighbours that fall are replaced by their mean."""
+        """Return the lines through the mean at each size; neighbours that fall are replaced by their mean."""
         logs = np.log(along.of(points.features, len(points))[at])
         distinct, place = np.unique(logs, return_inverse=True)
         place = place * min(len(distinct), MOST) // len(distinct)
@@ -56,7 +57,7 @@ class Lines:
         return np.asarray(np.exp(np.interp(at, sizes, seconds) + further))
 
     def estimate(self, features: Mapping[str, Floats], samples: int) -> Estimate:
-        """Return what they say of samples."""
+        """Return the prediction for samples."""
         size = self.along.of(features, samples)
         return estimate(self.at(size), size[None], [(self.sizes[0], self.sizes[-1])], self.within, self.overall)
 
@@ -65,7 +66,7 @@ class Lines:
 
 
 def rising(values: Floats, weights: Floats) -> Floats:
-    """Return the nearest values that never fall, by weighted least squares: adjacent violators are pooled."""
+    """Return the weighted isotonic regression of values (pool adjacent violators)."""
     pools: list[tuple[float, float, int]] = []
     for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
         mean, total, count = value, weight, 1
@@ -80,9 +81,9 @@ def lines(trials: Trials, terms: Sequence[Term], least: float) -> list[tuple[Lin
     """Return lines along every size, the most plausible first, with the logarithm of their weight.
 
     Args:
-        trials: By which they are judged.
-        terms: What they may go along.
-        least: How far the best formula is off. Lines through two sizes cannot be judged, and are taken to be as good.
+        trials: Trials by which they are judged.
+        terms: Terms that lines may go along.
+        least: Error of the best formula. Lines through two sizes cannot be judged, and get the same error.
     """
     found = []
     for along, size in _alongs(trials.points, terms):
@@ -96,7 +97,7 @@ def lines(trials: Trials, terms: Sequence[Term], least: float) -> list[tuple[Lin
 
 
 def _alongs(points: Points, terms: Sequence[Term]) -> Iterator[tuple[Term, Floats]]:
-    """Yield what lines may go along: terms without logarithms, except those that are powers of earlier ones."""
+    """Yield the terms that lines may go along: those without logarithms that are not powers of earlier ones."""
     seen = set()
     for term in terms:
         size = term.of(points.features, len(points))
@@ -108,7 +109,7 @@ def _alongs(points: Points, terms: Sequence[Term]) -> Iterator[tuple[Term, Float
 
 
 def _tried(trials: Trials, along: Term, size: Floats) -> Iterator[tuple[Flags, Floats, Flags]]:
-    """Yield what each trial leaves out, what lines through the rest say of it, and whether it is between their ends."""
+    """Yield for each trial the points left out, the predictions of lines there, and whether they interpolate."""
     for out in trials.left_out:
         if np.ptp(size[~out]):
             kept = Lines.through(trials.points, along, ~out)
@@ -117,6 +118,6 @@ def _tried(trials: Trials, along: Term, size: Floats) -> Iterator[tuple[Flags, F
 
 
 def _slope(sizes: Floats, seconds: Floats) -> float:
-    """Return how lines go on before their first point: as between it and the first that is far enough from it."""
+    """Return the slope before the first point: that from it to the nearest point far enough away."""
     far = min(int(np.searchsorted(sizes, sizes[0] + math.log(FAR))), len(sizes) - 1)
     return float(min((seconds[far] - seconds[0]) / (sizes[far] - sizes[0]), STEEPEST))

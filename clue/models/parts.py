@@ -1,4 +1,4 @@
-"""What the parts of a program took in several runs, and the time that is composed of their fits."""
+"""Times of the parts of a program in several runs, and the time composed of their fits."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from clue.models.ensemble import fit
 from clue.models.staged import fit_in_turn
 from clue.models.terms import RANKS, SIZE, Features
 
-#: Fits times that were measured at points.
+#: A function that fits times measured at points.
 Fit = Callable[[Features, npt.ArrayLike], Time]
-#: How a count may depend on size and ranks, the simplest first; the first that holds exactly is taken.
+#: Possible dependences of a count on size and ranks, the simplest first; the first exact one is taken.
 _COUNTS = (
     (("1",), ("1",)),
     (("1",), ("1", "P")),
@@ -36,8 +36,8 @@ class Part:
 
     Attributes:
         name: What it is called.
-        seconds: What one iteration of the loop around it took, by run.
-        others: How many ranks there are beside those that share its work.
+        seconds: Time in one iteration of the loop around it, for each run.
+        others: Number of ranks that do not share its work.
     """
 
     name: str
@@ -50,8 +50,8 @@ class Repeated:
     """Parts that are repeated.
 
     Attributes:
-        name: What they are called.
-        times: How often, by run, in one iteration of the loop around them.
+        name: Their name.
+        times: Number of repetitions in one iteration of the loop around them, for each run.
         parts: The parts, in order.
     """
 
@@ -65,11 +65,11 @@ Parts: TypeAlias = Sequence[Part | Repeated]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Runs:
-    """Runs of one program, and what its parts took in them.
+    """Runs of one program, with the times of its parts.
 
     Attributes:
-        sizes: Size of each.
-        ranks: Its ranks.
+        sizes: Size of each run.
+        ranks: Number of ranks of each run.
         parts: The parts, in order; at least one.
     """
 
@@ -78,7 +78,7 @@ class Runs:
     parts: tuple[Part | Repeated, ...]
 
     def fit(self, fitted: Fit) -> tuple[Series, Mapping[Part | Repeated, Time]]:
-        """Return the time that is composed of fits of all parts, and what is fitted to each.
+        """Return the time composed of the fits of all parts, and the fit of each part.
 
         Raises:
             ModelError: There are no runs or parts, or a part cannot be fitted.
@@ -90,7 +90,7 @@ class Runs:
 
     @property
     def seconds(self) -> tuple[float, ...]:
-        """What each run took in all."""
+        """Total time of each run."""
         return tuple(_sum(self.parts, run) for run in range(len(self.sizes)))
 
     def _series(self, parts: Parts, fitted: Fit, found: dict[Part | Repeated, Time]) -> Series:
@@ -122,7 +122,7 @@ def _free(parts: Mapping[str, Time], name: str) -> str:
 
 
 def _count(features: Features, counts: Sequence[float], fitted: Fit) -> Time:
-    """Return a model of how often a loop is repeated: exact where it can be."""
+    """Return a model of the number of iterations of a loop, exact where possible."""
     for inner, outer in _COUNTS:
         try:
             found = fit_in_turn(features, counts, inner, outer)
@@ -133,14 +133,14 @@ def _count(features: Features, counts: Sequence[float], fitted: Fit) -> Time:
     return fitted(features, counts)
 
 
-#: How parts may be fitted: by all models that are plausible, or over the size and then over the ranks.
+#: Methods of fitting parts: by all plausible models, or over the size and then over the ranks.
 FITS: Mapping[str, Fit] = {"plausible": fit, "in-turn": fit_in_turn}
-#: Share of the time from which on a part matters.
+#: Minimum share of the time at which a part matters.
 _MATTERS = 0.1
 
 
 def doubts(time: Time, size: float, ranks: float) -> list[str]:
-    """Say of which parts a time is not sure there, though they matter: they may take twice as long as it says."""
+    """Return a line for each uncertain part that matters there: it may take twice as long as predicted."""
     parts = list(spent("", time, {SIZE: [size], RANKS: [ranks]}))
     whole = sum(part.seconds for part in parts)
     return [
@@ -152,7 +152,7 @@ def doubts(time: Time, size: float, ranks: float) -> list[str]:
 
 
 def forecast_of(time: Time, size: float, ranks: float) -> Forecast:
-    """Return what a time says of a size on so many ranks."""
+    """Return the forecast of a time for a size and a number of ranks."""
     at = {SIZE: [float(size)], RANKS: [float(ranks)]}
     middle, low, high = (float(each[0]) for each in time.predict(at))
     return Forecast(middle, low, high, bool(time.inside(at)[0]), "")
@@ -160,16 +160,16 @@ def forecast_of(time: Time, size: float, ranks: float) -> Forecast:
 
 @dataclass(frozen=True, eq=False)
 class ProgramModel:
-    """The model of a program on a machine, as it is kept: what its parts took, which is fitted when it is asked.
+    """The model of a program on a machine, as it is stored: the times of its parts, which are fitted on demand.
 
     Attributes:
         name: What it is called.
-        how: How parts are fitted, one of :data:`FITS`.
-        machine: Where they took so long.
-        source: Which recordings they are of.
-        made: When they were, as a date.
-        runs: What they took.
-        described: Tells the machine's description at that time from others; ``""``: unknown.
+        how: Method of fitting parts, one of :data:`FITS`.
+        machine: Machine on which the times were obtained.
+        source: Recordings that they come from.
+        made: Date of the recordings.
+        runs: The times of the parts.
+        described: Identifies the machine's description at that time; ``""``: unknown.
     """
 
     name: str
@@ -182,7 +182,7 @@ class ProgramModel:
 
     @cached_property
     def time(self) -> Series:
-        """What the program takes.
+        """Time of the program.
 
         Raises:
             ModelError: A part cannot be fitted.
@@ -191,20 +191,20 @@ class ProgramModel:
 
     @property
     def off(self) -> tuple[float, ...]:
-        """What it is off by at each run, as shares."""
+        """Relative error at each run."""
         pairs = zip(self.runs.sizes, self.runs.ranks, self.runs.seconds, strict=True)
         return tuple(self.time(size, ranks) / seconds - 1 for size, ranks, seconds in pairs)
 
     def predict(self, size: float, ranks: int) -> Forecast:
-        """Return what the program takes on so many ranks.
+        """Predict the time of the program on so many ranks.
 
         Raises:
-            ModelError: A part cannot be fitted, or cannot tell.
+            ModelError: A part cannot be fitted or predicted.
         """
         return forecast_of(self.time, size, ranks)
 
     def outside(self, size: float, ranks: int) -> tuple[str, ...]:
-        """Say how size and ranks lie outside of what was fitted, a line each; none: they are inside."""
+        """Return a line for each way in which size and ranks lie outside the fitted range; none: they are inside."""
         at = {SIZE: float(size), RANKS: float(ranks)}
         if self.time.inside({name: [value] for name, value in at.items()})[0]:
             return ()

@@ -1,4 +1,4 @@
-"""Measured times by distinct point: the median of its repeats, and how far repeats differ."""
+"""Measured times by distinct point: the median of its repeats, and the spread of repeats."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from clue.models.terms import Features, Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Points:
-    """Distinct values of the features, and what was measured there.
+    """Distinct values of the features, and the times measured there.
 
-    The median of repeats is what counts: an outlier among three or more of them changes nothing.
+    Repeats count by their median, so a single outlier among three or more of them has little influence.
 
     Attributes:
         features: By name, shape (points,).
         seconds: The weighted median of a point's samples, shape (points,).
-        scale: What residuals are relative to: the seconds, or where these are 0 the least above 0; shape (points,).
-        counts: How many samples a point stands for, shape (points,).
-        noise: The relative standard deviation of repeats, its median over points; 0 without repeats.
+        scale: Scale of residuals: the seconds, or where these are 0 the smallest above 0; shape (points,).
+        counts: Number of samples that a point represents, shape (points,).
+        noise: Relative standard deviation of repeats, the median over points; 0 without repeats.
     """
 
     features: Mapping[str, Floats]
@@ -34,12 +34,12 @@ class Points:
 
     @classmethod
     def of(cls, features: Features, seconds: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Points:
-        """Return the distinct points of samples, by rising features.
+        """Return the distinct points of samples, by ascending features.
 
         Args:
             features: By name, shape (samples,).
             seconds: Shape (samples,).
-            weights: How many measurements each sample stands for, 1 unless given; shape (samples,).
+            weights: Number of measurements that each sample represents, by default 1; shape (samples,).
 
         Raises:
             ModelError: There are no samples, lengths differ, or values are negative or not finite.
@@ -71,17 +71,17 @@ class Points:
 
     @property
     def weights(self) -> Floats:
-        """How much each point counts: a model errs as much as one sample does, and repeats mend only the latter."""
+        """Weight of each point: model error is as large as a sample's noise, and repeats reduce only the noise."""
         return self.counts / (self.counts + 1)
 
     @property
     def domain(self) -> dict[str, tuple[float, float]]:
-        """The least and the largest value of each feature."""
+        """Smallest and largest value of each feature."""
         return {name: (float(values.min()), float(values.max())) for name, values in self.features.items()}
 
 
 def checked(features: Features, samples: int | None = None) -> dict[str, Floats]:
-    """Return features as arrays of one length: that given, or that of the first.
+    """Return features as arrays of one length: the given length, or that of the first.
 
     Raises:
         ModelError: Lengths differ, or values are negative or not finite.
@@ -94,10 +94,10 @@ def checked(features: Features, samples: int | None = None) -> dict[str, Floats]
 
 
 def nonnegative(name: str, values: npt.ArrayLike, samples: int | None = None) -> Floats:
-    """Return values as an array of that length.
+    """Return values as an array, and check them.
 
     Raises:
-        ModelError: The length is another, or values are negative or not finite.
+        ModelError: The length is wrong, or values are negative or not finite.
     """
     array = np.atleast_1d(np.asarray(values, np.float64))
     if array.ndim != 1 or (samples is not None and len(array) != samples):
@@ -109,7 +109,7 @@ def nonnegative(name: str, values: npt.ArrayLike, samples: int | None = None) ->
 
 
 def _median(times: Floats, counts: Floats) -> float:
-    """Return the weighted median of sorted times: the middle of two of them where these part the weight in halves."""
+    """Return the weighted median of sorted times: the mean of two of them where these split the weight in halves."""
     reached = np.cumsum(counts)
     low, high = (np.searchsorted(reached, reached[-1] / 2, side) for side in ("left", "right"))
     return float((times[low] + times[min(high, len(times) - 1)]) / 2)

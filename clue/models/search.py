@@ -1,8 +1,9 @@
-"""The best set of processors, and of processes on each: exhaustively where there are few, else by exact bounds.
+"""Search for the best set of processors and of processes on each: exhaustive if small, else by exact bounds.
 
-For a size, what a processor takes depends on its kind, on M and on P alone, and the slowest decides. So for each P the
-question is which pairs of kind and M may be used, such that P can be made of them: a bottleneck problem. The least time
-at which that is so bounds all configurations of P ranks from below, and is reached by one of them.
+For a given size, the time of a processor depends only on its kind, on M and on P, and the slowest processor decides. So
+for each P the question is which pairs of kind and M may be used so that their processes add up to P: a bottleneck
+problem. The minimum time at which this is possible is a lower bound for all configurations of P ranks, and one of them
+attains it.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ import numpy as np
 from clue.errors import ModelError
 from clue.models.cluster import ClusterModel, Configuration, Forecast, Told, Use, forecast, ranks_of
 
-#: Up to so many candidates are all looked at.
+#: Maximum number of configurations for an exhaustive search.
 EXHAUSTIVE = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A configuration, and what is said of it.
+    """A configuration and its forecast.
 
     Attributes:
-        uses: Which processors are used.
-        forecast: What a run there takes.
-        loss: How much longer than the best, as a share.
+        uses: Processors used.
+        forecast: Predicted time of a run there.
+        loss: Excess over the best time, as a share.
     """
 
     uses: Configuration
@@ -39,12 +40,12 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search found.
+    """Result of a search.
 
     Attributes:
-        candidates: The best first; of equal times those of fewer processors first, among those that were looked at.
-        total: How many configurations there are.
-        exhaustive: Whether all were looked at.
+        candidates: The best first; among equal times those with fewer processors first, as far as they were examined.
+        total: Number of configurations.
+        exhaustive: Whether all were examined.
     """
 
     candidates: tuple[Candidate, ...]
@@ -59,12 +60,12 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """What is said of all kinds where the adjusted kind has a given number of processes, or is not used.
+    """Predictions for all kinds, given the number of processes of the adjusted kind (or that it is not used).
 
     Attributes:
-        told: By kind and number of processes, at P = 1, 2, …
+        told: Predictions by kind and number of processes, at P = 1, 2, …
         counts: By kind, how many processors there are.
-        must: The kind that has to be used; ``""``: none.
+        must: Kind that has to be used; ``""``: none.
     """
 
     told: Mapping[str, Mapping[int, Told]]
@@ -72,14 +73,14 @@ class _Case:
     must: str
 
     def uses(self, kind: str) -> Iterator[Use | None]:
-        """Yield how a kind may be used, ``None`` standing for not at all."""
+        """Yield the possible uses of a kind; ``None``: not used."""
         if kind != self.must:
             yield None
         for processes in self.told[kind]:
             yield from (Use(count, processes) for count in range(1, self.counts[kind] + 1))
 
     def candidate(self, uses: Configuration) -> tuple[Forecast, Configuration]:
-        """Return a configuration with what is said of it."""
+        """Return the forecast of a configuration, and the configuration."""
         told = {kind: self.told[kind][use.processes] for kind, use in uses.items()}
         return forecast(told, ranks_of(uses) - 1), uses
 
@@ -93,18 +94,18 @@ def best(
     keep: int = 20,
     exhaustive: bool | None = None,
 ) -> Found:
-    """Return the configurations that take least.
+    """Return the fastest configurations.
 
     Args:
-        model: What is said of each.
-        size: N, of the problem.
-        available: By kind, how many processors there are at most.
-        processes: By kind, how many processes its processors may have each; by default all that there are models for.
-        keep: How many to return, at most.
-        exhaustive: Whether to look at all; by default where they are few.
+        model: Model that predicts each.
+        size: N, the problem size.
+        available: Number of available processors of each kind.
+        processes: Allowed numbers of processes per processor of each kind; by default all that have models.
+        keep: Maximum number of configurations to return.
+        exhaustive: Whether to examine all; by default if they are few.
 
     Raises:
-        ModelError: There is no configuration that the model can say anything of.
+        ModelError: The model can predict no configuration.
     """
     counts = {kind: count for kind, count in available.items() if count > 0 and kind in model.kinds}
     if not counts:
@@ -154,7 +155,7 @@ def _cases(
 
 
 def _all(case: _Case) -> Iterator[tuple[Forecast, Configuration]]:
-    """Yield every configuration that there are models for."""
+    """Yield every configuration for which there are models."""
     for chosen in product(*(case.uses(kind) for kind in case.told)):
         uses = {kind: use for kind, use in zip(case.told, chosen, strict=True) if use is not None}
         if uses:
@@ -164,10 +165,10 @@ def _all(case: _Case) -> Iterator[tuple[Forecast, Configuration]]:
 
 
 def _bounded(case: _Case, keep: int) -> Iterator[tuple[Forecast, Configuration]]:
-    """Yield the best configurations, in the order of their times.
+    """Yield the best configurations in the order of their times.
 
-    A heap holds the least time that is open for each number of ranks: at first that of any processor, which no
-    configuration can be below; then, of those that come first, the least that P can be made of.
+    A heap holds a lower bound for each number of ranks: at first the minimum time of any processor; then, for the
+    numbers of ranks at the top of the heap, the minimum time of configurations that add up to P.
     """
     kinds = [case.must] if case.must else list(case.told)
     times = [told.seconds for kind in kinds for told in case.told[kind].values()]
@@ -193,9 +194,9 @@ class _Bound:
 
     Attributes:
         ranks: P.
-        times: By kind, what a processor takes with so many processes, where there is a model.
+        times: Time of a processor by kind and number of processes, where there is a model.
         counts: By kind, how many processors there are.
-        must: The kind that has to be used.
+        must: Kind that has to be used.
     """
 
     ranks: int
@@ -212,13 +213,13 @@ class _Bound:
         return cls(ranks, times, case.counts, case.must)
 
     def least(self, seconds: float, *, but: bool) -> float:
-        """Return the least time from some seconds on, or above, that a configuration takes; infinity if none does."""
+        """Return the minimum time of a configuration at or above some seconds (``but``: above); infinity if none."""
         every = {each for of in self.times.values() for each in of.values()}
         values = sorted(each for each in every if each > seconds or (each == seconds and not but))
         return next((each for each in values if next(self.configurations(each), None) is not None), math.inf)
 
     def configurations(self, seconds: float) -> Iterator[Configuration]:
-        """Yield the configurations that take exactly so long, without looking at one that does not."""
+        """Yield the configurations that take exactly so long, without examining any other."""
         levels = [_Level("", (), 1, 0, False)]
         for kind in reversed(list(self.times)):
             uses = tuple(
@@ -232,14 +233,14 @@ class _Bound:
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """A kind, and what can be made of it and all that follow.
+    """A kind, and the sums of processes that it and all following kinds can form.
 
     Attributes:
         kind: The kind.
-        uses: How it may be used: processes of each processor, the most processors, and whether these take as long as
-            is to be taken.
-        within: Its bits are the numbers of ranks that can be made.
-        exact: Those that can be made with something that takes so long.
+        uses: Possible uses: processes of each processor, maximum number of processors, and whether these take exactly
+            the time looked for.
+        within: Bit set of the numbers of ranks that can be formed.
+        exact: Bit set of those that can be formed with a use that takes exactly that time.
         spare: Whether it may go unused.
     """
 
@@ -259,7 +260,7 @@ class _Level:
 
 
 def _with(made: int, step: int, most: int) -> int:
-    """Return the numbers that can be made by adding a step to others once, twice, … and at most so often; as bits."""
+    """Return the bit set of numbers formed by adding a step to others 1 to ``most`` times."""
     found, count = (made << step if most else 0), min(most, 1)
     while count < most:
         further = min(count, most - count)
@@ -269,9 +270,9 @@ def _with(made: int, step: int, most: int) -> int:
 
 
 def _made(levels: Sequence[_Level], ranks: int, taken: bool) -> Iterator[Configuration]:
-    """Yield the configurations of so many ranks; ``taken``: whether something takes as long as is to be taken.
+    """Yield the configurations of so many ranks; ``taken``: whether a use already takes exactly the time looked for.
 
-    Levels are in reverse order; where nothing can be made nothing is looked at.
+    Levels are in reverse order; branches that cannot form the sum are not searched.
     """
     here = levels[-1]
     if ranks < 0 or not (here.within if taken else here.exact) >> ranks & 1:

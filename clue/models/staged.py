@@ -1,11 +1,11 @@
-"""A time fitted over one feature, and each coefficient of that over another: in n, then in p, as PEMPIs-Het does it.
+"""A time fitted over one feature, and its coefficients over another: in n, then in p, as in PEMPIs-Het.
 
-For every number of ranks the measured times are fitted over the size, by plain least squares. What comes out is a table
-of coefficients by ranks, each column of which is fitted over the ranks. Put into the first formula these give one model
-over both, the paper's meta-model (J. M. Laine, E. T. Midorikawa, equations 13 and 14, Tables 2 and 3).
+For every number of ranks, plain least squares fits the measured times over the size. The result is a table of
+coefficients by ranks, each column of which is then fitted over the ranks. Both fits together give one model over size
+and ranks, the paper's meta-model (J. M. Laine, E. T. Midorikawa, equations 13 and 14, Tables 2 and 3).
 
-Coefficients may be below 0, and long times count most: so the paper has it. Beyond what was measured such fits can go
-anywhere, even below 0; :func:`clue.models.fit` holds coefficients above 0 and makes residuals relative.
+As in the paper, coefficients may be negative, and long times dominate. Beyond the measured range such fits can go
+anywhere, even below 0; :func:`clue.models.fit` keeps coefficients above 0 and makes residuals relative.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from clue.models.points import Points, checked
 from clue.models.terms import RANKS, SIZE, Features, Floats, Term
 from clue.models.trials import Flags
 
-#: How far outside a range rounding may put a value.
+#: Relative tolerance for values at the ends of a range, because of rounding.
 _ROUNDING = 1e-9
 
 
@@ -32,12 +32,12 @@ class Staged:
 
     Attributes:
         inner: Terms over the feature that was fitted first.
-        outer: Terms over the other.
-        coefficients: Of each product, shape (inner terms, outer terms): a row is an inner coefficient over the outer.
-        domain: The least and the largest measured value of each feature.
-        deviation: Root mean square of what it is off by, as a share, where a value of a feature is left out of the fit;
-            infinite if there are too few values to leave one out.
-        table: What the first stage found: by value of the outer feature the coefficients of the inner terms.
+        outer: Terms over the other feature.
+        coefficients: Coefficients of the products, shape (inner terms, outer terms): a row is one inner coefficient.
+        domain: Smallest and largest measured value of each feature.
+        deviation: Root mean square of the relative leave-one-out error over values of a feature; infinite if there are
+            too few values to leave one out.
+        table: Result of the first stage: coefficients of the inner terms by value of the outer feature.
     """
 
     inner: tuple[Term, ...]
@@ -59,7 +59,7 @@ class Staged:
         return np.asarray(np.einsum("is,ij,js->s", inner, self.coefficients, outer))
 
     def predict(self, features: Features) -> tuple[Floats, Floats, Floats]:
-        """Return the seconds and, on either side, what values left out of the fit were off by; each (samples,).
+        """Return the seconds and an interval of the leave-one-out error on either side; each of shape (samples,).
 
         Raises:
             ModelError: As :meth:`seconds`.
@@ -69,7 +69,7 @@ class Staged:
         return middle, middle - reach, middle + reach
 
     def inside(self, features: Features) -> Flags:
-        """Return where features have values between those measured, shape (samples,)."""
+        """Return where features lie within their measured ranges, shape (samples,)."""
         given = self._given(features)
         flags = [
             (given[name] >= low * (1 - _ROUNDING)) & (given[name] <= high * (1 + _ROUNDING))
@@ -113,12 +113,12 @@ def fit_in_turn(
     Args:
         features: By name, shape (samples,): those that the terms need.
         seconds: Measured times, shape (samples,).
-        inner: Terms that are fitted first, over one feature.
-        outer: Terms over which each of their coefficients is fitted, over another feature.
+        inner: Terms of the first fit, over one feature.
+        outer: Terms of the fits of its coefficients, over another feature.
 
     Raises:
-        ModelError: Values of a feature are fewer than its terms, terms need other features than they may, lengths
-            differ, or values are negative or not finite.
+        ModelError: A feature has fewer values than terms, terms need other features than allowed, lengths differ, or
+            values are negative or not finite.
     """
     terms = tuple(map(_term, inner)), tuple(map(_term, outer))
     names = _feature(terms[0], SIZE), _feature(terms[1], RANKS)
@@ -142,8 +142,8 @@ def over(
     Args:
         name: The feature.
         values: Its values, shape (values,).
-        coefficients: What is fitted, shape (values, columns).
-        terms: Over which terms.
+        coefficients: Columns to fit, shape (values, columns).
+        terms: Terms of the fit.
 
     Returns:
         Shape (columns, terms).
@@ -160,7 +160,7 @@ def _term(term: Term | str) -> Term:
 
 
 def _feature(terms: Sequence[Term], usual: str) -> str:
-    """Return the one feature that terms need: the usual one, if they need none."""
+    """Return the single feature that terms need; the usual one, if they need none."""
     needed = sorted({name for term in terms for name in term.features})
     if not terms or len(needed) > 1:
         got = ", ".join(map(str, terms)) or "none"
@@ -169,7 +169,7 @@ def _feature(terms: Sequence[Term], usual: str) -> str:
 
 
 def _table(name: str, terms: tuple[Term, ...], values: tuple[Floats, Floats], seconds: Floats) -> dict[float, Floats]:
-    """Return the first stage: by value of the outer feature the coefficients of the inner terms."""
+    """Return the first stage: coefficients of the inner terms by value of the outer feature."""
     found: dict[float, Floats] = {}
     for value in np.unique(values[1]).tolist():
         at = values[1] == value
@@ -178,7 +178,7 @@ def _table(name: str, terms: tuple[Term, ...], values: tuple[Floats, Floats], se
 
 
 def _solved(name: str, terms: tuple[Term, ...], values: Floats, targets: Floats) -> Floats:
-    """Return plain least squares, shape (terms, targets)."""
+    """Return plain least-squares coefficients, shape (terms, targets)."""
     distinct = np.unique(values)
     if len(distinct) < len(terms):
         got = ", ".join(f"{value:g}" for value in distinct[:4])
@@ -198,7 +198,7 @@ def _deviation(
     values: tuple[Floats, Floats],
     points: Points,
 ) -> float:
-    """Return what fits are off by, as a share, where each value of either feature is left out in turn."""
+    """Return the relative leave-one-out error over the values of either feature."""
     off: list[Floats] = []
     for out in _left_out(values):
         kept = values[0][~out], values[1][~out]
@@ -206,7 +206,7 @@ def _deviation(
             table = _table(names[0], terms[0], kept, points.seconds[~out])
             coefficients = over(names[1], list(table), np.array(list(table.values())), terms[1])
         except ModelError:
-            continue  # too few are left to tell
+            continue  # too few values remain for a fit
         fitted = Staged(*terms, coefficients).seconds(dict(zip(names, (each[out] for each in values), strict=True)))
         off.append((fitted - points.seconds[out]) / points.scale[out])
     return float(np.sqrt(np.mean(np.concatenate(off) ** 2))) if off else math.inf

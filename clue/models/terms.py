@@ -14,10 +14,10 @@ import numpy.typing as npt
 from clue.errors import ModelError
 
 Floats: TypeAlias = npt.NDArray[np.float64]
-#: What times are fitted over: by name, one value a sample, all of one length.
+#: Features by name: one value for each sample, all of one length.
 Features: TypeAlias = Mapping[str, npt.ArrayLike]
 
-#: The features of a whole run: its size and its number of ranks. Any other is a size that a rank has for itself.
+#: The features of a whole run: its size and its number of ranks. Any other feature is a local size of a rank.
 SIZE, RANKS = "n", "P"
 _NAME = r"(?!log\b)[^\W\d]\w*"
 _POWER = r"\d+(?:\.\d+)?|\(\d+/\d+\)"
@@ -28,7 +28,7 @@ _FACTOR = re.compile(rf"\s*(?P<over>/)?\s*(?P<log>log\s+)?(?P<name>{_NAME})(?:\^
 class Term:
     """A product of powers and logarithms of features; without factors it is 1.
 
-    A logarithm is to the base 2, and 0 of what is below 1, so that no term is ever negative.
+    Logarithms have base 2 and are 0 for arguments below 1, so that no term is ever negative.
 
     Attributes:
         powers: Features and their powers, negative for divisors.
@@ -40,10 +40,10 @@ class Term:
 
     @classmethod
     def parse(cls, text: str) -> Term:
-        """Return the term that a text such as ``m^(3/2)`` or ``n^2 log n/P`` stands for; ``/`` divides by one factor.
+        """Parse a term such as ``m^(3/2)`` or ``n^2 log n/P``; ``/`` divides by one factor.
 
         Raises:
-            ModelError: The text is no term.
+            ModelError: The text is not a term.
         """
         if text.strip() == "1":
             return cls()
@@ -101,13 +101,13 @@ def _written(name: str, power: Fraction) -> str:
     return f"{name}^{power}" if power.denominator == 1 else f"{name}^({power})"
 
 
-#: What bursts take: by size and ranks of the run, and by each size that a rank has for itself.
+#: Terms of burst times: in size and ranks of the run, and in each local size.
 _OF_RUNS = ("n", "n^2", "n^3", "n/P^(1/2)", "n/P", "n log n/P", "n^2/P", "n^2 log n/P", "n^3/P", "P")
 _OF_RANKS = ("{0}", "{0} log {0}", "{0}^(3/2)", "{0}^2", "{0}^3")
 
 
 def terms_for(names: Iterable[str]) -> tuple[Term, ...]:
-    """Return the terms by which bursts are usually fitted over features: ``n``, ``P``, any other is a local size."""
+    """Return the default terms for bursts over features: ``n``, ``P``; any other is a local size."""
     names = tuple(names)
     return tuple(term for term in map(Term.parse, _menu(names)) if term.features <= set(names))
 

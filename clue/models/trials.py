@@ -1,4 +1,4 @@
-"""How models are judged: by what they predict of points that were left out of their fit."""
+"""Cross-validation: models are judged by their predictions of points left out of their fit."""
 
 from __future__ import annotations
 
@@ -14,34 +14,33 @@ from clue.models.terms import RANKS, SIZE, Floats, Term
 
 Flags = npt.NDArray[np.bool_]
 
-#: How many parts the values of a feature are cut into at most.
+#: Maximum number of parts that the values of a feature are cut into.
 PARTS = 16
-#: A prediction that is off by this factor is as wrong as any that is further off.
+#: Cap of the error of a prediction, as a factor.
 WRONG = 100.0
-#: No model is taken to be closer than this share.
+#: Lower bound of the relative error of a model.
 CLOSEST = 1e-6
-#: How much a point says about which model is right where what models leave out is larger than noise, as a share of what
-#: independent points say.
+#: Evidence of a point for a model where model error exceeds noise, relative to the evidence of an independent point.
 EVIDENCE = 0.4
-#: How many times likelier a term in local sizes is than one in those of the run, where features have both.
+#: Prior odds of a term in local sizes over one in sizes of the run, where features have both.
 PREFERENCE = 3.0
-#: Few points between others say little of how far a model is off there: all points count as this many more.
+#: With few points between others, their error is uncertain: all points count as this many more of them.
 FEW = 3.0
-#: By how much a model that fits is off for each doubling of a size beyond what was measured: for instance because a
-#: cache is full. PREFERENCE, EVIDENCE, FEW and this were chosen on five kernels and judged on ten others.
+#: Relative error of a fitting model for each doubling of a size beyond the measured range, for instance because a cache
+#: is full. PREFERENCE, EVIDENCE, FEW and DISCREPANCY were chosen on five kernels and judged on ten others.
 DISCREPANCY = 0.07
-#: How far outside a range rounding may put a value.
+#: Relative tolerance for values at the ends of a range, because of rounding.
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judgement:
-    """How far models are off at points left out: root mean squares of logarithms of ratios, shape (models,).
+    """Errors of models at points left out: root mean squares of logarithms of ratios, shape (models,).
 
     Attributes:
-        within: At points between those that they were fitted to.
-        overall: At all points.
-        judged: Whether there were any.
+        within: Error at points between those that they were fitted to.
+        overall: Error at all points.
+        judged: Whether there were any points.
     """
 
     within: Floats
@@ -53,12 +52,12 @@ class Judgement:
 class Trials:
     """Fits from which points are left out.
 
-    Each value of each feature is left out once (where it has many, neighbours together): so models show how they bridge
-    what they have not seen. The largest values are left out together: so models show how they go on beyond it.
+    Each value of each feature is left out once (of many values, neighbours together), which tests interpolation. The
+    largest values are left out together, which tests extrapolation.
 
     Attributes:
         points: All points.
-        left_out: Which are left out of which trial, never all; shape (trials, points).
+        left_out: Points left out of each trial, never all; shape (trials, points).
     """
 
     points: Points
@@ -79,16 +78,17 @@ class Trials:
 
     @property
     def noise(self) -> float:
-        """How far a point is off by noise alone, as a share."""
+        """Relative error of a point due to noise alone."""
         return max(CLOSEST, self.points.noise / math.sqrt(float(np.median(self.points.counts))))
 
     def judge(self, trials: Iterable[tuple[Flags, Floats, Flags]], models: int) -> Judgement:
-        """Return how far models are off.
+        """Return the errors of models.
 
         Args:
-            trials: What is left out, shape (points,); what models predict there as a share of the truth; and whether
-                that is between the points they were fitted to. The last two have shape (points left out, models).
-            models: How many there are.
+            trials: For each trial: the points left out, shape (points,); the models' predictions there as a share of
+                the truth; and whether these lie between the fitted points. The last two have shape (points left out,
+                models).
+            models: Number of models.
         """
         between = overall = weight_between = np.zeros(models)
         weight = 0.0
@@ -104,29 +104,28 @@ class Trials:
         )
 
     def evidence(self, off: npt.ArrayLike, least: float) -> Floats:
-        """Return the logarithm of how plausible models are that are off by so much, where the best is by ``least``.
+        """Return the log likelihood of models with such errors, relative to the best, whose error is ``least``.
 
-        Points are independent as far as noise is what models are off by. The rest is what models leave out, which
-        neighbours share.
+        Points are independent as far as errors are noise. The rest is model error, which neighbours share.
         """
         noise = min(1.0, (self.noise / least) ** 2)
         independent = (EVIDENCE + (1 - EVIDENCE) * noise) * min(len(self.points), PARTS)
         return np.asarray(-independent * np.log(off))
 
     def prior(self, term: Term) -> float:
-        """Return the logarithm of how plausible a term is before anything is measured."""
+        """Return the logarithm of the prior of a term."""
         local = self.points.features.keys() - {SIZE, RANKS}
         return -math.log(PREFERENCE) if local and term.features & {SIZE, RANKS} else 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimate:
-    """What a model says of samples, each of shape (samples,).
+    """Prediction of a model for samples, each of shape (samples,).
 
     Attributes:
-        seconds: How long they take.
-        variance: Of the logarithm of the seconds.
-        inside: Whether every size that the model depends on has a value between those measured.
+        seconds: Predicted times.
+        variance: Variance of the logarithm of the seconds.
+        inside: Whether every size that the model depends on lies within its measured range.
     """
 
     seconds: Floats
@@ -137,14 +136,14 @@ class Estimate:
 def estimate(
     seconds: Floats, sizes: Floats, ranges: Sequence[tuple[float, float]], within: float, overall: float
 ) -> Estimate:
-    """Return what a model says.
+    """Return the prediction of a model.
 
     Args:
-        seconds: How long samples take, shape (samples,).
-        sizes: What the model depends on, shape (sizes, samples).
-        ranges: The least and the largest measured value of each size.
-        within: How far the model is off between points.
-        overall: How far it is off where others lie beyond.
+        seconds: Predicted times, shape (samples,).
+        sizes: Sizes that the model depends on, shape (sizes, samples).
+        ranges: Smallest and largest measured value of each size.
+        within: Error of the model between points.
+        overall: Error of the model at all points left out.
     """
     low, high = np.array(ranges).T[:, :, None]
     inside = ((sizes >= low * (1 - ROUNDING)) & (sizes <= high * (1 + ROUNDING))).all(axis=0)

@@ -1,1 +1,1 @@
-"""What applications take on machines: by replays of recordings, by live runs, by any other ``Predictor``."""
+"""Predicted times of applications on machines: by replays of recordings, live runs, or any other ``Predictor``."""

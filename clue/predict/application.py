@@ -1,4 +1,4 @@
-"""What is predicted: programs as users name them. Values only, which configurations are made of."""
+"""Applications, the subjects of predictions: programs as users name them. Values only, used by configurations."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from pathlib import Path
 
 from clue.skeleton.prediction import Measured
 
-#: Stands for the number of ranks in the names of traces and inputs, and in arguments.
+#: Placeholder for the number of ranks in the names of traces and inputs, and in arguments.
 PLACEHOLDER = "{ranks}"
-#: Stands for the name of the machine in the names of models that hold for one machine alone.
+#: Placeholder for the name of the machine in the names of models that hold for a single machine.
 MACHINE = "{machine}"
 
 
 @dataclass(frozen=True, slots=True)
 class Extrapolated:
-    """A program whose traces are made of recordings of smaller sizes and numbers of ranks.
+    """A program whose traces are extrapolated from recordings of smaller sizes and numbers of ranks.
 
     Attributes:
         pattern: Names of the recordings; ``{size}`` and ``{ranks}`` in it stand for theirs.
         size: The size that is wanted.
-        distributions: Call sites at which sizes that follow no rule are drawn from those that were recorded.
+        distributions: Call sites at which message sizes without a rule are drawn from the recorded ones.
     """
 
     pattern: str
@@ -30,7 +30,7 @@ class Extrapolated:
 
 @dataclass(frozen=True, slots=True)
 class Modelled:
-    """A program that is known by a model that was fitted to its run times.
+    """A program predicted by a model fitted to its run times.
 
     Attributes:
         path: Path of the model; ``{machine}`` in it stands for the name of the machine.
@@ -43,18 +43,18 @@ class Modelled:
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """A program that can be run, or had as a trace, at a number of ranks.
+    """A program that can be run, or replayed from a trace, at a number of ranks.
 
     Attributes:
         script: Python program to record or run, or ``None`` if only traces are given.
         arguments: Its arguments; ``{ranks}`` stands for the number of ranks.
         trace: Path of a recorded trace; ``{ranks}`` in it stands for the number of ranks. Preferred to recording.
-        repeats: Paths of further recordings of the same, which tell how much its bursts differ.
-        inputs: Files that the script reads: when one changes, it is recorded again.
-        environment: Names of environment variables that the script reads: the same.
-        extrapolated: What its traces are made of, if they are made. Preferred to recording, as well.
+        repeats: Paths of further recordings, which give the variation of its bursts.
+        inputs: Files that the script reads; when one changes, it is recorded again.
+        environment: Names of environment variables that the script reads; likewise.
+        extrapolated: Source of extrapolated traces, if any. Also preferred to recording.
         modelled: Its model, where it has no traces.
-        measured: What it takes by a run of its skeleton on the machine in question. Preferred to all else.
+        measured: Its time from a run of its skeleton on the machine in question. Preferred to everything else.
     """
 
     script: Path | None = None
@@ -69,7 +69,7 @@ class Application:
 
     @property
     def name(self) -> str:
-        """What it is called: its script, its model, or its traces as written for any size and number of ranks."""
+        """Its name: its script, its model, or the pattern of its traces."""
         if self.script is not None:
             return self.script.name
         if self.modelled is not None:

@@ -1,8 +1,8 @@
-"""Which processors of a machine, and how many processes on each, are best by replays: what models are asked, too.
+"""Search by replays for the best processors of a machine and processes on each: the same question as to models.
 
-Kishimoto and Ichikawa's question (see :mod:`clue.models.search`). A replay needs a trace of as many ranks, so only
-configurations of those numbers are looked at. Bounds that hold without contention tell which can be among the first;
-only those are replayed.
+Kishimoto and Ichikawa's question (see :mod:`clue.models.search`). A replay needs a trace with that number of ranks, so
+only such configurations are examined. Contention-free lower bounds show which of them can be among the best; only those
+are replayed.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from clue.models.model import ANY
 from clue.predict.modelling import placed
 from clue.progress import Progress, silent
 
-#: More configurations than these are not looked through.
+#: Maximum number of configurations of a search.
 MOST = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayedConfiguration:
-    """A configuration, and what a replay there takes.
+    """A configuration and its replayed makespan.
 
     Attributes:
-        uses: Which processors are used.
-        seconds: The makespan.
-        loss: How much longer than the best, as a share.
+        uses: Processors used.
+        seconds: Makespan.
+        loss: Excess over the best time, as a share.
     """
 
     uses: Configuration
@@ -41,12 +41,12 @@ class ReplayedConfiguration:
 
 @dataclass(frozen=True, slots=True)
 class FoundByReplay:
-    """What a search found.
+    """Result of a search.
 
     Attributes:
-        candidates: The best first; of equal times those of fewer processors first.
-        total: How many configurations have a trace.
-        replayed: How many of them were replayed; bounds tell that the others take longer.
+        candidates: The best first; among equal times those with fewer processors first.
+        total: Number of configurations with a trace.
+        replayed: Number of replayed ones; by their bounds the others take longer.
     """
 
     candidates: tuple[ReplayedConfiguration, ...]
@@ -61,13 +61,13 @@ class FoundByReplay:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What replays say beside a model.
+    """Comparison of a model with replays.
 
     Attributes:
-        replayed: What replays of the model's candidates take, by their place from 0, where there is a trace; seconds.
-        found: What is best by replays.
-        modelled: What the model says of each of these, seconds; ``None`` where it says nothing.
-        sharing: Kinds whose processes have more processors in replays than they are said to share.
+        replayed: Makespans of the model's candidates by their index from 0, where there is a trace, seconds.
+        found: The best configurations by replays.
+        modelled: The model's prediction for each of these, seconds; ``None`` where it has none.
+        sharing: Kinds whose processes share more processors in replays than in the model.
     """
 
     replayed: Mapping[int, float]
@@ -77,7 +77,7 @@ class Beside:
 
     @property
     def loss(self) -> float | None:
-        """How much longer the model's choice takes than the best by replays, as a share; ``None``: it has no trace."""
+        """Excess of the model's choice over the best replayed time, as a share; ``None``: it has no trace."""
         chosen, least = self.replayed.get(0), self.found.best.seconds
         return None if chosen is None or least <= 0 else chosen / least - 1
 
@@ -89,7 +89,7 @@ class Replays:
     Attributes:
         programs: The program by number of ranks.
         machine: The machine.
-        progress: Told what is done.
+        progress: Callback for progress.
     """
 
     programs: Mapping[int, Program]
@@ -98,7 +98,7 @@ class Replays:
     _known: dict[tuple[tuple[str, Use], ...], float] = field(default_factory=dict)
 
     def seconds(self, uses: Configuration) -> float | None:
-        """Return the makespan there; ``None`` if there is no trace of so many ranks."""
+        """Return the makespan on a configuration; ``None`` without a trace of so many ranks."""
         program = self.programs.get(ranks_of(uses))
         if program is None:
             return None
@@ -110,7 +110,7 @@ class Replays:
     def best(
         self, available: Mapping[str, int], processes: Mapping[str, Sequence[int]], *, keep: int = 20
     ) -> FoundByReplay:
-        """Return the configurations that take least.
+        """Return the fastest configurations.
 
         Args:
             available: By kind, how many processors there are at most.
@@ -118,7 +118,7 @@ class Replays:
             keep: How many to return, at most.
 
         Raises:
-            UsageError: There is no configuration of as many ranks as a trace has, or there are more than
+            UsageError: There is no configuration with the number of ranks of any trace, or there are more than
                 :data:`MOST`.
         """
         wanted = list(self._wanted({kind: count for kind, count in available.items() if kind in processes}, processes))
@@ -146,7 +146,7 @@ class Replays:
         return FoundByReplay(tuple(first), len(wanted), len(replayed))
 
     def _wanted(self, available: Mapping[str, int], processes: Mapping[str, Sequence[int]]) -> Iterator[dict[str, Use]]:
-        """Yield all configurations of as many ranks as there is a trace of."""
+        """Yield all configurations for whose number of ranks there is a trace."""
         most = max(self.programs, default=0)
 
         def made(kinds: Sequence[str], ranks: int) -> Iterator[dict[str, Use]]:
@@ -168,7 +168,7 @@ class Replays:
                 yield uses
 
     def _bounds(self, wanted: Sequence[Configuration]) -> list[float]:
-        """Return what makespans are not below."""
+        """Return lower bounds of makespans, seconds."""
         found = [0.0] * len(wanted)
         by_ranks: dict[int, list[int]] = {}
         for i, uses in enumerate(wanted):
@@ -191,13 +191,13 @@ def beside(
     processes: Mapping[str, Sequence[int]],
     keep: int,
 ) -> Beside:
-    """Return what replays say of the configurations that a model finds best, and which are best by them.
+    """Replay the best configurations of a model, and find the best by replays.
 
     Args:
         model: The model.
         size: N, of the problem.
-        found: What it found.
-        replays: Of the program at that size.
+        found: Result of its search.
+        replays: Replays of the program at that size.
         available: By kind, how many processors there are at most.
         processes: By kind, how many processes its processors may have each.
         keep: How many of the best by replays to return, at most.
@@ -216,7 +216,7 @@ def beside(
 
 
 def _sharing(machine: Machine, uses: Configuration) -> Iterator[str]:
-    """Yield kinds with processes that share processors of a node that has more: in a replay they share all of them."""
+    """Yield kinds whose processes use only some processors of a node: in a replay they share all of them."""
     ranks_on = Counter(placed(machine, uses).nodes)
     for node, ranks in ranks_on.items():
         of = machine.nodes[node]

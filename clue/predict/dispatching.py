@@ -1,4 +1,4 @@
-"""Several predictors as one: each application is asked of the first that knows it."""
+"""Several predictors as one: the first one that knows an application predicts it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from clue.uncertainty import Character, Sampling
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A figure that no simulation gave.
+    """A predicted time that does not come from a simulation.
 
     Attributes:
-        seconds: What an application takes.
+        seconds: Predicted time of an application.
         deviation: Standard deviation of its logarithm.
-        source: Where it comes from: figures of one source have their draws in common.
-        caveats: What must be said beside it.
+        source: Its source; figures of one source share their random draws.
+        caveats: Caveats of the figure.
     """
 
     seconds: float
@@ -36,27 +36,27 @@ class Told:
     caveats: tuple[Caveat, ...]
 
     def draws(self, sampling: Sampling) -> Doubles:
-        """Return what may be instead, shape (samples,)."""
+        """Return random samples of the time, seconds, shape (samples,)."""
         draws = [float(each.generator(*self.source).standard_normal()) for each in sampling.each()]
         found: Doubles = self.seconds * np.exp(self.deviation * np.array(draws))
         return found
 
 
 class Specialist(Predictor, Protocol):
-    """Tells what some applications take without simulating them.
+    """Predicts the times of some applications without simulation.
 
     Attributes:
-        engine: What its predictions name as their engine.
+        engine: Name of the engine in its predictions.
     """
 
     engine: ClassVar[str]
 
     def knows(self, application: Application) -> bool:
-        """Tell whether an application is one of these."""
+        """Tell whether it can predict an application."""
         ...
 
     def told(self, task: Task) -> Told:
-        """Return what a task takes."""
+        """Return the predicted time of a task."""
         ...
 
     def outlook(self, tasks: Sequence[Task], samples: int = 0) -> Doubles:
@@ -68,26 +68,26 @@ class Specialist(Predictor, Protocol):
         return np.array([self.told(task).seconds for task in tasks]), np.zeros(len(tasks), np.bool_)
 
     def predict(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Prediction]]:
-        """Yield what tasks take."""
+        """Yield the predicted times of tasks."""
         for i, task in enumerate(tasks):
             told = self.told(task)
             yield i, Prediction(told.seconds, self.engine, warnings=told.caveats, simulated=False)
 
     def deviation(self, task: Task) -> float | None:
-        """Return how far the figure may be off."""
+        """Return the standard deviation of the figure's logarithm."""
         return self.told(task).deviation
 
     def samples(self, tasks: Sequence[Task], sampling: Sampling, progress: Progress) -> Doubles:
-        """Draw what may be instead of each figure."""
+        """Draw samples of each figure."""
         return np.array([self.told(task).draws(sampling) for task in tasks]).reshape(len(tasks), sampling.samples)
 
 
 class DispatchingPredictor(Predictor):
-    """Asks specialists of the applications that they know, and somebody else of all others.
+    """Dispatches applications to the specialists that know them, and all others to a default predictor.
 
     Args:
-        specialists: In order: the first that knows an application predicts it.
-        others: Predicts what no specialist knows.
+        specialists: Specialists in order; the first that knows an application predicts it.
+        others: Predictor of all other applications.
     """
 
     def __init__(self, specialists: Sequence[Specialist], others: Predictor) -> None:
@@ -98,7 +98,7 @@ class DispatchingPredictor(Predictor):
         return next((each for each in self._specialists if each.knows(application)), self._others)
 
     def _shares(self, tasks: Sequence[Task]) -> Iterator[tuple[Predictor, list[int], list[Task]]]:
-        """Yield each predictor that has tasks, with their places and these."""
+        """Yield each predictor that has tasks, with their indices and the tasks."""
         places: dict[Predictor, list[int]] = {}
         for i, task in enumerate(tasks):
             places.setdefault(self._of(task.key[0]), []).append(i)
@@ -107,7 +107,7 @@ class DispatchingPredictor(Predictor):
 
     @property
     def why(self) -> str:
-        """Why the others predict by what they do."""
+        """Why the default predictor uses its engine."""
         return self._others.why
 
     def check(self, application: Application, name: str, instances: int | None) -> str:
@@ -115,7 +115,7 @@ class DispatchingPredictor(Predictor):
         return self._of(application).check(application, name, instances)
 
     def prepare(self, wanted: Mapping[Key, str], progress: Progress) -> None:
-        """Let each prepare for its own applications."""
+        """Let each predictor prepare for its own applications."""
         for predictor in (*self._specialists, self._others):
             predictor.prepare({key: name for key, name in wanted.items() if self._of(key[0]) is predictor}, progress)
 
@@ -166,7 +166,7 @@ class DispatchingPredictor(Predictor):
         return self._of(task.key[0]).deviation(task)
 
     def samples(self, tasks: Sequence[Task], sampling: Sampling, progress: Progress) -> Doubles:
-        """Let each draw its own tasks' samples."""
+        """Let each predictor draw the samples of its own tasks."""
         found = np.empty((len(tasks), sampling.samples))
         for predictor, places, own in self._shares(tasks):
             found[places] = predictor.samples(own, sampling, progress)

@@ -1,4 +1,4 @@
-"""Predictions by live runs: each task runs its program itself, as processes of its own, one after the other."""
+"""Predictions by live runs: each task runs its program in processes of its own, one task after the other."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from clue.result import Result
 
 
 class LivePredictor(Predictor):
-    """Predicts what programs take by running them in virtual time. Nothing is known of one before it has run.
+    """Predicts the times of programs by running them in virtual time; nothing is known of a program before its run.
 
     Args:
-        run: Runs the program of a task; how, is the caller's business.
+        run: Function that runs the program of a task.
     """
 
     def __init__(self, run: Callable[[Task], Result]) -> None:
@@ -27,7 +27,7 @@ class LivePredictor(Predictor):
         return "the programs ran live"
 
     def check(self, application: Application, name: str, instances: int | None) -> str:
-        """Refuse several instances, and what is there as a trace only."""
+        """Refuse several instances, and applications that are only traces."""
         if instances != 1:
             return f"instances must be 1 in a live run, got {'fill' if instances is None else instances}"
         return "" if application.script else f"{name} must have a script to run live, got a trace only"

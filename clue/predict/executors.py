@@ -1,7 +1,7 @@
-"""Who does tasks: this process, other processes here, MPI processes, or a Dask cluster; what comes of them is the same.
+"""Executors of tasks: this process, other local processes, MPI processes, or a Dask cluster, with equal results.
 
-All are reached through :class:`concurrent.futures.Executor`. The function that does them travels once to each worker,
-with all that it needs; tasks travel in chunks. What they are, and in which order they come, is not decided here.
+All are used through :class:`concurrent.futures.Executor`. The function that performs tasks is sent once to each worker,
+with all its data; tasks are sent in chunks. The caller decides on tasks and their order.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ _Done = TypeVar("_Done")
 
 PROCESSES, MPI, DASK = "processes", "mpi", "dask://"
 
-#: So long this process works alone; if the rest would take longer than the second figure, it starts others.
+#: Time for which this process works alone, s; and estimated remaining time from which it starts others, s.
 _ALONE, _WORTH_PROCESSES = 0.5, 2.0
-#: A worker gets its share of a round in at least so many chunks, so that none waits long for another; at most so many
-#: tasks each, so that progress is seen.
+#: Minimum number of chunks per worker in a round, so that none waits long for another; and maximum number of tasks of a
+#: chunk, so that progress is visible.
 _CHUNKS_PER_WORKER, _LARGEST_CHUNK = 4, 32
 
 _START_MPI = "mpiexec -n 4 python -m mpi4py.futures -m clue simulate …"
-#: Has tasks done elsewhere, one after the other.
+#: Submits tasks to a worker, which performs them one after the other.
 _Submit = Callable[[list[Any]], "Future[list[Any]]"]
 
 
 def check_executor(executor: str) -> None:
-    """Check that an executor is known and can be used here, before time is spent on other things.
+    """Check early that an executor is known and can be used here.
 
     Raises:
         UsageError: With what to do about it.
@@ -56,13 +56,13 @@ def check_executor(executor: str) -> None:
 
 
 class Pool(Generic[_Task, _Done]):
-    """Workers that do tasks; to be used in a ``with`` block, as often as need be.
+    """Workers that perform tasks; use it in a ``with`` block, any number of times.
 
     Args:
-        do: Does a task. It can be pickled, and so can tasks and what comes of them.
+        do: Performs a task. It can be pickled, and so can tasks and results.
         executor: ``"processes"``, ``"mpi"`` or ``"dask://HOST:PORT"``.
-        workers: Number of processes, for ``"processes"``; they are started where there is enough to do.
-        is_slow: Tells whether tasks take longer for the time being than they will.
+        workers: Number of processes, for ``"processes"``; they are started when there is enough work.
+        is_slow: Tells whether tasks are currently slower than they will be later.
 
     Raises:
         UsageError: If the executor cannot be used.
@@ -96,11 +96,11 @@ class Pool(Generic[_Task, _Done]):
         self._opened.__exit__(kind, error, trace)
 
     def perform(self, tasks: Sequence[_Task]) -> Iterator[tuple[int, _Done]]:
-        """Do tasks; yields the place of each and what comes of it, as they are done.
+        """Perform tasks; yields the index and result of each as it is completed.
 
         Raises:
             ReplayError: If a worker is lost.
-            Exception: Whatever doing one raises.
+            Exception: Any exception of a task.
         """
         start = 0
         if self._submit is None:
@@ -111,10 +111,10 @@ class Pool(Generic[_Task, _Done]):
             yield from self._perform_elsewhere(tasks, start)
 
     def _perform_alone(self, tasks: Sequence[_Task]) -> Iterator[tuple[int, _Done]]:
-        """Do tasks in this process, until it is worth while to start others."""
+        """Perform tasks in this process, until starting others is worth while."""
         taken, counted = 0.0, 0
         for i, task in enumerate(tasks):
-            # What is left then takes a fraction of this time, and the processors have other work meanwhile.
+            # The remaining work takes a fraction of this time, and the processors have other work meanwhile.
             slow = self._is_slow()
             begin = time.perf_counter()
             done = self._do(task)
@@ -140,7 +140,7 @@ class Pool(Generic[_Task, _Done]):
                 "use fewer processes (workers)"
             ) from None
         except BaseException:
-            # Processes end of themselves; a future that is cancelled here and broken there would have two ends.
+            # Processes end by themselves; a future cancelled here and broken there would be completed twice.
             for future in pending if self._executor != PROCESSES else ():
                 future.cancel()
             raise
@@ -153,12 +153,12 @@ class Pool(Generic[_Task, _Done]):
         return self._submit
 
     def _in_processes(self) -> _Submit:
-        # Fresh processes, not forked ones: whoever calls may have threads (a progress display has).
+        # Spawned processes, not forked ones: the caller may have threads (a progress display has).
         context = get_context("spawn")
         theirs, lifeline = context.Pipe(duplex=False)
         executor = ProcessPoolExecutor(self._workers, context, _begin_process, (self._packed(), theirs))
 
-        # Whatever is still being done then, nobody waits for it.
+        # Nobody waits for tasks that are still running then.
         self._opened.callback(executor.shutdown)
         self._opened.callback(lifeline.close)
         # This starts a process of its own, which lets go of what is held back below.
@@ -200,7 +200,7 @@ class Pool(Generic[_Task, _Done]):
 # --- what runs in workers ---
 
 
-#: How this process does tasks, if it is a worker.
+#: Function that performs tasks in this process, if it is a worker.
 _how: list[Callable[[Any], Any]] = []
 
 
@@ -209,7 +209,7 @@ def _begin(packed: bytes) -> None:
 
 
 def _begin_process(packed: bytes, lifeline: Connection) -> None:
-    # Ctrl-C ends it at once and without a word; what there is to say is said by the process that waits.
+    # Ctrl-C ends a worker silently; the waiting process reports the interrupt.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
@@ -217,7 +217,7 @@ def _begin_process(packed: bytes, lifeline: Connection) -> None:
 
 
 def _end_with(lifeline: Connection) -> None:
-    """End this process when whoever started it closes its end of a pipe, or dies, whatever is being done."""
+    """End this process as soon as its parent closes its end of a pipe, or dies."""
     with suppress(EOFError, OSError):
         lifeline.recv_bytes()
     os._exit(1)
@@ -227,7 +227,7 @@ def _do_chunk(tasks: Sequence[Any], do: Callable[[Any], Any] | None = None) -> l
     return [(do or _how[0])(task) for task in tasks]
 
 
-# --- what has to be there ---
+# --- requirements ---
 
 
 def _check_mpi() -> Any:

@@ -1,4 +1,4 @@
-"""Predictions by measured skeletons: what a short run on the very machine tells of the application."""
+"""Predictions by skeletons: the application's time from a short run on the machine itself."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clue.predict.prediction import Task
 
 
 class SkeletonPredictor(Specialist):
-    """Tells what applications take whose skeletons were run where they are to run."""
+    """Predicts the times of applications whose skeletons were run on the target machine."""
 
     engine = "skeleton"
 
@@ -17,7 +17,7 @@ class SkeletonPredictor(Specialist):
         return application.measured is not None
 
     def told(self, task: Task) -> Told:
-        """Return what was measured; each run of a skeleton has draws of its own."""
+        """Return the measured time; each run of a skeleton has random draws of its own."""
         application = task.key[0]
         measured = application.measured
         assert measured is not None

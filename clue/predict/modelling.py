@@ -1,8 +1,8 @@
-"""Predictions by fitted models: what measured run times tell of processors like those of a machine.
+"""Predictions by models fitted to measured run times on processors like those of a machine.
 
-A model of kinds of processors (:class:`clue.models.model.Model`) knows all machines that have these. One that is
-composed of a program's parts (:class:`clue.models.parts.ProgramModel`) knows the machine where they were measured, and
-no other: of several machines each has a file of its own, named by :data:`clue.predict.application.MACHINE`.
+A model of kinds of processors (:class:`clue.models.model.Model`) holds for all machines with these kinds. A model
+composed of a program's parts (:class:`clue.models.parts.ProgramModel`) holds only for the machine where they were
+measured; each machine has a file of its own, named with :data:`clue.predict.application.MACHINE`.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from clue.progress import Progress
 
 
 class ModelPredictor(Specialist):
-    """Predicts what applications take that have a fitted model.
+    """Predicts the times of applications that have a fitted model.
 
     Args:
-        load: Gives the model of a path, of either kind.
+        load: Loads a model of either kind from a path.
     """
 
     engine = "model"
@@ -49,7 +49,7 @@ class ModelPredictor(Specialist):
         return application.modelled is not None
 
     def check(self, application: Application, name: str, instances: int | None) -> str:
-        """Refuse several instances of what has a model: it was fitted to runs that had all processors to themselves."""
+        """Refuse several instances: models were fitted to runs on dedicated processors."""
         return "" if instances == 1 else f"instances of {name} must be 1 with a model, got {instances or 'fill'}"
 
     def prepare(self, wanted: Mapping[Key, str], progress: Progress) -> None:
@@ -59,7 +59,7 @@ class ModelPredictor(Specialist):
                 self._loaded(application.modelled.path)
 
     def memory(self, key: Key) -> Sequence[float]:
-        """Return what models need by their footprint, where they have one."""
+        """Return the memory of each rank by the model's footprint, if it has one."""
         assert key[0].modelled is not None
         model = self._models.get(key[0].modelled.path)
         footprint = model.cluster.footprint if isinstance(model, Model) else None
@@ -68,12 +68,12 @@ class ModelPredictor(Specialist):
         return [float(footprint.of(key[0].modelled.size, np.array([float(key[1])]))[0])] * key[1]
 
     def told(self, task: Task) -> Told:
-        """Return what a model says; each configuration has draws of its own."""
+        """Return the prediction of a model; each configuration has random draws of its own."""
         asked = self._question(task)
         source = "fitted model", repr((asked.modelled, sorted(asked.uses.items())))
         return Told(asked.forecast.seconds, _deviation(asked.forecast), source, tuple(asked.caveats()))
 
-    # --- what a model is asked ---
+    # --- queries to models ---
 
     def _loaded(self, path: str) -> Model | ProgramModel:
         if path not in self._models:
@@ -96,11 +96,11 @@ class ModelPredictor(Specialist):
 
 
 class _Question(ABC):
-    """What a model is asked for a task, and what it answers.
+    """Query of a task to its model, with the answer.
 
     Args:
         task: The task.
-        modelled: The file of its model, and the size.
+        modelled: File of its model, and size.
     """
 
     def __init__(self, task: Task, modelled: Modelled) -> None:
@@ -110,7 +110,7 @@ class _Question(ABC):
     @property
     @abstractmethod
     def uses(self) -> Configuration:
-        """Which processors there are."""
+        """Processors used by the task."""
 
     @abstractmethod
     def _predict(self) -> Forecast: ...
@@ -119,15 +119,15 @@ class _Question(ABC):
     def _outside(self) -> tuple[str, ...]: ...
 
     def _further(self) -> Iterator[Caveat]:
-        """Yield what a reader must know of this kind of model."""
+        """Yield the caveats of this kind of model."""
         yield from ()
 
     @cached_property
     def forecast(self) -> Forecast:
-        """What it takes.
+        """Forecast of the task's time.
 
         Raises:
-            ModelError: The model cannot tell.
+            ModelError: The model has no prediction.
         """
         try:
             return self._predict()
@@ -136,7 +136,7 @@ class _Question(ABC):
             raise ModelError([f"{where}: {fault}" for fault in error.faults]) from None
 
     def caveats(self) -> Iterator[Caveat]:
-        """Yield what a reader must know beside it."""
+        """Yield the caveats of the forecast."""
         name = self.task.key[0].name
         if not math.isfinite(self.forecast.high):
             text = "the model has as many terms as points, so nothing tells how wrong it is: measure more sizes"
@@ -153,7 +153,7 @@ class _Question(ABC):
 
 
 class _OfKinds(_Question):
-    """A question to a model of kinds of processors."""
+    """Query to a model of kinds of processors."""
 
     def __init__(self, task: Task, modelled: Modelled, model: Model) -> None:
         super().__init__(task, modelled)
@@ -171,7 +171,7 @@ class _OfKinds(_Question):
 
 
 class _OfProgram(_Question):
-    """A question to a model that is composed of a program's parts."""
+    """Query to a model composed of a program's parts."""
 
     def __init__(self, task: Task, modelled: Modelled, model: ProgramModel) -> None:
         super().__init__(task, modelled)
@@ -211,9 +211,9 @@ class _OfProgram(_Question):
 
 
 def description_of(machine: Machine) -> str:
-    """Return what tells how a machine is described from other descriptions: by its figures, not by names and prices.
+    """Return a fingerprint of a machine's description: of its figures, without names and prices.
 
-    Numbers of nodes are left out, as far as no topology depends on them.
+    Numbers of nodes are left out unless a topology depends on them.
     """
 
     def figures(node: NodeType) -> NodeType:
@@ -228,11 +228,11 @@ def description_of(machine: Machine) -> str:
 
 
 def uses_of(where: Candidate, kind: str = "") -> dict[str, Use]:
-    """Return on which processors ranks are placed: of each kind how many, and the most processes that one has.
+    """Return the processors on which ranks are placed: the number of each kind, and its maximum processes on one.
 
     Args:
         where: A machine with ranks on its nodes.
-        kind: What all processors are called; ``""``: as their node types are.
+        kind: Name for all processors; ``""``: those of their node types.
     """
     processors, most = Counter[str](), Counter[str]()
     for node, ranks in Counter(where.placement.nodes).items():
@@ -243,14 +243,14 @@ def uses_of(where: Candidate, kind: str = "") -> dict[str, Use]:
 
 
 def _deviation(forecast: Forecast) -> float:
-    """Return the standard deviation of the logarithm; where nothing is known of it, that of a factor of 10."""
+    """Return the standard deviation of the logarithm; if unknown, that of a factor of 10."""
     if not math.isfinite(forecast.high) or forecast.seconds <= 0:
         return math.log(10) / TAIL
     return math.log(forecast.high / forecast.seconds) / TAIL
 
 
 def placed(machine: Machine, uses: Configuration) -> Placement:
-    """Place ranks on the processors that a configuration uses: node after node, with as many ranks as it says on each.
+    """Place ranks on the processors of a configuration: node by node, with its number of processes on each processor.
 
     Raises:
         UsageError: If the machine has too few of a kind.

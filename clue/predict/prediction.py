@@ -1,4 +1,4 @@
-"""What predictors are asked, and what they answer. Values only: thousands of them travel between processes."""
+"""Tasks of predictors and their predictions. Values only: thousands of them are sent between processes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from clue.uncertainty import Sample
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """A prediction to be made, by whichever process.
+    """A prediction to be made, by any process.
 
     Attributes:
-        key: What runs, on how many ranks.
-        where: The machine, and where the ranks of all instances are.
-        sample: Which sample of what is uncertain; ``None``: the typical run.
-        may_deadlock: Whether a deadlock is an answer, a makespan without end; else it is an error.
+        key: Application and number of ranks.
+        where: Machine, and placement of the ranks of all instances.
+        sample: Sample of the noise; ``None``: the typical run.
+        may_deadlock: Whether a deadlock is a valid answer, an infinite makespan; otherwise it is an error.
     """
 
     key: Key
@@ -33,19 +33,19 @@ class Task:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prediction:
-    """What an application takes on a machine.
+    """Predicted time of an application on a machine.
 
     Attributes:
         makespan: Virtual time from 0 to the last finish, seconds.
-        engine: Who computed it.
-        ops: How many ops were replayed.
+        engine: Engine that computed it.
+        ops: Number of replayed ops.
         compute: Mean over ranks of the time spent computing, seconds.
         communicate: Mean over ranks of the time spent on messages, seconds.
         compute_by_region: Seconds of computation, summed over ranks, by region name.
-        warnings: What a reader must know beside the figures.
-        reach: How far the logarithm of the makespan is off in four of five cases, because a part of the ops stands for
-            all; 0 where all were replayed.
-        simulated: Whether it comes from a simulation: of a replay or a live run; not of a model, nor of a measurement.
+        warnings: Caveats of the figures.
+        reach: Bound of the error of the makespan's logarithm in four of five cases because only a sample of the ops was
+            replayed; 0 where all were.
+        simulated: Whether it comes from a simulation (replay or live run) rather than from a model or a measurement.
     """
 
     makespan: float
@@ -60,7 +60,7 @@ class Prediction:
 
     @classmethod
     def of(cls, result: Result) -> Prediction:
-        """Return what is kept of a simulation."""
+        """Return the prediction from the result of a simulation."""
         ranks = max(len(result.ranks), 1)
         return cls(
             makespan=result.makespan,
@@ -92,7 +92,7 @@ def what_decides(
 
 
 def prediction_of(task: Task, simulate: Callable[[], Result]) -> Prediction:
-    """Return what is kept of the simulation of a task.
+    """Return the prediction from the simulation of a task.
 
     Raises:
         DeadlockError: If it deadlocks and must not.

@@ -1,4 +1,4 @@
-"""Who tells what applications take on machines. A comparison knows no more of it than this."""
+"""Interface of predictors of application times; comparisons use nothing else of them."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ Doubles = npt.NDArray[np.float64]
 
 
 class Predictor(Protocol):
-    """Predicts makespans: of applications that it has been prepared for, while it is at work.
+    """Predicts makespans of applications after :meth:`prepare`, within the block of :meth:`at_work`.
 
-    Whoever implements it derives from it, and leaves out what it cannot say: then nothing is known of an application
-    before its task is done, and all that is known is its makespan.
+    Implementations derive from it, and omit the methods that they cannot answer: by default nothing is known of an
+    application before its task is done, and then only its makespan.
     """
 
     @property
     def why(self) -> str:
-        """Why it predicts by what its predictions name as their engine, if there is anything to say."""
+        """Why it uses the engine that its predictions name, if there is a reason to state."""
         return ""
 
     def check(self, application: Application, name: str, instances: int | None) -> str:
-        """Say why so many instances of an application, called so, cannot be predicted at all; ``""``: they can."""
+        """Return why so many instances of an application of this name cannot be predicted; ``""``: they can."""
         return ""
 
     def prepare(self, wanted: Mapping[Key, str], progress: Progress) -> None:
-        """Learn what will be asked for, and what a reader calls it, before anything is."""
+        """Prepare for the applications to be predicted, given with the reader's names of them."""
         return
 
     def memory(self, key: Key) -> Sequence[float]:
-        """Return the bytes that each rank needs; none if that is not known."""
+        """Return the bytes that each rank needs; empty if unknown."""
         return ()
 
     def regions(self, key: Key) -> Mapping[str, bool]:
-        """Return the regions that an application computes in, and whether their operations are declared."""
+        """Return the regions in which an application computes, and whether their operations are declared."""
         return {}
 
     def outlook(self, tasks: Sequence[Task], samples: int = 0) -> Doubles:
         """Return a rough lower bound of each makespan, seconds, shape (tasks,), at next to no cost.
 
-        These are all tasks that may follow, each in so many samples, too: who has work to plan, plans it now.
+        The tasks are all that may follow, including their samples, so that the predictor can plan its work.
         """
         return np.zeros(len(tasks))
 
@@ -58,11 +58,11 @@ class Predictor(Protocol):
         return np.zeros(len(tasks)), np.zeros(len(tasks), np.bool_)
 
     def at_work(self) -> AbstractContextManager[object]:
-        """Return the block within which it predicts: what that takes is there from its beginning to its end."""
+        """Return the block within which it predicts and holds its resources."""
         return nullcontext()
 
     def predict(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Prediction]]:
-        """Yield the place of each task and what is predicted, as it becomes known.
+        """Yield the index and prediction of each task as it is completed.
 
         Raises:
             DeadlockError: If an application deadlocks and must not.
@@ -79,12 +79,12 @@ class Predictor(Protocol):
         return None
 
     def deviation(self, task: Task) -> float | None:
-        """Return the standard deviation that the logarithm of a makespan has at most; ``None``: none is stated."""
+        """Return the maximum standard deviation of the makespan's logarithm; ``None``: none is stated."""
         return None
 
     def samples(self, tasks: Sequence[Task], sampling: Sampling, progress: Progress) -> Doubles:
         """Return the makespan in each sample of tasks that have a deviation, seconds, shape (tasks, samples).
 
-        A sample is the same for all tasks: what they have in common has its draws in common.
+        A sample is the same for all tasks: tasks share the draws of whatever they have in common.
         """
         raise AssertionError("who states a deviation draws samples of it")

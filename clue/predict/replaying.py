@@ -1,4 +1,4 @@
-"""Predictions by replays of recordings: the trace of each application, on whatever machine it is asked for."""
+"""Predictions by replays: the trace of each application is replayed on the requested machine."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from clue.uncertainty import BurstNoise, Character, Sampling, draw, is_uncertain
 from clue.uncertainty.makespans import Known, deviation_bound, draw_candidate, parts
 from clue.units import count_of
 
-#: Gives the trace of an application at a number of ranks; recording it, if need be, is the caller's business.
+#: Returns the trace of an application at a number of ranks; the caller records it if necessary.
 TraceSource = Callable[[Application, int], Trace]
-#: Names the traces of applications, each at a number of ranks; it may know all of them before it makes those missing.
+#: Names the traces of applications, each at a number of ranks; it gets all of them before it makes the missing ones.
 Recorder = Callable[[Sequence[Key]], Sequence[Application]]
-#: To describe a machine to the engine takes as long as it takes to replay so many ops there among others.
+#: Cost of describing a machine to the engine, as an equivalent number of replayed ops.
 _OPS_FOR_A_MACHINE = 200_000
-#: Ops of a replay with a timeline at most: it takes some seconds.
+#: Maximum number of ops of a replay with a timeline, which takes a few seconds.
 MOST_WATCHED = 250_000
-#: Advice to those who cannot record on so many ranks.
+#: Advice to users who cannot record on so many ranks.
 EXTRAPOLATE = "extrapolate it from recordings of smaller sizes on fewer ranks (clue extrapolate --plan says which)"
 
 
@@ -53,10 +53,10 @@ class Recorded:
     """An application ready to replay at one number of ranks.
 
     Attributes:
-        program: What to replay.
+        program: Program to replay.
         memory: Peak memory of each rank when recorded, bytes.
-        noise: How much its recordings differ, if there are several.
-        sample: The iterations that stand for all, or why none do; ``None``: all is replayed.
+        noise: Variation between its recordings, if there are several.
+        sample: The sampled iterations, or why none represent all; ``None``: everything is replayed.
     """
 
     program: Program
@@ -66,17 +66,17 @@ class Recorded:
 
     @property
     def ops(self) -> int:
-        """How many ops a replay of it takes."""
+        """Number of ops of a replay."""
         return self.sample.ops if isinstance(self.sample, Sample) else self.program.ops
 
 
 def as_named(wanted: Sequence[Key]) -> Sequence[Application]:
-    """Take the traces that applications name themselves."""
+    """Return applications as they are, with the traces that they name themselves."""
     return [application for application, _ in wanted]
 
 
 def recording(application: Application, ranks: int, traces: TraceSource) -> tuple[Trace, BurstNoise | None]:
-    """Get the typical recording of an application, and how much its recordings differ if there are several.
+    """Return the typical recording of an application, and the variation between its recordings if there are several.
 
     Raises:
         UsageError: If recordings are not for this number of ranks.
@@ -110,15 +110,15 @@ def computing_regions(program: Program) -> list[str]:
 
 
 class ReplayPredictor(Predictor):
-    """Predicts what applications take by replaying their recordings.
+    """Predicts the times of applications by replaying their recordings.
 
     Args:
-        traces: Where traces come from.
-        recorder: Told of all traces that are wanted before any is asked for: records programs that have none.
-        engine: Which engine of the kernel replays.
-        executor: Who replays: ``"processes"``, ``"mpi"`` or ``"dask://HOST:PORT"``; the figures do not depend on it.
-        workers: Number of processes, which are started where there is enough to do.
-        sampled: Whether a part of the iterations is replayed where it tells the whole (:mod:`clue.steady`).
+        traces: Source of traces.
+        recorder: Gets all wanted traces before any is requested, and records programs without a trace.
+        engine: Engine of the kernel.
+        executor: Executor: ``"processes"``, ``"mpi"`` or ``"dask://HOST:PORT"``; figures do not depend on it.
+        workers: Number of processes, which are started when there is enough work.
+        sampled: Whether to replay only a sample of the iterations where it represents all (:mod:`clue.steady`).
 
     Raises:
         UsageError: If the executor cannot be used.
@@ -145,11 +145,11 @@ class ReplayPredictor(Predictor):
 
     @property
     def why(self) -> str:
-        """Why that engine replays."""
+        """Why that engine is used."""
         return reason_for(self._asked, self._engine, self._work)
 
     def prepare(self, wanted: Mapping[Key, str], progress: Progress) -> None:
-        """Record or read the traces that are not there yet.
+        """Record or read the missing traces.
 
         Raises:
             UsageError: If a trace is for another number of ranks.
@@ -161,15 +161,15 @@ class ReplayPredictor(Predictor):
             trace, noise = recording(application, key[1], self._traces)
             program = compile_program(trace)
             sample = sample_of(trace) if self._sampled else None
-            # A split is tried only where the memory suffices, so that its replay need not ask.
+            # A split is tried only where the memory suffices, so its replay need not check that.
             self._recorded[key] = Recorded(replace(program, memory=()), program.memory, noise, sample)
 
     def memory(self, key: Key) -> Sequence[float]:
-        """Return the peaks when recorded."""
+        """Return the recorded peak memory of each rank."""
         return self._recorded[key].memory
 
     def regions(self, key: Key) -> Mapping[str, bool]:
-        """Return the regions that have bursts, and whether their operations were declared."""
+        """Return the regions with bursts, and whether their operations were declared."""
         program = self._recorded[key].program
         return {region: region in program.host_speeds for region in computing_regions(program)}
 
@@ -208,7 +208,7 @@ class ReplayPredictor(Predictor):
         return seconds, exact
 
     def at_work(self) -> AbstractContextManager[object]:
-        """Return the processes that replay."""
+        """Return the block within which the replaying processes exist."""
         return self._pool
 
     def predict(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Prediction]]:
@@ -223,16 +223,16 @@ class ReplayPredictor(Predictor):
         return simulate(program, where.machine, where.placement, "reference", instances=where.instances, timeline=True)
 
     def character(self, task: Task, makespan: float) -> Character:
-        """Return what tells the prediction from others: its share of communication, the size of its messages."""
+        """Return the character of the prediction: its share of communication and the size of its messages."""
         return Character.of(self._recorded[task.key].program, task.where, makespan)
 
     def deviation(self, task: Task) -> float | None:
-        """Return what the machine and repeated recordings state of noise."""
+        """Return the noise stated by the machine and by repeated recordings."""
         machine, noise = task.where.machine, self._recorded[task.key].noise
         return deviation_bound(machine, noise) if is_uncertain(machine, noise) else None
 
     def samples(self, tasks: Sequence[Task], sampling: Sampling, progress: Progress) -> Doubles:
-        """Replay many samples at once where messages alone couple the ranks, the others one by one."""
+        """Replay many samples at once where only messages couple the ranks, the others one by one."""
         found = np.full((len(tasks), sampling.samples), np.nan)
         told = partial(progress, "samples of the noise")
         self._sweep(tasks, sampling, found, told)
@@ -246,7 +246,7 @@ class ReplayPredictor(Predictor):
     def _sweep(
         self, tasks: Sequence[Task], sampling: Sampling, found: Doubles, told: Callable[[int, int], None]
     ) -> None:
-        """Fill in what sweeps over many samples give."""
+        """Fill in the makespans of sweeps over many samples."""
         before = 0
         alone = [
             i
@@ -271,7 +271,7 @@ class ReplayPredictor(Predictor):
 
 
 def _by_key(tasks: Sequence[Task], places: Iterable[int]) -> Mapping[Key, list[int]]:
-    """Return places of tasks by what they run."""
+    """Return indices of tasks by their application."""
     found: dict[Key, list[int]] = {}
     for i in places:
         found.setdefault(tasks[i].key, []).append(i)
@@ -285,7 +285,7 @@ def _replayed(library: Mapping[Key, Recorded], given: tuple[Task, str]) -> Predi
         return _replayed_in_part(recorded, recorded.sample, task, engine)
     program, machine = recorded.program, where.machine
     if task.sample is not None:
-        # Drawn here rather than sent here: a sample is the same whoever draws it.
+        # Drawn in the worker rather than sent to it: a sample is the same in every process.
         program, machine = draw(program, machine, where.placement, task.sample, recorded.noise)
     return prediction_of(task, partial(simulate, program, machine, where.placement, engine, instances=where.instances))
 

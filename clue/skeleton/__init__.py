@@ -6,8 +6,8 @@
                                                                │
     K ──loops, times──▶ which iterations ──scaling──▶ which units, how large ──construction──▶ Skeleton
 
-``events`` says what a skeleton keeps or drops as a whole, and refuses what none can repeat; ``loops`` and ``times`` say
-which loops there are and what they took.
+``events`` finds the units that a skeleton keeps or drops as a whole, and refuses calls that no skeleton can repeat;
+``loops`` and ``times`` find the loops and how long they took.
 """
 
 from clue.skeleton.construction import DominantSequence, Skeleton, construct

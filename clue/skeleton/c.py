@@ -1,4 +1,4 @@
-"""A skeleton as a program in C, which needs an MPI library alone; the same statements as in Python."""
+"""A skeleton as a program in C, which needs only an MPI library; its statements are those of the Python program."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from clue.trace.ops import COLLECTIVES, Flag, Op
 FRAME = Path(__file__).with_name("frame.c")
 _RUN = Path(__file__).with_name("run.c")
 _TYPES = {1: "MPI_BYTE", 2: "MPI_SHORT", 4: "MPI_FLOAT", 8: "MPI_DOUBLE", 16: "MPI_C_DOUBLE_COMPLEX"}
-#: What of the file with functions for messages a program needs: by what it calls, the parts that this needs in turn.
+#: Parts of the file of message functions that a program needs, by the text of a call; parts that these need are listed.
 _NEEDS = {
     "vector(": ("vector",), "next(": ("tables",), "next_list(": ("tables", "lists"), "mod(": ("mod",),
     "request()": ("requests",), "wait_for_all(": ("requests", "wait_all"), "wait_for(": ("requests", "wait_some"),
@@ -211,7 +211,7 @@ class _Writer:
         return f"{{ {' '.join((*before, made))} }}" if before else made
 
     def _given(self, call: Call, numbers: Mapping[str, str], room: str) -> Iterator[str]:
-        """Yield the arguments of a collective call, but for communicator and request."""
+        """Yield the arguments of a collective call, without communicator and request."""
         if call.op == Op.BARRIER:
             return
         size, kind, some = numbers["nbytes"], self._kind(call), "v, v + RANKS"
@@ -380,7 +380,7 @@ def _parts(text: str) -> dict[str, list[str]]:
 
 
 def _list(values: Sequence[object]) -> str:
-    """Return a list as C has it: how many come first."""
+    """Return a list in C: its length, then its entries."""
     return f"(const long[]){{{', '.join(map(str, (len(values), *values)))}}}"
 
 

@@ -1,8 +1,8 @@
-"""What pieces of work take at the best of the host that recorded an application.
+"""Times of pieces of work at the best speed of the host that recorded an application.
 
-The readings of a trace say what the two pieces of :mod:`clue.trace.pieces` take there. Kernels of skeletons do the same
-work; how long one of their pieces takes relative to a reading is measured where the skeleton is made, for some 50 ms:
-a ratio, which is much the same on all hosts. Without readings what pieces take here counts.
+The readings of a trace give the times of the two pieces of :mod:`clue.trace.pieces` on that host. Kernels of skeletons
+do the same work. The ratio of one of their pieces to a reading is measured where the skeleton is made, for about 50 ms;
+this ratio is much the same on all hosts. A trace without readings gets the times of pieces measured here.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from clue.native.compiler import find_compiler
 from clue.skeleton.work import CACHE, CORE, KINDS, MEMORY
 from clue.trace import Trace
 
-#: Pieces that are timed together, and how often: the least counts.
+#: Pieces timed together, and repetitions of that timing, of which the minimum counts.
 _PIECES, _TURNS = 40, 25
-#: Readings whose median counts.
+#: Number of readings, of which the median counts.
 _READINGS = 9
-#: Seconds that a compiler, and what it compiles, may take.
+#: Timeout of the compiler, and of the compiled program, s.
 _PATIENCE = 60.0
 _FRAME, _TIMING = (Path(__file__).with_name(name) for name in ("frame.c", "timing.c"))
 
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """What a piece of each kind of work takes at the best of the host that recorded the application.
+    """Time of a piece of each kind of work at the best speed of the host that recorded the application.
 
     Attributes:
-        times: By kind, ns.
-        call: What a burst takes beside its pieces, ns.
-        source: Where that comes from.
+        times: Time of a piece by kind, ns.
+        call: Overhead of a burst in addition to its pieces, ns.
+        source: Where these times come from.
     """
 
     times: Mapping[str, float]
@@ -47,13 +47,13 @@ class Pieces:
 
 
 def calibrated(trace: Trace) -> Pieces:
-    """Return what pieces of work take in a skeleton in Python."""
+    """Return the times of pieces of work in a skeleton in Python."""
     times, call = _kernels_here()
     return _there(trace, times, call, "")
 
 
 def calibrated_c(trace: Trace) -> Pieces:
-    """Return what pieces of work take in a skeleton in C: as in Python where there is no compiler."""
+    """Return the times of pieces of work in a skeleton in C; without a compiler, those in Python."""
     compiled = _compiled_here()
     if compiled is None:
         times, _ = _kernels_here()
@@ -63,7 +63,7 @@ def calibrated_c(trace: Trace) -> Pieces:
 
 
 def _there(trace: Trace, times: Mapping[str, float], call: float, remark: str) -> Pieces:
-    """Return what takes so long here on the host that recorded a trace: what stays in caches as the core does."""
+    """Convert times measured here to the host that recorded a trace; work in caches scales as work of the core does."""
     probe = trace.head.probe
     if probe is None or not all(probe.best):
         return Pieces(times, call, f"timed where this program was made, as the recording has no readings{remark}")
@@ -75,7 +75,7 @@ def _there(trace: Trace, times: Mapping[str, float], call: float, remark: str) -
 
 
 def _kernels_here() -> tuple[dict[str, float], float]:
-    """Return what a piece of each kind takes in Python here, and a burst beside, ns."""
+    """Return the time of a piece of each kind in Python on this host, and the overhead of a burst, ns."""
     from clue.skeleton import kernels  # noqa: PLC0415 - takes memory
 
     nothing = repeat(((kernels.core, 0.0), (kernels.memory, 0.0)))
@@ -90,14 +90,14 @@ def _kernels_here() -> tuple[dict[str, float], float]:
 
 
 def _reading_here() -> tuple[float, float]:
-    """Return what a reading of either piece takes here as the recorder makes it, ns."""
+    """Return the time of a reading of either piece on this host, measured as the recorder does, ns."""
     turns = [np.median([_read() for _ in range(_READINGS)], axis=0) for _ in range(_TURNS)]
     core, memory = np.min(turns, axis=0).tolist()
     return core, memory
 
 
 def _read() -> tuple[int, int]:
-    """Return a reading, ns: what ``virtual_layer.probe`` does."""
+    """Return a reading, ns, taken as ``virtual_layer.probe`` does."""
     from clue.skeleton import kernels  # noqa: PLC0415 - see above
 
     one, other = kernels.ONE, kernels.OTHER
@@ -111,7 +111,7 @@ def _read() -> tuple[int, int]:
 
 
 def _least(work: Callable[[], object]) -> float:
-    """Return the least that some work takes, ns."""
+    """Return the minimum time of some work, ns."""
     found = []
     for _ in range(_TURNS):
         begin = perf_counter_ns()
@@ -121,7 +121,7 @@ def _least(work: Callable[[], object]) -> float:
 
 
 def _compiled_here() -> list[float] | None:
-    """Return what a piece of each kind takes in C here, and a burst beside, ns; nothing without a compiler."""
+    """Return the time of a piece of each kind in C, and the overhead of a burst, ns; ``None`` without a compiler."""
     compiler = find_compiler()
     if compiler is None:
         return None

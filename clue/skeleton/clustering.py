@@ -1,10 +1,10 @@
-"""Clusters of similar events (Sodhi, Subhlok, Xu, section 4.2): alike in all but sizes, and these nearly so.
+"""Clusters of similar events (Sodhi, Subhlok, Xu, section 4.2): equal in everything but sizes, which are similar.
 
-Both ends of a message are in the cluster of the message, all members of a collective call in that of the call: ranks
-never disagree. Sizes a and b differ by |a - b| / max(a, b); lists of sizes by the sum of what entries differ by, of the
-larger sum. All of a cluster differ from its smallest by less than the similarity threshold, so by less than that from
-each other; with a threshold of 0 they are equal. All get the mean of their sizes, lists entry by entry. Nothing depends
-on the order of events.
+Both ends of a message are in the cluster of the message, and all members of a collective call are in that of the call,
+so ranks never disagree. The difference of sizes a and b is |a - b| / max(a, b); that of two lists of sizes is the sum
+of the absolute differences of their entries, divided by the larger sum. All events of a cluster differ from its
+smallest, and so from each other, by less than the similarity threshold; with a threshold of 0 they are equal. Each
+event gets the mean size of its cluster, lists entry by entry. The order of events has no influence.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from clue.skeleton.events import Integers
 from clue.skeleton.parameters import Doubles, Parameters, Sizes
 from clue.steady.cuts import scrambled
 
-#: Lists of one kind fall into so many clusters at most; what is left of them is as it was.
+#: Maximum number of clusters that lists of one kind are put into; lists beyond them stay as they were.
 _MOST = 64
 
 
@@ -41,8 +41,8 @@ class Clusters:
         """Put events into clusters.
 
         Args:
-            parameters: What they are.
-            threshold: From 0, for equal ones, to below 1.
+            parameters: Kinds and sizes of the events.
+            threshold: Similarity threshold, from 0 (only equal events) to below 1.
         """
         equal, first = _equal(parameters)
         cluster = equal if threshold == 0 else _similar(parameters, first, threshold)[equal]
@@ -50,7 +50,7 @@ class Clusters:
 
 
 def _equal(parameters: Parameters) -> tuple[Integers, Integers]:
-    """Return for each unit a number for all that are equal, and a unit of each number."""
+    """Return a number for each unit, the same for equal units, and one unit of each number."""
     sizes = parameters.sizes
     sums = scrambled(parameters.kind)
     np.add.at(sums, sizes.unit, scrambled(sizes.place, sizes.nbytes))
@@ -59,7 +59,7 @@ def _equal(parameters: Parameters) -> tuple[Integers, Integers]:
 
 
 def _similar(parameters: Parameters, units: Integers, threshold: float) -> Integers:
-    """Return a cluster for each of some units, all different."""
+    """Return the cluster of each of some units, no two of which are equal."""
     sizes, kind = parameters.sizes, parameters.kind[units]
     total, even = _totals(sizes, len(parameters.kind))
     uneven = np.zeros(int(kind.max(initial=-1)) + 1, np.bool_)
@@ -80,7 +80,7 @@ def _similar(parameters: Parameters, units: Integers, threshold: float) -> Integ
 
 
 def _totals(sizes: Sizes, units: int) -> tuple[Integers, npt.NDArray[np.bool_]]:
-    """Return the sum of each unit's sizes, and whether they all are the same."""
+    """Return the sum of each unit's sizes, and whether these sizes are all equal."""
     total, even = np.zeros(units, np.int64), np.ones(units, np.bool_)
     np.add.at(total, sizes.unit, sizes.nbytes)
     differs = (sizes.unit[1:] == sizes.unit[:-1]) & (sizes.nbytes[1:] != sizes.nbytes[:-1])
@@ -89,20 +89,20 @@ def _totals(sizes: Sizes, units: int) -> tuple[Integers, npt.NDArray[np.bool_]]:
 
 
 def _by_total(kind: Integers, total: Integers, threshold: float) -> Integers:
-    """Return clusters by one size each: the smallest that is left begins one."""
+    """Return clusters by a single size; the smallest size not yet in a cluster begins the next."""
     sizes, rank = np.unique(total, return_inverse=True)
     span = len(sizes) + 1
     keys = kind * span + rank.ravel()
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
-    # The first size that is too far from each.
+    # For each size, the first that is too far from it.
     beyond = np.searchsorted(sizes * (1 - threshold), sizes, side="left")
     begins = np.zeros(len(keys), np.bool_)
     leaders = np.flatnonzero(np.diff(keys // span, prepend=-1))
     while len(leaders):
         begins[leaders] = True
         of, size = keys[leaders] // span, keys[leaders] % span
-        # Sizes of 0 are like each other alone.
+        # A size of 0 is similar only to another 0.
         behind = np.searchsorted(keys, of * span + np.maximum(beyond[size], size + 1))
         some = behind < len(keys)
         leaders = behind[some][keys[behind[some]] // span == of[some]]
@@ -112,7 +112,7 @@ def _by_total(kind: Integers, total: Integers, threshold: float) -> Integers:
 
 
 def _by_entries(table: Integers, threshold: float) -> Integers:
-    """Return clusters of lists, shape (lists, entries); the first that is left begins one."""
+    """Return clusters of lists, shape (lists, entries); the first list not yet in a cluster begins the next."""
     cluster = np.full(len(table), -1, np.int64)
     largest = table.sum(axis=1)
     for number in range(_MOST):

@@ -20,9 +20,9 @@ from clue.skeleton.times import Times
 from clue.trace import Op, Trace
 from clue.trace.columns import checksum
 
-#: Similarity thresholds that are tried, one after the other, until a signature is short enough.
+#: Similarity thresholds, tried in this order until a signature is short enough.
 THRESHOLDS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2)
-#: The part of an application's time that the iterations of its dominant sequence make at least.
+#: Minimum share of an application's time that the iterations of its dominant sequence take.
 DOMINANT = 0.5
 _NO_TIME = 1e-12
 
@@ -32,11 +32,11 @@ class DominantSequence:
     """The sequence of events that makes most of an application: an iteration of one of its loops.
 
     Attributes:
-        name: Of its loop: file and line, or the first calls where call sites are not known; and after how many of its
-            iterations calls recur, if after several.
-        iterations: How often the application executes it, over all times that the loop is entered.
-        seconds: Of one iteration in the recording, the mean.
-        share: Of the application's time that all of them take.
+        name: Name of its loop: file and line, or the first calls where call sites are unknown; and its period in
+            iterations, if longer than one.
+        iterations: How often the application executes it, summed over all entries of the loop.
+        seconds: Mean time of one iteration in the recording.
+        share: Share of the application's time that all iterations take.
     """
 
     name: str
@@ -52,16 +52,16 @@ class Skeleton:
     Attributes:
         trace: The short program: all ranks, with call sites; computation in ``trace.bursts``, ns of CPU time at the
             recording host's best.
-        identity: 16 hexadecimal digits, of the trace that it was made from and of its scale.
+        identity: 16 hexadecimal digits, a hash of the trace that it was made from and of its scale.
         application: Elapsed time of the application when it was recorded, seconds: that of its slowest rank.
-        scale: K: how much longer the application is.
+        scale: K, the ratio of the application's time to the skeleton's.
         threshold: The similarity threshold that was needed.
-        ratio: Q, the compression ratio that was reached with it.
+        ratio: Q, the compression ratio reached with this threshold.
         dominant: The dominant sequence, if there is one.
         shortest: Length of the shortest good skeleton, seconds.
-        good: Whether it has at least one full iteration of the dominant sequence.
+        good: Whether it contains at least one full iteration of the dominant sequence.
         caveats: What a reader should know.
-        signature: What the application does, in loops of events.
+        signature: The application's events, folded into loops.
     """
 
     trace: Trace
@@ -78,20 +78,20 @@ class Skeleton:
 
     @property
     def seconds(self) -> float:
-        """How long it is meant to run where the application was recorded, seconds."""
+        """Intended run time on the host where the application was recorded, seconds."""
         return self.application / self.scale
 
 
 def construct(
     trace: Trace, *, scale: float | None = None, seconds: float | None = None, shortest: bool = False
 ) -> Skeleton:
-    """Make the skeleton of an application; exactly one argument says how long it is.
+    """Make the skeleton of an application; exactly one of the last three arguments sets its length.
 
     Args:
-        trace: What the application did.
-        scale: K: the application takes so many times as long.
-        seconds: Length of the skeleton where the application was recorded.
-        shortest: Whether to make the shortest good one.
+        trace: Recording of the application.
+        scale: K, the ratio of the application's time to the skeleton's.
+        seconds: Run time of the skeleton on the host where the application was recorded.
+        shortest: Whether to make the shortest good skeleton.
 
     Raises:
         SkeletonError: If the application makes calls that no skeleton can repeat, or the length makes no sense.
@@ -130,7 +130,7 @@ def construct(
 
 
 def _scale(trace: Trace, scale: float | None, seconds: float | None, application: float) -> float:
-    """Return how much longer the application is to be."""
+    """Return K, the ratio of the application's time to the skeleton's, from whichever argument was given."""
     if seconds is not None:
         if not 0 < seconds <= application:
             raise SkeletonError(
@@ -145,7 +145,7 @@ def _scale(trace: Trace, scale: float | None, seconds: float | None, application
 
 
 def _clustered(parameters: Parameters, scale: float) -> tuple[Clusters, Signature]:
-    """Raise the similarity threshold until events fold as much as is wanted (Table 2: Q = K / 2)."""
+    """Raise the similarity threshold until events fold enough (Table 2: Q = K / 2)."""
     events = int((parameters.events.trace.ops.op != Op.COMPUTE).sum())
     for threshold in THRESHOLDS:
         clusters = Clusters.at(parameters, threshold)
@@ -156,7 +156,7 @@ def _clustered(parameters: Parameters, scale: float) -> tuple[Clusters, Signatur
 
 
 def _dominant(loops: tuple[Loop, ...], times: Times) -> DominantSequence | None:
-    """Return of all loops that make enough of the application that of the shortest iteration."""
+    """Return the loop with the shortest iteration among those that take enough of the application's time."""
     found = [
         DominantSequence(loop.title, loop.iterations, times.of_runs(loop.runs) / loop.iterations, share)
         for loop in loops
@@ -166,7 +166,7 @@ def _dominant(loops: tuple[Loop, ...], times: Times) -> DominantSequence | None:
 
 
 def _identity(trace: Trace, scale: float) -> str:
-    """Return a name for a trace and a scale that no other ones have."""
+    """Return a unique name of a trace and a scale."""
     head = trace.head
     sums = head.checksums or {name: checksum(getattr(trace.ops, name)) for name in trace.ops.__slots__}
     said = (sorted(sums.items()), head.program, head.arguments, trace.ranks, scale.hex())
@@ -174,7 +174,7 @@ def _identity(trace: Trace, scale: float) -> str:
 
 
 def _told(short: Trace, trace: Trace, scale: float, caveats: tuple[Caveat, ...]) -> Trace:
-    """Return the short program with a head that says what it is."""
+    """Return the short program with a header that describes it."""
     note = f"a skeleton of {trace.name}: the application takes {scale:.6g} times as long"
     notes = (note, *(each.said for each in caveats), *trace.head.notes)
     return replace(short, path=None, head=replace(short.head, notes=notes))

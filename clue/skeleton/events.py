@@ -1,9 +1,9 @@
-"""Execution events of a program, and the units that a skeleton keeps or drops as wholes.
+"""Execution events of a program, and the units that a skeleton keeps or drops as a whole.
 
-A *unit* is what only makes sense together: a message with its send, its receive and the probes that saw it; or the k-th
-collective call on a communicator by all of its members. Waits belong to the units of their requests. Whatever units are
-dropped from a program that ran to its end, what is left of it also runs to its end: the order in which it ran is still
-one in which each call finds what it waits for, and the k-th receive of a channel still takes its k-th send.
+A *unit* consists of events that only make sense together: a message with its send, its receive and the probes that saw
+it; or the k-th collective call on a communicator by all of its members. Waits belong to the units of their requests. If
+a program ran to its end, it still does after any units are dropped: in the order in which it ran, each call still finds
+what it waits for, and the k-th receive of a channel still takes its k-th send.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from clue.trace.ops import COLUMNS
 
 Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
-#: Of a row that belongs to no unit of its own.
+#: Unit of a row that belongs to no unit of its own.
 NONE = -1
 #: Collectives with a list of sizes.
 LISTED = (Op.ALLTOALLV, Op.NEIGHBOR)
@@ -39,7 +39,7 @@ class Named:
     """Requests that waits and matched receives name.
 
     Attributes:
-        row: Row of each that names one, in order, shape (requests named,).
+        row: Row that names each request, in order, shape (requests named,).
         start: Row of the call that began the request.
     """
 
@@ -56,12 +56,13 @@ class Events:
     """The events of a program.
 
     Attributes:
-        trace: Its events, without what is none: polls, local calls, packing, partners and requests that are null. What
-            these computed is with the next event of their region, or stands alone as a computation.
-        unit: Unit of each row, ``NONE`` for waits and matched receives, shape (ops,).
-        named: Which requests the latter name.
+        trace: Its events, without rows that are no events: polls, local calls, packing, null partners and null
+            requests. Computation in such rows moves to the next event of their region, or stands alone as a
+            computation.
+        unit: Unit of each row; ``NONE`` for waits and matched receives; shape (ops,).
+        named: Requests that waits and matched receives name.
         units: How many units there are.
-        caveats: What is not as it was recorded.
+        caveats: Differences from the recording.
     """
 
     trace: Trace
@@ -75,7 +76,7 @@ class Events:
         """Find the events of a program.
 
         Raises:
-            SkeletonError: If it makes calls that no skeleton can repeat, with all of them.
+            SkeletonError: If the program makes calls that no skeleton can repeat; the error lists all of them.
         """
         if faults := list(_refused(trace)):
             raise SkeletonError(faults)
@@ -109,11 +110,11 @@ class Events:
         return first
 
     def excerpt(self, rows: Integers, calls: Integers | None = None) -> Events:
-        """Return some rows, with requests numbered anew.
+        """Return some rows, with requests renumbered.
 
         Args:
-            rows: Those of whole units, with waits for some of their requests.
-            calls: Of each row that with which its call begins; told by flags if not given.
+            rows: Rows of whole units, with waits for some of their requests.
+            calls: For each row, the row with which its call begins; found from flags if not given.
         """
         trace, ops = self.trace, self.trace.ops
         calls = trace.first_rows() if calls is None else calls
@@ -143,7 +144,7 @@ class Events:
 
 
 def as_computation(ops: Ops, rows: Integers, call: int) -> Ops:
-    """Return ops of which some rows do nothing but compute."""
+    """Return ops with some rows turned into mere computation."""
     values = {"op": Op.COMPUTE, "call": call, "request": NO_REQUEST}
     columns = {name: getattr(ops, name).copy() for name in ("op", "call", "request", "nbytes", "peer", "tag", "comm")}
     columns |= {name: getattr(ops, name).copy() for name in ("count", "extra", "flags")}
@@ -202,7 +203,7 @@ def _units(trace: Trace) -> tuple[Integers, int, int]:
 
 
 def _messages(trace: Trace, unit: Integers) -> tuple[int, int]:
-    """Number messages: the k-th send of a channel and its k-th receive are one. Returns how many, and how many fail."""
+    """Number messages: the k-th send of a channel matches its k-th receive. Returns counts of matched and unmatched."""
     ops, own = trace.ops, trace.row_ranks
     peers, contexts = partners(trace).astype(np.int64), contexts_of(trace)[ops.comm]
     there = (peers != PROC_NULL) & (ops.flags & Flag.CANCELLED == 0)
@@ -224,10 +225,10 @@ def _messages(trace: Trace, unit: Integers) -> tuple[int, int]:
 
 
 def _collectives(trace: Trace, unit: Integers, first: int) -> int:
-    """Number collective calls: the k-th on a communicator of all members is one. Returns the number behind the last."""
+    """Number collective calls: the k-th calls of all members are one unit. Returns the number after the last."""
     ops = trace.ops
     rows = np.flatnonzero(ops.are(*COLLECTIVES))
-    # Neighbourhood collectives count apart from the others.
+    # Neighbourhood collectives are counted separately from the others.
     line = 2 * contexts_of(trace)[ops.comm[rows]] + (ops.op[rows] == Op.NEIGHBOR)
     line = np.unique(line, return_inverse=True)[1].ravel()
     serial = serials_of(np.unique(line * trace.ranks + trace.row_ranks[rows], return_inverse=True)[1].ravel())
@@ -238,14 +239,14 @@ def _collectives(trace: Trace, unit: Integers, first: int) -> int:
 
 
 def serials_of(groups: Integers) -> Integers:
-    """Return how many of the same group come before each entry; groups are numbers from 0 on."""
+    """Return how many entries of the same group come before each entry; groups are numbered from 0."""
     serial = np.empty(len(groups), np.int64)
     serial[np.argsort(groups, kind="stable")] = within(np.bincount(groups))
     return serial
 
 
 def _passed(ways: Integers, received: Integers, looked: Integers, probed: Integers, ops: int) -> Integers:
-    """Return how many messages of its channel were received before each probe."""
+    """Return for each probe how many messages of its channel were received before it."""
     taken = np.sort(ways * (ops + 1) + received)
     begin = looked * (ops + 1)
     passed: Integers = np.searchsorted(taken, begin + probed) - np.searchsorted(taken, begin)
@@ -261,7 +262,7 @@ def _named(trace: Trace) -> Named:
 
 
 def _named_by(trace: Trace, rank: int, begins: Mask) -> tuple[Integers, Integers]:
-    """Find those of a rank: a request that is named is the last one of its number that was begun before."""
+    """Find the requests named on a rank: a number means the last request with that number begun before."""
     requests, rows = mentions(trace.rank(rank))
     rows = rows + trace.head.offsets[rank]
     order = np.argsort(requests, kind="stable")
@@ -270,7 +271,7 @@ def _named_by(trace: Trace, rank: int, begins: Mask) -> tuple[Integers, Integers
     last = np.maximum.accumulate(np.where(begins[row], at, -1))
     known = (last >= np.maximum.accumulate(np.where(new, at, 0))) & ~begins[row]
     matched = trace.ops.op[row] == Op.MRECV
-    # Who waits a second time waits for nothing.
+    # A second wait for the same request waits for nothing.
     waits = np.flatnonzero(known & ~matched)
     known[waits[1:][np.diff(last[waits]) == 0]] = False
     place = np.sort(order[known])
@@ -280,11 +281,11 @@ def _named_by(trace: Trace, rank: int, begins: Mask) -> tuple[Integers, Integers
 
 
 def _carried(trace: Trace, events: Mask) -> tuple[Mask, Integers]:
-    """Let events carry the computation of rows that are none.
+    """Let events carry the computation of rows that are no events.
 
     Returns:
-        Which rows are left: events, and the last rows of a region before another that carry what no event of it can.
-        What each of these computes, ns.
+        Which rows are left: events, and the last rows of a region before another where no event of it can carry it.
+        Computation of each of these rows, ns.
     """
     ops = trace.ops
     spent = trace.bursts + np.where(ops.are(Op.PACK), ops.took, 0)
@@ -303,7 +304,7 @@ def _carried(trace: Trace, events: Mask) -> tuple[Mask, Integers]:
 
 
 def _continued(flags: npt.NDArray[np.uint16], calls: Integers, offsets: Integers) -> npt.NDArray[np.uint16]:
-    """Let rows go on with a call only where the row before them belongs to it, too."""
+    """Let a row continue a call only where the row before it belongs to the same call."""
     goes_on = np.zeros(len(flags), np.bool_)
     goes_on[1:] = calls[1:] == calls[:-1]
     goes_on[offsets[:-1][offsets[:-1] < len(flags)]] = False
@@ -324,9 +325,9 @@ class _Lists:
     """Requests and lists of rows.
 
     Attributes:
-        single: The only request of each row, or none.
-        count: How many entries each has.
-        entries: Those of all rows.
+        single: The single request of each row, or none.
+        count: Number of entries of each row.
+        entries: Entries of all rows.
     """
 
     single: Integers
@@ -335,7 +336,7 @@ class _Lists:
 
     @classmethod
     def of(cls, trace: Trace, rows: Integers, ops: Ops, named: Named, requests: Integers) -> _Lists:
-        """Write lists anew: of waits those requests that are still there."""
+        """Rewrite lists; those of waits keep the requests that still exist."""
         together = np.bincount(named.row, minlength=len(rows))
         several = together[named.row] > 1
         single = requests.copy()
@@ -355,7 +356,7 @@ class _Lists:
         return cls(single, count, entries)
 
     def extra(self, offsets: Integers) -> Integers:
-        """Return where entries of each row begin among those of its rank; 0 without any."""
+        """Return where the entries of each row begin among those of its rank; 0 for a row without entries."""
         begins = np.append(0, np.cumsum(self.count))
         of_rank = begins[:-1] - np.repeat(begins[offsets[:-1]], np.diff(offsets))
         return np.where(self.count > 0, of_rank, 0)

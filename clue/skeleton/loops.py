@@ -1,4 +1,4 @@
-"""Loops that all ranks go round alike, between whose iterations a program may be cut."""
+"""Loops that all ranks execute alike; a program may be cut between their iterations."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Loop:
     """A loop.
 
     Attributes:
-        name: File and line of its statement, or its first calls where call sites are not known.
-        runs: Its iterations each time that it is entered. Where something is under way between two of them on any rank,
-            they count as one, and so do those after which calls and partners recur.
-        period: How many do so, if that is more than one.
+        name: File and line of its statement, or its first calls where call sites are unknown.
+        runs: Its iterations each time that it is entered. Two iterations count as one if a message or request is
+            pending between them on any rank; so do all iterations of a period, after which calls and partners recur.
+        period: Number of iterations after which calls and partners recur.
     """
 
     name: str
@@ -31,24 +31,24 @@ class Loop:
 
     @property
     def title(self) -> str:
-        """Its name, and how many iterations count as one."""
+        """Its name, and the number of iterations that count as one."""
         return self.name if self.period == 1 else f"{self.name} ({self.period} at a time)"
 
     @property
     def iterations(self) -> int:
-        """How many there are, of all times that it is entered."""
+        """Number of iterations over all entries of the loop."""
         return sum(run.iterations for run in self.runs)
 
 
 def loops_of(trace: Trace) -> tuple[Loop, ...]:
-    """Find loops by call sites, or where these show none, in what events fold into; outer loops come first."""
+    """Find loops by call sites, or else by folding events; outer loops come first."""
     flow = Flow.of(trace)
     known = tuple(_closed(stretches(trace), flow)) if len(trace.head.sites) > 1 else ()
     return tuple(_in_periods(trace, loop) for loop in known or _closed(folded_stretches(trace), flow))
 
 
 def _in_periods(trace: Trace, loop: Loop) -> Loop:
-    """Return a loop in which iterations count as one after which calls recur, as they do in its longest run."""
+    """Return a loop in which the iterations of a period count as one; its longest run gives the period."""
     period = period_of(trace, max(loop.runs, key=lambda run: run.iterations))
     if period == 1:
         return loop
@@ -56,13 +56,13 @@ def _in_periods(trace: Trace, loop: Loop) -> Loop:
 
 
 def _every(bounds: Integers, period: int) -> Integers:
-    """Return every so manieth bound, and the last one."""
+    """Return one bound per period, and the last one."""
     last = bounds.shape[1] - 1
     return bounds[:, np.append(np.arange(0, last, period), last)]
 
 
 def _closed(loops: Iterator[list[Stretch]], flow: Flow) -> Iterator[Loop]:
-    """Yield loops with those bounds between which nothing is under way; those that are gone round more than once."""
+    """Yield loops with the bounds at which nothing is pending, if more than one iteration remains."""
     for runs in loops:
         closed = [run for run in _cut(runs, flow) if run.iterations > 0]
         if any(run.iterations > 1 for run in closed):

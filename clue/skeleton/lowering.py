@@ -1,6 +1,6 @@
-"""What a program must know to make the calls of a trace, beside what their rows say.
+"""What a program must know to make the calls of a trace, in addition to their rows.
 
-Rows stay as they are but for:
+Rows stay as they are except for:
 
 ``flags``    only those that make another call; data in place where all members may have it, and sizes agree
 Sendrecv     is one row, a receive without request, with ``nbytes`` of what it sends; lists the distance of where that
@@ -30,22 +30,22 @@ from clue.trace.ops import COLLECTIVES, COLUMNS, NO_REQUEST, ROOTED, Flag, Op
 Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-#: Sizes of elements that MPI has numbers of.
+#: Element sizes for which MPI has a numeric type, bytes.
 ELEMENTS = (1, 2, 4, 8, 16)
-#: Bursts of places that have shorter ones in the mean are done with the next, ns: a statement takes about as long.
+#: Bursts of places with a shorter mean are merged with the next burst, ns: a statement takes about as long.
 SHORT = 2000.0
-#: What an element has whose size the trace does not know.
+#: Element size assumed where the trace does not have it, bytes.
 _UNKNOWN = 8
-#: Calls that reduce vectors, and all whose data are elements, which no algorithm may cut.
+#: Reductions of vectors, and all calls whose data consist of elements, which no algorithm may split.
 REDUCTIONS = (Op.REDUCE, Op.ALLREDUCE, Op.SCAN, Op.EXSCAN, Op.REDUCE_SCATTER)
 VECTORS = (Op.BCAST, *REDUCTIONS)
-#: Calls that list what each member has, unless all have the same.
+#: Calls that list the size of each member's data, unless all sizes are equal.
 SHARES = (Op.GATHERV, Op.SCATTERV, Op.ALLGATHERV, Op.REDUCE_SCATTER)
 _KEPT = (
     Flag.SYNCHRONOUS | Flag.BUFFERED | Flag.NONBLOCKING | Flag.IN_PLACE | Flag.USER_DEFINED | Flag.NONCOMMUTATIVE
     | Flag.BLOCK
 )  # fmt: skip
-#: What else calls in messages along bits are known by (:mod:`clue.structure.loops.bits`).
+#: Further flags of calls in messages along bits (:mod:`clue.structure.loops.bits`).
 _ALONG = Flag.CONTINUED | Flag.PICKLED
 #: Rows, and the entries of each, shape (rows, entries).
 _Lists = tuple[Integers, Integers]
@@ -53,12 +53,12 @@ _Lists = tuple[Integers, Integers]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lowered:
-    """A trace as a program makes its calls.
+    """A trace in the form in which a program makes its calls.
 
     Attributes:
         trace: The trace.
         bursts: The burst of each of its ops, ns.
-        pending: Requests that one rank has open at once, at most.
+        pending: Maximum number of requests open at once on one rank.
     """
 
     trace: Trace
@@ -67,7 +67,7 @@ class Lowered:
 
 
 def lower(trace: Trace) -> Lowered:
-    """Return a trace with all that a program must know to make its calls."""
+    """Return a trace with everything that a program must know to make its calls."""
     ops, ranks = trace.ops, trace.row_ranks
     starts = trace.row_extras
     along = np.where(ops.are(Op.SEND, Op.RECV), int(_ALONG), 0) | int(_KEPT)
@@ -105,10 +105,10 @@ def lower(trace: Trace) -> Lowered:
 
 
 def _carried(trace: Trace, ranks: Integers) -> Integers:
-    """Return the burst of each op, ns, where short ones have gone to the next of the same rank that is not short.
+    """Return the burst of each op, ns; short bursts are added to the next burst of the same rank that is not short.
 
-    A statement that computes takes a while itself, longer than a burst between two calls in a row. What a burst is, its
-    place says: short are those of a place that has short ones in the mean.
+    The overhead of a computing statement is longer than a burst between two successive calls. A burst is short if the
+    mean burst of its place is short.
     """
     ops = trace.ops
     place = np.unique(np.stack([ops.site, ops.op, ops.call, ops.region, ops.flags]), axis=1, return_inverse=True)[1]
@@ -125,7 +125,7 @@ def _carried(trace: Trace, ranks: Integers) -> Integers:
 
 
 def _exchanges(ops: Ops) -> Integers:
-    """Return the rows at which a Sendrecv begins: a receive posted, a send started, and the wait for both."""
+    """Return the rows at which a Sendrecv begins: a posted receive, a started send, and the wait for both."""
     continued = ops.flags & Flag.CONTINUED > 0
     posted, sent, waited = (ops.are(each) for each in (Op.IRECV, Op.ISEND, Op.WAIT))
     found = np.zeros(len(ops), np.bool_)
@@ -134,7 +134,7 @@ def _exchanges(ops: Ops) -> Integers:
 
 
 def _halves(ops: Ops, starts: Integers) -> Integers:
-    """Return the rows at which half of a Sendrecv begins: a receive posted, or a send started, and the wait for it."""
+    """Return the rows at which half of a Sendrecv begins: a posted receive or a started send, and the wait for it."""
     waits = ops.are(Op.WAIT) & (ops.flags & Flag.CONTINUED > 0) & (ops.count <= 1)
     waits[:1] = False
     rows = np.flatnonzero(waits)
@@ -145,7 +145,7 @@ def _halves(ops: Ops, starts: Integers) -> Integers:
 
 
 def _sent(trace: Trace, ranks: Integers, rows: Integers) -> Integers:
-    """Return the distance and tag of messages that are sent, shape (rows, 2)."""
+    """Return the distance and tag of sent messages, shape (rows, 2)."""
     groups = [each.group for each in trace.head.communicators]
     own = {(comm, rank): at for comm, group in enumerate(groups) for at, rank in enumerate(group)}
     me = np.array([own[key] for key in zip(trace.ops.comm[rows].tolist(), ranks[rows].tolist(), strict=True)], np.int64)
@@ -159,7 +159,7 @@ def _sent(trace: Trace, ranks: Integers, rows: Integers) -> Integers:
 def _requests(
     trace: Trace, ranks: Integers, starts: Integers, one: Integers, half: Integers
 ) -> tuple[Integers, _Lists, int]:
-    """Return requests numbered anew, the lists of waits for some of those pending, and how many are pending at most."""
+    """Return renumbered requests, the lists of waits for some pending requests, and the maximum number pending."""
     ops = trace.ops
     within_one = np.zeros(len(ops), np.bool_)
     within_one[one[:, None] + np.arange(3)] = within_one[half[:, None] + np.arange(2)] = True
@@ -175,7 +175,7 @@ def _requests(
     order = np.argsort(keys, kind="stable")
 
     def renumbered(of: Integers, old: npt.NDArray[np.int32] | Integers) -> Integers:
-        """Return the new numbers of requests of some ranks: of the last that had this one."""
+        """Return the new numbers of requests of some ranks: each that of the last request with the old number."""
         at = np.searchsorted(keys[order], _keys(of, old), side="right") - 1
         found: Integers = number[first[order[at]]]
         return found
@@ -193,7 +193,7 @@ def _requests(
 
 
 def _always(ops: Ops, waits: Mask, so: Mask) -> Mask:
-    """Tell of waits whether something holds at all of the same site and call."""
+    """Tell for each wait whether a condition holds at all waits of the same site and call."""
     rows = np.flatnonzero(waits)
     places = ops.site[rows].astype(np.int64) << 32 | ops.call[rows].astype(np.int64) << 16 | ops.region[rows]
     _, place = np.unique(places, return_inverse=True)
@@ -205,7 +205,7 @@ def _always(ops: Ops, waits: Mask, so: Mask) -> Mask:
 
 
 def _of_rank(trace: Trace, column: Integers) -> Integers:
-    """Return sums of a column up to each row, from the beginning of its rank."""
+    """Return the cumulative sum of a column, separately for each rank."""
     sums = np.concatenate([[0], np.cumsum(column)])
     found: Integers = sums[1:] - np.repeat(sums[list(trace.head.offsets[:-1])], np.diff(trace.head.offsets))
     return found
@@ -219,7 +219,7 @@ def _keys(ranks: Integers, requests: npt.NDArray[np.int32] | Integers) -> Intege
 
 
 def _collectives(trace: Trace, ranks: Integers) -> Iterator[Integers]:
-    """Yield for each communicator the rows of collective calls, shape (members, calls): the k-th of all are one."""
+    """Yield for each communicator the rows of collective calls, shape (members, calls); a column is one call."""
     ops = trace.ops
     rows = np.flatnonzero(ops.are(*COLLECTIVES))
     for comm in np.unique(ops.comm[rows]).tolist():
@@ -228,18 +228,18 @@ def _collectives(trace: Trace, ranks: Integers) -> Iterator[Integers]:
 
 
 def _level(ops: Ops, calls: Integers, nbytes: Integers) -> None:
-    """Let calls of one size have one."""
+    """Give all members of a one-size call the same size."""
     calls = calls[:, ~_of_shares(ops)[calls[0]]]
     nbytes[calls] = nbytes[calls].max(axis=0)
 
 
 def _of_shares(ops: Ops) -> Mask:
-    """Tell which calls list what each member has."""
+    """Tell which calls list the size of each member's data."""
     return ops.are(*SHARES) & ~(ops.are(Op.REDUCE_SCATTER) & (ops.flags & Flag.BLOCK > 0))
 
 
 def _use_elements(ops: Ops, calls: Integers, tag: Integers, nbytes: Integers) -> None:
-    """Let vectors count elements, of a size that those of all members are made of."""
+    """Let vectors count elements, of a size that divides those of all members."""
     calls = calls[:, ops.are(*VECTORS)[calls[0]]]
     size = np.where(tag[calls[0]] > 0, tag[calls[0]], _UNKNOWN)
     fits = np.isin(size, ELEMENTS) & (tag[calls] == tag[calls[0]]).all(axis=0) & (nbytes[calls] % size == 0).all(axis=0)
@@ -251,7 +251,7 @@ def _use_elements(ops: Ops, calls: Integers, tag: Integers, nbytes: Integers) ->
 def _sizes(
     ops: Ops, calls: Integers, nbytes: Integers, starts: Integers, flags: npt.NDArray[np.int64]
 ) -> Iterator[_Lists]:
-    """Yield what calls of different sizes list; without flag where these forbid data in place."""
+    """Yield the lists of calls with different sizes; clear the flag where these forbid data in place."""
     shares = calls[:, _of_shares(ops)[calls[0]]]
     for own in shares:
         yield own, nbytes[shares].T
@@ -271,7 +271,7 @@ def _neighbours(ops: Ops, starts: Integers) -> Iterator[_Lists]:
 
 
 def _listed(trace: Trace, ranks: Integers, lists: list[_Lists]) -> tuple[Integers, Integers, Integers]:
-    """Return the columns ``extra`` and ``count``, and the extra column."""
+    """Return the columns ``extra`` and ``count``, and the list entries."""
     owner = np.concatenate([np.repeat(rows, entries.shape[1]) for rows, entries in lists])
     entries = np.concatenate([entries.ravel() for _, entries in lists]).astype(np.int64)
     count = np.bincount(owner, minlength=len(ranks)).astype(np.int64)

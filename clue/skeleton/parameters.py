@@ -1,4 +1,4 @@
-"""What execution events are apart from their times: kinds, and sizes, which may be averaged and shrunk."""
+"""Parameters of execution events other than times: kinds, and sizes, which may be averaged and shrunk."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from clue.trace import COLLECTIVES, Flag, Op, Ops
 from clue.trace.columns import within
 
 Doubles = npt.NDArray[np.float64]
-#: Collectives whose tag is the size of an element.
+#: Collectives whose tag is the element size, bytes.
 _OF_ELEMENTS = (Op.BCAST, Op.REDUCE, Op.ALLREDUCE, Op.SCAN, Op.EXSCAN, Op.REDUCE_SCATTER)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sizes:
-    """Sizes of units: of each message that of its send; of collective calls those that any member names.
+    """Sizes of units: for a message that of its send; for a collective call those that any member names.
 
     Attributes:
-        unit: Whose each is, ascending, shape (sizes,).
-        place: Which of its unit's it is, from 0 on.
-        row: The row that names it.
-        entry: Where it stands among the entries of lists; ``NONE``: in the row itself.
-        nbytes: How large it is, bytes.
-        element: What it is a multiple of, bytes.
+        unit: Unit of each size, ascending, shape (sizes,).
+        place: Index among the sizes of its unit, from 0.
+        row: Row that names it.
+        entry: Index among the entries of lists; ``NONE``: the size is in the row itself.
+        nbytes: The size, bytes.
+        element: Element size, of which it is a multiple, bytes.
     """
 
     unit: Integers
@@ -61,13 +61,13 @@ class Sizes:
         return replace(ops, nbytes=sizes, extras=entries)
 
     def whole(self, nbytes: Doubles) -> Integers:
-        """Return sizes in whole elements: at least one where there was any, for an empty call may do nothing."""
+        """Round sizes to whole elements: at least one where there was any, because an empty call may do nothing."""
         elements = np.maximum(np.rint(nbytes / self.element), 1).astype(np.int64)
         return np.where(self.nbytes == 0, 0, elements * self.element)
 
 
 def _listed(events: Events) -> tuple[Integers, Integers]:
-    """Return the sizes that stand in lists: the row of each, and where it stands among all entries."""
+    """Return the sizes in lists: the row of each, and its index among all entries."""
     trace, ops = events.trace, events.trace.ops
     rows = np.flatnonzero(ops.are(*LISTED))
     begins = trace.row_extras[rows]
@@ -81,12 +81,12 @@ def _listed(events: Events) -> tuple[Integers, Integers]:
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """What events are apart from their times.
+    """Parameters of events other than times.
 
     Attributes:
         events: The events.
-        kind: Of each unit a number, equal where all but sizes and times is: calls, partners or roots, tags,
-            communicator, flags.
+        kind: A number for each unit, the same for units that differ only in sizes and times: their calls, partners or
+            roots, tags, communicators and flags are equal.
         sizes: Their sizes.
     """
 
@@ -101,7 +101,7 @@ class Parameters:
 
     @cached_property
     def nbytes(self) -> Integers:
-        """What each row moves, bytes, shape (ops,)."""
+        """Bytes that each row moves, shape (ops,)."""
         found = np.zeros(len(self.events.trace.ops), np.int64)
         np.add.at(found, self.sizes.row, self.sizes.nbytes)
         found[self.events.trace.ops.are(Op.SLEEP)] = 0
@@ -112,7 +112,7 @@ def _kinds(events: Events) -> Integers:
     trace, ops = events.trace, events.trace.ops
     rows = np.flatnonzero(events.unit != NONE)
     flags = ops.flags & ~np.uint16(Flag.CONTINUED)
-    # A computation is like others of its region and call site.
+    # A computation is similar to others of its region and call site.
     alone = ops.are(Op.COMPUTE)
     site, region = np.where(alone, ops.site, 0), np.where(alone, ops.region, 0)
     context = contexts_of(trace)[ops.comm]
@@ -123,7 +123,7 @@ def _kinds(events: Events) -> Integers:
 
 
 def _graphs(events: Events) -> Integers:
-    """Return of each row a number for the neighbours that it lists, 0 where it lists none."""
+    """Return a number for the list of neighbours of each row; 0 where it lists none."""
     trace, ops = events.trace, events.trace.ops
     found = np.zeros(len(ops), np.uint64)
     rows = np.flatnonzero(ops.are(Op.NEIGHBOR))

@@ -1,8 +1,8 @@
-"""What a skeleton's run tells of its application: its time × (application / skeleton, both dedicated).
+"""Prediction of an application's time from a run of its skeleton: its time × (application / skeleton, both dedicated).
 
 The quotient is the *measured scaling ratio* of Sodhi, Subhlok and Xu (*Performance Prediction with Skeletons*, section
-5.3). A skeleton takes a little more or less than the time it was built for, and the ratio takes that out: so its run on
-the dedicated system where the application was recorded is worth the minute that it takes.
+5.3). A skeleton takes a little more or less than the time it was built for, and the ratio corrects for that. So its run
+on the dedicated system where the application was recorded is worth the minute that it takes.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from clue.caveats import About, Caveat
 from clue.errors import SkeletonError
 from clue.uncertainty import TAIL, Spread
 
-#: Deviation of the logarithm of measured / predicted: a mean error of 6.7 % (section 5.3, all programs, lengths and
-#: scenarios), if errors are normal: 0.067 · √(π / 2).
+#: Standard deviation of the logarithm of measured / predicted, from the mean error of 6.7 % (section 5.3, all programs,
+#: lengths and scenarios) for normal errors: 0.067 · √(π / 2).
 DEVIATION = 0.084
-#: Where the ratio was not measured: a skeleton's own time may be off by as much as a quarter of what was wished.
+#: The same where the ratio was not measured: a skeleton's own time may differ from the intended one by a quarter.
 UNMEASURED = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class SkeletonRun:
-    """A run of a skeleton, as it tells itself (``--json``).
+    """A run of a skeleton, as the skeleton reports it (``--json``).
 
     Attributes:
-        place: The file that says so.
-        skeleton: Which skeleton: the same digits, the same program.
+        place: File with the report.
+        skeleton: Identity of the skeleton: equal digits mean the same program.
         ranks: On how many ranks.
-        seconds: What it took; the median, if it was run several times.
-        scale: How many times longer the application is, by construction.
-        application: What the application took when it was recorded, seconds.
-        runs: What each run took, seconds.
-        dedicated: What the skeleton took where the application was recorded, seconds; 0: not known.
+        seconds: Elapsed time; the median of several runs.
+        scale: Ratio of the application's time to the skeleton's by construction.
+        application: Elapsed time of the application when it was recorded, seconds.
+        runs: Elapsed time of each run, seconds.
+        dedicated: Elapsed time of the skeleton on the host where the application was recorded, seconds; 0: unknown.
     """
 
     place: str
@@ -50,14 +50,14 @@ class SkeletonRun:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What an application takes, by a run of its skeleton.
+    """Time of an application, predicted from a run of its skeleton.
 
     Attributes:
-        skeleton: Which.
-        place: The file that tells of the run.
+        skeleton: Identity of the skeleton.
+        place: File with the report of the run.
         ranks: On how many ranks.
-        seconds: What the application takes.
-        scale: By what the skeleton's time was multiplied.
+        seconds: Predicted time of the application.
+        scale: Factor by which the skeleton's time was multiplied.
         deviation: Standard deviation of the logarithm of the seconds.
         is_ratio_measured: Whether the scale is the measured scaling ratio.
     """
@@ -72,12 +72,12 @@ class Measured:
 
     @property
     def interval(self) -> Spread:
-        """Where four of five runs of the application are expected."""
+        """Interval in which four of five runs of the application are expected."""
         reach = math.exp(TAIL * self.deviation)
         return Spread(self.seconds / reach, self.seconds, self.seconds * reach)
 
     def caveats(self, name: str) -> Iterator[Caveat]:
-        """Yield what must be said beside the figure of a program, called so."""
+        """Yield the caveats of the prediction for a program of this name."""
         yield Caveat(About.PROGRAM, name, "this was measured by a skeleton, not simulated")
         if not self.is_ratio_measured:
             yield Caveat(
@@ -90,15 +90,15 @@ class Measured:
 
 
 def predict(here: SkeletonRun, dedicated: SkeletonRun | None = None, application: float | None = None) -> Measured:
-    """Return what an application takes where its skeleton was run.
+    """Predict the time of an application on the system where its skeleton was run.
 
     Args:
-        here: The run.
-        dedicated: A run of the same skeleton on the system where the application takes ``application``.
-        application: What the application takes there, seconds; left out: what it took when it was recorded.
+        here: The skeleton's run on that system.
+        dedicated: A run of the same skeleton on the system on which the application takes ``application`` seconds.
+        application: Time of the application on that system, seconds; by default its recorded time.
 
     Raises:
-        SkeletonError: If the runs are of two skeletons.
+        SkeletonError: If the runs are of different skeletons.
     """
     if dedicated is not None:
         _check_same(here, dedicated)

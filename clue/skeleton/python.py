@@ -1,4 +1,4 @@
-"""A skeleton as a program in Python, which needs mpi4py alone."""
+"""A skeleton as a program in Python, which needs only mpi4py."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ from clue.trace.ops import COLLECTIVES, Flag, Op
 
 _Row = TypeVar("_Row")
 _KERNELS = Path(__file__).with_name("kernels.py")
-#: What of a collective is told before it where it is no plain number, as it may be needed twice; and its name then.
+#: Arguments of a collective that get a variable before the call unless they are plain numbers, as they may be needed #:
+#: twice; and the name of that variable.
 _TOLD = {"comm": "comm", "kind": "kind", "nbytes": "size", "sizes": "sizes"}
-#: Where in that file begins what programs have of it.
+#: Text at which the part of that file begins that programs contain.
 _BEGIN = "Kernel = "
 _TYPES = {1: "MPI.BYTE", 2: "MPI.SHORT", 4: "MPI.FLOAT", 8: "MPI.DOUBLE", 16: "MPI.C_DOUBLE_COMPLEX"}
 
@@ -135,11 +136,11 @@ class _Writer:
             yield _said(made, plain(f"{statement.site} {name}".strip()) if statement.site else "")
 
     def _branch(self, branch: Branch) -> str:
-        """Write a function for what some ranks do; returns its name."""
+        """Write a function for the statements of some ranks; returns its name."""
         name = groups_text(branch.ranks)
         again = sum(1 for each in self._functions if each == name or each.startswith(f"{name}_again"))
         name += f"_again_{again}" if again else ""
-        self._functions[name] = []  # functions within it, if any, come behind
+        self._functions[name] = []  # functions within it, if any, come after it
         ranks = groups_text(branch.ranks).replace("_", " ")
         self._functions[name] = self._function(
             name, f"Do what {ranks} {'does' if len(branch.ranks) == 1 else 'do'}.", branch.body
@@ -157,7 +158,7 @@ class _Writer:
     # --- calls ---
 
     def _call(self, call: Call) -> tuple[str, ...]:
-        """Return the text of a call, behind what is told before it, and the method that it makes."""
+        """Return the lines of a call, assignments to its variables first, and the method that it calls."""
         numbers = {name: self._text(each, call.comm) for name, each in call.numbers.items()}
         comm = self._comm(call.comm)
         if call.op in COLLECTIVES:
@@ -281,10 +282,10 @@ class _Writer:
         away = me if distance == "0" else away
         return f"({away}) % {size}" if expression.around else away
 
-    # --- all else ---
+    # --- everything else ---
 
     def _messages(self, calls: Sequence[Call], text: str) -> list[str]:
-        """Return buffers, and functions for what is no single call."""
+        """Return buffers, and functions for statements that need more than one call."""
         room = self._program.room
         parts = [frame.BUFFERS.format(largest=number(room.largest))]
         if room.pending:
@@ -344,7 +345,7 @@ class _Writer:
         yield from self._numbers()
 
     def _numbers(self) -> Iterator[str]:
-        """Yield numbers that follow no rule."""
+        """Yield the tables of numbers that follow no rule."""
         if self._program.tables:
             yield "#: By rank, numbers that follow no rule: one after the other, and again."
             yield "TABLES = ["
@@ -375,7 +376,7 @@ def _said(made: str, comment: str) -> str:
 
 
 def _fitted(line: str) -> list[str]:
-    """Put the comment of a line that is too long before it."""
+    """Move the comment of a line that is too long to a line before it."""
     made, _, comment = line.partition("  # ")
     if len(line) <= WIDTH or not comment:
         return [line]
@@ -400,7 +401,7 @@ def _value(value: object) -> str:
 
 
 def _rows(rows: Mapping[int, _Row], shown: Callable[[_Row], str]) -> Iterator[str]:
-    """Yield what ranks have in a table."""
+    """Yield the lines of a table: the row of each rank."""
     for rank, row in rows.items():
         text = f"{rank}: {shown(row)},"
         yield from wrap(text, WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 12, break_long_words=False)

@@ -1,4 +1,4 @@
-"""What skeletons in Python have beside their statements: texts, of which a program has those that it needs."""
+"""Text of Python skeletons around their statements; a program contains the parts that it needs."""
 
 from __future__ import annotations
 

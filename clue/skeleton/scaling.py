@@ -1,20 +1,21 @@
-"""Scaling: an application of which every K-th part is kept (Sodhi, Subhlok, Xu, section 4.3).
+"""Scaling: one part in K of an application is kept (Sodhi, Subhlok, Xu, section 4.3).
 
-Every event begins with a weight of 1/K. Of a loop of I iterations of weight w < 1, outer loops first, ⌊wI⌋ are kept as
-they are, and one more gets what is left of the division as the weight of all that is in it, so that loops in it are
-treated alike. Iterations that are kept lie evenly along the loop: each is taken from a stratum of 1/w iterations. What
-differs in its calls is taken as often as it occurs, and of those alike such that bytes add up to what they should.
+Every event begins with a weight of 1/K. Outer loops come first. Of a loop of I iterations of weight w < 1, ⌊wI⌋
+iterations are kept as they are; one more gets the remainder of the division as the weight of everything in it, so that
+loops in it are treated in the same way. The iterations kept are stratified along the loop: each is taken from a stratum
+of 1/w iterations. Iterations with different calls are kept in proportion to their frequency; among those with equal
+calls, the choice makes bytes add up to what they should.
 
-What is left has a weight below 1: of equal units, wherever they are, as many as their weights add up to are kept as
-they are, evenly again, and one more with its bytes times what is left. (The paper keeps all that are left, with their
-bytes divided by K each: the same bytes in more messages.)
+All other units have a weight below 1. Of equal units, wherever they are, as many as their weights add up to are kept as
+they are, evenly spread again, and one more with its bytes times the remainder. (The paper keeps all of these units and
+divides the bytes of each by K: the same bytes in more messages.)
 
-Ranks of a loop that wait in one direction only, a pipeline, take a while until all are at work, however many iterations
-follow. Where they were further apart than the latencies of all messages of the loop, all iterations are kept, with the
-weight as a factor of bytes and computation, so that this time shrinks, too.
+Ranks of a pipeline, a loop in which they wait in one direction only, need a fill time until all are at work, however
+many iterations follow. Where they were further apart in time than the latencies of all messages of the loop, all
+iterations are kept with bytes and computation multiplied by the weight, so that the fill time shrinks, too.
 
-Computation is as it was recorded with what is kept; that of a rank, region and call site is then multiplied such that a
-rank's computation in each region is that of the application / K, to the nanosecond.
+Events that are kept keep their recorded computation; the computation of a rank, region and call site is then scaled so
+that a rank's computation in each region is that of the application / K, to the nanosecond.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ from clue.steady.steadiness import called, is_coupled, per_iteration, shapes
 from clue.trace import Op, Trace
 from clue.trace.head import RankHead
 
-#: What a small message takes, seconds: an order of magnitude, of Gigabit Ethernet.
+#: Latency of a small message, seconds: order of magnitude of Gigabit Ethernet.
 LATENCY = 50e-6
-#: Weights nearer than this to a whole number are one.
+#: Tolerance within which a weight counts as a whole number.
 _SLACK = 1e-9
 
 
@@ -47,10 +48,10 @@ class Scaled:
 
     Attributes:
         trace: The program.
-        shrunk: How many messages and collective calls have fewer bytes than in the application.
-        share: Of the program's time that these take at most beside their bytes, by their number on the rank that has
-            most of them and :data:`LATENCY`.
-        levelled: How many runs of pipelines keep all their iterations.
+        shrunk: Number of messages and collective calls with fewer bytes than in the application.
+        share: Upper bound of the share of the program's time that the latencies of these take: their largest number on
+            any rank times :data:`LATENCY`.
+        levelled: Number of pipeline runs that keep all their iterations.
     """
 
     trace: Trace
@@ -61,12 +62,12 @@ class Scaled:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weights:
-    """How much of each row is to be kept.
+    """Share of each row that is to be kept.
 
     Attributes:
-        of: From 0, not at all, to 1, as it is, shape (ops,).
-        single: Whether its unit is kept whatever is equal to it, with the weight as a factor.
-        levelled: In how many runs of loops they are.
+        of: From 0 (dropped) to 1 (kept as it is), shape (ops,).
+        single: Whether its unit is kept by itself, regardless of equal units, with the weight as a factor.
+        levelled: Number of pipeline runs that such units are in.
     """
 
     of: Doubles
@@ -78,10 +79,10 @@ def scaled(parameters: Parameters, clusters: Clusters, loops: Sequence[Loop], ti
     """Make a program K times as short.
 
     Args:
-        parameters: Its events and what they are.
-        clusters: Which of them are alike.
-        loops: Loops that all ranks go round alike, outer ones first.
-        times: When what happened.
+        parameters: Its events and their parameters.
+        clusters: Clusters of similar events.
+        loops: Loops that all ranks execute alike, outer ones first.
+        times: Times of the recording.
         scale: K, at least 1.
     """
     events, sizes = parameters.events, parameters.sizes
@@ -118,7 +119,7 @@ def _speaks(events: Events) -> Mask:
 
 
 def _latencies(events: Events, part: Mask) -> float:
-    """Return what these units take at most on a rank beside their bytes, seconds."""
+    """Return the largest sum of the latencies of these units on any rank, seconds."""
     rows = np.flatnonzero(events.unit != NONE)
     counts = np.bincount(events.trace.row_ranks[rows], part[events.unit[rows]])
     return float(counts.max(initial=0.0)) * LATENCY
@@ -128,7 +129,7 @@ def _latencies(events: Events, part: Mask) -> float:
 
 
 def weigh(parameters: Parameters, loops: Sequence[Loop], times: Times, scale: float) -> Weights:
-    """Tell how much of each row is to be kept, by the loops around it."""
+    """Return the share of each row that is to be kept, by the loops around it."""
     trace = parameters.events.trace
     ops = trace.ops
     of, single, levelled = np.full(len(ops), 1 / scale), np.zeros(len(ops), np.bool_), 0
@@ -158,7 +159,7 @@ def weigh(parameters: Parameters, loops: Sequence[Loop], times: Times, scale: fl
 
 
 def _fills(trace: Trace, run: Stretch, times: Times) -> bool:
-    """Tell whether a loop is a pipeline that takes longer to fill than its messages take beside their bytes."""
+    """Tell whether a loop is a pipeline whose fill time exceeds the latencies of its messages."""
     messages = max(int(trace.ops[bounds[0] : bounds[-1]].are(*SENDS).sum()) for bounds in run.bounds)
     return messages > 0 and times.apart(run) > messages * LATENCY and not is_coupled(trace, run)
 
@@ -167,12 +168,12 @@ def sample(kinds: Integers, nbytes: Integers, weight: float) -> tuple[Integers, 
     """Choose iterations of a loop.
 
     Args:
-        kinds: Of each iteration, a number from 0 on for the calls that are made in it.
-        nbytes: How much each moves.
-        weight: So much of them is to be kept, less than 1.
+        kinds: A number from 0 for the calls of each iteration.
+        nbytes: Bytes that each iteration moves.
+        weight: Share of the iterations to be kept, less than 1.
 
     Returns:
-        Those that are kept as they are, and one for what is left of the division; -1 if nothing is.
+        The iterations kept as they are, and the one for the remainder of the division; -1 without a remainder.
     """
     iterations = len(kinds)
     worth = iterations * weight
@@ -193,7 +194,7 @@ def _nearest(iterations: Integers, middle: float) -> int:
 
 
 class _Strata:
-    """Takes an iteration of one stratum after the other.
+    """Chooses iterations, stratum by stratum.
 
     Args:
         kinds: As of :func:`sample`.
@@ -203,7 +204,7 @@ class _Strata:
 
     def __init__(self, kinds: Integers, nbytes: Integers, weight: float) -> None:
         self.kinds, self.nbytes, self.weight = kinds, nbytes, weight
-        #: How many of each kind, and how many bytes, ought to have been taken by now, less what has been.
+        #: Deficit of iterations of each kind, and of bytes: what should have been taken so far less what was taken.
         self.owed = np.zeros(int(kinds.max()) + 1)
         self.bytes_owed = 0.0
         self.free = np.ones(len(kinds), np.bool_)
@@ -230,7 +231,7 @@ class _Strata:
 
 
 def _shares(events: Events, cluster: Integers, weights: Weights) -> Doubles:
-    """Return how much of each unit is kept: 1 as it is, 0 nothing, or what its bytes are multiplied by."""
+    """Return the share of each unit that is kept: 1 (as it is), 0 (dropped), or the factor of its bytes."""
     rows = np.flatnonzero(events.unit != NONE)
     weight, single = np.ones(events.units), np.zeros(events.units, np.bool_)
     np.minimum.at(weight, events.unit[rows], weights.of[rows])
@@ -243,11 +244,11 @@ def _shares(events: Events, cluster: Integers, weights: Weights) -> Doubles:
 
 
 def _grouped(begins: Mask, weight: Doubles) -> Doubles:
-    """Keep as many of each group as its weights add up to, evenly, and one more for what is left.
+    """Keep as many of each group as its weights add up to, evenly spread, and one more for the remainder.
 
     Args:
         begins: Where each group begins.
-        weight: Of each entry, below 1.
+        weight: Weight of each entry, below 1.
     """
     if not len(weight):
         return weight
@@ -269,7 +270,7 @@ def _grouped(begins: Mask, weight: Doubles) -> Doubles:
 
 
 def _of_rows(events: Events, share: Doubles) -> Doubles:
-    """Return how much of each row is kept: a wait as much as any of its requests."""
+    """Return the share of each row that is kept; a wait has the largest share of its requests."""
     rows: Doubles = np.where(events.unit == NONE, 0.0, share[events.unit] if events.units else 0.0)
     np.maximum.at(rows, events.named.row, share[events.unit[events.named.start]])
     return rows
@@ -279,7 +280,7 @@ def _of_rows(events: Events, share: Doubles) -> Doubles:
 
 
 def _alone(trace: Trace, rows: Doubles, scale: float) -> Integers:
-    """Return rows to carry what a rank computes in a region of which nothing else is kept: the longest of each."""
+    """Return rows that carry a rank's computation in regions of which nothing else is kept: the longest of each."""
     cell = _cells(trace)
     cells = trace.ranks * len(trace.head.regions)
     due = np.bincount(cell, trace.bursts, cells) / scale
@@ -297,7 +298,7 @@ def _cells(trace: Trace) -> Integers:
 
 
 def _bursts(trace: Trace, rows: Doubles, scale: float) -> Integers:
-    """Return what each row computes, ns, so that a rank's computation in a region is divided by the scale."""
+    """Return the computation of each row, ns, so that a rank's computation in a region is divided by the scale."""
     cell = _cells(trace)
     place = np.unique(cell * len(trace.head.sites) + trace.ops.site, return_inverse=True)[1].ravel()
     spent = trace.bursts.astype(np.float64)
@@ -305,7 +306,7 @@ def _bursts(trace: Trace, rows: Doubles, scale: float) -> Integers:
     for groups in (place, cell):
         due, got = np.bincount(groups, spent) / scale, np.bincount(groups, kept)
         kept *= np.divide(due, got, out=np.zeros_like(due), where=got > 0)[groups]
-    # Where what is kept has computed nothing, it shares what is due.
+    # Rows that were kept but computed nothing share the computation due in equal parts.
     due, count = np.bincount(cell, spent) / scale, np.bincount(cell, rows > 0)
     nothing = (np.bincount(cell, kept) == 0)[cell] & (rows > 0)
     kept[nothing] = (due / np.maximum(count, 1))[cell[nothing]]

@@ -1,8 +1,8 @@
 """The signature of an application: its events as symbols, folded into loops (Sodhi, Subhlok, Xu, section 4.2).
 
-Every cluster of events is a symbol; waits are told apart by their call and by how many requests they name. Computation
-between events is no symbol. The compression ratio is Q = events / symbols that are left, of all ranks together;
-the paper takes one rank for all.
+Every cluster of events is a symbol; waits differ by their call and by the number of requests they name. Computation
+between events is not a symbol. The compression ratio is Q = events / remaining symbols, over all ranks; the paper takes
+one rank for all.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from clue.structure.loops import Place, fold, signature, split
 from clue.trace import COLLECTIVES, ROOTED, Op
 from clue.units import format_size
 
-#: Of the events of a rank this part is folded before all of them.
+#: One part in so many of a rank's events is folded first, as a test, before all of them.
 _PART = 8
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Signature:
-    """What all ranks do, in loops of symbols.
+    """Events of all ranks as loops of symbols.
 
     Attributes:
-        events: The events it was made of.
-        programs: Each rank's loops.
-        first: Of each symbol of a rank the row of an event that it stands for.
-        symbols: How many symbols all ranks have together.
+        events: Events that it was made from.
+        programs: Loops of each rank.
+        first: For each symbol of a rank, the row of an event that it stands for.
+        symbols: Number of symbols of all ranks together.
     """
 
     events: Events
@@ -43,7 +43,7 @@ class Signature:
 
     @property
     def length(self) -> int:
-        """How many events there are, on all ranks, computations left out."""
+        """Number of events on all ranks, without computations."""
         return int((self.events.trace.ops.op != Op.COMPUTE).sum())
 
     @property
@@ -52,11 +52,11 @@ class Signature:
         return self.length / self.symbols if self.symbols else 1.0
 
     def written(self, rank: int = 0) -> str:
-        """Return what a rank does as the literature writes it, ``a [(b)^2 g]^3``; :meth:`legend` tells the letters."""
+        """Return a rank's loops in the usual notation, ``a [(b)^2 g]^3``; :meth:`legend` explains the letters."""
         return signature(self.programs[rank], list(map(_letters, range(len(self.first[rank])))))
 
     def legend(self, rank: int = 0) -> dict[str, str]:
-        """Return what each letter of a rank stands for: ``Isend(1, 360 B)``."""
+        """Return the meaning of each letter of a rank: ``Isend(1, 360 B)``."""
         return {_letters(i): self._event(row) for i, row in enumerate(self.first[rank].tolist())}
 
     def _event(self, row: int) -> str:
@@ -72,12 +72,12 @@ class Signature:
 
 
 def signature_of(events: Events, clusters: Clusters, most: float = math.inf) -> Signature | None:
-    """Fold events into loops, rank by rank; ``None`` if more than so many symbols are left."""
+    """Fold events into loops, rank by rank; ``None`` if more than ``most`` symbols remain."""
     rows, symbol = np.flatnonzero(events.trace.ops.op != Op.COMPUTE), _symbols(events, clusters)
     programs, firsts, symbols = list[Place](), list[Integers](), 0
     for a, b in pairwise(np.searchsorted(rows, events.trace.head.offsets).tolist()):
         numbers, first = _numbered(symbol[rows[a:b]])
-        # What is repeated nowhere takes longest to fold, and shows soon.
+        # Events without repetition take longest to fold, and a part of them shows that soon.
         for part in (numbers[: len(numbers) // _PART], numbers):
             program = split(fold(part))
             left = symbols + _size(program)
@@ -90,7 +90,7 @@ def signature_of(events: Events, clusters: Clusters, most: float = math.inf) -> 
 
 
 def _symbols(events: Events, clusters: Clusters) -> Integers:
-    """Return a number for each row, equal for equal symbols."""
+    """Return the number of each row's symbol."""
     ops, own = events.trace.ops, events.unit != NONE
     named = np.bincount(events.named.row, minlength=len(ops))
     cluster = np.where(own, clusters.of[np.where(own, events.unit, 0)] if events.units else 0, -1 - named)
@@ -100,7 +100,7 @@ def _symbols(events: Events, clusters: Clusters) -> Integers:
 
 
 def _numbered(symbols: Integers) -> tuple[npt.NDArray[np.int32], Integers]:
-    """Number symbols as they first appear; returns where each does, too."""
+    """Number symbols in the order of their first appearance; also returns where each first appears."""
     _, first, which = np.unique(symbols, return_index=True, return_inverse=True)
     order = np.argsort(first)
     number = np.empty(len(first), np.int32)
@@ -119,5 +119,5 @@ def _size(program: Place) -> int:
 
 
 def _letters(number: int) -> str:
-    """Return the letters of a number: a, b, …, z, aa, ab and so on."""
+    """Return the letters for a number: a, b, …, z, aa, ab and so on."""
     return (_letters(number // 26 - 1) if number >= 26 else "") + _LETTERS[number % 26]

@@ -1,6 +1,6 @@
-"""A skeleton as statements, which programs in any language are printed of.
+"""A skeleton as statements, from which programs in any language are printed.
 
-A number in a statement is an expression of the rank and of the iterations around it, or the next one of a table.
+A number in a statement is an expression of the rank and of the iterations around it, or the next entry of a table.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from clue.trace.ops import Flag, Op
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """``base`` plus iterations and the rank, each times a factor; modulo something where ``modulus`` is not 0.
+    """``base`` plus iterations and the rank, each times a factor; reduced by ``modulus`` unless that is 0.
 
     Attributes:
-        base: What is added to.
-        terms: Names of variables, ``"rank"`` one of them, with their factors.
-        modulus: Values are from ``least`` up to ``least + modulus`` (without); 0 if they are not bounded.
-        least: The least of these values.
+        base: Constant of the sum.
+        terms: Names of variables, among them ``"rank"``, with their factors.
+        modulus: Values lie in [``least``, ``least + modulus``); 0 if they are not bounded.
+        least: Smallest of these values.
     """
 
     base: int
@@ -32,7 +32,7 @@ class Sum:
 
     @property
     def is_constant(self) -> bool:
-        """Whether it is one number."""
+        """Whether it is a constant."""
         return not self.terms
 
 
@@ -45,7 +45,7 @@ class Own:
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """The next entry of a rank's row of a table, again and again."""
+    """The next entry of a rank's row of a table, cyclically."""
 
     table: int
 
@@ -64,7 +64,7 @@ class Nobody:
 
 @dataclass(frozen=True, slots=True)
 class Perhaps:
-    """A partner; below 0 there is none."""
+    """A partner; a value below 0 means none."""
 
     partner: Expression
 
@@ -75,7 +75,7 @@ class Neighbour:
 
     Attributes:
         distance: The distance.
-        around: Whether it goes around the end of the communicator.
+        around: Whether it wraps around at the end of the communicator.
     """
 
     distance: Sum
@@ -87,7 +87,7 @@ class ByRank:
     """An expression for each of several groups of ranks.
 
     Attributes:
-        cases: The groups with theirs; the last one is that of all other ranks.
+        cases: Groups and their expressions; the last is for all other ranks.
     """
 
     cases: tuple[tuple[tuple[int, ...], Expression], ...]
@@ -106,7 +106,7 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The one of several communicators, no two of which have a rank in common, that a rank is in."""
+    """The communicator that a rank belongs to, out of several disjoint ones."""
 
     name: str
 
@@ -144,12 +144,12 @@ class Call:
     """A call of MPI.
 
     Attributes:
-        op: Which one it is.
-        flags: How it is made.
-        name: What the application calls it.
-        site: Where it stands there; ``""`` if that is not known.
-        comm: On which communicator.
-        numbers: By name, what else it needs: ``peer`` (or root), ``tag``, ``nbytes``, ``element`` (its bytes); ``dest``
+        op: The operation.
+        flags: Its variants.
+        name: Name of the call in the application.
+        site: Call site in the application; ``""`` if unknown.
+        comm: Communicator.
+        numbers: Further arguments by name: ``peer`` (or root), ``tag``, ``nbytes``, ``element`` (its bytes); ``dest``
             and ``sendtag`` of a Sendrecv; ``age`` or ``ages`` of requests, 0 is the newest; of v-calls ``sizes``,
             ``received`` and their ``total``; of neighbourhoods ``dests``, ``sizes`` and ``sources``.
     """
@@ -163,7 +163,7 @@ class Call:
 
     @property
     def method(self) -> str:
-        """Of a send or collective call, what MPI calls it: ``"Issend"``, ``"Ireduce_scatter_block"``."""
+        """MPI's name of a send or collective call: ``"Issend"``, ``"Ireduce_scatter_block"``."""
         if self.op in {Op.SEND, Op.ISEND}:
             name = _SENDS.get(self.flags & (Flag.SYNCHRONOUS | Flag.BUFFERED), "Send")
             return name if self.op == Op.SEND else f"I{name.lower()}"
@@ -172,7 +172,7 @@ class Call:
 
     @property
     def own_operation(self) -> str:
-        """What programs call the operation of a reduction that is not MPI's own; ``""``: it is a sum."""
+        """Name in programs of the user-defined operation of a reduction; ``""``: the operation is a sum."""
         if not self.flags & Flag.USER_DEFINED:
             return ""
         return "NOTHING_IN_ORDER" if self.flags & Flag.NONCOMMUTATIVE else "NOTHING"
@@ -180,10 +180,10 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class AlongBits:
-    """Messages between each rank and rank ^ 1, rank ^ 2, rank ^ 4 …, as many at each bit.
+    """Messages between each rank and rank ^ 1, rank ^ 2, rank ^ 4 …, equally many for each bit.
 
     Attributes:
-        calls: What ranks do where the bit is set: sends, or receives of what has the same size.
+        calls: Calls of ranks in which the bit is set: sends, or receives of the same sizes.
     """
 
     calls: tuple[Call, ...]
@@ -194,10 +194,10 @@ class Loop:
     """A loop.
 
     Attributes:
-        times: How often.
-        variable: Its number of iterations, from 0; ``""`` where nothing depends on it.
-        body: What it is around.
-        site: File and line of the loop in the application; ``""`` if that is not known.
+        times: Number of iterations.
+        variable: Name of the loop variable, which counts from 0; ``""`` where nothing depends on it.
+        body: Its statements.
+        site: File and line of the loop in the application; ``""`` if unknown.
     """
 
     times: Expression
@@ -208,7 +208,7 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """What some ranks do."""
+    """Statements of some ranks."""
 
     ranks: tuple[int, ...]
     body: tuple[Statement, ...]
@@ -225,9 +225,9 @@ class Place:
     """Bursts before a call.
 
     Attributes:
-        region: The region that they are in.
-        bursts: Of each rank that gets there, ns: one after the other, again and again.
-        mean: The mean of them all, seconds.
+        region: Region that they are in.
+        bursts: Bursts of each rank that gets there, ns, repeated cyclically.
+        mean: Mean of all bursts, seconds.
     """
 
     region: str
@@ -237,13 +237,13 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Memory that calls need, bytes.
+    """Buffer memory that calls need, bytes.
 
     Attributes:
-        largest: What the largest call sends or receives.
-        nonblocking: What the largest call receives that does not wait for it.
-        pending: How many of these there are at once.
-        buffered: What one rank sends from a buffer, all messages together; 0 where none does.
+        largest: Bytes that the largest call sends or receives.
+        nonblocking: Bytes that the largest nonblocking call receives.
+        pending: Maximum number of these pending at once.
+        buffered: Bytes of all messages that one rank sends in buffered mode; 0 without any.
     """
 
     largest: int
@@ -257,14 +257,14 @@ class Statements:
     """A program.
 
     Attributes:
-        ranks: How many run it.
-        body: What they do.
-        places: Where they compute.
-        tables: Numbers by rank, one after the other, or lists of them.
-        own: Numbers by rank, one for each, or one list.
-        groups: By number of a communicator beside the world, its ranks.
-        named: By name, communicators of which a rank is in one.
-        room: What calls need.
+        ranks: Number of ranks.
+        body: Its statements.
+        places: Places where they compute.
+        tables: Series of numbers, or of lists, for each rank.
+        own: One number, or one list, for each rank.
+        groups: Ranks of each communicator other than the world, by its number.
+        named: Sets of disjoint communicators, by name.
+        room: Buffer memory that calls need.
     """
 
     ranks: int
@@ -277,7 +277,7 @@ class Statements:
     room: Room
 
     def walk(self) -> Iterator[Statement]:
-        """Yield all statements, each before what is in it."""
+        """Yield all statements in pre-order."""
         yield from walk(self.body)
 
     def calls(self) -> Iterator[Call]:
@@ -290,7 +290,7 @@ class Statements:
 
 
 def walk(body: Sequence[Statement]) -> Iterator[Statement]:
-    """Yield statements, each before what is in it."""
+    """Yield statements in pre-order."""
     for each in body:
         yield each
         if isinstance(each, Loop | Branch):

@@ -1,4 +1,4 @@
-"""When what happened in a recording: how long the application took, and how long its loops."""
+"""Times of a recording: how long the application took, and how long its loops took."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from clue.trace import Trace
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Times:
-    """When calls ended; in a trace without times, as if computation alone took any.
+    """Times at which calls ended; in a trace without times, as if only computation took time.
 
     Attributes:
-        ends: When each row's call had ended, seconds, shape (ops,).
-        begins: When each rank began.
-        first: Its first row.
+        ends: Time at which the call of each row had ended, seconds, shape (ops,).
+        begins: Time at which each rank began, seconds.
+        first: First row of each rank.
         application: Elapsed time of the application, seconds: that of its slowest rank.
-        caveats: Where that is not known.
+        caveats: Caveats where that is unknown.
     """
 
     ends: Doubles
@@ -52,19 +52,19 @@ class Times:
         return cls(ends, begins, first, wall or float(took.max(initial=0.0)), caveats)
 
     def at(self, bounds: Integers) -> Doubles:
-        """Return when each rank came to some of its rows, shape (ranks, rows)."""
+        """Return when each rank reached some of its rows, shape (ranks, rows)."""
         begun = bounds == self.first[:, None]
         return np.where(begun, self.begins[:, None], self.ends[bounds - 1])
 
     def of_runs(self, runs: Sequence[Stretch]) -> float:
-        """Return how long these runs of a loop took together on the rank where they took longest, seconds."""
+        """Return the total time of these runs of a loop on the rank where it is longest, seconds."""
         begin, end = (np.stack([run.bounds[:, at] for run in runs], axis=1) for at in (0, -1))
         return float((self.at(end) - self.at(begin)).sum(axis=1).max())
 
     def apart(self, run: Stretch) -> float:
-        """Return how far apart ranks are in a loop, seconds: how much later the last comes to where the first was.
+        """Return the skew of ranks in a loop, seconds: how much later the last reaches an iteration than the first.
 
-        Where they drift apart they are so more and more; what counts is how far they are from the beginning on.
+        Ranks that drift apart increase their skew; what counts is the skew from the beginning on.
         """
         some = np.unique(np.linspace(0, run.iterations, 5).round().astype(np.int64)[1:])
         when = self.at(run.bounds[:, some])

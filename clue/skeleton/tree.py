@@ -41,33 +41,33 @@ from clue.trace import Trace
 from clue.trace.ops import COLLECTIVES, ROOTED, Flag, Op
 
 Integers = npt.NDArray[np.int64]
-#: By rank, how often each loop around a place is repeated each time.
+#: Iteration counts of each loop around a place, by rank: one for each time that the loop is entered.
 _Around = Mapping[int, tuple[Integers, ...]]
-#: By rank, values of a number: one after the other.
+#: Series of values of a number, by rank.
 _Series = Mapping[int, Sequence[object]]
 
 _ONCE = Affine(1)
-#: Names of iterations, by depth.
+#: Names of loop variables, by depth.
 _VARIABLES = "ijkmnpqstuvwxyz"
-#: A number that is another one on so many groups of ranks is told with them; of more there is a table.
+#: Maximum number of groups of ranks with different values that become cases in the text; more become a table.
 _CASES = 3
-#: Periods of a series are looked for among so many.
+#: Maximum period of a series that is looked for.
 _PERIODS = 64
-#: What a partner below says that there is none.
+#: A distance below this means that there is no partner.
 _NO_DISTANCE = -NO_PEER // 2
-#: Bytes that a buffered message takes beside its own, and most bytes of a buffer.
+#: Overhead of a buffered message, and maximum size of a buffer, bytes.
 _OVERHEAD, _LARGEST_BUFFER = 512, 1 << 30
-#: Ops that receive with room of their own.
+#: Ops that receive into a buffer of their own.
 _MESSAGES = (Op.SEND, Op.ISEND, Op.IRECV)
 _BLOCKS = (Op.GATHER, Op.SCATTER, Op.ALLGATHER, Op.ALLTOALL, Op.REDUCE_SCATTER)
 _PARTNERED = (Op.SEND, Op.ISEND, Op.RECV, Op.IRECV, Op.PROBE, Op.MPROBE)
 
 
 def statements_of(trace: Trace) -> Statements:
-    """Return the program that makes the calls of a trace, and computes between them as its bursts say.
+    """Return the program that makes the calls of a trace and computes its bursts between them.
 
     Args:
-        trace: Of all ranks, from its beginning to its end; without what :mod:`clue.skeleton.construction` refuses.
+        trace: Complete trace of all ranks, without the calls that :mod:`clue.skeleton.construction` refuses.
     """
     return _Tree(lower(trace)).statements()
 
@@ -145,7 +145,7 @@ class _Tree:
     def _once(
         self, node: Node, levels: _Around, names: tuple[str, ...], along: Sequence[Call] = ()
     ) -> Iterator[Statement]:
-        """Yield a call with the burst before it; ``along`` are those before it that go along the same bits."""
+        """Yield a call with the burst before it; ``along`` holds the preceding calls along the same bits."""
         yield from self._computing(node, levels)
         if self._flags(node) & BITS:
             yield AlongBits((*along, self._call(node, levels, names)))
@@ -177,7 +177,7 @@ class _Tree:
     def _numbers(
         self, node: Node, op: Op, comm: Comm, levels: _Around, names: tuple[str, ...]
     ) -> Iterator[tuple[str, Expression]]:
-        """Yield what a call needs."""
+        """Yield the numeric arguments of a call."""
 
         def number(name: str) -> Expression:
             return self._number(node.numbers[name], levels, names)
@@ -203,7 +203,7 @@ class _Tree:
     def _listed(
         self, node: Node, op: Op, comm: Comm, levels: _Around, number: Callable[[str], Expression]
     ) -> Iterator[tuple[str, Expression]]:
-        """Yield what a call lists."""
+        """Yield the list arguments of a call."""
         lists = {rank: self._entries(node, rank, levels[rank]) for rank in levels}
 
         def part(of: Callable[[tuple[int, ...]], object]) -> _Series:
@@ -239,7 +239,7 @@ class _Tree:
     # --- partners and communicators ---
 
     def _comm(self, node: Node, levels: _Around, names: tuple[str, ...]) -> Comm:
-        """Return the communicator of a call: one for all ranks, one for each, or by its number."""
+        """Return the communicator of a call: one for all ranks, one for each rank, or one by its number."""
         found = {rank: set(values.tolist()) for rank, values in self._values(node, "comm", levels)}
         numbers = tuple(sorted(set().union(*found.values())))
         groups = [self._trace.head.communicators[number].group for number in numbers]
@@ -254,7 +254,7 @@ class _Tree:
         return Named(self._name(numbers, {rank: each.pop() for rank, each in found.items()}))
 
     def _name(self, numbers: tuple[int, ...], of: Mapping[int, int]) -> str:
-        """Return the name of communicators, of which each rank is in the one that it needs and in no other."""
+        """Return the name of a set of communicators; each rank is in the one that it needs and in no other."""
         communicators = self._trace.head.communicators
         for name, known in self._named.items():
             if all([each for each in known if rank in communicators[each].group] == [of[rank]] for rank in of):
@@ -265,7 +265,7 @@ class _Tree:
         return name
 
     def _members(self, node: Node, rank: int, levels: tuple[Integers, ...]) -> tuple[Integers, Integers]:
-        """Return a rank's own rank in the communicator of a call, and how many members that has, each time."""
+        """Return a rank's own rank in the communicator of a call, and the size of that communicator, for each call."""
         groups = self._trace.head.communicators
         comm = chosen(node.numbers["comm"], rank).values(levels, rank)
         used = np.unique(comm)
@@ -304,7 +304,7 @@ class _Tree:
         return Neighbour(self._sum(distance, names), around)
 
     def _distant(self, distances: _Series, node: Node, comm: Comm, levels: _Around) -> Expression:
-        """Return a partner by its distances."""
+        """Return a partner as an expression of its distances."""
         constant = {rank: set(each) for rank, each in distances.items()}
         if not isinstance(comm, Numbered) and all(len(each) == 1 for each in constant.values()):
             groups = _grouped({rank: each.pop() for rank, each in constant.items()})
@@ -341,7 +341,7 @@ class _Tree:
         return Sum(expression.base, (*rank, *terms), expression.modulus, expression.least)
 
     def _series(self, series: _Series) -> Expression:
-        """Return values that ranks have one after the other: one, one for each rank, or a table."""
+        """Return a series of values as an expression: a constant, one value for each rank, or a table."""
         rows = {rank: _period(each) for rank, each in series.items()}
         if all(len(each) == 1 for each in rows.values()):
             return self._constants({rank: each[0] for rank, each in rows.items()})
@@ -359,7 +359,7 @@ class _Tree:
         return Own(self._own.index(values))
 
     def _by_rank(self, cases: Sequence[tuple[tuple[int, ...], Expression]]) -> Expression:
-        """Return an expression for groups of ranks: the largest last, those of the same together."""
+        """Return an expression for groups of ranks: equal expressions are joined, the largest group is last."""
         merged: dict[Expression, tuple[int, ...]] = {}
         for ranks, expression in cases:
             merged[expression] = tuple(sorted({*merged.get(expression, ()), *ranks}))
@@ -381,7 +381,7 @@ class _Tree:
         return self._rows[node, rank]
 
     def _site_of_loop(self, node: Node, depth: int) -> str:
-        """Return the loop statement that is around all calls of a loop and as deep, if any is."""
+        """Return the loop statement at this depth around all calls of a loop, if there is one."""
         sites = self._trace.head.sites
         numbers = {self._column("site", each) for each in node.walk() if each.symbol != LOOP}
         paths = [
@@ -393,7 +393,7 @@ class _Tree:
 
 
 def _levels(node: Node, around: _Around) -> _Around:
-    """Return how often what is in a node is repeated, by rank."""
+    """Return the iteration counts around the contents of a node, by rank."""
     return {rank: (*own, chosen(node.repeated, rank).values(own, rank)) for rank, own in around.items()}
 
 
@@ -402,7 +402,7 @@ def _is_once(node: Node) -> bool:
 
 
 def _unrolled(loop: Loop) -> tuple[Statement, ...]:
-    """Return what a loop of one call does twice as two calls, where they differ."""
+    """Return a loop that makes one call twice as two calls, if these differ."""
     calls = [each for each in loop.body if isinstance(each, Call)]
     if loop.times != Sum(2) or not loop.variable or len(loop.body) != 1 or not calls:
         return (loop,)
@@ -416,7 +416,7 @@ def _in_iteration(call: Call, variable: str, value: int) -> Call:
 
 
 def _at(expression: Expression, variable: str, value: int) -> Expression:
-    """Return an expression in some iteration of a loop."""
+    """Return the value of an expression in an iteration of a loop."""
     if isinstance(expression, Sum):
         steps = sum(step for name, step in expression.terms if name == variable)
         base = expression.base + steps * value
@@ -438,7 +438,7 @@ def _lists(node: Node) -> bool:
 
 
 def _once(variants: Variants, rank: int, levels: tuple[Integers, ...]) -> list[int]:
-    """Return the values of a number, those of a table once."""
+    """Return the values of a number, those of a table without repetition."""
     expression = chosen(variants, rank)
     values = expression.values(levels, rank)
     if isinstance(expression, Table):
@@ -448,7 +448,7 @@ def _once(variants: Variants, rank: int, levels: tuple[Integers, ...]) -> list[i
 
 
 def _period(values: Sequence[object]) -> tuple[object, ...]:
-    """Return the values that a series repeats, where it does; the last time perhaps not to the end."""
+    """Return one period of a series; the last period may be incomplete."""
     again = [at for at in range(1, len(values)) if values[at] == values[0]][:_PERIODS]
     for period in again:
         if values[period:] == values[: len(values) - period]:
@@ -472,7 +472,7 @@ def _identifier(name: str, number: int) -> str:
 
 
 def room_of(trace: Trace, pending: int) -> Room:
-    """Return what memory the calls of a lowered trace need."""
+    """Return the buffer memory that the calls of a lowered trace need."""
     ops, ranks = trace.ops, trace.row_ranks
     nonblocking = ops.are(*COLLECTIVES) & (ops.flags & Flag.NONBLOCKING > 0)
     size = np.array([len(each.group) for each in trace.head.communicators], np.int64)[ops.comm]

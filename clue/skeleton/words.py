@@ -1,4 +1,4 @@
-"""What both languages of skeletons share: figures, names and comments that mean no harm, sums, values of numbers."""
+"""Text that both languages of skeletons share: figures, safe names and comments, sums, values of numbers."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from clue.skeleton.statements import ByRank, Expression, Listed, Next, Own, Plac
 from clue.skeleton.work import Character
 from clue.units import format_time
 
-#: Columns of a line.
+#: Maximum line length, columns.
 WIDTH = 110
-#: Letters of a name from a trace.
+#: Maximum length of a name from a trace, characters.
 _LETTERS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a program says of itself.
+    """Description of a skeleton program in its own header.
 
     Attributes:
         file: Name of the program.
-        identity: Of the skeleton: 16 hexadecimal digits.
+        identity: Identity of the skeleton: 16 hexadecimal digits.
         program: The application and its arguments.
-        recorded: When and where it was recorded, if that is known.
-        made: The date.
-        scale: K: how much longer the application is.
+        recorded: When and where it was recorded, if known.
+        made: Date of the skeleton.
+        scale: K, the ratio of the application's time to the skeleton's.
         application: Its recorded elapsed time, seconds.
         caveats: What a reader should know.
-        characters: What regions compute.
-        pieces: What pieces of work take.
-        memory: Of each rank, bytes to touch before the clock starts; none unless that is wanted.
+        characters: Mix of work of each region.
+        pieces: Times of pieces of work.
+        memory: Bytes that each rank touches before the clock starts; none unless requested.
     """
 
     file: str
@@ -48,7 +48,7 @@ class About:
     memory: Sequence[int] = ()
 
     def head(self, ranks: int, command: str, places: Sequence[Place]) -> list[str]:
-        """Return what the program is, line by line."""
+        """Return the header of the program, line by line."""
         long, short = format_time(self.application), format_time(self.application / self.scale)
         recorded = f" from a recording of {plain(self.recorded)}" if self.recorded else ""
         paragraphs = [
@@ -82,12 +82,12 @@ def _region(name: str) -> str:
 
 
 def item(text: str) -> list[str]:
-    """Return a point of a list."""
+    """Return an item of a list."""
     return wrap(plain(text, len(text)), WIDTH, initial_indent="- ", subsequent_indent="  ", break_long_words=False)
 
 
 def plain(text: str, letters: int = _LETTERS) -> str:
-    """Return a name as it may stand in a comment of any language: nothing in it ends one."""
+    """Return a name that is safe in a comment of any language: nothing in it ends the comment."""
     told = text.replace("×", "x").replace("–", "-").replace("…", "...")
     shown = "".join(each if " " <= each <= "~" and each not in '\\"' else "?" for each in told)
     return shown.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")[:letters]
@@ -104,7 +104,7 @@ def groups_text(ranks: Sequence[int]) -> str:
 
 
 def burst_text(place: Place) -> str:
-    """Say what a burst takes."""
+    """Return the length of a burst as text."""
     return f"{format_time(place.mean)}{f' in {plain(place.region)}' if place.region else ''}"
 
 
@@ -114,7 +114,7 @@ def decimal(value: object) -> str:
 
 
 def sum_text(expression: Sum, shown: Callable[[int], str], modulo: Callable[[str, str], str]) -> str:
-    """Return a sum, in a language that shows numbers and remainders so."""
+    """Return the text of a sum in a language, given how that writes numbers and remainders."""
     terms = [
         (factor, name if abs(factor) == 1 else f"{shown(abs(factor))} * {name}") for name, factor in expression.terms
     ]
@@ -131,7 +131,7 @@ def sum_text(expression: Sum, shown: Callable[[int], str], modulo: Callable[[str
 
 
 def values_of(expression: Expression, program: Statements) -> Iterator[int]:
-    """Yield all numbers that an expression of constants and tables may be."""
+    """Yield all possible values of an expression of constants and tables."""
     if isinstance(expression, Sum):
         yield expression.base
     elif isinstance(expression, Listed):

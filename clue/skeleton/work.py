@@ -1,4 +1,4 @@
-"""What stands for computation: bursts by place, and the mix of work by region."""
+"""Work that stands for computation: bursts by place, and the mix of work by region."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from clue.trace.speed import RESPONSE
 
 #: Kinds of work.
 KINDS = CORE, MEMORY, CACHE = "core", "memory", "cache"
-#: Bursts that a place keeps of a rank: at most, at least, and of all ranks together between the two.
+#: Maximum and minimum number of bursts that a place keeps of a rank, and the target for all ranks between the two.
 _MOST, _FEWEST, _NUMBERS = 64, 16, 2048
-#: Bursts of a rank in which a period is looked for.
+#: Maximum number of bursts of a rank in which a period is looked for.
 _LOOKED_AT = 4096
-#: Floating-point operations in a second from which on a region is taken to be bound by the core.
+#: Floating-point rate from which a region is taken to be compute-bound, flop/s.
 _FAST = 1e9
 
-#: By kind of work, its share.
+#: Share of each kind of work.
 Mix = Mapping[str, float]
 Doubles = npt.NDArray[np.float64]
-#: Where nothing is known: as bursts respond to either piece.
+#: Mix assumed where nothing is known: proportional to the response of bursts to either piece.
 UNKNOWN: Mix = {CORE: float(RESPONSE[0] / RESPONSE.sum()), MEMORY: float(RESPONSE[1] / RESPONSE.sum())}
 _MIX = re.compile(rf"({'|'.join(KINDS)})(?::({'|'.join(KINDS)})=(0?\.[0-9]+))?")
 
 
 def kept_of(bursts: Mapping[int, Sequence[float] | Doubles]) -> dict[int, tuple[float, ...]]:
-    """Return the bursts of a place as a few of each rank, which are done one after the other, again and again.
+    """Reduce the bursts of a place to a few for each rank, which are repeated cyclically.
 
-    Up to :func:`most_of` are as they are. Of more, a stretch of consecutive ones is kept: the same stretch of all ranks
-    that come there as often, so that bursts stay beside those of other ranks and the messages that they were beside. If
-    bursts repeat themselves, as those of levels of a multigrid do, the stretch is a whole number of periods. It is the
-    one whose sum is the most typical, multiplied such that all bursts together take exactly as long as they did.
+    Up to :func:`most_of` bursts stay as they are. Of more, a stretch of consecutive bursts is kept: the same stretch on
+    all ranks that come there equally often, so that bursts keep their neighbours: the bursts of other ranks and the
+    messages. If bursts are periodic, as those of multigrid levels are, the stretch is a whole number of periods. It is
+    the stretch with the most typical sum, scaled such that all bursts together take exactly as long as before.
 
     Args:
-        bursts: Of each rank, in program order, ns.
+        bursts: Bursts of each rank, in program order, ns.
     """
     most = most_of(len(bursts))
     found: dict[int, tuple[float, ...]] = {}
@@ -53,12 +53,12 @@ def kept_of(bursts: Mapping[int, Sequence[float] | Doubles]) -> dict[int, tuple[
 
 
 def most_of(ranks: int) -> int:
-    """Return how many bursts of a rank a place keeps: fewer where many ranks have some, as programs are to be read."""
+    """Return how many bursts of a rank a place keeps: fewer for many ranks, so that programs stay readable."""
     return min(max(_NUMBERS // max(ranks, 1), _FEWEST), _MOST)
 
 
 def _stretch(values: Doubles, most: int) -> Doubles:
-    """Return consecutive columns that are like all of them, shape (ranks, at most ``most``)."""
+    """Return consecutive columns that represent all columns, shape (ranks, at most ``most``)."""
     means = values.mean(axis=1, keepdims=True)
     relative = values / np.where(means > 0, means, 1.0)
     some = relative[:, :_LOOKED_AT]
@@ -72,7 +72,7 @@ def _stretch(values: Doubles, most: int) -> Doubles:
 
 
 def _whole(own: Doubles, kept: Doubles) -> tuple[float, ...]:
-    """Return bursts that, done again and again, take as long together as all of a rank's own."""
+    """Scale bursts so that, repeated cyclically, they take as long as all bursts of the rank."""
     if (own == own[0]).all():
         return (float(own[0]),)
     times, more = divmod(len(own), len(kept))
@@ -82,18 +82,18 @@ def _whole(own: Doubles, kept: Doubles) -> tuple[float, ...]:
     return tuple((kept * (float(own.sum()) / got)).tolist())
 
 
-# --- what regions do ---
+# --- work of regions ---
 
 
 @dataclass(frozen=True, slots=True)
 class Character:
-    """What kinds of work stand for a region's computation.
+    """Kinds of work that stand for a region's computation.
 
     Attributes:
         region: Its name; ``""`` outside any.
-        mix: The share of each kind.
-        why: Where that comes from.
-        unsure: Whether that is what holds where nothing is known.
+        mix: Share of each kind.
+        why: Source of the mix.
+        unsure: Whether that is the default mix, because nothing is known.
     """
 
     region: str
@@ -111,11 +111,11 @@ def characters(application: Trace, stated: Sequence[str] = ()) -> dict[str, Char
     """Return the character of each region of an application.
 
     Args:
-        application: The application, with what it declares of its work.
-        stated: Mixes as the user gives them: ``"spmv=memory"``, ``"core:memory=0.6"`` (of all regions, 60 % core).
+        application: The application, with its declarations of work.
+        stated: Mixes given by the user: ``"spmv=memory"``, ``"core:memory=0.6"`` (in all regions, 60 % core).
 
     Raises:
-        UsageError: If one cannot be read, or names a region that there is not.
+        UsageError: If a mix cannot be parsed, or names a region that does not exist.
     """
     given = dict(map(_stated, stated))
     unknown = [region for region in given if region is not None and region not in application.head.regions]

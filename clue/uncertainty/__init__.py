@@ -1,11 +1,11 @@
-"""How sure a prediction is: noise of bursts and networks, drawn, simulated, and turned into intervals.
+"""Uncertainty of predictions: noise of bursts and networks is drawn, simulated, and turned into intervals.
 
-A sample is one draw of all noise that is stated. It makes another program (its bursts) and another machine (its factors
-and delays) of those given; both are ordinary values, so every engine gives the same figures for a sample.
+A sample is one draw of all stated noise. It turns the given program and machine into others (other bursts; other
+factors and delays); both are ordinary values, so every engine gives the same figures for a sample.
 
 Draws belong to things, not to simulations: the bursts of a program, the performance factor of a kind of processor and
 the delays of a kind of link are drawn once in a sample, wherever they occur (common random numbers). What two machines
-share goes up and down together in both, and only what differs between them makes their order uncertain.
+share varies together in both, and only their differences make their order uncertain.
 """
 
 from __future__ import annotations

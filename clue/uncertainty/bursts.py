@@ -1,4 +1,4 @@
-"""Bursts drawn from noise: stated ones each on its own; those of repeated recordings as they were recorded."""
+"""Bursts drawn from noise: stated noise for each burst independently, repeated recordings as a whole."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Doubles = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BurstNoise:
-    """What repeated recordings of a program say of its bursts.
+    """Noise of a program's bursts, estimated from repeated recordings.
 
     Within a run bursts are as they have been recorded: in each sample every rank has those of one of the recordings.
     So their noise keeps its shape, rare long bursts included, and a phase in which a processor is slow stays one;
@@ -29,11 +29,11 @@ class BurstNoise:
     sqrt(1 + 1/recordings): so the next run of a normal process deviates from the mean of those that are known.
 
     Attributes:
-        common: Of all bursts of a region in a run together: standard deviation of their logarithm.
-        recordings: How many recordings say so, at least 2.
-        recorded: The bursts of each recording, CPU ns of each op, shape (ops,); none, if they made other calls.
-        levels: Of each recording by region: the logarithm of how much longer than on average its bursts take.
-        single: Of each burst: standard deviation of its logarithm by region, about its recording's level.
+        common: Standard deviation, by region, of the logarithm of the level that all bursts of a run share.
+        recordings: Number of recordings, at least 2.
+        recorded: Bursts of each recording, CPU ns of each op, shape (ops,); empty if they made different calls.
+        levels: Logarithm of the level of each recording, relative to the average, by region.
+        single: Standard deviation of a single burst's logarithm about its recording's level, by region.
     """
 
     common: Mapping[str, float] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class BurstNoise:
 
     @property
     def largest_deviation(self) -> float:
-        """The deviation of a normal variable whose 10th percentile is not above that of any burst's logarithm."""
+        """Deviation of a normal variable whose 10th percentile is a lower bound for that of every burst's logarithm."""
         # The ratio of the quantiles of Student's t and of a normal variable: 2.40 for 2 recordings, 1.47 for 3.
         wider = math.sqrt(1 + 1 / self.recordings) * (1 + 1.41 / (self.recordings - 1))
         regions = {*self.single, *self.common}
@@ -57,13 +57,13 @@ def draw_bursts(
 ) -> npt.NDArray[np.int64]:
     """Return the burst times of a program in a sample, CPU ns of each op, shape (ops,); 0 exactly where there is none.
 
-    The random numbers behind them belong to program and sample: whatever the machine, they are the same.
+    The random numbers belong to program and sample, and are the same on every machine.
 
     Args:
         program: What runs.
-        noise: What repeated recordings say; it takes the place of what node types say of computation.
-        deviations: What these say for each rank (:func:`stated_deviations`).
-        sample: Which one.
+        noise: Noise from repeated recordings; it replaces the computation noise stated by node types.
+        deviations: Deviation stated by them for each rank (:func:`stated_deviations`).
+        sample: The sample.
     """
     cpu = np.asarray(program.columns.cpu)
     if noise is None and not deviations.any():
@@ -78,7 +78,7 @@ def draw_bursts(
         rank = np.repeat(np.arange(program.ranks), np.diff(np.searchsorted(rows, program.offsets)))
         exponent = (common * _run(program, noise, sample) - levels)[rank, program.columns.region[rows]]
     drawn = np.zeros(len(cpu), np.int64)
-    # A burst that is there stays: 1 ns at least.
+    # A nonzero burst stays nonzero: at least 1 ns.
     drawn[rows] = np.maximum(np.rint(cpu[rows] * np.exp(exponent)), 1.0)
     return drawn
 
@@ -99,7 +99,7 @@ def _of_recordings(program: Program, noise: BurstNoise, sample: Sample) -> tuple
 
 
 def _run(program: Program, noise: BurstNoise, sample: Sample) -> float:
-    """Return how far a run is from the typical one in a sample, in standard deviations of what its bursts share."""
+    """Return the deviation of a run from the typical one in a sample, in standard deviations of the common level."""
     drawn = float(sample.generator("run", program.name).standard_t(noise.recordings - 1))
     return within_reach(drawn) * math.sqrt(1 + 1 / noise.recordings)
 
@@ -107,7 +107,7 @@ def _run(program: Program, noise: BurstNoise, sample: Sample) -> float:
 def stated_deviations(program: Program, machine: Machine, placement: Placement) -> Doubles:
     """Return the deviation of the logarithms of each rank's bursts as its node states it, shape (ranks,).
 
-    All instances have the same bursts: where their nodes differ, the root mean square counts.
+    All instances have the same bursts; where their nodes differ, the root mean square counts.
     """
     of_type = {name: log_deviation(node.noise.computation) for name, node in machine.node_types().items()}
     of_node = np.array([of_type[node.name] for node in machine.nodes])

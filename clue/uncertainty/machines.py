@@ -1,4 +1,4 @@
-"""Machines drawn from what a machine says of its noise: other performance factors, other delays."""
+"""Machines drawn from a machine's stated noise: other performance factors, other delays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clue.uncertainty.noise import Sample, log_deviation
 
 
 def states_noise(machine: Machine) -> bool:
-    """Tell whether a machine says anything of noise."""
+    """Tell whether a machine states any noise."""
     return any(any((noise.computation, noise.factor)) for noise in _of_nodes(machine)) or any(
         any((noise.send, noise.transmission)) for noise in _of_links(machine)
     )
@@ -32,10 +32,10 @@ def _of_links(machine: Machine) -> list[LinkNoise]:
 
 
 def draw_machine(machine: Machine, sample: Sample) -> Machine:
-    """Return a machine as it may be: with a sample's performance factors and delays.
+    """Return a machine with a sample's performance factors and delays.
 
-    The noise of a factor belongs to the name and the speed of a node type, that of a delay to the figures of the link:
-    machines that have them in common have their draws in common. What changes during a run keeps its draws.
+    Draws of a factor belong to the name and the speed of a node type, those of a delay to the figures of the link;
+    machines that share these share the draws. Parameters that change during a run keep their draws.
     """
     types, network = machine.node_types(), machine.network
 
@@ -68,7 +68,7 @@ def _drawn_type(node: NodeType, factor: float) -> NodeType:
 
 
 def _drawn_network(network: Network, base: Network, sample: Sample) -> Network:
-    """Draw a network, or what ``base`` has become of itself during a run, with the draws of that."""
+    """Draw a network; a later state of ``base`` during a run gets the draws of ``base``."""
     bases = base.links
     _, transmission = _link_factors(network.between_nodes, base.between_nodes, sample)
     return network.map(
@@ -97,5 +97,5 @@ def _drawn_link(link: Link, send: float, transmission: float) -> Link:
 
 
 def _drawn_contention(contention: Contention, transmission: float) -> Contention:
-    """Let ports be busy, and cables carry, as the link between nodes takes more or less time."""
+    """Scale busy times of ports and bandwidths of cables like the delay of the link between nodes."""
     return contention if transmission == 1.0 else contention.busier(transmission)

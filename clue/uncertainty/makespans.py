@@ -1,4 +1,4 @@
-"""Makespans of samples: a program on a machine, with another draw of their noise each time."""
+"""Makespans of samples: a program on a machine, with a new draw of their noise in each sample."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from clue.uncertainty.model_error import Character, ModelError
 from clue.uncertainty.noise import Sample, Sampling
 from clue.uncertainty.spread import Sampled, Spread
 
-#: What to tell who asks for samples where all would be the same.
+#: Message for requests of samples where all would be equal.
 NO_NOISE = (
     "no noise is stated, by the machine or by repeated recordings of the program: all samples would be the same, so "
     "there is no interval. State noise of node types or links, or give repeats of the recording"
 )
-#: So many bursts of samples are drawn at a time at most: 256 MB, in nanoseconds and in seconds.
+#: Maximum number of bursts drawn at a time: 256 MB, in nanoseconds and in seconds.
 _DRAWN_AT_ONCE = 1 << 24
-#: And so many samples: after each such part progress is told.
+#: Maximum number of samples drawn at a time; progress is reported after each part.
 _SAMPLES_AT_ONCE = 256
 #: Bursts of a program by sample and by the deviations they were drawn with.
 Known = dict[tuple[Sample, bytes], npt.NDArray[np.int64]]
 
 
 def is_uncertain(machine: Machine, noise: BurstNoise | None) -> bool:
-    """Tell whether anything of a simulation has noise, so that samples differ."""
+    """Tell whether a simulation has any noise, so that samples differ."""
     return states_noise(machine) or noise is not None
 
 
@@ -43,7 +43,7 @@ def deviation_bound(machine: Machine, noise: BurstNoise | None) -> float:
 def draw(
     program: Program, machine: Machine, placement: Placement, sample: Sample, noise: BurstNoise | None = None
 ) -> tuple[Program, Machine]:
-    """Return a program and a machine as they are in a sample.
+    """Return the program and the machine of a sample.
 
     Args:
         program: What runs.
@@ -113,14 +113,14 @@ def sample_errors(
     workers: int = 1,
     tell: Callable[[int], None] = lambda _done: None,
 ) -> Sampled:
-    """Return what a makespan may be: in samples of the noise, each with another draw of the model's own error.
+    """Return the spread of a makespan over samples of the noise, each with a draw of the model's error.
 
     Args:
         program: What runs.
         where: Where.
-        makespan: Without noise, seconds.
+        makespan: Makespan without noise, seconds.
         sampling: How many samples, of which seed.
-        error: What is known of the model's error.
+        error: The model's error.
         noise: What repeated recordings say of bursts.
         engine: As for :func:`clue.kernel.simulate`.
         workers: Number of threads.
@@ -150,7 +150,7 @@ def sample_errors(
 
 
 def _about_noise(machine: Machine, noise: BurstNoise | None, spread: Spread) -> Iterator[str]:
-    """Say what part noise has in an interval, and what nothing is known of."""
+    """Yield the share of noise in an interval, and its unknown sources."""
     known = [f"{noise.recordings} recordings"] if noise is not None else []
     known += ["the noise that the machine states"] if states_noise(machine) else []
     if known:
@@ -175,8 +175,7 @@ def draw_candidate(
         where: Where, without noise.
         sample: Which one.
         noise: What repeated recordings say of bursts.
-        known: Bursts of the program that have been drawn, to which these are added: machines that state the same noise
-            have the same.
+        known: Cache of drawn bursts, to which these are added: machines that state the same noise share them.
     """
     deviations = stated_deviations(program, where.machine, where.placement)
     bursts: npt.NDArray[np.int64] | None = None
@@ -190,7 +189,7 @@ def draw_candidate(
 
 
 def parts(samples: Sequence[Sample], ops: int) -> Iterator[Sequence[Sample]]:
-    """Yield samples in parts that are drawn together, for a program of so many ops."""
+    """Yield the parts of samples that are drawn together, for a program of so many ops."""
     size = min(max(_DRAWN_AT_ONCE // max(ops, 1), 1), _SAMPLES_AT_ONCE)
     for first in range(0, len(samples), size):
         yield samples[first : first + size]

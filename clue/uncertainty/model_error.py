@@ -1,14 +1,14 @@
-"""What predictions of a kind have been off by where they were validated, and what that says of further ones.
+"""Model error: errors of validated predictions by kind, and the error expected of further ones.
 
-The logarithm of measured / predicted of a program p on a machine m is taken as S(p) + C(p, m): a part that the program
-has on all machines (a recording that is off, a phase that the model leaves out), and one of each case. Machines that
-are compared for one program share S, so their order depends on C alone; the interval of a prediction holds both. C is
-wider for some kinds of cases: by the share of communication in what is predicted, and by the size of messages.
+The logarithm of measured / predicted of a program p on a machine m is modelled as S(p) + C(p, m): a part that the
+program has on all machines (a biased recording, a phase that the model leaves out), and a part of each case. Machines
+compared for one program share S, so their order depends only on C; the interval of a prediction includes both. C is
+wider for some kinds of cases: kinds differ by the predicted share of communication and by the size of messages.
 
 The parts are components of variance with random effects (S. R. Searle, G. Casella, C. E. McCulloch, Variance
-Components, 1992, ch. 3), here about 0, not about their mean: an error that all predictions have in common makes
-intervals wider. A deviation that few cases say is uncertain itself, so the next error is drawn from Student's t with as
-many degrees of freedom as there are behind it.
+Components, 1992, ch. 3), here about 0 rather than their mean, so that a bias of all predictions widens intervals. A
+deviation estimated from few cases is itself uncertain, so the next error is drawn from Student's t with the degrees of
+freedom of that estimate.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from clue.trace import COLLECTIVES, Op, Ops
 from clue.uncertainty.noise import Sampling, within_reach
 from clue.uncertainty.spread import TAIL
 
-#: From here on a share of communication, and a mean message in bytes, are of another kind.
+#: Boundaries between kinds: shares of communication, and mean message sizes, bytes.
 SHARES, MESSAGES = (0.1, 0.5), (4096.0,)
 
 
 @dataclass(frozen=True, slots=True)
 class Character:
-    """What predictions are told apart by.
+    """Features of a prediction that decide its kind.
 
     Attributes:
-        communication: The share of the makespan that the rank that computes longest does not compute, 0 to 1.
-        message: Mean size of the messages that the program names, bytes.
+        communication: Share of the makespan in which the rank with the most computation does not compute, 0 to 1.
+        message: Mean size of messages in the program's calls, bytes.
     """
 
     communication: float
@@ -44,14 +44,14 @@ class Character:
 
     @classmethod
     def of(cls, program: Program, where: Candidate, makespan: float) -> Character:
-        """Return what tells a prediction from others."""
+        """Return the character of a prediction."""
         computing = computation_bound(program, where.machine, where.placement)
         share = 1 - computing / makespan if makespan > 0 else 0.0
         return cls(min(max(share, 0.0), 1.0), mean_message(program.columns))
 
 
 def mean_message(ops: Ops) -> float:
-    """Return the mean size that a program names where it sends something, by itself or in a collective; bytes."""
+    """Return the mean size in a program's sending calls, point-to-point or collective, bytes."""
     sizes = np.asarray(ops.nbytes)[np.isin(ops.op, _SENDING)]
     sizes = sizes[sizes > 0]
     return float(sizes.mean()) if len(sizes) else 0.0
@@ -62,11 +62,11 @@ _SENDING = (Op.SEND, Op.ISEND, *(COLLECTIVES - {Op.COMM}))
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """How far something is from 0: Student's t.
+    """A scatter about 0: Student's t.
 
     Attributes:
-        deviation: The scale of it, of a natural logarithm.
-        degrees: Degrees of freedom: how much stands behind the deviation.
+        deviation: Its scale, as a natural logarithm.
+        degrees: Degrees of freedom of the deviation's estimate.
     """
 
     deviation: float
@@ -83,10 +83,10 @@ class Kind:
     """Cases of one kind.
 
     Attributes:
-        communication: From which share of communication up to which, the end not included.
-        message: The same of mean messages, bytes; the last kind's end is infinite.
-        cases: How many were validated.
-        scatter: Of the part of the error that each case has.
+        communication: Range of the share of communication, end excluded.
+        message: Range of the mean message size, bytes, end excluded; infinite for the last kind.
+        cases: Number of validated cases.
+        scatter: Scatter of the case's part of the error.
     """
 
     communication: tuple[float, float]
@@ -102,12 +102,12 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The error that is to be expected of one prediction.
+    """Expected error of a prediction.
 
     Attributes:
-        shared: The part that its program has on all machines.
-        own: The part of the case.
-        alike: How many validated cases are of its kind.
+        shared: Part that its program has on all machines.
+        own: Part of the case.
+        alike: Number of validated cases of its kind.
     """
 
     shared: Scatter
@@ -124,15 +124,15 @@ class Expected:
 
     @property
     def reach(self) -> float:
-        """How far the logarithm is off in four of five cases at most."""
+        """Bound of the logarithm's error in four of five cases."""
         total = self.total
         return total.deviation * student(TAIL, total.degrees)
 
     def multipliers(self, sampling: Sampling, program: str, machine: Machine) -> npt.NDArray[np.float64]:
-        """Return what a makespan is multiplied by in each sample, shape (samples,).
+        """Return the factor of a makespan in each sample, shape (samples,).
 
-        The one part is drawn for the program, the other for program and model of machine: options that differ only in
-        the number of nodes have it in common.
+        The shared part is drawn for the program, the other for program and machine model: options that differ only in
+        the number of nodes share it.
         """
         model = model_of(machine)
         return np.exp(
@@ -146,15 +146,15 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class ModelError:
-    """What validation says of the errors of predictions.
+    """Errors of predictions, learned from validation.
 
     Attributes:
-        source: Where the cases come from.
-        date: When they were learned from, as ISO 8601 has it.
-        cases: How many there are.
-        programs: Of how many programs.
-        shared: The part that a program has on all machines.
-        kinds: Of each kind of cases; together they hold any case.
+        source: Source of the cases.
+        date: Date of learning, ISO 8601.
+        cases: Number of cases.
+        programs: Number of programs.
+        shared: Part that a program has on all machines.
+        kinds: Kinds of cases; together they cover every case.
     """
 
     source: str
@@ -165,18 +165,18 @@ class ModelError:
     kinds: tuple[Kind, ...]
 
     def of(self, character: Character | None) -> Expected:
-        """Return what is to be expected of a prediction; of one that nothing is known of, the worst of all kinds."""
+        """Return the expected error of a prediction; for one of unknown character, the worst of all kinds."""
         kinds = self.kinds if character is None else [each for each in self.kinds if each.has(character)]
         worst = max(kinds, key=lambda each: Expected(self.shared, each.scatter, each.cases).reach)
         return Expected(self.shared, worst.scatter, worst.cases)
 
     @property
     def most(self) -> float:
-        """The deviation of a normal variable whose 10th percentile no expected error's is below."""
+        """Deviation of a normal variable whose 10th percentile is a lower bound for that of every expected error."""
         return self.of(None).reach / TAIL
 
     def in_words(self, expected: Expected) -> str:
-        """Say what is to be expected, and what that rests on."""
+        """Return the expected error and its basis in words."""
         return (
             f"± {math.expm1(expected.reach):.1%} by the model's errors in {self.cases} validated cases, "
             f"{expected.alike} of this kind ({self.source}, {self.date})"
@@ -184,12 +184,12 @@ class ModelError:
 
 
 def intervals(edges: tuple[float, ...], end: float) -> Iterator[tuple[float, float]]:
-    """Yield what lies between 0, some edges, and an end."""
+    """Yield the intervals between 0, some edges, and an end."""
     yield from zip((0.0, *edges), (*edges, end), strict=True)
 
 
 def model_of(machine: Machine) -> tuple[str, ...]:
-    """Return what tells models of machines apart: figures of node types and network, no numbers of nodes, no names."""
+    """Return the key of a machine model: figures of node types and network, without numbers of nodes and names."""
     types = {
         repr(replace(each, name="", source="", price=None, noise=NodeNoise())) for each in machine.node_types().values()
     }
@@ -197,7 +197,7 @@ def model_of(machine: Machine) -> tuple[str, ...]:
 
 
 def student(x: float, degrees: float) -> float:
-    """Return the quantile of Student's t that x is of the normal distribution; so a normal variable becomes one of t.
+    """Map a quantile of the normal distribution to that of Student's t with the same probability.
 
     The expansion in 1 / degrees of M. Abramowitz, I. A. Stegun, Handbook of Mathematical Functions (1964), 26.7.5; four
     terms: at 90 %, below 0.1 % off from 3 degrees of freedom on.

@@ -1,4 +1,4 @@
-"""Random numbers that belong to things: which sample, which thing, and nothing else decides them."""
+"""Random numbers that belong to things: they depend only on the sample and the thing (common random numbers)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: No draw of Student's t is farther out than so many deviations.
+#: Truncation of draws of Student's t, in deviations.
 _FARTHEST = 10.0
 
 
@@ -17,21 +17,21 @@ class Sample:
     """One draw of all noise.
 
     Attributes:
-        seed: Of all samples of a simulation or comparison; at least 0.
-        number: Which of them, from 0.
+        seed: Seed of all samples of a simulation or comparison; at least 0.
+        number: Index of the sample, from 0.
     """
 
     seed: int
     number: int
 
     def generator(self, *thing: object) -> np.random.Generator:
-        """Return what draws the noise of a thing in this sample.
+        """Return the generator for the noise of a thing in this sample.
 
-        numpy's PCG64 on a seed sequence spawned for the sample and, within it, for the thing. So a draw depends neither
-        on what else is drawn, nor on the order, nor on who draws it.
+        It is numpy's PCG64 on a seed sequence spawned for the sample and, within it, for the thing. So a draw depends
+        neither on other draws, nor on their order, nor on the process.
 
         Args:
-            thing: Words and numbers that tell the thing from others.
+            thing: Words and numbers that identify the thing.
         """
         digest = hashlib.blake2b(repr(thing).encode(), digest_size=8).digest()
         place = (self.number, int.from_bytes(digest, "big"))
@@ -46,12 +46,12 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Which samples are drawn.
+    """Set of samples to draw.
 
     Attributes:
-        samples: How many.
-        seed: What they are drawn from.
-        noise: Whether stated noise is drawn; else only what is uncertain because a part of a program was replayed.
+        samples: Number of samples.
+        seed: Their seed.
+        noise: Whether stated noise is drawn; otherwise only the uncertainty of sampled replays.
     """
 
     samples: int
@@ -69,5 +69,5 @@ def log_deviation(deviation: float) -> float:
 
 
 def within_reach(drawn: float) -> float:
-    """Return a draw of Student's t, no farther out than times can be: of few degrees of freedom the tails are long."""
+    """Return a truncated draw of Student's t, whose tails are long with few degrees of freedom."""
     return max(-_FARTHEST, min(drawn, _FARTHEST))

@@ -1,20 +1,20 @@
-"""What samples say of an order: how probably each is the best, and who cannot be told apart."""
+"""Order of options over samples: the probability that each is the best, and options that are indistinguishable."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-#: The order of two is certain if it holds in at least this share of the samples.
+#: Minimum share of the samples in which the order of two options must hold to be certain.
 CERTAIN = 0.9
 
 Doubles = npt.NDArray[np.float64]
 
 
 def probability_of_best(scores: Doubles, *, higher_is_better: bool) -> Doubles:
-    """Return for each option the share of the samples in which it is the best, shape (options,).
+    """Return the share of the samples in which each option is the best, shape (options,).
 
-    Options that are equally good in a sample share it, so the shares add up to 1.
+    Options tied in a sample share it, so the shares add up to 1.
 
     Args:
         scores: Shape (options, samples); a column holds the same sample of all options.
@@ -27,11 +27,11 @@ def probability_of_best(scores: Doubles, *, higher_is_better: bool) -> Doubles:
 
 
 def shared_positions(scores: Doubles, *, higher_is_better: bool) -> list[int]:
-    """Return the position of each option, from 1, where options that cannot be told apart share one.
+    """Return the position of each option, from 1; indistinguishable options share one.
 
     An option shares the position of the first option there, unless that one is better than it in at least 90 % of the
-    samples; then a new position begins with it, numbered as if none were shared. So the first of a position is
-    certainly better than the first of the next, and nobody is certainly worse than the first of its own.
+    samples; then a new position begins with it, numbered as if none were shared. So the first option of a position is
+    certainly better than the first of the next, and no option is certainly worse than the first of its own position.
 
     Args:
         scores: In the order of the options without noise, shape (options, samples).

@@ -1,9 +1,9 @@
-"""Several recordings of one program: its typical bursts, and how much they differ from run to run.
+"""Several recordings of one program: its typical bursts, and their variation from run to run.
 
-Of recordings that made the same calls, the bursts of each in a region are on a level (another clock frequency, other
-neighbours on the computer), about which single ones deviate. How much these do is measured where it matters:
-deviations are weighted by how long bursts take, so the large relative ones of microseconds do not pass for those of
-seconds. Recordings that made other calls (how often a Test found nothing) are compared by their totals alone.
+In recordings with the same calls, the bursts of a recording in a region have a common level (a different clock
+frequency, other load on the computer), about which single bursts deviate. These deviations are weighted by the length
+of bursts, so that the large relative deviations of microseconds do not pass for those of seconds. Recordings with
+different calls (for instance another number of unsuccessful Tests) are compared only by their totals.
 
 Where readings tell how fast the host was, bursts are those at its best, by the response that the recordings have
 together (:mod:`clue.trace.speed`).
@@ -29,7 +29,7 @@ Longs = npt.NDArray[np.int64]
 
 
 def normalised_bursts(traces: Sequence[Trace]) -> list[Longs]:
-    """Return the bursts of several recordings of one run at the best of their host, ns."""
+    """Return the bursts of several recordings of one run at the best speed of their host, ns."""
     if len(traces) == 1:
         return [traces[0].bursts]
     response = fitted_response(traces)
@@ -37,9 +37,9 @@ def normalised_bursts(traces: Sequence[Trace]) -> list[Longs]:
 
 
 def typical_recording(traces: Sequence[Trace]) -> Trace:
-    """Return a recording with the median of each burst; or that of median computation, if not all made the same calls.
+    """Return a recording with the median of each burst; if calls differ, the recording of median computation.
 
-    Of medians the head tells how many recordings they are of, and how much these differ.
+    The header of a recording of medians states the number of recordings, and their variation.
 
     Raises:
         UsageError: If they are not of one program at one number of ranks.
@@ -52,7 +52,7 @@ def typical_recording(traces: Sequence[Trace]) -> Trace:
     if not same_calls(traces):
         return traces[sorted(range(len(traces)), key=computing.__getitem__)[(len(traces) - 1) // 2]]
     medians = np.median(bursts, axis=0)
-    # What took time in any recording takes some.
+    # A burst that is nonzero in any recording stays nonzero.
     ever = np.any([each > 0 for each in bursts], axis=0)
     cpu = np.where(ever, np.maximum(np.rint(medians), 1), 0).astype(np.int64)
     return _with_typical(traces[0], cpu, computing)
@@ -65,7 +65,7 @@ def _with_typical(trace: Trace, bursts: Longs, computing: Sequence[int]) -> Trac
 
 
 def noise_of_recordings(traces: Sequence[Trace]) -> BurstNoise | None:
-    """Return how much the bursts of several recordings of one program differ, by region; ``None`` for a single one.
+    """Return the variation between the bursts of several recordings of one program; ``None`` for a single one.
 
     Raises:
         UsageError: If they are not of one program at one number of ranks.
@@ -97,7 +97,7 @@ def noise_of_recordings(traces: Sequence[Trace]) -> BurstNoise | None:
 
 
 def _totals_of_ranks(trace: Trace, bursts: Longs, region: str) -> Doubles:
-    """Return what each rank computes in a region, ns, shape (ranks,)."""
+    """Return the computation of each rank in a region, ns, shape (ranks,)."""
     cpu = np.where(trace.ops.region == _number(trace, region), bursts, 0)
     up_to: Doubles = np.concatenate([[0], np.cumsum(cpu)])[list(trace.head.offsets)].astype(np.float64)
     totals: Doubles = np.diff(up_to)
@@ -131,7 +131,7 @@ def _check(traces: Sequence[Trace]) -> None:
 
 
 def same_calls(traces: Sequence[Trace]) -> bool:
-    """Tell whether recordings made the same calls, so that their bursts are those of one another."""
+    """Tell whether recordings made the same calls, so that their bursts correspond one to one."""
     first = traces[0]
     return all(
         trace.head.offsets == first.head.offsets
@@ -143,7 +143,7 @@ def same_calls(traces: Sequence[Trace]) -> bool:
 
 
 def _single_variance(bursts: Doubles) -> float:
-    """Return the variance of a burst's logarithm about its run and its typical value; bursts by run and burst."""
+    """Return the variance of a burst's logarithm about its run's level and its typical value, shape (runs, bursts)."""
     bursts = bursts[:, (bursts > 0).all(axis=0)]
     runs, count = bursts.shape
     if count < 2:
@@ -152,6 +152,6 @@ def _single_variance(bursts: Doubles) -> float:
     weights = weights / weights.sum()
     left = logs - logs.mean(axis=0)
     left -= (left @ weights)[:, None]
-    # Of the runs' deviations one is given away for the burst's own mean, and a burst's weight for the run's.
+    # One degree of freedom is lost to the burst's own mean, and a burst's weight to the run's level.
     shares = 1 - weights
     return float((left**2 * weights).sum() / ((runs - 1) * max((weights * shares).sum(), 1e-300)))

@@ -1,4 +1,4 @@
-"""What samples say of a figure: its interval."""
+"""Spread of a figure over samples: its interval."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import numpy.typing as npt
 
 from clue.uncertainty.noise import Sampling
 
-#: Share of the samples between the ends of an interval: from the 10th to the 90th percentile.
+#: Nominal coverage of an interval: from the 10th to the 90th percentile of samples.
 LEVEL = 0.8
-#: How far from its median the ends of such an interval of a normal variable are, in standard deviations.
+#: Distance of the ends of such an interval of a normal variable from its median, in standard deviations.
 TAIL = NormalDist().inv_cdf((1 + LEVEL) / 2)
-#: From fewer samples than this the ends of an interval are a matter of luck: two are beyond each at most.
+#: Number of samples below which the ends of an interval are unreliable: at most two lie beyond each.
 FEW = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How a figure is spread over samples.
+    """Spread of a figure over samples.
 
     Attributes:
         low: Its 10th percentile.
@@ -36,20 +36,20 @@ class Spread:
 
     @classmethod
     def of(cls, figures: npt.ArrayLike) -> Spread:
-        """Return how figures are spread, shape (samples,); percentiles between two of them are interpolated."""
+        """Return the spread of figures, shape (samples,); percentiles are interpolated."""
         tail = (1 - LEVEL) / 2
         return cls(*np.quantile(np.asarray(figures, np.float64), [tail, 0.5, 1 - tail]).tolist())
 
     def holding(self, figure: float, reach: float = 0.0) -> Spread:
-        """Return the interval, made to hold what is predicted without noise, and what that alone may be off by.
+        """Return the interval, widened to include the prediction without noise and that prediction's own error.
 
-        Noise moves samples to one side of the prediction: all ranks wait for the slowest. A recording has that noise
-        already, so nobody knows which of the two is right, and the interval holds both. Nor does the luck of few
-        samples make it narrower than the errors that predictions are known to have.
+        Noise biases samples to one side of the prediction, because all ranks wait for the slowest. A recording already
+        contains that noise, so either may be right, and the interval includes both. The luck of few samples must not
+        make it narrower than the known errors of predictions, either.
 
         Args:
-            figure: What is predicted.
-            reach: How far its logarithm is off in four of five cases.
+            figure: The prediction.
+            reach: Bound of its logarithm's error in four of five cases.
         """
         return Spread(min(self.low, figure * math.exp(-reach)), self.median, max(self.high, figure * math.exp(reach)))
 
@@ -59,11 +59,11 @@ class Sampled:
     """The makespan of a simulation in samples of its noise.
 
     Attributes:
-        sampling: Which samples.
-        makespans: In each of them, seconds, shape (samples,).
-        makespan: Without noise, seconds.
-        reach: How far the logarithm of the makespan is off, by errors of the model, in four of five cases.
-        reasons: Where the interval's width comes from, in words.
+        sampling: The samples.
+        makespans: Makespan of each sample, seconds, shape (samples,).
+        makespan: Makespan without noise, seconds.
+        reach: Bound of the logarithm's error due to the model in four of five cases.
+        reasons: Sources of the interval's width, in words.
     """
 
     sampling: Sampling
@@ -74,11 +74,11 @@ class Sampled:
 
     @property
     def spread(self) -> Spread:
-        """How they are spread; the makespan is in it."""
+        """Spread of the makespans; it includes the makespan without noise."""
         return Spread.of(self.makespans).holding(self.makespan, self.reach)
 
     def remarks(self) -> Iterator[str]:
-        """Yield what a reader of the interval must know."""
+        """Yield caveats of the interval."""
         if self.sampling.samples < FEW:
             yield f"{self.sampling.samples} samples say little of an interval: {FEW} or more are better"
         if self.makespan < Spread.of(self.makespans).low:

@@ -1,4 +1,4 @@
-"""Predictions held against run times that were measured: how large the errors are, and where they come from."""
+"""Validation of predictions against measured run times: the size of errors, and their sources."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Case", "Compared", "Order", "Refit", "Unchangeable", "Validation", "validate"]
 
-# The command line knows these names before it needs them.
+# The command line uses these names before it loads the modules.
 _HOME = {
     "Case": "cases",
     "Compared": "cases",

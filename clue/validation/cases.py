@@ -1,6 +1,6 @@
-"""What is validated: programs on machines with the run times that were measured there, and what is predicted for them.
+"""Validation cases: programs on machines with their measured run times, and the predictions for them.
 
-Values, and the simulations that predict. What the errors come from is found out in :mod:`clue.validation.refits`.
+Values, and the simulations that predict. :mod:`clue.validation.refits` finds the sources of errors.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from clue.units import count_of
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """A program that was run for real on a machine that is described.
+    """A program that was really run on a machine with a description.
 
     Attributes:
         program: Name of the program.
         machine: Name of the machine.
-        size: What was solved, in the user's words; ``""`` if there is only one size.
-        source: What predicts it: the program's trace, ready to replay, or a run of its skeleton.
-        where: The machine, with the ranks on it.
-        runs: What the runs took, seconds; at least one.
-        stated_spread: Half of what lies between fastest and slowest run, where that is stated beside a median.
-        noise: What repeated recordings say of the bursts.
+        size: Problem size, in the user's words; ``""`` if there is only one size.
+        source: Source of the prediction: the program's trace, ready to replay, or a run of its skeleton.
+        where: The machine, with the placement of ranks.
+        runs: Measured run times, seconds; at least one.
+        stated_spread: Half the range of run times, seconds, where that is stated beside a median.
+        noise: Noise of the bursts, from repeated recordings.
     """
 
     program: str
@@ -59,7 +59,7 @@ class Case:
 
     @property
     def spread(self) -> float | None:
-        """Half of what lies between the fastest and the slowest run, seconds; ``None`` if only one is known."""
+        """Half the range of run times, seconds; ``None`` if only one is known."""
         if len(self.runs) > 1:
             return (max(self.runs) - min(self.runs)) / 2
         return self.stated_spread
@@ -67,13 +67,13 @@ class Case:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compared:
-    """A case with what was predicted for it.
+    """A case with its prediction.
 
     Attributes:
         case: The case.
-        predicted: The makespan of the simulation, or what the skeleton says, seconds.
-        character: What it is told apart by, when errors are learned from; ``None``: it was not simulated.
-        interval: Where four of five runs are expected, if samples are drawn.
+        predicted: Makespan of the simulation, or prediction by the skeleton, seconds.
+        character: Its character, by which errors are learned; ``None``: it was not simulated.
+        interval: Interval that should contain four of five runs, if samples are drawn.
         warnings: What the simulation left out.
     """
 
@@ -85,7 +85,7 @@ class Compared:
 
     @property
     def error(self) -> float:
-        """How far the prediction is off, relative to what was measured; negative if it is too short."""
+        """Relative error of the prediction; negative if it is too short."""
         return self.predicted / self.case.measured - 1
 
     @property
@@ -109,8 +109,8 @@ def compare(
 
     Args:
         case: What was run, and where.
-        sampling: Which samples give the interval; ``None``: none.
-        error: What is known of the model's error, which intervals hold; without it there are none.
+        sampling: Samples for the interval; ``None``: no interval.
+        error: The model's error, which intervals include; without it there are no intervals.
         engine: As for :func:`clue.kernel.simulate`.
         workers: Number of threads.
         progress: Told about what is done.
@@ -148,12 +148,12 @@ def changed_makespans(
     workers: int,
     progress: Progress,
 ) -> list[float]:
-    """Return the makespans of cases on machines other than their own, those of one program simulated at once.
+    """Return the makespans of cases on other machines; those of one program are simulated together.
 
     Args:
         cases: All cases that are simulated.
-        predicted: Their makespans as things are, seconds.
-        wanted: Which cases, by index, and each one's machine.
+        predicted: Their makespans on the unchanged machines, seconds.
+        wanted: Cases to simulate, by index, each with its machine.
         engine: As for :func:`clue.kernel.simulate`.
         workers: Number of threads.
         progress: Told about what is done.

@@ -1,4 +1,4 @@
-"""What predictions are worth: errors over all cases, whether machines come in the right order, what a choice costs."""
+"""Quality of predictions: errors over all cases, order of machines, and regret of a choice."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from clue.validation.cases import Compared
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Whether the machines that run one program come in the right order.
+    """Predicted against measured order of the machines that run one program.
 
     Attributes:
         program: Name of the program.
-        size: What was solved.
-        choices: How many machines (or numbers of ranks) there are to choose from.
-        tau: Kendall's tau-b of predicted and measured times: 1 if both order alike, -1 if they contradict each other;
-            ``None`` if either are all equal.
-        chosen: Machine and ranks that are predicted to be the fastest.
-        best: Those that were.
-        regret: How much longer than on the best the program took on the chosen one, relative.
+        size: Problem size.
+        choices: Number of machines (or numbers of ranks) to choose from.
+        tau: Kendall's tau-b of predicted and measured times: 1 for equal orders, -1 for opposite ones; ``None`` if
+            either are all equal.
+        chosen: Machine and ranks with the shortest predicted time.
+        best: Those with the shortest measured time.
+        regret: Relative excess of the measured time on the chosen one over the best.
     """
 
     program: str
@@ -42,14 +42,14 @@ def mean_absolute_error(compared: Sequence[Compared]) -> float:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Return the smallest of some values that so large a share of them does not exceed."""
+    """Return the smallest of some values that at least this share of them does not exceed."""
     ranked = sorted(values)
-    # 0.9 * 10 is a hair above 9 in some of its roundings.
+    # Rounding may put 0.9 * 10 slightly above 9.
     return ranked[max(0, math.ceil(share * len(ranked) - 1e-9) - 1)]
 
 
 def orders(compared: Sequence[Compared]) -> tuple[Order, ...]:
-    """Return for each program and size that ran in several places whether these come in the right order."""
+    """Return the order of machines for each program and size that ran on several."""
     groups: dict[tuple[str, str], list[Compared]] = {}
     for each in compared:
         groups.setdefault((each.case.program, each.case.size), []).append(each)

@@ -1,4 +1,4 @@
-"""Learning from validated cases what further predictions may be off by: :class:`clue.uncertainty.ModelError`.
+"""Learning of the model error of further predictions from validated cases: :class:`clue.uncertainty.ModelError`.
 
 Components of variance by moments. Within a program the errors of its cases, about their mean, tell what each case has
 of its own: over all cases, and for each kind, which counts by how many cases of it there are beside ten that are as all
@@ -20,7 +20,7 @@ import numpy as np
 from clue.errors import UsageError
 from clue.uncertainty.model_error import MESSAGES, SHARES, Character, Kind, ModelError, Scatter, intervals
 
-#: What is known already counts like so many degrees of freedom: of cases, and of programs.
+#: Weight of the prior in degrees of freedom: of cases, and of programs.
 _PRIOR_CASES, _PRIOR_PROGRAMS = 10.0, 3.0
 
 
@@ -31,7 +31,7 @@ class Known:
     Attributes:
         program: Name of the program.
         error: Natural logarithm of measured / predicted.
-        character: What it is told apart by.
+        character: Its character, which decides its kind.
     """
 
     program: str
@@ -43,10 +43,10 @@ def learn(cases: Sequence[Known], *, source: str, date: str, prior: ModelError |
     """Learn from cases.
 
     Args:
-        cases: At least three, of which two at least are of one program, or any where something is known already.
-        source: Where they come from.
-        date: When they were learned from.
-        prior: What is known already.
+        cases: At least three, two of them of one program; any number with a prior.
+        source: Their source.
+        date: Date of learning.
+        prior: Prior model error.
 
     Raises:
         UsageError: If there are too few.
@@ -80,8 +80,8 @@ class _Residuals:
     Attributes:
         numbers: Program of each case.
         means: Mean error of each program.
-        left: Of each case.
-        degrees: Of each case: how much of it the mean leaves free, 1 - 1 / cases of the program.
+        left: Residual of each case.
+        degrees: Degrees of freedom of each case's residual, 1 - 1 / cases of the program.
     """
 
     numbers: np.ndarray
@@ -98,14 +98,14 @@ class _Residuals:
         return cls(numbers, means, errors - means[numbers], 1 - 1 / counts[numbers])
 
     def scatter(self, chosen: np.ndarray) -> Scatter:
-        """Return how far some cases are from their means; of none, nothing with nothing behind it."""
+        """Return the scatter of some cases about their means; of no cases, 0 with 0 degrees of freedom."""
         degrees = float(self.degrees[chosen].sum())
         squares = float((self.left[chosen] ** 2).sum())
         return Scatter(math.sqrt(squares / degrees) if degrees else 0.0, degrees)
 
 
 def _shared(residuals: _Residuals, own: np.ndarray) -> Scatter:
-    """Return how far the means of programs are from 0 beyond what their cases alone let them be."""
+    """Return the scatter of the programs' means about 0 in excess of that due to their cases."""
     counts = np.bincount(residuals.numbers)
     by_chance = np.bincount(residuals.numbers, own**2) / counts**2
     variance = float((residuals.means**2 - by_chance).mean())
@@ -113,7 +113,7 @@ def _shared(residuals: _Residuals, own: np.ndarray) -> Scatter:
 
 
 def _beside(before: Scatter, weight: float, found: Scatter) -> Scatter:
-    """Return what was known before and what was found, each by its degrees of freedom."""
+    """Pool a prior and an estimate, each weighted by its degrees of freedom."""
     weight = min(weight, before.degrees)
     degrees = weight + found.degrees
     variance = (weight * before.deviation**2 + found.degrees * found.deviation**2) / degrees

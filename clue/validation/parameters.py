@@ -1,4 +1,4 @@
-"""What an error may come from: parts of a machine's description, each with the way to make it cost more or less.
+"""Possible sources of errors: parameters of a machine's description, each with the way to scale its cost.
 
 ============  ================================================================================================
 kind          what a cost of 1.1 means
@@ -31,7 +31,7 @@ _OfLink = Callable[[Link, float], Link]
 
 @dataclass(frozen=True, slots=True)
 class Unchangeable:
-    """What cannot be refitted, and why.
+    """Parameters that cannot be refitted, and why.
 
     Attributes:
         kind: As the name of parameters.
@@ -43,7 +43,7 @@ class Unchangeable:
 
 
 def parameters_of(cases: Sequence[Case]) -> tuple[list[Parameter], list[Unchangeable]]:
-    """Return the parameters that the predictions of some cases could depend on, and what has none."""
+    """Return the parameters that the predictions of some cases could depend on, and those that cannot be refitted."""
     contention = list(_contention(cases))
     refused = [each for each in contention if isinstance(each, Unchangeable)]
     found = [each for each in contention if isinstance(each, Parameter)]
@@ -51,7 +51,7 @@ def parameters_of(cases: Sequence[Case]) -> tuple[list[Parameter], list[Unchange
 
 
 def multiplier(parameter: Parameter, cost: float) -> float:
-    """Return what a file's figure is multiplied by where a parameter's cost is: a bandwidth is divided."""
+    """Return the factor of a file's figure for a factor of a parameter's cost: a bandwidth is divided."""
     return 1 / cost if parameter.name == BANDWIDTH else cost
 
 
@@ -59,7 +59,7 @@ def multiplier(parameter: Parameter, cost: float) -> float:
 
 
 def _speed(node: NodeType) -> tuple[object, ...]:
-    """Return what tells two node types of one name apart, in different machines."""
+    """Return a key that distinguishes two node types of one name in different machines."""
     return (
         node.performance_factor,
         sorted(node.performance_factors.items()),
@@ -84,7 +84,7 @@ def _computation(cases: Sequence[Case]) -> Iterator[Parameter]:
 
 
 def _compute(which: tuple[str, str] | None, machine: Machine, cost: float) -> Machine:
-    # Which types are meant is told by what they are at first; they may be others later on.
+    # Types are identified by their initial figures, which may change later on.
     meant = {node.name for node in machine.nodes if which is None or (node.name, repr(_speed(node))) == which}
 
     return machine.map(lambda node: node.slower(cost) if node.name in meant else node)
@@ -94,7 +94,7 @@ def _compute(which: tuple[str, str] | None, machine: Machine, cost: float) -> Ma
 
 
 def _delays(cases: Sequence[Case]) -> Iterator[Parameter]:
-    """Yield latency and bandwidth of links between nodes, and within them where these are links of their own."""
+    """Yield latency and bandwidth of links between nodes, and of links within nodes where there are separate ones."""
     inner = {_has_own_within(case.where.machine) for case in cases if _is_crowded(case)}
     # Where nodes have no link of their own, what changes between them changes within them too.
     between = False in inner or any(len(set(case.where.placement.nodes)) > 1 for case in cases)
@@ -112,7 +112,7 @@ def _is_crowded(case: Case) -> bool:
 
 
 def _has_own_within(machine: Machine) -> bool:
-    """Tell whether messages within a node go by another link than those between nodes."""
+    """Tell whether messages within a node use a different link from those between nodes."""
     return any(
         state.network.within or state.network.within_node is not state.network.between_nodes for state in machine.epochs
     )
@@ -157,7 +157,7 @@ def _narrower(link: Link, cost: float) -> Link:
 
 
 def _contention(cases: Sequence[Case]) -> Iterator[Parameter | Unchangeable]:
-    """Yield how much simultaneous messages cost, if that can be changed for all cases that have it."""
+    """Yield the cost of contention, if it can be changed for all cases that have it."""
     if all(case.where.machine.network.contention == NoContention() for case in cases):
         yield Unchangeable(CONTENTION, "no machine of these cases states contention")
     else:

@@ -1,7 +1,7 @@
-"""Where the errors of predictions come from: each parameter refitted alone, what is left, and what cannot be told.
+"""Sources of prediction errors: each parameter is refitted alone; residual errors, and parameters not identifiable.
 
-A parameter that explains the errors has one multiplier that brings all predictions to what was measured. Which
-parameters do, which cannot, and which nobody can tell apart by these cases, is decided here; report finds the words.
+A parameter that explains the errors has one multiplier that brings all predictions to the measured times. This module
+decides which parameters do, which cannot, and which these cases cannot distinguish; the report words it.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ from clue.validation.figures import Order, mean_absolute_error, orders, percenti
 from clue.validation.parameters import Unchangeable, multiplier, parameters_of
 from clue.validation.search import LEAST, MOST, Doubles, Response, respond
 
-#: Where the measurements do not say how well they repeat, as if they did within this; relative.
+#: Relative noise of measurements assumed where runs do not show it.
 LEAST_NOISE = 0.005
-#: Errors of this size at least are to be told apart by what causes them.
+#: Minimum relative error whose sources must be distinguishable.
 _ERROR_TO_TELL = 0.1
-#: Nothing but rounding lies below this, relative.
+#: Relative change below which only rounding is at work.
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Refit:
-    """A parameter with the multiplier that brings predictions nearest to what was measured.
+    """A parameter with the multiplier that brings predictions nearest to the measured times.
 
     Attributes:
-        parameter: Which.
-        multiplier: Of the figure that a machine's file states: below 1, a bandwidth is lower than stated.
-        range: The smallest and largest multiplier with any one case left out; ``None`` below three cases.
-        predicted: What is predicted with it, seconds, by case that is simulated.
+        parameter: The parameter.
+        multiplier: Factor of the figure in the machine's file: below 1, a bandwidth is lower than stated.
+        range: Smallest and largest leave-one-out multiplier; ``None`` below three cases.
+        predicted: Predictions with it, seconds, by simulated case.
         error_left: Mean absolute error with it.
-        effect: Largest relative change of any case's prediction where the parameter costs a tenth more or less.
-        reach: The same, wherever in the range of the search.
-        is_identifiable: Whether that is more than measured runs of a case differ by; else nothing can be found out.
-        at_limit: Whether the multiplier is the smallest or largest that was tried.
-        explains: Whether it takes away most of the error, or all but what the measurements do not repeat within.
-        rival: Whether it leaves as little as the best does, as far as the measurements tell.
+        effect: Largest relative change of any case's prediction if the parameter costs a tenth more or less.
+        reach: The same over the whole range of the search.
+        is_identifiable: Whether that exceeds the noise of measured runs; otherwise the parameter cannot be refitted.
+        at_limit: Whether the multiplier is at an end of the search range.
+        explains: Whether it removes most of the error, or all but the noise of the measurements.
+        rival: Whether its residual error equals that of the best within the noise of the measurements.
     """
 
     parameter: Parameter
@@ -72,18 +72,18 @@ class Refit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Validation:
-    """How right predictions were, and where their errors come from.
+    """Accuracy of predictions, and sources of their errors.
 
     Attributes:
         compared: The cases.
         error: Mean absolute error.
         percentile: 90th percentile of the absolute errors.
-        noise: How far from each other the runs of a case are, relative to their median: median of the cases' half
-            ranges, at least :data:`LEAST_NOISE`.
-        orders: Whether machines come in the right order, by program and size.
-        refits: Of each parameter, the one that leaves the least error first, those that cannot be found out last.
-        alike: Pairs of parameters that these cases cannot tell apart, whichever of them causes an error.
-        unchangeable: What was not refitted, and why.
+        noise: Relative noise of measured runs: median of the cases' half ranges over their medians, at least
+            :data:`LEAST_NOISE`.
+        orders: Order of machines, by program and size.
+        refits: Refits of all parameters by residual error, ascending; those not identifiable come last.
+        alike: Pairs of parameters that these cases cannot distinguish, whichever of them causes an error.
+        unchangeable: Parameters not refitted, and why.
     """
 
     compared: tuple[Compared, ...]
@@ -108,7 +108,7 @@ class Validation:
 
     @property
     def noise_is_measured(self) -> bool:
-        """Whether a case has several runs, or states their spread; else the noise is assumed."""
+        """Whether a case has several runs, or states their spread; otherwise the noise is assumed."""
         return any(each.case.spread is not None for each in self.compared)
 
     @property
@@ -118,7 +118,7 @@ class Validation:
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What the simulations say of machines and programs, each once, by the names that the cases give them."""
+        """Caveats of the simulations on machines and programs, each once, with the names of the cases."""
         said = [
             Said(caveat, each.case.machine, f"{each.case.program} {each.case.size}".strip())
             for each in self.compared
@@ -136,7 +136,7 @@ def validate(
     workers: int = 1,
     progress: Progress = silent,
 ) -> Validation:
-    """Predict cases, and find out which parameter their errors come from.
+    """Predict cases, and find the parameter that causes their errors.
 
     Args:
         cases: At least one; each with its measured runs.
@@ -211,7 +211,7 @@ def _refits(responses: Sequence[Response], cases: Sequence[Case], error: float, 
 
 
 def _without_one(response: Response, measured: Doubles) -> tuple[float, float] | None:
-    """Return the smallest and largest multiplier with any one case left out."""
+    """Return the smallest and largest leave-one-out multiplier."""
     cases = len(measured)
     if cases < 3:
         return None
@@ -228,10 +228,10 @@ def _change(response: Response, costs: Doubles) -> float:
 
 
 def _alike(responses: Sequence[Response], error: float, noise: float) -> tuple[tuple[Parameter, Parameter], ...]:
-    """Return the pairs of which the one could take away what the other causes, but for the noise.
+    """Return the pairs of parameters of which one could remove the errors caused by the other, except for noise.
 
-    Their effects on the logarithms of the makespans are directions, one entry a case. If one parameter causes errors of
-    some size, what the other cannot take away is that size times the sine of the angle between them.
+    Their effects on the logarithms of the makespans are directions with one entry per case. If one parameter causes
+    errors of some size, the part that the other cannot remove is that size times the sine of the angle between them.
     """
     known = [response for response in responses if _change(response, response.costs) > noise]
     directions = [_direction(response) for response in known]
@@ -243,9 +243,9 @@ def _alike(responses: Sequence[Response], error: float, noise: float) -> tuple[t
 
 
 def _direction(response: Response) -> Doubles:
-    """Return how far each case's makespan follows the parameter, from half to twice its cost, as a unit vector."""
+    """Return the effect of the parameter on each case's makespan, from half to twice its cost, as a unit vector."""
     less, more = response.at(np.array([0.5, 2.0]))
     change: Doubles = np.log(more / less)
-    # Where that does nothing the parameter points nowhere, and is like no other.
+    # A parameter without effect has no direction, and is unlike all others.
     direction: Doubles = change / (float(np.linalg.norm(change)) or 1.0)
     return direction

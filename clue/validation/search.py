@@ -1,10 +1,10 @@
-"""Which cost of a parameter brings predictions nearest to what was measured: a search in one dimension, for each alone.
+"""Search, in one dimension for each parameter, for the cost that brings predictions nearest to measured times.
 
 A makespan is nearly a broken line over the cost of a parameter (without contention exactly one, and convex: it is the
-largest of sums along paths). So a few simulations say what lies between them: the search takes straight lines between
-the costs that were simulated, simulates where these have their best cost, and goes on until that does not move. Where
-a makespan jumps, as it may where messages change their order, lines on both sides of the best cost are halved until
-they hold. All parameters are searched in step, so that their simulations can be run together.
+largest of sums along paths). So a few simulations determine the values between them: the search interpolates linearly
+between simulated costs, simulates the best cost of the interpolation, and repeats until that converges. Where a
+makespan jumps, as it may where messages change their order, the intervals on both sides of the best cost are halved
+until the interpolation holds. All parameters are searched in step, so that their simulations run together.
 """
 
 from __future__ import annotations
@@ -20,33 +20,34 @@ from clue.machine import Machine, Parameter
 from clue.validation.cases import Case
 
 Doubles = npt.NDArray[np.float64]
-#: Gives the makespans of cases, named by their indices, each on a machine.
+#: Returns the makespans of cases, given by index, each on a machine.
 Makespans = Callable[[Sequence[tuple[int, Machine]]], Sequence[float]]
 
-#: Costs are searched from a sixteenth to sixteen times what is stated.
+#: Range of the search, as factors of the stated cost.
 LEAST, MOST = 1 / 16, 16.0
-#: What is simulated first: the ends, and what a tenth and a factor of two do.
+#: Factors that are simulated first: the ends, a tenth and a factor of two.
 _FIRST = (LEAST, 0.5, 0.9, 1.1, 2.0, MOST)
-#: Errors up to this (of the logarithm: 10 %) count by their square, larger ones in proportion: one wild case among
-#: many does not decide. P. J. Huber, Robust estimation of a location parameter, Ann. Math. Statist. 35 (1964).
+#: Threshold of Huber's loss, of the logarithm (10 %): smaller errors count by their square, larger ones linearly, so
+#: that a single outlier does not decide. P. J. Huber, Robust estimation of a location parameter, Ann. Math. Statist. 35
+#: (1964).
 _HUBER = 0.1
 _STEPS = 24
-#: The search ends where the best cost moves by less, relative to what it is.
+#: Convergence: maximum relative change of the best cost.
 _CLOSE = 1e-6
-#: A line holds if a makespan in its middle is off by no more than this, relative; shorter ones are not halved.
+#: Maximum relative error of linear interpolation in the middle of an interval; and minimum length of halved intervals.
 _STRAIGHT, _SHORT = 1e-4, 1e-3
 _GRID = 481
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Response:
-    """What predictions become when a parameter costs more or less.
+    """Response of predictions to the cost of a parameter.
 
     Attributes:
-        parameter: Which.
-        costs: Where it was simulated, rising, shape (costs,); 1 is among them.
+        parameter: The parameter.
+        costs: Simulated costs, ascending, shape (costs,); 1 is among them.
         makespans: Seconds, shape (costs, cases).
-        straight: Whether the line between one cost and the next is known to hold, shape (costs - 1,).
+        straight: Whether linear interpolation between one cost and the next was confirmed, shape (costs - 1,).
     """
 
     parameter: Parameter
@@ -55,7 +56,7 @@ class Response:
     straight: npt.NDArray[np.bool_]
 
     def at(self, costs: Doubles) -> Doubles:
-        """Return the makespans at other costs, by straight lines, shape (costs, cases)."""
+        """Return the makespans at other costs by linear interpolation, shape (costs, cases)."""
         return np.stack([np.interp(costs, self.costs, column) for column in self.makespans.T], axis=1)
 
     def with_simulated(self, cost: float, makespans: Sequence[float]) -> Response:
@@ -92,7 +93,7 @@ class Response:
         for _ in range(3):
             grid = np.union1d(np.geomspace(low, high, _GRID), self.costs[(self.costs >= low) & (self.costs <= high)])
             lost = losses(self.at(grid), measured)
-            # Of equally good costs that which changes least.
+            # Among equally good costs, the one nearest to 1.
             i = min(np.flatnonzero(lost <= lost.min() * (1 + 1e-12)), key=lambda k: abs(float(np.log(grid[k]))))
             low, high = float(grid[max(i - 1, 0)]), float(grid[min(i + 1, len(grid) - 1)])
         return float(grid[i])
@@ -109,12 +110,12 @@ def losses(makespans: Doubles, measured: Doubles) -> Doubles:
 def respond(
     cases: Sequence[Case], predicted: Sequence[float], parameters: Sequence[Parameter], makespans: Makespans
 ) -> list[Response]:
-    """Find the best cost of each parameter; its neighbourhood is simulated, so that the responses hold there.
+    """Find the best cost of each parameter, with simulations in its neighbourhood.
 
     Args:
         cases: All cases.
-        predicted: Makespans as things are.
-        parameters: What may cost more or less.
+        predicted: Makespans with unchanged parameters.
+        parameters: Parameters to scale.
         makespans: Simulates.
     """
     measured = np.array([case.measured for case in cases])
@@ -135,7 +136,7 @@ def respond(
 
 
 def _rows(rows: Sequence[Sequence[float]], predicted: Sequence[float]) -> Doubles:
-    """Put the makespans as things are between those of the first costs."""
+    """Insert the unchanged makespans between those of the first costs."""
     middle = sum(cost < 1 for cost in _FIRST)
     return np.array([*rows[:middle], predicted, *rows[middle:]])
 

@@ -22,7 +22,7 @@ RANK_EXPONENTS = (-1.0, -2 / 3, -0.5, -1 / 3, 0.0, 1 / 3, 0.5, 2 / 3, 1.0, 2.0)
 LOGARITHMS = (0, 1)
 #: Terms at most besides the constant, and how much smaller the error of what is left out must get for each.
 MOST_TERMS, BETTER = 2, 0.9
-#: A mean squared error that rounding makes.
+#: Mean squared error below which it is only rounding.
 EXACT = 1e-24
 
 

@@ -46,7 +46,7 @@ SIZES = (128, 1152)
 #: Processes that compute beside a loaded dgemm, one more each time.
 LOADS = (1, 2, 3)
 _SPIN = "while True: pass"
-#: How often each case is measured.
+#: Number of measurements of each case.
 _TURNS = 3
 
 

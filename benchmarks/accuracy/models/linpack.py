@@ -17,7 +17,7 @@ BLOCK = 80
 #: flop/s of the Athlon where it multiplies wide blocks, and of panels; chosen so that N = 3200 takes the 20.4 s that
 #: Kishimoto and Ichikawa print.
 WIDE, PANEL = 1.19e9, 0.3e9
-#: At so many columns it multiplies half as fast.
+#: Number of columns at which multiplication reaches half its speed.
 HALF = 24.0
 #: Seconds that each process has for itself, and in each step.
 START, STEP = 0.15, 0.4e-3

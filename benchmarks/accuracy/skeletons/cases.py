@@ -8,9 +8,9 @@ from pathlib import Path
 _HERE = Path(__file__).parent
 #: The class that is predicted, and the small one, which the paper takes as a skeleton for comparison.
 STUDIED, SMALL = "B", "S"
-#: About what a program takes on the dedicated cluster, seconds.
+#: Approximate time of a program on the dedicated cluster, s.
 APPLICATION = 30.0
-#: Lengths of skeletons, seconds.
+#: Lengths of skeletons, s.
 SECONDS = (10.0, 5.0, 2.0, 1.0, 0.5)
 DEDICATED = "dedicated"
 

@@ -30,11 +30,11 @@ from benchmarks.testbed.truth import hosts_at
 from clue.errors import ClueError
 
 P = ParamSpec("P")
-#: Seconds that it takes to start a run; and within which it must end, as a multiple of what is expected.
+#: Startup time of a run, s; and its timeout, as a multiple of the expected time.
 _START, _PATIENCE = 1.5, 10.0
-#: Short skeletons run several times, for so many seconds in all, but not more often than that; the median counts.
+#: Short skeletons are repeated: total time of the repeats, s, and their maximum number; the median counts.
 _TOGETHER, _MOST_REPEATS = 2.0, 3
-#: How often the small class runs.
+#: Number of runs of the small class.
 _SMALL_RUNS = 2
 
 #: Makes a skeleton of a trace whose program takes so many seconds, of so many seconds, in a file; returns the document

@@ -1,4 +1,4 @@
-"""Predictions, and what they are worth."""
+"""Predictions and their errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.accuracy.skeletons.cases import DEDICATED
 APPLICATION, CLASS_S = "application", "class S"
 #: The suite's average slowdown as a prediction.
 AVERAGE = "average slowdown"
-#: A measurement beyond one of these was disturbed.
+#: Limits beyond which a measurement counts as disturbed.
 _MOST_LATE, _MOST_CHANGE = 0.03, 0.05
 #: So many of the worst cases are to be flagged: the paper's were.
 WORST = 4

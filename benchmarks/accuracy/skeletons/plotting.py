@@ -1,4 +1,4 @@
-"""The study's picture: errors by length of skeletons, and predicted beside measured slowdowns."""
+"""The study's plot: errors by length of skeletons, and predicted against measured slowdowns."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ from clue.uncertainty.model_error import mean_message
 Doubles = npt.NDArray[np.float64]
 _TIMEOUT = 120.0
 _NOTHING_SCRIPT = Path(__file__).with_name("nothing.py")
-#: Who computes less than this, seconds, computes nothing.
+#: Computation below which a rank counts as idle, s.
 _NOTHING = 1e-9
 
 

@@ -1,4 +1,4 @@
-"""Cases, and what predictions of them are worth."""
+"""Cases, and the errors of their predictions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.accuracy.unseen.predicting import Figures
 from benchmarks.accuracy.validate.figures import kendall, quantile, regret
 from clue.uncertainty.model_error import MESSAGES, SHARES
 
-#: Machines count as near each other for a program if the slower takes so many times as long as the faster at most.
+#: Maximum ratio of the times of two machines that count as close for a program.
 _NEAR = 1.25
 
 

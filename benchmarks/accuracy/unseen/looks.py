@@ -1,4 +1,4 @@
-"""How often frozen cases were looked at, and the commit of the model that was: a second look is no blind one."""
+"""Log of predictions of frozen cases, with the commit of the model each time: a second look is not blind."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from clue.errors import RecordError
 from clue.machine import Machine, Placement
 from clue.uncertainty.model_error import mean_message
 
-#: How often bursts are calibrated.
+#: Number of calibrations of bursts.
 _CALIBRATION_RUNS = 5
 
 

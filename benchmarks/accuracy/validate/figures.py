@@ -9,8 +9,8 @@ from itertools import combinations
 
 from benchmarks.accuracy.validate.predicting import Prediction
 
-#: A measurement beyond one of these was disturbed: half the range of its runs, time for which ranks were late, and the
-#: change of CPU times since calibration, all relative.
+#: Limits beyond which a measurement counts as disturbed: half the range of its runs, lateness of ranks, and the change
+#: of CPU times since calibration, all relative.
 _MOST_SPREAD, _MOST_LATE, _MOST_CHANGE = 0.05, 0.03, 0.1
 
 

@@ -28,7 +28,7 @@ from clue.machine import Machine, Placement
 from clue.trace import Trace
 from clue.uncertainty import Sampling, Spread, noise_of_recordings, sample_makespans, typical_recording
 
-#: What part of a core a processor of the recording host is.
+#: Share of a core that a processor of the recording host has.
 FACTOR = 10.0
 _SAMPLES = 100
 
