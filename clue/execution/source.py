@@ -35,7 +35,8 @@ class ProcessSource:
         """Return the next call; a program that waits for this answer is resumed.
 
         Raises:
-            EOFError: If the process has disappeared. LiveError: If it makes no call for too long.
+            EOFError: If the process has disappeared.
+            LiveError: If it makes no call for too long.
         """
         queue = self._queue
         if not queue:

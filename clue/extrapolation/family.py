@@ -56,8 +56,8 @@ class Family:
         """Open the recordings that match a pattern, and check that they are of one program.
 
         Raises:
-            UsageError: If the pattern matches none, or they are of several programs; lists all faults. TraceError: If
-            one cannot be read, or has no call sites; lists all faults.
+            UsageError: If the pattern matches none, or they are of several programs; lists all faults.
+            TraceError: If one cannot be read, or has no call sites; lists all faults.
         """
         named = Pattern(pattern)
         named.check()

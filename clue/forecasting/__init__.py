@@ -34,8 +34,8 @@ def forecast(
 
     Raises:
         UsageError: If the routine, its sizes or the host are invalid.
-        StoreError: If the store is of another version, or damaged. ForecastError: If the host cannot run it, has too
-        little memory, or never answered.
+        StoreError: If the store is of another version, or damaged.
+        ForecastError: If the host cannot run it, has too little memory, or never answered.
     """
     given: Mapping[str, int] = sizes
     with open_store(Path(store) if store is not None else default_store()) as opened:

@@ -240,7 +240,8 @@ def ordered(
         The estimates, and how many grids were left out for lack of memory.
 
     Raises:
-        UsageError: If sizes or processors are invalid numbers. ForecastError: If no grid has enough memory.
+        UsageError: If sizes or processors are invalid numbers.
+        ForecastError: If no grid has enough memory.
     """
     name = type(routine).__name__.lower()
     for size in routine.__slots__:
