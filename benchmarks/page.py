@@ -6,6 +6,7 @@ import csv
 import platform
 import re
 import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +49,11 @@ def revision() -> str:
         ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     return said.stdout.strip() or "not a checkout"
+
+
+def typed_command(module: str) -> str:
+    """Return the command that started this process, as a reader types it."""
+    return " ".join(["python -m", module, *sys.argv[1:]])
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from itertools import chain
 from pathlib import Path
 
 from benchmarks.page import Goal
+from benchmarks.progress import tell
 from benchmarks.speed.cases import MESSAGES, QUICK_MESSAGES, engine_cases, flow_cases, single_cases
 from benchmarks.speed.contest import Contest
 from benchmarks.speed.goals import contest_goals, first_use_goal, large_goal, sweep_goal
@@ -31,9 +32,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = (asked.inputs or Path(scratch)).resolve()
         folder.mkdir(parents=True, exist_ok=True)
-        contest = Contest(
-            asked.engine, peers, repeats=asked.repeats, patience=asked.patience, folder=folder, tell=_tell
-        )
+        contest = Contest(asked.engine, peers, repeats=asked.repeats, patience=asked.patience, folder=folder, tell=tell)
         cases = [list(which(asked.workloads, quick=asked.quick)) for which in (single_cases, flow_cases)]
         measured = list(contest.measure(chain.from_iterable(cases)))
         engines = list(contest.measure(engine_cases(asked.workloads, quick=asked.quick)))
@@ -55,11 +54,11 @@ def _command(asked: argparse.Namespace) -> str:
 def _more_goals(asked: argparse.Namespace, folder: Path) -> Iterator[Goal]:
     """Measure the goals that compare clue with no peer."""
     if "W1" in asked.workloads and asked.engine == "fast":
-        _tell("sweep")
+        tell("sweep")
         yield sweep_goal(folder, QUICK_MESSAGES if asked.quick else MESSAGES)
-        _tell("the largest workload")
+        tell("the largest workload")
         yield large_goal(folder, 3_000_000 if asked.quick else 50_000_000, asked.engine)
-    _tell("first use")
+    tell("first use")
     yield first_use_goal()
 
 
@@ -89,10 +88,6 @@ def _workloads(text: str) -> frozenset[str]:
     if not chosen <= set(_WORKLOADS):
         raise argparse.ArgumentTypeError(f"must be some of {','.join(_WORKLOADS)}, got {text}")
     return chosen
-
-
-def _tell(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

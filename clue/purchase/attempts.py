@@ -14,7 +14,7 @@ from clue.errors import UsageError
 from clue.kernel import Candidate
 from clue.machine import Machine, NodeNoise, NodeType, Placement
 from clue.predict.application import Key
-from clue.predict.prediction import Prediction, Task
+from clue.predict.prediction import Prediction, Task, what_decides
 from clue.predict.predictor import Predictor
 from clue.progress import Progress
 from clue.purchase.queue.mix import JobClass
@@ -339,30 +339,30 @@ class _Plan:
         jobs: list[Mapping[int, JobCells]] = []
         for of in () if self._queue is None else self._queue.classes:
             w = next(w for w, workload in enumerate(self._workloads) if workload.name == of.workload)
-            splits = {each.ranks: each for each in found[w]}
             for ranks in of.ranks:
-                if not isinstance(split := splits.get(ranks), Split):
-                    why = split.reason if split is not None else f"its workload was not measured on {count_of(ranks)}"
+                ways = [each for each in found[w] if each.ranks == ranks]
+                if not any(isinstance(way, Split) for way in ways):
+                    reasons = dict.fromkeys(way.reason for way in ways if isinstance(way, Misfit))
+                    why = "; ".join(reasons) or f"its workload was not measured on {count_of(ranks)}"
                     return Attempt(option, order, reason=f"job class {of.name} must fit: {why}")
-            jobs.append(self._jobs(of, w, option, splits, cells[w]))
+            jobs.append(self._jobs(of, w, option, found[w], cells[w]))
         if fault := self._recorded_fault(option):
             return Attempt(option, order, reason=fault)
         return Attempt(option, order, tuple(cells), jobs=tuple(jobs))
 
     def _jobs(
-        self, of: JobClass, w: int, option: Option, splits: Mapping[int, Split | Misfit], counting: Cell
+        self, of: JobClass, w: int, option: Option, possible: Sequence[Split | Misfit], counting: Cell
     ) -> Mapping[int, JobCells]:
-        """Return what jobs of a class take, by their ranks."""
+        """Return what jobs of a class take, by their ranks; of several ways to place these the best counts."""
         assert self._queue is not None
         if not of.ranks:
             return {0: JobCells(counting, counting)}
         found = {}
         for ranks in of.ranks:
-            split = splits.get(ranks)
-            assert isinstance(split, Split)
-            alone = queued = self._new_cell(w, option, [split])
+            splits = [each for each in possible if isinstance(each, Split) and each.ranks == ranks]
+            alone = queued = self._new_cell(w, option, splits)
             if self._queue.beside_copies:
-                queued = self._new_cell(w, option, [beside_copies(split, option.machine)])
+                queued = self._new_cell(w, option, [beside_copies(each, option.machine) for each in splits])
             found[ranks] = JobCells(queued, alone)
         return found
 
@@ -443,14 +443,13 @@ class _Plan:
         return (id(machine.network), self._kinds[place])
 
     def _signature(self, machine: Machine, placement: Placement) -> tuple[object, ...]:
-        """Return what decides a prediction: network, used nodes by their kinds, and who runs where."""
-        if machine.changes:
-            return (id(machine), placement.nodes)
+        """Return what decides a prediction, where kinds of nodes that compute alike are one."""
         by_name = self._goes_by_name(machine)
-        used = tuple((node, self._kind(machine.nodes[node], by_name)) for node in dict.fromkeys(placement.nodes))
-        # A topology's links depend on the number of nodes.
-        size = 0 if machine.network.contention.topology is None else len(machine.nodes)
-        return (id(machine.network), size, placement.nodes, by_name, used)
+
+        def identity(part: object) -> int:
+            return self._kind(part, by_name) if isinstance(part, NodeType) else id(part)
+
+        return (by_name, *what_decides(machine, placement, identity))
 
     def _goes_by_name(self, machine: Machine) -> bool:
         """Tell whether anything depends on what kinds of nodes are called."""

@@ -107,13 +107,12 @@ def rank_options(
                 notes += _about_others(sampler)
         except KeyboardInterrupt:
             search.interrupt(*criteria.values())
-        why = predictor.why
         report = _Report(
             scenario=scenario,
             scores=scores,
             search=search,
             attempts=attempts,
-            engine_reason=why,
+            engine_reason=predictor.why,
             sampled=sampled,
             sampling=sampling if sampled else None,
             error=error,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 from clue.errors import UsageError
@@ -131,10 +131,9 @@ def beside_copies(split: Split, machine: Machine) -> Split:
     copies = 1
     while types[copies * width : (copies + 1) * width] == types[:width]:
         copies += 1
-    return Split(
+    return replace(
+        split,
         side_by_side=split.side_by_side * copies,
-        ranks=split.ranks,
-        turns=split.turns,
         placement=Placement(tuple(node + i * width for i in range(copies) for node in nodes)),
         idle=0,
     )

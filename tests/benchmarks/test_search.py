@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.search import PROGRAMS, subset, write
+from benchmarks.speed.search import PROGRAMS, subset, write
 from clue.config import load_config
 from clue.predict.application import Application
 from clue.predict.replaying import ReplayPredictor

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.accuracy.extrapolate import tables
 from benchmarks.accuracy.extrapolate.cases import RANKS, TARGETS
 from benchmarks.accuracy.extrapolate.experiment import Recorder, predicted
-from benchmarks.page import notes_beside
+from benchmarks.page import notes_beside, typed_command
+from benchmarks.progress import tell
 from clue.errors import ClueError, UsageError
 
 
@@ -31,7 +31,7 @@ def _measure(asked: argparse.Namespace) -> None:
     if not targets:
         raise UsageError(f"extrapolate: programs must be among {', '.join(each.name for each in TARGETS)}, got others")
     targets = [replace(each, ranks=asked.ranks, size=each.size // asked.smaller) for each in targets]
-    recorder = Recorder(asked.folder, _tell)
+    recorder = Recorder(asked.folder, tell)
     for target in targets:
         recorder.tell(f"small recordings of {target.name}")
         try:
@@ -44,7 +44,7 @@ def _measure(asked: argparse.Namespace) -> None:
         known = {key: case for key, case in known.items() if key[0] != target.name}
         known |= {(each.program, each.machine): each for each in predicted(target, recorder)}
         tables.write_csv(asked.output, list(known.values()))
-    command = " ".join(["python -m benchmarks.accuracy.extrapolate", *sys.argv[1:]])
+    command = typed_command("benchmarks.accuracy.extrapolate")
     page = tables.page(list(known.values()), command, notes_beside(asked.output))
     asked.output.with_suffix(".md").write_text(page)
 
@@ -59,10 +59,6 @@ def _arguments() -> argparse.Namespace:
         "-o", "--output", type=Path, default=Path("extrapolate.csv"), help="the table; its page is written beside it"
     )
     return parser.parse_args()
-
-
-def _tell(text: str) -> None:
-    print(time.strftime("%H:%M:%S"), text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

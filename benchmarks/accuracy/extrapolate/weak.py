@@ -19,7 +19,8 @@ from math import isqrt
 from pathlib import Path
 from typing import TypeAlias
 
-from benchmarks.page import markdown_table, processor, revision
+from benchmarks.page import markdown_table, processor, revision, typed_command
+from benchmarks.progress import tell
 from clue.extrapolation import Family, Recording, RefusedError, infer
 from clue.recording import Launch, Request, recordings_of
 from clue.trace import NO_REQUEST, Op, Trace
@@ -160,12 +161,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy.extrapolate.weak", description=__doc__)
     parser.add_argument("-o", "--output", type=Path, default=Path("weak.md"), help="the page")
     asked = parser.parse_args()
-
-    def tell(text: str) -> None:
-        print(time.strftime("%H:%M:%S"), text, file=sys.stderr, flush=True)
-
     outcomes = [outcome(family(dimensions, tell), dimensions) for dimensions in (1, 2)]
-    asked.output.write_text(page(outcomes, " ".join(["python -m benchmarks.accuracy.extrapolate.weak", *sys.argv[1:]])))
+    asked.output.write_text(page(outcomes, typed_command("benchmarks.accuracy.extrapolate.weak")))
     return 0
 
 

@@ -13,14 +13,14 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
 
-from benchmarks.page import markdown_table, processor, revision, rows, write_rows
+from benchmarks.page import markdown_table, processor, revision, rows, typed_command, write_rows
+from benchmarks.progress import tell
 from clue.balance import relative_performance, vector_at
 from clue.composition import ComposedModel, Fit, compose, on_critical_path
 from clue.config import load_machine
@@ -124,20 +124,16 @@ def main() -> int:
         for study in STUDIES:
             family = record(study, asked.folder)
             for kind in KINDS:
-                _tell(f"{study.name} on {kind}")
+                tell(f"{study.name} on {kind}")
                 cases += judged(study, family, kind, models)
         vectors = list(_vectors(Family.open(_pattern(STUDIES[1], asked.folder)), models))
     except ClueError as error:
         print(error, file=sys.stderr)
         return error.exit_status
     write_csv(asked.output, cases)
-    command = " ".join(["python -m benchmarks.accuracy.models.pempis", *sys.argv[1:]])
+    command = typed_command("benchmarks.accuracy.models.pempis")
     asked.output.with_suffix(".md").write_text(page(cases, vectors, command))
     return 0
-
-
-def _tell(text: str) -> None:
-    print(time.strftime("%H:%M:%S"), text, file=sys.stderr, flush=True)
 
 
 def _pattern(study: Study, folder: Path) -> str:
@@ -150,7 +146,7 @@ def record(study: Study, folder: Path) -> Family:
     missing = [place for place in (*study.recorded, *study.targets) if not pattern.path(*place).exists()]
     script = _PROGRAMS / f"{study.name}.py"
     requests = [Request(Launch(script, (str(size),), ranks)) for size, ranks in missing]
-    found = recordings_of(requests, REPEATS, lambda what, *_: _tell(what)) if requests else []
+    found = recordings_of(requests, REPEATS, lambda what, *_: tell(what)) if requests else []
     for place, traces in zip(missing, found, strict=True):
         save_recordings(traces[:REPEATS], partial(pattern.path, *place))
     return Family.open(pattern.text)

@@ -28,6 +28,7 @@ from benchmarks.accuracy.validate.measured import MeasurementFolder
 from benchmarks.accuracy.validate.predicting import FACTOR, said_by
 from benchmarks.accuracy.validate.sections import section
 from benchmarks.page import markdown_table, processor, revision
+from benchmarks.progress import tell
 from benchmarks.testbed import launch
 from benchmarks.testbed.description import Host, hosts_of
 from clue.config import load_machine
@@ -124,7 +125,7 @@ class Cluster:
         return Run(float(size), uses, kept["seconds"], parts if len(uses) == 1 else {})
 
     def _measure(self, size: int, uses: Configuration) -> dict[str, float]:
-        _tell(f"running lu {size} on {configuration_text(uses)}")
+        tell(f"running lu {size} on {configuration_text(uses)}")
         where, placement = placed(uses)
         name, hosts = self._testbed(where, uses)
         command = [sys.executable, str(PROGRAMS / "lu.py"), str(size)]
@@ -185,7 +186,7 @@ class Replays:
     def _trace(self, ranks: int) -> Trace:
         file = self.folder / f"lu-{self.size}-{ranks}.clue"
         if not file.exists():
-            _tell(f"recording lu {self.size} on {ranks} ranks")
+            tell(f"recording lu {self.size} on {ranks} ranks")
             draft = file.with_suffix(".draft")
             shutil.rmtree(draft, ignore_errors=True)
             host = Host(index=0, factor=FACTOR, processors=ranks, background=0, bandwidth=None)
@@ -318,10 +319,6 @@ def main() -> int:
     else:
         asked.output.write_text(text)
     return 0
-
-
-def _tell(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

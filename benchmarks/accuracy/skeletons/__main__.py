@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,7 +19,8 @@ from benchmarks.accuracy.skeletons.experiment import Study
 from benchmarks.accuracy.skeletons.figures import predictions
 from benchmarks.accuracy.skeletons.making import SUFFIXES
 from benchmarks.accuracy.validate.measured import MeasurementFolder
-from benchmarks.page import notes_beside
+from benchmarks.page import notes_beside, typed_command
+from benchmarks.progress import tell
 from benchmarks.testbed import cluster
 from clue.errors import ClueError, UsageError
 
@@ -45,7 +45,7 @@ def _measure(asked: argparse.Namespace) -> None:
     study = Study(
         [each for each in PROGRAMS if each.name in asked.programs],
         [each for each in SCENARIOS if each.name in asked.scenarios],
-        asked.seconds, MeasurementFolder(asked.measured), asked.abreast, _tell, iterations=asked.iterations,
+        asked.seconds, MeasurementFolder(asked.measured), asked.abreast, tell, iterations=asked.iterations,
         language=asked.language,
     )  # fmt: skip
     study.prepare()
@@ -62,7 +62,7 @@ def _write(study: Study, output: Path) -> None:
     tables.write_csv(output, results)
     plot = output.with_suffix(".svg")
     plotting.draw(plot, results)
-    command = " ".join(["python -m benchmarks.accuracy.skeletons", *sys.argv[1:]])
+    command = typed_command("benchmarks.accuracy.skeletons")
     output.with_suffix(".md").write_text(tables.page(results, command, plot.name, notes_beside(output)))
 
 
@@ -107,10 +107,6 @@ def _arguments() -> argparse.Namespace:
         "-o", "--output", type=Path, default=Path("skeletons.csv"), help="the table; its page is written beside it"
     )
     return parser.parse_args()
-
-
-def _tell(text: str) -> None:
-    print(time.strftime("%H:%M:%S"), text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

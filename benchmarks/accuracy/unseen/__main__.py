@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from pathlib import Path
 
 from benchmarks.accuracy.unseen import cases, looks, tables
 from benchmarks.accuracy.unseen.buying import Buyer
 from benchmarks.accuracy.unseen.experiment import Experiment
 from benchmarks.accuracy.validate.measured import MeasurementFolder
-from benchmarks.page import notes_beside
+from benchmarks.page import notes_beside, typed_command
+from benchmarks.progress import tell
 from benchmarks.testbed import cluster
 from clue.errors import ClueError, UsageError
 
@@ -52,10 +52,10 @@ def _measure(asked: argparse.Namespace) -> None:
         commit = looks.commit()
     else:
         commit = looks.frozen_commit([asked.output, page, asked.measured])
-        _tell(f"look number {looks.look(commit)} at frozen cases")
+        tell(f"look number {looks.look(commit)} at frozen cases")
     asked.measured.mkdir(parents=True, exist_ok=True)
-    buyer = Buyer(asked.measured, asked.link_seconds, _tell)
-    experiment = Experiment(programs, asked.runs, MeasurementFolder(asked.measured), buyer, commit, _tell)
+    buyer = Buyer(asked.measured, asked.link_seconds, tell)
+    experiment = Experiment(programs, asked.runs, MeasurementFolder(asked.measured), buyer, commit, tell)
     known = {(case.program, case.machine): case for case in tables.read_csv(asked.output)}
     if any(case.frozen is asked.rehearsal for case in known.values()):
         raise UsageError(f"{asked.output}: a table must be of frozen cases alone, or of those for rehearsal")
@@ -67,7 +67,7 @@ def _measure(asked: argparse.Namespace) -> None:
 
 
 def _command() -> str:
-    return " ".join(["python -m benchmarks.accuracy.unseen", *sys.argv[1:]])
+    return typed_command("benchmarks.accuracy.unseen")
 
 
 def _arguments() -> argparse.Namespace:
@@ -91,10 +91,6 @@ def _arguments() -> argparse.Namespace:
         "-o", "--output", type=Path, default=Path("unseen.csv"), help="the table; its page is written beside it"
     )
     return parser.parse_args()
-
-
-def _tell(text: str) -> None:
-    print(time.strftime("%H:%M:%S"), text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ from benchmarks.accuracy.validate.experiment import Setup
 from benchmarks.accuracy.validate.figures import PredictedCase
 from benchmarks.accuracy.validate.measured import MeasurementFolder
 from benchmarks.accuracy.validate.predicting import HostRecordings
-from benchmarks.page import notes_beside
+from benchmarks.page import notes_beside, typed_command
+from benchmarks.progress import tell
 from benchmarks.testbed import cluster
 from clue.errors import ClueError
 
@@ -57,9 +58,9 @@ def _experiment(asked: argparse.Namespace, measured: MeasurementFolder) -> Setup
     programs = [
         case for case in (cases.QUICK_CASES if asked.quick else cases.CASES) if _wanted(case.program, asked.programs)
     ]
-    calibrator = Calibrator(5.0 if asked.quick else 15.0, measured, _tell)
-    recorder = HostRecordings(measured, 2 if asked.quick else 5, _tell)
-    return Setup(programs, asked.runs, calibrator, recorder, measured, _tell)
+    calibrator = Calibrator(5.0 if asked.quick else 15.0, measured, tell)
+    recorder = HostRecordings(measured, 2 if asked.quick else 5, tell)
+    return Setup(programs, asked.runs, calibrator, recorder, measured, tell)
 
 
 def _write(file: Path, compared: list[PredictedCase], calibrator: Calibrator) -> None:
@@ -69,7 +70,7 @@ def _write(file: Path, compared: list[PredictedCase], calibrator: Calibrator) ->
 
 
 def _command() -> str:
-    return " ".join(["python -m benchmarks.accuracy.validate", *sys.argv[1:]])
+    return typed_command("benchmarks.accuracy.validate")
 
 
 def _wanted(name: str, chosen: list[str] | None) -> bool:
@@ -95,10 +96,6 @@ def _arguments() -> argparse.Namespace:
         help="the CSV file, whose other cases stay; a page of its name is written beside it",
     )
     return parser.parse_args()
-
-
-def _tell(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,9 @@ from clue.errors import UsageError
 from clue.machine import Machine, NodeType, Placement
 from clue.predict.application import Application
 from clue.predict.replaying import ReplayPredictor
-from clue.purchase import Criterion, Entry, Limits, Ranking, Scenario, rank_options
+from clue.purchase import Criterion, Entry, Limits, Option, Ranking, Scenario, rank_options
 from clue.purchase.queue.mix import JobClass, Mix
+from clue.purchase.scenario import Layout
 from clue.purchase.splits import Split, beside_copies
 from clue.purchase.sustained import Reference, ReferenceSystem
 from clue.trace import Trace, TraceBuilder
@@ -76,6 +77,22 @@ def test_numbers_of_ranks_decide_how_many_nodes_a_job_takes() -> None:
     assert {ranks: (taken.nodes, taken.run) for ranks, taken in queue.takes[0].items()} == {1: (1, 12), 4: (4, 3)}
     assert queue.load == pytest.approx(0.3)
     assert found["two"].reason == "job class job must fit: 4 ranks need as many processors, the machine has 2"
+
+
+@pytest.mark.parametrize("slow_first", [False, True])
+@pytest.mark.parametrize("searched", [False, True])
+def test_jobs_are_placed_as_is_best(slow_first: bool, searched: bool) -> None:
+    """On one rank 12 s on the fast node, 24 s on the slow one, whichever is listed first; on both nodes 12 s."""
+    fast, slow = NodeType("fast"), NodeType("slow", performance_factor=2.0)
+    nodes = (slow, fast) if slow_first else (fast, slow)
+    mixed = Option("mixed", Machine("mixed", nodes, machine(2).network))
+    ways: dict[str, Any] = {"layouts_searched": True} if searched else {"layouts": (Layout(), Layout(backwards=True))}
+    jobs = replace(JOBS, classes=(JobClass("job", "job", 0.05, ranks={1: 0.5, 2: 0.5}),))
+    (entry,) = ranked(
+        scenario(mixed, workloads=(workload(ranks=(1, 2), **ways),), criterion=Criterion.WAITING, queue=jobs)
+    ).entries
+    assert entry.queue is not None
+    assert {ranks: taken.run for ranks, taken in entry.queue.takes[0].items()} == {1: 12, 2: 12}
 
 
 def test_a_queue_that_grows_without_end_has_no_position() -> None:

@@ -1,7 +1,7 @@
 """How long a million jobs take to queue: drawn and simulated, under both policies and at three loads.
 
-Run ``python -m benchmarks.queues``: 512 nodes, jobs of 1 to 256 of them for a minute to a day, time limits of three
-times what they take; prints seconds and mean waiting. Goal: 60 s.
+Run ``python -m benchmarks.speed.queues``: 512 nodes, jobs of 1 to 256 of them for a minute to a day, time limits of
+three times what they take; prints seconds and mean waiting. Goal: 60 s.
 """
 
 from __future__ import annotations

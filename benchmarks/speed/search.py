@@ -1,4 +1,4 @@
-"""The search over 10^5 generated clusters: ``python -m benchmarks.search [-o benchmarks/search.md]``.
+"""The search over 10^5 generated clusters: ``python -m benchmarks.speed.search [-o benchmarks/speed/search.md]``.
 
 Three kinds of nodes with four processors and three sizes of memory, alone or any two mixed, on three networks with two
 topologies each, for two programs whose ranks may be placed in any way: some 10^5 clusters that the budget covers, held
@@ -202,7 +202,7 @@ def page(figures: dict[str, object], agreed: Callable[[], Iterator[bool]]) -> It
     day = time.strftime("%Y-%m-%d")
     yield "# A search over 10^5 clusters\n"
     version = f"clue {clue.__version__} {commit.stdout.strip()}"
-    yield f"Written by `python -m benchmarks.search` on {day}, {version}; two cores.\n"
+    yield f"Written by `python -m benchmarks.speed.search` on {day}, {version}; two cores.\n"
     yield f"{' '.join((__doc__ or '').split(chr(10) * 2, maxsplit=1)[1].split())}\n"
     yield "| figure | |\n| --- | ---: |"
     yield f"| clusters that the budget covers | {figures['options']:,} |"

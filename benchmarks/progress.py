@@ -1,0 +1,11 @@
+"""What a long measurement tells while it runs."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+
+def tell(text: str) -> None:
+    """Print a line with the time of day to standard error."""
+    print(time.strftime("%H:%M:%S"), text, file=sys.stderr, flush=True)
