@@ -81,7 +81,7 @@ def test_the_cluster_is_what_the_scenarios_say() -> None:
     for setting in (ALONE, *SCENARIOS):
         hosts = hosts_at(setting.file)
         assert load_machine(setting.file).name == setting.name
-        assert [(host.factor, host.processors) for host in hosts] == [(20, 2)] * 4
+        assert [(host.factor, host.processors) for host in hosts] == [(8, 2)] * 4
         every = setting.name.endswith("all")
         busy = [2 if setting.processors and (every or host.index == 0) else 0 for host in hosts]
         slow = [1.25e6 if setting.network and (every or host.index == 0) else 125e6 for host in hosts]

@@ -28,8 +28,8 @@ class Size:
 
 
 SIZES = {
-    "S": lambda iterations: Size(4, iterations or 8),
-    "B": lambda iterations: Size(10, iterations or 120),
+    "S": lambda iterations: Size(4, iterations or 20),
+    "B": lambda iterations: Size(10, iterations or 450),
 }
 
 

@@ -28,8 +28,8 @@ class Size:
 
 
 SIZES = {
-    "S": lambda iterations: Size(400, 40, iterations or 4),
-    "B": lambda iterations: Size(1200, 260, iterations or 75),
+    "S": lambda iterations: Size(400, 40, iterations or 10),
+    "B": lambda iterations: Size(1200, 260, iterations or 400),
 }
 
 

@@ -21,8 +21,8 @@ class Size:
 
 
 SIZES = {
-    "S": lambda iterations: Size(1 << 13, 1 << 16, iterations or 10),
-    "B": lambda iterations: Size(1_600_000, 1 << 21, iterations or 10),
+    "S": lambda iterations: Size(1 << 13, 1 << 16, iterations or 25),
+    "B": lambda iterations: Size(1_600_000, 1 << 21, iterations or 22),
 }
 
 

@@ -28,8 +28,8 @@ class Size:
 
 
 SIZES = {
-    "S": lambda iterations: Size(12, 12, iterations or 5),
-    "B": lambda iterations: Size(28, 24, iterations or 60),
+    "S": lambda iterations: Size(12, 12, iterations or 12),
+    "B": lambda iterations: Size(28, 24, iterations or 250),
 }
 
 

@@ -29,8 +29,8 @@ class Size:
 
 
 SIZES = {
-    "S": lambda iterations: Size(32, iterations or 4),
-    "B": lambda iterations: Size(64, iterations or 130),
+    "S": lambda iterations: Size(32, iterations or 10),
+    "B": lambda iterations: Size(64, iterations or 550),
 }
 
 

@@ -30,8 +30,8 @@ class Size:
 
 
 SIZES = {
-    "S": lambda iterations: Size(6, iterations or 8),
-    "B": lambda iterations: Size(28, iterations or 40),
+    "S": lambda iterations: Size(6, iterations or 20),
+    "B": lambda iterations: Size(28, iterations or 90),
 }
 
 
