@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clue.purchase.queue.mix import JobClass, Mix, OfficeHours, Policy
+from clue.purchase.queue.mix import JobClass, Mix, OfficeHours, Policy, Sharing
 from clue.purchase.scenario import Criterion, Limits, Scenario
 from clue.purchase.sustained import Reference, ReferenceSystem
 from clue.units import MONTH
@@ -75,7 +75,7 @@ def test_every_figure_arrives(tmp_path: Path) -> None:
         warm_up=0.2,
         replications=3,
         seed=7,
-        beside_copies=True,
+        sharing=Sharing.COPIES,
     )
     assert found.criterion is Criterion.WEIGHTED
     assert found.weighted == {Criterion.WAITING: 2.0, Criterion.SSP: 1.0, Criterion.SSI: 1.0}
@@ -91,7 +91,7 @@ def test_what_is_left_out_has_its_default(tmp_path: Path) -> None:
     (of,) = found.classes
     assert (of.workload, dict(of.ranks), of.limit, of.overestimate, of.weight) == ("large", {}, None, 1.0, 1.0)
     assert (found.policy, found.office_hours, found.jobs, found.warm_up) == (Policy.BACKFILL, None, 5000, 0.1)
-    assert (found.replications, found.seed, found.beside_copies, found.recorded) == (10, 0, False, None)
+    assert (found.replications, found.seed, found.sharing, found.recorded) == (10, 0, Sharing.NONE, None)
     assert load(tmp_path).queue is None
 
 

@@ -30,6 +30,27 @@ class Taken:
 Takes = Sequence[Mapping[int, Taken]]
 
 
+def held_nodes(mix: Mix, takes: Takes) -> list[list[float]]:
+    """Return the node-time that jobs of each class hold, by number of ranks, in any unit."""
+    found = []
+    for i, (of, by_ranks) in enumerate(zip(mix.classes, takes, strict=True)):
+        jobs = len(of.submitted) or of.rate
+        if mix.recorded is not None:
+            jobs = int((mix.recorded.kind == i).sum())
+        shares = [of.ranks.get(ranks, 1.0) for ranks in by_ranks]
+        each = zip(shares, by_ranks.values(), strict=True)
+        found.append([jobs * share / sum(shares) * taken.nodes * taken.run for share, taken in each])
+    return found
+
+
+def held_by_others(mix: Mix) -> float:
+    """Return the node-time that recorded jobs of no class hold, in the same unit."""
+    if mix.recorded is None:
+        return 0.0
+    others = mix.recorded.kind < 0
+    return float((mix.recorded.nodes[others] * mix.recorded.run[others]).sum())
+
+
 def draw_jobs(mix: Mix, takes: Takes, number: int, rate: float = 1.0) -> Jobs:
     """Return the jobs of a replication.
 

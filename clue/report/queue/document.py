@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clue.purchase.queue.mix import Sharing
 from clue.report.shared.document import Document, fields
 from clue.units import MONTH
 
@@ -61,5 +62,7 @@ def jobs_document(mix: Mix) -> Document:
         "policy": mix.policy.value,
         "office_hours": None if mix.office_hours is None else fields(mix.office_hours, "begin", "end", "share"),
         "accounting": None if mix.recorded is None else {"file": mix.recorded.file, "jobs": len(mix.recorded.submit)},
-        **fields(mix, "jobs", "warm_up", "replications", "seed", "beside_copies"),
+        **fields(mix, "jobs", "warm_up", "replications", "seed"),
+        "sharing": mix.sharing.value,
+        "beside_copies": mix.sharing is Sharing.COPIES,
     }
