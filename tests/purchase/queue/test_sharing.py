@@ -22,6 +22,7 @@ from clue.purchase import Component, Criterion, Option, Ranking, Scenario, Workl
 from clue.purchase.neighbours import Kind, neighbours_of
 from clue.purchase.queue.mix import JobClass, Mix, Recorded, Sharing
 from clue.purchase.scenario import Layout
+from clue.purchase.splits import Split, beside_copies
 from clue.trace import Trace, TraceBuilder
 from tests.kernel.cases import machine
 from tests.purchase.test_ranking import at_once
@@ -108,15 +109,6 @@ def test_with_nothing_shared_jobs_take_what_they_take_alone(network: Network) ->
     odd = workload("out", 1, 12_345, 0, 3), workload("back", 2, 777, 2, 0)
     beside = takes(ranked(*odd, on=on))
     assert beside == takes(ranked(*odd, on=on, sharing=Sharing.NONE))
-
-
-def test_beside_jobs_of_one_class_stand_copies() -> None:
-    """As with copies."""
-    only = (replace(CLASSES[0], ranks={2: 1.0}),)
-    pair = workload("out", 0, 4, 0, 1, ranks=2)
-    on = Option("four", machine(4, contention={1: 1.0, 2: 2.0}))
-    found = [takes(ranked(pair, on=on, classes=only, sharing=sharing)) for sharing in (Sharing.MIX, Sharing.COPIES)]
-    assert found[0][0][2] >= found[1][0][2] > takes(ranked(pair, on=on, classes=only, sharing=Sharing.NONE))[0][2]
 
 
 def test_jobs_of_no_class_hold_nodes_and_send_nothing() -> None:
@@ -211,6 +203,14 @@ def test_who_does_not_fit_leaves_nodes_to_others() -> None:
     kinds = [Kind(9.0, tuple(range(8))), Kind(1.0, (0,))]
     assert neighbours_of(0, kinds, hosts(12)) == [(1, (n,)) for n in range(8, 12)]
     assert neighbours_of(0, [Kind(1.0, (0,)), Kind(0.0, (0,))], hosts(3)) == [(0, (1,)), (0, (2,))]
+
+
+def test_beside_jobs_of_one_class_stand_copies() -> None:
+    """On the same nodes as with copies."""
+    alone = Split(1, 3, 1, Placement((0, 0, 1)), 0)
+    others = neighbours_of(0, [Kind(1.0, alone.placement.nodes)], hosts(7))
+    copies = beside_copies(alone, hosts(7)).placement.nodes
+    assert (*alone.placement.nodes, *(node for _, nodes in others for node in nodes)) == copies
 
 
 def test_neighbours_stand_on_nodes_of_the_same_types() -> None:
