@@ -19,7 +19,7 @@ from clue.predict.prediction import Prediction, Task, what_decides
 from clue.predict.predictor import Predictor
 from clue.progress import Progress
 from clue.purchase.neighbours import Kind, neighbours_of
-from clue.purchase.queue.arrivals import Taken, held_by_others, held_nodes
+from clue.purchase.queue.arrivals import Taken, jobs_of_kinds, others_of
 from clue.purchase.queue.mix import JobClass, Sharing
 from clue.purchase.scenario import Option, Scenario, Workload
 from clue.purchase.splits import Misfit, Split, allowed_splits, beside_copies
@@ -443,9 +443,9 @@ class _Plan:
             {ranks: Taken(each.nodes_alone, each.alone.makespan) for ranks, each in by_ranks.items()}
             for by_ranks in jobs
         ]
-        held = [each for of in held_nodes(self._queue, takes) for each in of]
+        held = [jobs * taken.nodes * taken.run for of in jobs_of_kinds(self._queue, takes) for jobs, taken in of]
         kinds = [Kind(each, choice.split.placement.nodes) for each, choice in zip(held, alone, strict=True)]
-        kinds.append(Kind(held_by_others(self._queue), ()))
+        kinds.append(Kind(sum(nodes * run for nodes, run in others_of(self._queue)), ()))
         beside = []
         for kind, nodes in neighbours_of(own, kinds, option.machine):
             if kind < len(alone) and is_replayed(alone[kind].run):

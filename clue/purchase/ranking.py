@@ -73,12 +73,12 @@ def rank_options(
         ClueError: If a prediction cannot be made.
     """
     affordable = _candidates(scenario)
-    accounts = Accounts(scenario)
+    queues = Queues(scenario, progress)
+    accounts = Accounts(scenario, queues.of)
     missed = ((option.name, list(misses_of(option, scenario.limits, accounts))) for option in affordable)
     barred = {name: misses for name, misses in missed if misses}
     candidates = [option for option in affordable if option.name not in barred]
     scored = [o for o in scenario.options if _is_affordable(o, scenario) is not False and o.name not in barred]
-    queues = Queues(scenario, progress)
     scores = Scores(scenario, scored, accounts, queues)
     criteria = {criterion: _by(criterion, scenario, scored, scores) for criterion in scenario.pareto}
     _check(scenario, predictor, sampling)
@@ -152,7 +152,7 @@ def _answers(  # noqa: PLR0917 - all that was found
         priced = [option for option in options if option.price is not None]
         by_cost = _by(Criterion.TOTAL_COST, scenario, priced, scores)
         cheapest = cheapest_in_time(search, scenario, by_cost, predictor, progress)
-    return Answers(cheapest, break_even=tuple(break_evens(search.listed(), scenario.workloads, scores.accounts)))
+    return Answers(cheapest, break_even=tuple(break_evens(search.listed(), scores.accounts)))
 
 
 def _steps(
@@ -170,12 +170,24 @@ def _check(scenario: Scenario, predictor: Predictor, sampling: Sampling | None) 
     if sampling is not None and QUEUED & set(wanted):
         got = ", ".join(each.value for each in wanted if each in QUEUED)
         raise UsageError(f"{scenario.name}: samples must be of criteria without a queue, got {got}")
-    if scenario.next_amount is not None and scenario.criterion is Criterion.WEIGHTED:
-        raise UsageError(f"{scenario.name}: next must be asked of a criterion that is not weighted, got weighted")
+    _check_use(scenario)
     for workload in scenario.workloads:
         for component in workload.components:
             if fault := predictor.check(component.application, component.name, workload.instances):
                 raise UsageError(f"{workload.name}: {fault}")
+
+
+def _check_use(scenario: Scenario) -> None:
+    """Check that it is said once how much options are used."""
+    if scenario.queue is None:
+        return
+    for workload in scenario.workloads:
+        if workload.demand is not None:
+            raise UsageError(f"{scenario.name}: runs a month of {workload.name} must be left out beside jobs, got both")
+    for option in scenario.options:
+        if option.costs is not None and option.costs.utilisation != 1:
+            got = f"got both (jobs and {option.costs.utilisation:g})"
+            raise UsageError(f"{scenario.name}: utilisation of {option.name} must be left out beside jobs, {got}")
 
 
 def _about_noise(sampler: RankingSampler) -> Iterator[str]:
