@@ -28,7 +28,7 @@ from clue.purchase.questions.steps import steps_from
 from clue.purchase.queue.replications import QueueOutcome
 from clue.purchase.queueing import QUEUED, Queues
 from clue.purchase.sampling import RankingSampler, SampledOption
-from clue.purchase.scenario import Criterion, Option, Scenario
+from clue.purchase.scenario import COSTS, Criterion, Option, Scenario
 from clue.purchase.scores import Scores
 from clue.purchase.search import Search
 from clue.uncertainty import NO_NOISE, ModelError, Sampling
@@ -105,6 +105,7 @@ def rank_options(
                 sampled = sampler.sample() if sampler.is_worth_it else []
                 notes += _about_noise(sampler) if sampling.noise else _about_parts(sampled)
                 notes += _about_others(sampler)
+                notes += _about_queue(scenario)
         except KeyboardInterrupt:
             search.interrupt(*criteria.values())
         report = _Report(
@@ -124,7 +125,7 @@ def rank_options(
         ranking = replace(report.ranking(), answers=answers)
         if scenario.next_amount is not None and not ranking.interrupted:
             try:
-                steps = _steps(scenario, ranking, scores, predictor, progress)
+                steps = _steps(ranking, scenario, search, scores, predictor, progress)
                 ranking = replace(ranking, answers=replace(answers, steps=steps))
             except KeyboardInterrupt:  # the ranking is there, and stays
                 warnings = (*ranking.warnings, "interrupted: what more money gains is left out")
@@ -155,14 +156,15 @@ def _answers(  # noqa: PLR0917 - all that was found
     return Answers(cheapest, break_even=tuple(break_evens(search.listed(), scores.accounts)))
 
 
-def _steps(
-    scenario: Scenario, ranking: Ranking, scores: Scores, predictor: Predictor, progress: Progress
+def _steps(  # noqa: PLR0917 - all that was found
+    ranking: Ranking, scenario: Scenario, search: Search, scores: Scores, predictor: Predictor, progress: Progress
 ) -> Steps | None:
     """Find out what more money gains on the first option, or on the one that is named; ``None``: nobody can tell."""
     first = min((e for e in ranking.entries if e.position), key=lambda e: e.position or 0, default=None)
     if first is None and not scenario.next_from:
         return None
-    return steps_from("" if first is None else first.option, scenario, scores, predictor, progress)
+    settled = [attempt for attempt in search.attempts if attempt.settled]
+    return steps_from("" if first is None else first.option, scenario, settled, scores, predictor, progress)
 
 
 def _check(scenario: Scenario, predictor: Predictor, sampling: Sampling | None) -> None:
@@ -214,6 +216,11 @@ def _about_others(sampler: RankingSampler) -> Iterator[str]:
             f"samples: with the stated noise {sampler.passed_over:,} more options may come among the first; they are "
             "not sampled: ask for more of the first to have them compared (--top)"
         )
+
+
+def _about_queue(scenario: Scenario) -> Iterator[str]:
+    if scenario.queue is not None and scenario.criterion in COSTS:
+        yield "samples: prices are drawn, but options are as busy as in the queue of typical runs"
 
 
 def _candidates(scenario: Scenario) -> list[Option]:

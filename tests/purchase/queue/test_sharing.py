@@ -106,7 +106,7 @@ def test_neighbours_of_several_kernels_run_them_in_turn() -> None:
 def test_with_nothing_shared_jobs_take_what_they_take_alone(network: Network) -> None:
     """To the last bit: without contention, or at one switch that never blocks."""
     on = Option("eight", Machine("eight", (NodeType("host"),) * 8, network))
-    odd = workload("out", 1, 12_345, 0, 3), workload("back", 2, 777, 2, 0)
+    odd = workload("out", 1, 345, 0, 3), workload("back", 2, 77, 2, 0)
     beside = takes(ranked(*odd, on=on))
     assert beside == takes(ranked(*odd, on=on, sharing=Sharing.NONE))
 
