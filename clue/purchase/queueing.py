@@ -119,6 +119,8 @@ class Queues:
                 able=f"{queue.capacity:.3g}",
                 size=queue.load,
             )
+        if queue.figures is None and attempt.option.costs is not None:
+            yield _caveat("costs count nodes as busy as they can be, and the jobs that these do")
 
 
     def _about_sharing(self, attempt: Attempt, mix: Mix) -> Iterator[Caveat]:

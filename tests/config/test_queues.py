@@ -252,3 +252,32 @@ def test_jobs_beside_copies_are_runs_of_one_instance(tmp_path: Path) -> None:
     ]
     found = faults_in(tmp_path, f"ssp: {{operations: {{large: 1 flop}}}}\n{several}")
     assert found[0].endswith("ssp.operations.large must be of a workload with a number of instances, got fill")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        (
+            "    ranks: [2]\n",
+            "    ranks: [2]\n    runs_a_month: 4\n",
+            "workloads.large.runs_a_month must be left out beside jobs, which say how many runs there are, got both",
+        ),
+        (
+            "price: 900 EUR}",
+            "price: 900 EUR, cost: {utilisation: 0.5}}",
+            "options.A.cost.utilisation must be left out beside jobs, whose queue says how busy nodes are, got both",
+        ),
+    ],
+)
+def test_use_is_stated_once(tmp_path: Path, old: str, new: str, fault: str) -> None:
+    """By jobs, or by a share or runs a month."""
+    assert faults(tmp_path, old, new) == [fault]
+
+
+def test_what_jobs_slow_each_other_may_be_left_out(tmp_path: Path) -> None:
+    """Nothing, copies, or others of the mix; these may have ranks of their own, and any number of instances."""
+    for text, sharing in (("none", Sharing.NONE), ("mix", Sharing.MIX)):
+        found = loaded(tmp_path, "sharing: copies", f"sharing: {text}").queue
+        assert found is not None and found.sharing is sharing
+    got = faults(tmp_path, "sharing: copies", "sharing: all")
+    assert got == ["queue.sharing must be 'none', 'copies' or 'mix', got \"all\""]
