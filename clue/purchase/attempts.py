@@ -423,7 +423,8 @@ class _Plan:
     def _beside_others(self, option: Option, jobs: Sequence[Mapping[int, JobCells]]) -> list[Mapping[int, JobCells]]:
         """Return cells of jobs that are settled beside others, once it is known what all of them take alone."""
         needs = tuple(dict.fromkeys(each.alone for by_ranks in jobs for each in by_ranks.values()))
-        found, kind = [], 0
+        found: list[Mapping[int, JobCells]] = []
+        kind = 0
         for by_ranks in jobs:
             cells = {}
             for ranks, each in by_ranks.items():

@@ -43,7 +43,7 @@ class Queues:
         """Return the queue of an option that is settled."""
         mix = self._scenario.queue
         assert mix is not None
-        takes, nodes = _takes(attempt, mix), len(attempt.option.machine.nodes)
+        takes, nodes = _takes(attempt), len(attempt.option.machine.nodes)
         # Options on which jobs take the same have the same queue.
         key = (nodes, *((i, ranks, each) for i, by_ranks in enumerate(takes) for ranks, each in by_ranks.items()))
         if key not in self._known:
@@ -75,7 +75,7 @@ class Queues:
         mix = self._scenario.queue
         if mix is None or not attempt.settled:
             return
-        for of, by_ranks in zip(mix.classes, _takes(attempt, mix), strict=True):
+        for of, by_ranks in zip(mix.classes, _takes(attempt), strict=True):
             longest = max(each.run for each in by_ranks.values())
             if of.limit is not None and longest > of.limit:
                 what = f"job class {of.name}: a job must end within its time limit of {format_time(of.limit)}"
@@ -122,7 +122,6 @@ class Queues:
         if queue.figures is None and attempt.option.costs is not None:
             yield _caveat("costs count nodes as busy as they can be, and the jobs that these do")
 
-
     def _about_sharing(self, attempt: Attempt, mix: Mix) -> Iterator[Caveat]:
         if mix.sharing is Sharing.NONE:
             yield _caveat(
@@ -137,8 +136,8 @@ class Queues:
         if mix.sharing is not Sharing.MIX:
             return
         yield _caveat(
-            "jobs take {share} longer than alone beside one typical mix of others: no node idle, all begin at once, the "
-            "others repeat what they do",
+            "jobs take {share} longer than alone beside one typical mix of others: no node idle, all begin at once, "
+            "the others repeat what they do",
             share=format_share(max(slower, 0.0)),
             size=slower,
         )
@@ -154,10 +153,11 @@ def _caveat(text: str, size: float = 0.0, **figures: str) -> Caveat:
     return Caveat(About.PROGRAM, "queue", text, figures=figures, size=size)
 
 
-def _takes(attempt: Attempt, mix: Mix) -> Takes:
+def _takes(attempt: Attempt) -> Takes:
     """Return what jobs take, by class and by ranks."""
     return tuple(
-        {ranks: Taken(each.nodes, each.queued.makespan) for ranks, each in by_ranks.items()} for by_ranks in attempt.jobs
+        {ranks: Taken(each.nodes, each.queued.makespan) for ranks, each in by_ranks.items()}
+        for by_ranks in attempt.jobs
     )
 
 

@@ -45,9 +45,7 @@ class Criterion(Enum):
 
 
 #: Criteria that depend on how much an option is used.
-COSTS = frozenset(
-    {Criterion.COST_PER_RUN, Criterion.TOTAL_COST, Criterion.ENERGY_PER_RUN, Criterion.CARBON_PER_RUN}
-)
+COSTS = frozenset({Criterion.COST_PER_RUN, Criterion.TOTAL_COST, Criterion.ENERGY_PER_RUN, Criterion.CARBON_PER_RUN})
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,8 @@ means of those, whatever the weights.
 Every score gets better, or stays, where a makespan gets shorter, to the last bit: so bounds on makespans give bounds
 on scores. Points depend on the best performance of all options, which has to be known first. Figures of queues are
 an exception: with backfilling a shorter job may make others wait longer. So until it is settled, an option counts as if
-nobody waited there, and costs as if nobody used it; and weighted sums are relative to the best figures of all options, which are all simulated first.
+nobody waited there, and costs beside a queue as if nobody used it; and weighted sums are relative to the best figures
+of all options, which are all simulated first.
 """
 
 from __future__ import annotations

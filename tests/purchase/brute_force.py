@@ -53,7 +53,7 @@ class ByFormula(Predictor):
         machine, (application, ranks) = task.where.machine, task.key
         used = Counter(task.where.placement.nodes)
         nodes = [(n, machine.nodes[i].processors, machine.nodes[i].performance_factor) for i, n in used.items()]
-        return formula(application.trace, ranks, machine.network.between_nodes.transmission_delay(0), nodes)
+        return formula(application.name, ranks, machine.network.between_nodes.transmission_delay(0), nodes)
 
     def _share(self, seconds: float, which: int) -> float:
         """Return a share from 0 to 1 that is always the same of equal times."""
@@ -137,7 +137,7 @@ def _cluster(
 
 def amount(price: str) -> float:
     """Return an amount of money."""
-    return float(price.split()[0])
+    return float(price.split(maxsplit=1)[0])
 
 
 # --- placements ---
@@ -172,8 +172,8 @@ def _placements(placement: Any, cluster: Cluster, ranks: int) -> Iterator[Counte
         stated = [{"order": order, "ranks_per_node": per_node, "nodes": nodes}
                   for order, per_node, nodes in product(("block", "cyclic"), each, ("first", "last"))]  # fmt: skip
     for way in stated:
-        form = {"order": way} if isinstance(way, str) else way
-        most_each = form.get("ranks_per_node") or math.inf
+        form: dict[str, Any] = {"order": way} if isinstance(way, str) else way
+        most_each: float = form.get("ranks_per_node") or math.inf
         seats = [min(node.processors, most_each) for node in cluster.nodes]
         order = list(range(len(seats)))
         if form.get("nodes") == "last":
@@ -216,10 +216,7 @@ def queued(jobs: list[Job], nodes: int, policy: str) -> list[Job]:
         for job in _starting(waiting, running, free, now, policy):
             job.start = now
         now = min(
-            time
-            for job in jobs
-            for time in ([job.submitted] if job.start == math.inf else [job.end])
-            if time > now
+            time for job in jobs for time in ([job.submitted] if job.start == math.inf else [job.end]) if time > now
         )
     return jobs
 
@@ -303,16 +300,16 @@ def total_cost(of: dict[str, Any], each: Known) -> float:
     """Return price and energy over the life."""
     node, busy, nodes = of["generate"]["cost"]["parts"]["node"]["power"], _busy(of, each), len(each.cluster.nodes)
     watts = nodes * (node["idle"] + busy * (node["busy"] - node["idle"]))
-    return each.cluster.price + watts / 1000 * of["service_life"] / 3600 * amount(
-        of["generate"]["cost"]["electricity"]["price"].replace("/kWh", "")
-    )
+    energy: float = watts / 1000 * of["service_life"] / 3600
+    return each.cluster.price + energy * amount(of["generate"]["cost"]["electricity"]["price"])
 
 
 def _busy(of: dict[str, Any], each: Known) -> float:
     if each.jobs:
         return each.utilisation
     if all("runs_a_month" in form for form in of["workloads"].values()):
-        return sum(form["runs_a_month"] / MONTH * each.best[name].seconds for name, form in of["workloads"].items())
+        runs = ((float(form["runs_a_month"]), each.best[name]) for name, form in of["workloads"].items())
+        return sum(number / MONTH * run.seconds for number, run in runs)
     return 1.0
 
 

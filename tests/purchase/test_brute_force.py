@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from clue.config import load_config
 from clue.purchase import Scenario, rank_options
 from tests.purchase.brute_force import HIGHER, ByFormula, Known, clusters, known, on_the_front, scores
 
+#: Comparisons that are drawn; ``CLUE_RANKING_CASES=600 pytest tests/purchase/test_brute_force.py`` takes a minute.
+CASES = int(os.environ.get("CLUE_RANKING_CASES", "20"))
 PLAIN = ("points", "makespan", "throughput", "total_cost")
 QUEUED = ("waiting", "slowdown", "unused_nodes")
 PLACEMENTS = (
@@ -60,11 +63,17 @@ def comparisons(draw: st.DrawFn) -> dict[str, Any]:
         },
     }
     if draw(st.booleans()):
-        generate["processors"] = {"plain": {**node(), "price": euros(0, 30)}, "quick": {**node(), "price": euros(30, 90)}}
+        generate["processors"] = {
+            "plain": {**node(), "price": euros(0, 30)},
+            "quick": {**node(), "price": euros(30, 90)},
+        }
     if draw(st.booleans()):
         generate["networks"]["slow"]["switch"] = {"ports": draw(st.integers(1, 4)), "price": euros(5, 50)}
     if draw(st.booleans()):
-        generate["topologies"] = {"flat": {"contention": "none"}, "ports": {"contention": "ports", "price_per_node": "7 EUR"}}
+        generate["topologies"] = {
+            "flat": {"contention": "none"},
+            "ports": {"contention": "ports", "price_per_node": "7 EUR"},
+        }
     criteria = (*PLAIN, *(QUEUED if with_jobs else ()))
     found: dict[str, Any] = {
         "budget": euros(450, 1200),
@@ -138,12 +147,14 @@ def loaded(of: dict[str, Any]) -> Scenario:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "s.yaml"
         path.write_text(json.dumps(form))
+        for workload in form["workloads"].values():
+            (path.parent / workload["program"]["trace"]).touch()  # its times have a formula
         found = load_config(path)
     assert isinstance(found, Scenario)
     return found
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(of=comparisons(), top=st.sampled_from((None, 1, 3, 10)), seed=st.integers(0, 99))
 def test_rankings_are_those_of_every_cluster_worked_out(of: dict[str, Any], top: int | None, seed: int) -> None:
     """Clusters, prices, the best split of each workload, queues, limits, scores, order and front."""

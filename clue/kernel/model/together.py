@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,7 @@ from clue.trace.columns import within
 from clue.trace.sites import Sites
 
 _Longs = npt.NDArray[np.int64]
+_Figure = TypeVar("_Figure")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,7 +155,7 @@ def _regions(
 def _knowing(node: NodeType, aliases: Mapping[str, str]) -> NodeType:
     """Return a node type that computes in regions under new names as it does under their own."""
 
-    def with_aliases(by_region: Mapping[str, object]) -> dict[str, object]:
+    def with_aliases(by_region: Mapping[str, _Figure]) -> Mapping[str, _Figure]:
         return {**by_region, **{new: by_region[name] for new, name in aliases.items() if name in by_region}}
 
     return replace(
@@ -307,7 +309,8 @@ def _gathered(
     first = _flat([np.full(of.row.shape, of.first) for of in jobs])
 
     def column(name: str) -> npt.NDArray[np.int64]:
-        return np.concatenate([getattr(program.columns, name) for program in programs])[taken].astype(np.int64)
+        joined: npt.NDArray[np.generic] = np.concatenate([getattr(program.columns, name) for program in programs])
+        return joined[taken].astype(np.int64)
 
     requests, peers = column("request"), np.concatenate([program.peers for program in programs])[taken]
     regions = np.concatenate([bases[id(program)].region[program.columns.region] for program in programs])[taken]

@@ -27,14 +27,14 @@ _ROUNDING = 1e-9
 
 
 def steps_from(  # noqa: PLR0917 - where it begins, and who tells
-    first: str, scenario: Scenario, ranked: Sequence[Attempt], scores: Scores, predictor: Predictor, progress: Progress
+    first: str, scenario: Scenario, settled: Sequence[Attempt], scores: Scores, predictor: Predictor, progress: Progress
 ) -> Steps | None:
     """Find out what an amount of money gains.
 
     Args:
         first: The first option of the ranking, which it is spent on unless the scenario names another one.
         scenario: What is compared, and how much there is.
-        ranked: The options of the ranking that are settled. The figures of a weighted sum are relative to the best of
+        settled: The options of the ranking that are settled. The figures of a weighted sum are relative to the best of
             these and of all steps.
         scores: How options are scored, with the best rates of all of them.
         predictor: Tells what applications take; it is at work.
@@ -65,7 +65,7 @@ def steps_from(  # noqa: PLR0917 - where it begins, and who tells
     if not able or able[0].option is not base:
         return None
     Search(able, scores, len(able), predictor, progress).settle(able)
-    relative = scores.relative_to([*ranked, *able]) if scores.need_all else scores.relative_to(able, [scores.best])
+    relative = scores.relative_to([*settled, *able]) if scores.need_all else scores.relative_to(able, [scores.best])
     as_is, sign = relative.score(able[0]), 1 if relative.higher_is_better else -1
     found = []
     for attempt in able[1:]:

@@ -155,7 +155,9 @@ def test_what_a_model_tells_slows_nobody() -> None:
 def test_nothing_is_simulated_twice_and_processes_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Equal options share what runs beside others, too; prices are no reason to simulate."""
     mix = Mix(CLASSES, jobs=200, replications=2, sharing=Sharing.MIX)
-    asked = Scenario("twice", (OUT, BACK), (EIGHT, replace(EIGHT, name="again")), criterion=Criterion.WAITING, queue=mix)
+    asked = Scenario(
+        "twice", (OUT, BACK), (EIGHT, replace(EIGHT, name="again")), criterion=Criterion.WAITING, queue=mix
+    )
     predictor = RememberingPredictor(ReplayPredictor(program))
     first = rank_options(asked, predictor)
     made = predictor.asked
