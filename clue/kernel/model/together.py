@@ -309,8 +309,10 @@ def _gathered(
     first = _flat([np.full(of.row.shape, of.first) for of in jobs])
 
     def column(name: str) -> npt.NDArray[np.int64]:
-        joined: npt.NDArray[np.generic] = np.concatenate([getattr(program.columns, name) for program in programs])
-        return joined[taken].astype(np.int64)
+        joined: _Longs = np.concatenate([getattr(program.columns, name) for program in programs])[taken].astype(
+            np.int64
+        )
+        return joined
 
     requests, peers = column("request"), np.concatenate([program.peers for program in programs])[taken]
     regions = np.concatenate([bases[id(program)].region[program.columns.region] for program in programs])[taken]

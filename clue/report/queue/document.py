@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clue.purchase.queue.mix import Sharing
 from clue.report.shared.document import Document, fields
 from clue.units import MONTH
 
@@ -64,5 +63,5 @@ def jobs_document(mix: Mix) -> Document:
         "accounting": None if mix.recorded is None else {"file": mix.recorded.file, "jobs": len(mix.recorded.submit)},
         **fields(mix, "jobs", "warm_up", "replications", "seed"),
         "sharing": mix.sharing.value,
-        "beside_copies": mix.sharing is Sharing.COPIES,
+        "beside_copies": mix.sharing.value == "copies",
     }
