@@ -20,7 +20,7 @@ from clue.predict.prediction import Prediction, Task, prediction_of
 from clue.result import Result
 
 #: So many ops are replayed at once, at most; a neighbour that would take more ends before the task.
-MOST_OPS = 20_000_000
+MOST_OPS = 5_000_000
 #: Further runs when a neighbour has ended too early.
 _MORE = 1.1
 

@@ -215,15 +215,15 @@ class Accounts:
 
     def cost_of_run(self, attempt: Attempt, w: int) -> float:
         """Return what a run of a workload costs."""
-        seconds, billed = self._of_run(attempt, w)
-        return self.of(attempt.option).cost_of_run(self.busy(attempt), 1 / seconds, billed)
+        throughput, billed = self._of_run(attempt, w)
+        return self.of(attempt.option).cost_of_run(self.busy(attempt), throughput, billed)
 
     def energy_of_run(self, attempt: Attempt, w: int) -> float:
         """Return the joules of a run of a workload."""
-        return self.of(attempt.option).energy_of_run(self.busy(attempt), 1 / self._of_run(attempt, w)[0])
+        return self.of(attempt.option).energy_of_run(self.busy(attempt), self._of_run(attempt, w)[0])
 
     def _of_run(self, attempt: Attempt, w: int) -> tuple[float, float]:
-        """Return for how long a run of a workload keeps the whole option busy, and for how long that is billed.
+        """Return how many runs of a workload keep the whole option busy for a second, and what is billed for one.
 
         Of workloads that no jobs are of, as if it ran alone.
         """
@@ -231,8 +231,8 @@ class Accounts:
         if self._scenario.queue is not None:
             own = [use for use in self.uses(attempt) if use.workload == name]
             if own:
-                return _mean(own, [use.seconds for use in own]), _mean(own, [use.billed for use in own])
-        return 1 / cell.throughput, self.billed(attempt, cell)
+                return 1 / _mean(own, [use.seconds for use in own]), _mean(own, [use.billed for use in own])
+        return cell.throughput, self.billed(attempt, cell)
 
     # --- what is told ---
 

@@ -18,7 +18,7 @@ from tests.purchase.brute_force import HIGHER, ByFormula, Known, clusters, known
 
 #: Comparisons that are drawn; ``CLUE_RANKING_CASES=600 pytest tests/purchase/test_brute_force.py`` takes a minute.
 CASES = int(os.environ.get("CLUE_RANKING_CASES", "20"))
-PLAIN = ("points", "makespan", "throughput", "total_cost")
+PLAIN = ("points", "makespan", "throughput", "total_cost", "cost_per_run")
 QUEUED = ("waiting", "slowdown", "unused_nodes")
 PLACEMENTS = (
     "search", "search", "search", "block", "cyclic",
@@ -99,7 +99,9 @@ def comparisons(draw: st.DrawFn) -> dict[str, Any]:
     _limit(draw, found, with_jobs=with_jobs)
     if with_jobs:
         times = st.lists(st.integers(0, 100), min_size=1, max_size=5)
-        found["queue"] = {"policy": draw(st.sampled_from(("fcfs", "backfill")))}
+        # By the formula neighbours slow nobody: all is as alone.
+        sharing = draw(st.sampled_from(("none", "mix")))
+        found["queue"] = {"policy": draw(st.sampled_from(("fcfs", "backfill"))), "sharing": sharing}
         found["jobs"] = {
             name: {
                 "submitted": draw(times),
