@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -10,9 +11,9 @@ from hypothesis import strategies as st
 
 from clue.errors import DeadlockError, UsageError
 from clue.kernel import Job, Program, compile_program, simulate, together
-from clue.machine import Curve, Flows, Link, Machine, Network, NodeType, Ports
+from clue.machine import Contention, Curve, Flows, Link, Machine, Network, NoContention, NodeType, Ports
 from clue.machine.contention import NUMBERS
-from clue.machine.contention.topology import Switches
+from clue.machine.contention.topology import Switch, Switches
 from clue.trace import Flag, Op, TraceBuilder
 from tests.kernel.random_cases import CASES, random_machine, random_trace
 
@@ -113,25 +114,20 @@ def test_programs_that_spawn_are_refused() -> None:
         together([Job((compile_program(trace.build()),))], on)
 
 
-@settings(max_examples=CASES // 4, deadline=None, suppress_health_check=list(HealthCheck))
+@pytest.mark.parametrize("contention", [NoContention(), Ports(), Flows(Switches(2, 1e6, 1.5)), Flows(Switch(1e6))])
+@settings(max_examples=CASES // 8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48), ties=st.booleans(), engine=st.sampled_from(("reference", "fast")))
-def test_beside_others_without_a_shared_network_all_is_as_alone(seed: int, ties: bool, engine: str) -> None:
-    """To the last bit, whatever the programs: on nodes of their own, where messages do not slow each other."""
+def test_with_nothing_shared_all_is_as_alone(contention: Contention, seed: int, ties: bool, engine: str) -> None:
+    """To the last bit, whatever the programs do: on nodes of their own, and links of their own."""
     random = Random(seed)
-    programs = [compile_program(random_trace(random, ties=ties)) for _ in range(2)]
-    assume(not any(any(program.worlds) for program in programs))
-    on = random_machine(random, "none", ties=ties)
-    assume(len({node.name for node in on.nodes}) == 1 and not on.changes)
-    first, other = programs
-    nodes = [0] * first.ranks if len(on.nodes) < 3 else [i % 2 for i in range(first.ranks)]
-    others = [len(on.nodes) - 1] * other.ranks
-    assume(not set(nodes) & set(others))
-    try:
-        alone = [rank.finish for rank in simulate(first, on, nodes, engine).ranks]
-        joined, machine = together([Job((first,)), Job((other,), random.randrange(1, 4))], on)
-        both = simulate(joined, machine, nodes + others, engine)
-    except DeadlockError:
-        assume(False)
+    first, other = (compile_program(random_trace(random, ties=ties)) for _ in range(2))
+    assume(not any(first.worlds) and not any(other.worlds))
+    drawn = random_machine(random, "none", ties=ties)
+    on = Machine("four", drawn.nodes[:1] * 4, replace(drawn.network, contention=contention))
+    nodes, others = [random.randrange(2) for _ in range(first.ranks)], [2 + i % 2 for i in range(other.ranks)]
+    alone = [rank.finish for rank in simulate(first, on, nodes, engine).ranks]
+    joined, machine = together([Job((first,)), Job((other,), random.randrange(1, 4))], on)
+    both = simulate(joined, machine, nodes + others, engine)
     assert [rank.finish for rank in both.ranks[: first.ranks]] == alone
 
 
