@@ -444,7 +444,7 @@ class _Plan:
             {ranks: Taken(each.nodes_alone, each.alone.makespan) for ranks, each in by_ranks.items()}
             for by_ranks in jobs
         ]
-        held = [jobs * taken.nodes * taken.run for of in jobs_of_kinds(self._queue, takes) for jobs, taken in of]
+        held = [n * taken.nodes * taken.run for of in jobs_of_kinds(self._queue, takes) for n, taken in of]
         kinds = [Kind(each, choice.split.placement.nodes) for each, choice in zip(held, alone, strict=True)]
         kinds.append(Kind(sum(nodes * run for nodes, run in others_of(self._queue)), ()))
         beside = []
@@ -458,7 +458,7 @@ class _Plan:
     def _beside(self, option: Option, alone: Choice, beside: Sequence[tuple[int, tuple[Task, ...]]]) -> Choice:
         """Return a choice whose tasks run beside others; options on which all of it is the same share its run."""
         if not beside:
-            return Choice(alone.split, alone.run, alone.instances)
+            return alone
         machine, own = option.machine, alone.run.tasks[0].where
         placement = Placement((*own.placement.nodes, *(n for _, of in beside for n in of[0].where.placement.nodes)))
         who = tuple((kind, of[0].where.instances) for kind, of in beside)
