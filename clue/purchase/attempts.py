@@ -86,7 +86,10 @@ class Choice:
     @property
     def makespan(self) -> float:
         """Seconds until all instances of all components are done, or a lower bound."""
-        return sum(seconds * self.split.turns for seconds in self.run.seconds)
+        turns, makespan = self.split.turns, 0.0
+        for seconds in self.run.seconds:
+            makespan += seconds * turns
+        return makespan
 
     @property
     def throughput(self) -> float:
@@ -264,12 +267,19 @@ class Attempt:
     @property
     def settled(self) -> bool:
         """Whether all its workloads and jobs are."""
-        return all(cell.settled for cell in self.every)
+        # Asked millions of times: a loop takes half as long as a generator.
+        for cell in self.every:  # noqa: SIM110
+            if not cell.settled:
+                return False
+        return True
 
     @property
     def changes(self) -> int:
         """How many times something has become known of it."""
-        return sum(cell.changes for cell in self.every)
+        changes = 0
+        for cell in self.every:
+            changes += cell.changes
+        return changes
 
 
 def predicted(runs: Sequence[Run], predictor: Predictor, *, may_deadlock: bool = False) -> Iterator[Run]:

@@ -184,6 +184,8 @@ class Scores:
             return self._sustained(attempt)
         if self.need_best_rates:
             return sum(sum(self.points(attempt, w)) for w in range(len(attempt.cells)))
+        if self._scenario.criterion is Criterion.TOTAL_COST:
+            return self.accounts.figure(attempt, 0, Criterion.TOTAL_COST)
         figures = [weight * self._figure(attempt, w) for w, weight in enumerate(self._weights)]
         return sum(figures) / len(figures)
 
