@@ -161,7 +161,9 @@ class CostForm(Form):
     cloud: CloudForm | None = Field(None, description="Nodes by the hour, instead of a price.")
     residual: UpToOne = Field(0.0, description="What is left of the purchase after the service life, as a share.")
     utilisation: Share = Field(
-        1.0, description="The largest share of the time that it is available for which runs keep it busy."
+        1.0,
+        description="The largest share of the time that it is available for which runs keep it busy. Must be left out "
+        "beside jobs, whose queue says that.",
     )
     availability: Share = Field(1.0, description="The share of the time that it is available.")
 

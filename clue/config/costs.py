@@ -39,11 +39,13 @@ class CostReader:
     Attributes:
         reading: The comparison.
         exchange: What currencies are worth.
+        queued: Whether jobs are stated, whose queue says how much options are used.
         types: Takes the node types that parts count, with where each is named.
     """
 
     reading: Reading
     exchange: Exchange
+    queued: bool = False
     types: dict[str, tuple[Document, Path]] = field(default_factory=dict)
 
     def read(self, path: Path) -> Costs | None:
@@ -55,6 +57,9 @@ class CostReader:
         written = with_cost_parts(written, own.faults)
         own = own.of(written)
         form = own.form(CostForm, _faults_of)
+        if form is not None and self.queued and "utilisation" in form.model_fields_set:
+            rule = "must be left out beside jobs, whose queue says how busy nodes are, got both"
+            own.fault(("utilisation",), rule, of_key=True)
         if form is not None:
             for name, part in form.parts.items():
                 if part.type is not None:

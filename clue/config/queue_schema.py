@@ -101,11 +101,11 @@ class QueueForm(Form):
         "or "
         "left out. Must be said where there are any.",
     )
-    sharing: Literal["none", "copies"] = Field(
+    sharing: Literal["none", "copies", "mix"] = Field(
         "none",
-        description="What jobs slow each other: none, each takes what it takes on an empty machine; copies, what it "
-        "takes beside "
-        "copies of itself on all other nodes.",
+        description="What jobs slow each other on the network: none, each takes what it takes on an empty machine; "
+        "copies, what it takes beside copies of itself on all other nodes; mix, beside jobs of all classes there, by "
+        "the shares of the nodes' time that they hold.",
     )
     jobs: Annotated[int, Field(ge=10, le=10**7)] = Field(5000, description="Jobs of a replication.")
     warm_up: Annotated[Number, Field(lt=1)] = Field(

@@ -20,7 +20,7 @@ from clue.config.queue_schema import (
 )
 from clue.config.reading import Reading
 from clue.errors import ConfigError
-from clue.purchase.queue.mix import WEEK, JobClass, Mix, OfficeHours, Policy, Recorded
+from clue.purchase.queue.mix import WEEK, JobClass, Mix, OfficeHours, Policy, Recorded, Sharing
 from clue.purchase.scenario import Criterion, Workload
 from clue.purchase.sustained import Reference, ReferenceSystem
 from clue.units import MONTH, format_time
@@ -70,7 +70,7 @@ class QueueReader:
             warm_up=form.warm_up,
             replications=form.replications,
             seed=form.seed,
-            beside_copies=form.sharing == "copies",
+            sharing=Sharing(form.sharing),
             recorded=recorded,
         )
 

@@ -207,7 +207,7 @@ class WorkloadForm(Form):
     )
     deadline: Duration | None = Field(None, description="Time within which a run has to end; left out: any.")
     runs_a_month: Annotated[Number, Field(gt=0)] | None = Field(
-        None, description="Runs that have to be done, on average; of all workloads or of none."
+        None, description="Runs that have to be done, on average; of all workloads or of none. Left out beside jobs."
     )
 
 

@@ -32,10 +32,10 @@ def build_scenario(reading: Reading, name: str) -> Scenario | None:
     if form is None:
         return None
     workloads = tuple(_workload(reading, key, workload) for key, workload in form.workloads.items())
-    _check_demands(reading, form)
     queues, criteria = QueueReader(reading, workloads), [*criteria_of(form.criterion, form.pareto, form.weighted)]
     mix = queues.mix(form.jobs, form.queue)
     queues.check_jobs(mix, criteria, limited=form.limits is not None and form.limits.waiting is not None)
+    _check_demands(reading, form, queued=mix is not None)
     if sum(workload.weight for workload in workloads) == 0:
         reading.fault(("workloads",), "must have weights that sum to more than 0, got 0")
     if form.options is None and form.generate is None:
@@ -43,7 +43,7 @@ def build_scenario(reading: Reading, name: str) -> Scenario | None:
     prices = _prices(form, machines)
     exchange = exchange_of(reading, form.currencies, prices)
     check_prices(reading, prices, exchange)
-    costs = CostReader(reading, exchange)
+    costs = CostReader(reading, exchange, queued=mix is not None)
     options = [
         replace(_option(costs, key, option, machines[key]), measured=_measured(reading, key, option, workloads))
         for key, option in (form.options or {}).items()
@@ -95,9 +95,17 @@ def _next_from(reading: Reading, form: ScenarioForm, options: Sequence[Option]) 
     return name or ""
 
 
-def _check_demands(reading: Reading, form: ScenarioForm) -> None:
-    """Check that runs a month are stated of all workloads or of none: they share the machine's time."""
+def _check_demands(reading: Reading, form: ScenarioForm, *, queued: bool) -> None:
+    """Check that runs a month are stated of all workloads or of none: they share the machine's time.
+
+    Beside jobs they are stated of none: these are the runs.
+    """
     stated = {key: workload.runs_a_month is not None for key, workload in form.workloads.items()}
+    if queued:
+        for key in (key for key, is_stated in stated.items() if is_stated):
+            rule = "must be left out beside jobs, which say how many runs there are, got both"
+            reading.fault(("workloads", key, "runs_a_month"), rule, of_key=True)
+        return
     for key, is_stated in stated.items():
         if any(stated.values()) and not is_stated:
             path: Path = ("workloads", key, "runs_a_month")

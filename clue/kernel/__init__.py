@@ -7,6 +7,7 @@ from clue.kernel.model.bursts import with_bursts
 from clue.kernel.model.candidate import Candidate
 from clue.kernel.model.loops import LoopBursts, LoopedProgram, Pool
 from clue.kernel.model.program import Description, HostSpeed, Program, compile_program, describe, partners
+from clue.kernel.model.together import Job, together
 from clue.kernel.simulate import place, simulate, simulate_loops
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "ComputationBounds",
     "Description",
     "HostSpeed",
+    "Job",
     "LoopBursts",
     "LoopedProgram",
     "Pool",
@@ -31,5 +33,6 @@ __all__ = [
     "reason_for",
     "simulate",
     "simulate_loops",
+    "together",
     "with_bursts",
 ]

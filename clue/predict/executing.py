@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+from clue.errors import UsageError
 from clue.predict.application import Application
 from clue.predict.prediction import Prediction, Task, prediction_of
 from clue.predict.predictor import Predictor
@@ -33,6 +34,13 @@ class LivePredictor(Predictor):
         return "" if application.script else f"{name} must have a script to run live, got a trace only"
 
     def predict(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Prediction]]:
-        """Run each task's program."""
+        """Run each task's program.
+
+        Raises:
+            UsageError: If others are to run beside it.
+        """
         for i, task in enumerate(tasks):
+            if task.beside:
+                name = task.key[0].name
+                raise UsageError(f"{name}: programs that run beside others must be replayed, got a live run")
             yield i, prediction_of(task, partial(self._run, task))

@@ -23,12 +23,15 @@ class Task:
         where: Machine, and placement of the ranks of all instances.
         sample: Sample of the noise; ``None``: the typical run.
         may_deadlock: Whether a deadlock is a valid answer, an infinite makespan; otherwise it is an error.
+        beside: What runs meanwhile on other nodes of the machine: neighbour by neighbour the tasks that it does in
+            turn, again and again until this task is done.
     """
 
     key: Key
     where: Candidate
     sample: Sample | None = None
     may_deadlock: bool = False
+    beside: tuple[tuple[Task, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -129,7 +129,8 @@ class RememberingPredictor(Predictor):
 
     def _key(self, task: Task) -> object:
         where = task.where
-        return (task.key, where.instances, what_decides(where.machine, where.placement, self._identity))
+        beside = tuple(tuple(map(self._key, tasks)) for tasks in task.beside)
+        return (task.key, where.instances, what_decides(where.machine, where.placement, self._identity), beside)
 
     def _identity(self, part: object) -> object:
         """Return the number of a part of a machine, which equal ones share."""

@@ -25,6 +25,7 @@ from clue.kernel import (
     with_bursts,
 )
 from clue.predict.application import PLACEHOLDER, Application, Key
+from clue.predict.beside import predict_beside
 from clue.predict.executors import PROCESSES, Pool
 from clue.predict.prediction import Prediction, Task, prediction_of
 from clue.predict.predictor import Doubles, Predictor
@@ -213,7 +214,8 @@ class ReplayPredictor(Predictor):
 
     def predict(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Prediction]]:
         """Replay each task."""
-        return self._pool.perform([(task, self._engine) for task in tasks])
+        # How much there is to replay beside a task is not known before.
+        return self._pool.perform([(task, self._asked if task.beside else self._engine) for task in tasks])
 
     def watched(self, task: Task) -> Result | None:
         """Replay it by the reference, which alone keeps a timeline, where that takes seconds."""
@@ -281,6 +283,8 @@ def _by_key(tasks: Sequence[Task], places: Iterable[int]) -> Mapping[Key, list[i
 def _replayed(library: Mapping[Key, Recorded], given: tuple[Task, str]) -> Prediction:
     task, engine = given
     recorded, where = library[task.key], task.where
+    if task.beside:
+        return predict_beside({key: each.program for key, each in library.items()}, task, engine)
     if recorded.sample is not None:
         return _replayed_in_part(recorded, recorded.sample, task, engine)
     program, machine = recorded.program, where.machine

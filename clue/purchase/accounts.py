@@ -1,33 +1,71 @@
 """What options cost over their life, by what is known of their runs.
 
-Where runs a month are stated, they are what an option is used for: with θ the runs per second of a workload and d those
-that are wanted, it is busy for the share Σ d / θ of its life. Else it is busy for as long as it may be. A run costs its
-share, by time, of what all runs cost together, and what a cloud bills for it alone.
+What says how much an option is used, the first of these that is stated:
 
-Cost, energy and carbon of a run grow with its makespan, or stay; so does the cost of all runs that are wanted.
+1. Jobs and their queue: it is busy for the share of its nodes' time in which they have a job in the simulation of its
+   queue; where that grows without end, for all that the policy lets them be. Runs are as many as fill that time.
+2. Runs a month: with θ the runs per second of a workload and d those that are wanted, it is busy for the share Σ d / θ
+   of its life.
+3. Else it is busy for as long as it may be.
+
+A run costs its share of what all runs cost together, by time or with a queue by the nodes' time, and what a cloud bills
+for it alone: with a queue its own nodes, else all of them.
+
+Cost, energy and carbon of a run grow with its makespan, or stay; so does the cost of all runs that are wanted. Beside a
+queue an option counts, until it is settled, as if it were never used.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from statistics import NormalDist
 
 from clue.purchase.attempts import Attempt, Cell
 from clue.purchase.costs import Account, Costs, Hardware, Life, Sheet, account_of, hardware_of
 from clue.purchase.outcome import OptionCost, RunCost
+from clue.purchase.queue.arrivals import jobs_of_kinds, others_of, varied
+from clue.purchase.queue.replications import QueueOutcome
 from clue.purchase.scenario import Criterion, Option, Scenario
 from clue.units import YEAR
 
 #: Of a longer life it is not told what is paid year by year.
 MOST_YEARS = 50
+#: Where run times vary, what is billed of them is a mean over so many quantiles.
+_QUANTILES = 200
 _NOTHING = Costs()
 
 
-class Accounts:
-    """The accounts of a scenario's options."""
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Runs that are alike, on an option.
 
-    def __init__(self, scenario: Scenario) -> None:
+    Attributes:
+        workload: Of which workload; ``""``: of none.
+        rate: How many there are a second.
+        seconds: For how long one keeps the whole option busy.
+        billed: For how long a cloud bills the whole option for one.
+    """
+
+    workload: str
+    rate: float
+    seconds: float
+    billed: float
+
+
+class Accounts:
+    """The accounts of a scenario's options.
+
+    Args:
+        scenario: What is compared.
+        queue_of: Returns the queue of an option that is settled, where jobs are stated.
+    """
+
+    def __init__(self, scenario: Scenario, queue_of: Callable[[Attempt], QueueOutcome] | None = None) -> None:
         self._scenario = scenario
+        self._queue_of = queue_of
+        self._uses: dict[tuple[int, int], tuple[QueueOutcome, list[Use]]] = {}
         self._known: dict[int, Account] = {}
         self._options: list[Option] = []  # keeps alive what is known by identity
         self._hardware: dict[tuple[int, int], Hardware] = {}
@@ -75,6 +113,8 @@ class Accounts:
 
     def busy(self, attempt: Attempt) -> float:
         """Return the share of its life for which an option is busy; of one that is not settled, no more."""
+        if self._scenario.queue is not None:
+            return sum(use.rate * use.seconds for use in self.uses(attempt))
         if not self.demands:
             return self.of(attempt.option).capacity
         return sum(d / cell.throughput for d, cell in zip(self.demands, attempt.cells, strict=True))
@@ -86,14 +126,70 @@ class Accounts:
     def _use(self, attempt: Attempt) -> tuple[float, float]:
         """Return the shares of its life for which an option is busy, and billed."""
         account, busy = self.of(attempt.option), self.busy(attempt)
-        if not self.demands or not account.per_billed:
+        if not account.per_billed or (self._scenario.queue is None and not self.demands):
             return busy, busy
-        return busy, sum(d * self.billed(attempt, c) for d, c in zip(self.demands, attempt.cells, strict=True))
+        return busy, sum(use.rate * use.billed for use in self.uses(attempt))
 
     def billed(self, attempt: Attempt, cell: Cell) -> float:
         """Return the seconds that are billed for a run of a workload: the whole campaign's by its instances."""
         account = self.of(attempt.option)
         return min(account.billed(choice.makespan) / choice.instances for choice in cell.possible)
+
+    def uses(self, attempt: Attempt) -> list[Use]:
+        """Return the runs that an option does a second, in the same order on all options.
+
+        With jobs: of each class on each number of ranks, and those of no class; none until the option is settled. With
+        runs a month: those of each workload. Else as many of each as its weight gives it time for.
+        """
+        if self._scenario.queue is not None:
+            return self._queued(attempt) if attempt.settled else []
+        workloads = self._scenario.workloads
+        total = sum(workload.weight for workload in workloads)
+        rates = self.demands or [
+            workload.weight / total * cell.throughput for workload, cell in zip(workloads, attempt.cells, strict=True)
+        ]
+        return [
+            Use(workload.name, rate, 1 / cell.throughput, self.billed(attempt, cell))
+            for workload, rate, cell in zip(workloads, rates, attempt.cells, strict=True)
+        ]
+
+    def _queued(self, attempt: Attempt) -> list[Use]:
+        """Return the runs of a queue: so many that they keep the nodes as busy as the simulation of it says."""
+        assert self._queue_of is not None
+        queue = self._queue_of(attempt)
+        key = (id(attempt.option), id(queue))
+        if key not in self._uses:
+            busy = queue.capacity if queue.figures is None else queue.figures.utilisation
+            found = list(self._kinds(attempt.option, queue))
+            held = sum(use.rate * use.seconds for use in found)
+            # The option is kept by its account, the queue here: so both keep their identity.
+            self.of(attempt.option)
+            self._uses[key] = queue, [replace(use, rate=use.rate * busy / held) for use in found]
+        return self._uses[key][1]
+
+    def _kinds(self, option: Option, queue: QueueOutcome) -> Iterator[Use]:
+        """Yield the kinds of jobs, with how many there are relative to each other."""
+        mix, account = self._scenario.queue, self.of(option)
+        assert mix is not None
+        for of, by_ranks in zip(mix.classes, jobs_of_kinds(mix, queue.takes), strict=True):
+            for jobs, taken in by_ranks:
+                share = taken.nodes / queue.nodes
+                billed = self._mean_billed(account, taken.run, of.variation)
+                yield Use(of.workload, jobs, share * taken.run, share * billed)
+        others = others_of(mix)
+        if others:
+            nodes_time = sum(nodes * run for nodes, run in others) / queue.nodes
+            billed = sum(nodes * account.billed(run) for nodes, run in others) / queue.nodes
+            yield Use("", len(others), nodes_time / len(others), billed / len(others))
+
+    @staticmethod
+    def _mean_billed(account: Account, run: float, variation: float) -> float:
+        """Return the mean seconds that are billed for jobs of a mean run time."""
+        if not account.quantum or not variation:
+            return account.billed(run)
+        normal = NormalDist()
+        deviations = (normal.inv_cdf((i + 0.5) / _QUANTILES) for i in range(_QUANTILES))
+        return sum(account.billed(run * varied(variation, each)) for each in deviations) / _QUANTILES
 
     # --- criteria ---
 
@@ -101,25 +197,42 @@ class Accounts:
         """Return an option's figure by a criterion of costs: of a run of one workload, or of any that is wanted."""
         if criterion is Criterion.TOTAL_COST:
             return self.sheet(attempt).total
+        of_any = bool(self.demands) or self._scenario.queue is not None
         if criterion is Criterion.COST_PER_RUN:
-            return self._of_any(self.sheet(attempt).total) if self.demands else self.cost_of_run(attempt, w)
+            return self._of_any(attempt, self.sheet(attempt).total) if of_any else self.cost_of_run(attempt, w)
         account = self.of(attempt.option)
         factor = account.carbon or 0.0 if criterion is Criterion.CARBON_PER_RUN else 1.0
-        if self.demands:
-            return factor * self._of_any(account.energy(self.busy(attempt)))
+        if of_any:
+            return factor * self._of_any(attempt, account.energy(self.busy(attempt)))
         return factor * self.energy_of_run(attempt, w)
 
-    def _of_any(self, total: float) -> float:
-        return total / (sum(self.demands) * self._scenario.service_life)
+    def _of_any(self, attempt: Attempt, total: float) -> float:
+        """Return what a run has of a total; of an option of which nobody knows yet how many it does, no more."""
+        if self._scenario.queue is not None and not attempt.settled:
+            return 0.0
+        runs = sum(use.rate for use in self.uses(attempt)) if self._scenario.queue is not None else sum(self.demands)
+        return total / (runs * self._scenario.service_life)
 
     def cost_of_run(self, attempt: Attempt, w: int) -> float:
         """Return what a run of a workload costs."""
-        account, cell = self.of(attempt.option), attempt.cells[w]
-        return account.cost_of_run(self.busy(attempt), cell.throughput, self.billed(attempt, cell))
+        throughput, billed = self._of_run(attempt, w)
+        return self.of(attempt.option).cost_of_run(self.busy(attempt), throughput, billed)
 
     def energy_of_run(self, attempt: Attempt, w: int) -> float:
         """Return the joules of a run of a workload."""
-        return self.of(attempt.option).energy_of_run(self.busy(attempt), attempt.cells[w].throughput)
+        return self.of(attempt.option).energy_of_run(self.busy(attempt), self._of_run(attempt, w)[0])
+
+    def _of_run(self, attempt: Attempt, w: int) -> tuple[float, float]:
+        """Return how many runs of a workload keep the whole option busy for a second, and what is billed for one.
+
+        Of workloads that no jobs are of, as if it ran alone.
+        """
+        cell, name = attempt.cells[w], self._scenario.workloads[w].name
+        if self._scenario.queue is not None:
+            own = [use for use in self.uses(attempt) if use.workload == name]
+            if own:
+                return 1 / _mean(own, [use.seconds for use in own]), _mean(own, [use.billed for use in own])
+        return cell.throughput, self.billed(attempt, cell)
 
     # --- what is told ---
 
@@ -158,3 +271,8 @@ class Accounts:
         energy = self.energy_of_run(attempt, w) if account.states_power else None
         carbon = None if energy is None or account.carbon is None else energy * account.carbon
         return RunCost(self.cost_of_run(attempt, w), energy, carbon)
+
+
+def _mean(uses: Sequence[Use], of: Iterable[float]) -> float:
+    """Return the mean of a figure over all runs."""
+    return sum(use.rate * each for use, each in zip(uses, of, strict=True)) / sum(use.rate for use in uses)

@@ -7,8 +7,9 @@ share far fewer runs. Which of them have to be predicted, :mod:`clue.purchase.se
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from clue.errors import UsageError
 from clue.kernel import Candidate
@@ -17,7 +18,9 @@ from clue.predict.application import Key
 from clue.predict.prediction import Prediction, Task, what_decides
 from clue.predict.predictor import Predictor
 from clue.progress import Progress
-from clue.purchase.queue.mix import JobClass
+from clue.purchase.neighbours import Kind, neighbours_of
+from clue.purchase.queue.arrivals import Taken, jobs_of_kinds, others_of
+from clue.purchase.queue.mix import JobClass, Sharing
 from clue.purchase.scenario import Option, Scenario, Workload
 from clue.purchase.splits import Misfit, Split, allowed_splits, beside_copies
 from clue.units import count_of
@@ -83,7 +86,10 @@ class Choice:
     @property
     def makespan(self) -> float:
         """Seconds until all instances of all components are done, or a lower bound."""
-        return sum(seconds * self.split.turns for seconds in self.run.seconds)
+        turns, makespan = self.split.turns, 0.0
+        for seconds in self.run.seconds:
+            makespan += seconds * turns
+        return makespan
 
     @property
     def throughput(self) -> float:
@@ -172,17 +178,64 @@ class Cell:
         ]
 
 
+@dataclass(slots=True, eq=False)
+class LaterCell(Cell):
+    """A cell with one choice, which is known when other cells are settled.
+
+    Attributes:
+        needs: The other cells.
+        choose: Returns the choice then.
+    """
+
+    needs: tuple[Cell, ...] = ()
+    choose: Callable[[], Choice] | None = None
+
+    def narrow(self) -> None:
+        """Choose, if all is known that it takes."""
+        if not self.choices and self.choose is not None and all(cell.settled for cell in self.needs):
+            choice = self.choose()
+            choice.run.cells.append(self)
+            self.choices = self.possible = (choice,)
+        if self.choices:
+            Cell.narrow(self)
+
+    def next_run(self) -> Run:
+        """Return the most promising run of the cells that it needs, then its own."""
+        for cell in self.needs:
+            if not cell.settled:
+                return cell.next_run()
+        self.narrow()
+        return self.choices[0].run
+
+    def rough_runs(self) -> list[Run]:
+        """Return nothing: its run has the bounds of those that it needs."""
+        return []
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class JobCells:
     """What a job of a class on so many ranks takes on an option.
 
     Attributes:
-        queued: As it runs where others run, too: alone, or beside copies of itself.
+        queued: As it runs where others run, too: alone, beside copies of itself, or beside others of the mix.
         alone: On an empty machine.
     """
 
     queued: Cell
     alone: Cell
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of a job, once both are settled."""
+        split = self.queued.possible[0].split
+        # Copies stand behind the job itself.
+        own = self.alone.possible[0].split.side_by_side * split.ranks
+        return len(set(split.placement.nodes[:own]))
+
+    @property
+    def nodes_alone(self) -> int:
+        """Nodes of a job on an empty machine, once that is settled."""
+        return len(set(self.alone.possible[0].split.placement.nodes))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -214,12 +267,19 @@ class Attempt:
     @property
     def settled(self) -> bool:
         """Whether all its workloads and jobs are."""
-        return all(cell.settled for cell in self.every)
+        # Asked millions of times: a loop takes half as long as a generator.
+        for cell in self.every:  # noqa: SIM110
+            if not cell.settled:
+                return False
+        return True
 
     @property
     def changes(self) -> int:
         """How many times something has become known of it."""
-        return sum(cell.changes for cell in self.every)
+        changes = 0
+        for cell in self.every:
+            changes += cell.changes
+        return changes
 
 
 def predicted(runs: Sequence[Run], predictor: Predictor, *, may_deadlock: bool = False) -> Iterator[Run]:
@@ -348,6 +408,8 @@ class _Plan:
             jobs.append(self._jobs(of, w, option, found[w], cells[w]))
         if fault := self._recorded_fault(option):
             return Attempt(option, order, reason=fault)
+        if self._queue is not None and self._queue.sharing is Sharing.MIX:
+            jobs = self._beside_others(option, jobs)
         return Attempt(option, order, tuple(cells), jobs=tuple(jobs))
 
     def _jobs(
@@ -361,10 +423,65 @@ class _Plan:
         for ranks in of.ranks:
             splits = [each for each in possible if isinstance(each, Split) and each.ranks == ranks]
             alone = queued = self._new_cell(w, option, splits)
-            if self._queue.beside_copies:
+            if self._queue.sharing is Sharing.COPIES:
                 queued = self._new_cell(w, option, [beside_copies(each, option.machine) for each in splits])
             found[ranks] = JobCells(queued, alone)
         return found
+
+    # --- jobs beside others of the mix ---
+
+    def _beside_others(self, option: Option, jobs: Sequence[Mapping[int, JobCells]]) -> list[Mapping[int, JobCells]]:
+        """Return cells of jobs that are settled beside others, once it is known what all of them take alone."""
+        needs = tuple(dict.fromkeys(each.alone for by_ranks in jobs for each in by_ranks.values()))
+        found: list[Mapping[int, JobCells]] = []
+        kind = 0
+        for by_ranks in jobs:
+            cells = {}
+            for ranks, each in by_ranks.items():
+                choose = partial(self._choice_beside_others, option, jobs, kind)
+                cells[ranks] = JobCells(LaterCell((), needs=needs, choose=choose), each.alone)
+                for choice in (choice for cell in needs for choice in cell.choices):
+                    choice.run.cells.append(cells[ranks].queued)
+                kind += 1
+            found.append(cells)
+        return found
+
+    def _choice_beside_others(self, option: Option, jobs: Sequence[Mapping[int, JobCells]], own: int) -> Choice:
+        """Return how a job of one kind runs beside others, all of them placed as is best alone."""
+        assert self._queue is not None
+        alone = [each.alone.possible[0] for by_ranks in jobs for each in by_ranks.values()]
+        takes = [
+            {ranks: Taken(each.nodes_alone, each.alone.makespan) for ranks, each in by_ranks.items()}
+            for by_ranks in jobs
+        ]
+        held = [n * taken.nodes * taken.run for of in jobs_of_kinds(self._queue, takes) for n, taken in of]
+        kinds = [Kind(each, choice.split.placement.nodes) for each, choice in zip(held, alone, strict=True)]
+        kinds.append(Kind(sum(nodes * run for nodes, run in others_of(self._queue)), ()))
+        beside = []
+        for kind, nodes in neighbours_of(own, kinds, option.machine):
+            if kind < len(alone) and is_replayed(alone[kind].run):
+                tasks = alone[kind].run.tasks
+                where = replace(tasks[0].where, machine=option.machine, placement=Placement(nodes))
+                beside.append((kind, tuple(replace(task, where=where) for task in tasks)))
+        return self._beside(option, alone[own], beside) if is_replayed(alone[own].run) else alone[own]
+
+    def _beside(self, option: Option, alone: Choice, beside: Sequence[tuple[int, tuple[Task, ...]]]) -> Choice:
+        """Return a choice whose tasks run beside others; options on which all of it is the same share its run."""
+        if not beside:
+            return alone
+        machine, own = option.machine, alone.run.tasks[0].where
+        placement = Placement((*own.placement.nodes, *(n for _, of in beside for n in of[0].where.placement.nodes)))
+        who = tuple((kind, of[0].where.instances) for kind, of in beside)
+        keys = tuple(task.key for _, of in beside for task in of)
+        key = (id(alone.run), who, keys, *self._signature(machine, placement))
+        if key not in self.runs:
+            where = replace(own, machine=machine)
+            neighbours = tuple(of for _, of in beside)
+            tasks = tuple(replace(task, where=where, beside=neighbours) for task in alone.run.tasks)
+            run = self.runs[key] = Run(tasks, alone.run.workload, refined=True)
+            # Contention only adds to it; where it does not, nothing is known.
+            run.seconds = (0.0,) * len(tasks) if machine.network.contention.speeds_up else alone.run.seconds
+        return Choice(alone.split, self.runs[key], alone.instances)
 
     def _recorded_fault(self, option: Option) -> str:
         """Say which job of an accounting file does not fit on an option, if it is to take what was recorded."""
@@ -467,6 +584,11 @@ class _Plan:
                 self._figures.append(figures)
             self._alike[id(node)] = self._figures.index(figures)
         return self._alike[id(node)]
+
+
+def is_replayed(run: Run) -> bool:
+    """Tell whether all of a run is replayed, so that it is known what it sends."""
+    return all(task.key[0].modelled is None and task.key[0].measured is None for task in run.tasks)
 
 
 def _kinds(machine: Machine) -> tuple[int, ...]:

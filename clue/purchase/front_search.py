@@ -77,12 +77,14 @@ class FrontSearch:
         still: list[int] = []
         for i in self._open:
             attempt = self._options[i]
-            if attempt.changes != self._changes[i]:
-                self._changes[i] = attempt.changes
-                figures = self.figures(attempt).values()
-                self._rows[i] = [s * twelve_digits(each) for s, each in zip(self._signs, figures, strict=True)]
-                # Limits are the same by all criteria.
-                if next(iter(self._criteria.values())).misses(attempt):
-                    continue
-            (self._known if attempt.settled else still).append(i)
+            changes = attempt.changes
+            if changes == self._changes[i]:  # it was not settled then, so it is not now
+                still.append(i)
+                continue
+            self._changes[i] = changes
+            figures = self.figures(attempt).values()
+            self._rows[i] = [s * twelve_digits(each) for s, each in zip(self._signs, figures, strict=True)]
+            # Limits are the same by all criteria.
+            if not next(iter(self._criteria.values())).misses(attempt):
+                (self._known if attempt.settled else still).append(i)
         self._open = still

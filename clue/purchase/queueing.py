@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from clue.caveats import About, Caveat, Said
 from clue.progress import Progress, silent
-from clue.purchase.attempts import Attempt, JobCells
+from clue.purchase.attempts import Attempt, JobCells, is_replayed
 from clue.purchase.limits import Miss
 from clue.purchase.queue.arrivals import Taken, Takes
-from clue.purchase.queue.mix import Mix
+from clue.purchase.queue.mix import Mix, Sharing
 from clue.purchase.queue.replications import QueueOutcome, simulate_queue, with_curve
 from clue.purchase.scenario import Criterion, Scenario
 from clue.units import format_share, format_time
@@ -43,7 +43,7 @@ class Queues:
         """Return the queue of an option that is settled."""
         mix = self._scenario.queue
         assert mix is not None
-        takes, nodes = _takes(attempt, mix), len(attempt.option.machine.nodes)
+        takes, nodes = _takes(attempt), len(attempt.option.machine.nodes)
         # Options on which jobs take the same have the same queue.
         key = (nodes, *((i, ranks, each) for i, by_ranks in enumerate(takes) for ranks, each in by_ranks.items()))
         if key not in self._known:
@@ -75,7 +75,7 @@ class Queues:
         mix = self._scenario.queue
         if mix is None or not attempt.settled:
             return
-        for of, by_ranks in zip(mix.classes, _takes(attempt, mix), strict=True):
+        for of, by_ranks in zip(mix.classes, _takes(attempt), strict=True):
             longest = max(each.run for each in by_ranks.values())
             if of.limit is not None and longest > of.limit:
                 what = f"job class {of.name}: a job must end within its time limit of {format_time(of.limit)}"
@@ -99,15 +99,7 @@ class Queues:
 
     def _caveats(self, attempt: Attempt, mix: Mix) -> Iterator[Caveat]:
         queue, machine = self.of(attempt), attempt.option.machine
-        if not mix.beside_copies:
-            yield _caveat(
-                "jobs take what they take on an empty machine: what they slow each other on its network is left out "
-                "(queue: {{sharing: copies}} runs each beside copies of itself)"
-            )
-        slower = max((_slower(each) for by_ranks in attempt.jobs for each in by_ranks.values()), default=0.0)
-        if slower > _SLOWER:
-            text = "jobs take {share} longer beside copies of themselves than alone; other classes are left out"
-            yield _caveat(text, share=format_share(slower), size=slower)
+        yield from self._about_sharing(attempt, mix)
         if len({node.name for node in machine.nodes}) > 1:
             yield _caveat(
                 "nodes differ, but count as equal in the queue: each job takes what it takes on the first of them"
@@ -127,23 +119,46 @@ class Queues:
                 able=f"{queue.capacity:.3g}",
                 size=queue.load,
             )
+        if queue.figures is None and attempt.option.costs is not None:
+            yield _caveat("costs count nodes as busy as they can be, and the jobs that these do")
+
+    def _about_sharing(self, attempt: Attempt, mix: Mix) -> Iterator[Caveat]:
+        if mix.sharing is Sharing.NONE:
+            yield _caveat(
+                "jobs take what they take on an empty machine: what they slow each other on its network is left out "
+                "(queue: {{sharing: mix}} runs each beside others)"
+            )
+        cells = [each for by_ranks in attempt.jobs for each in by_ranks.values()]
+        slower = max((_slower(each) for each in cells), default=0.0)
+        if slower > _SLOWER and mix.sharing is Sharing.COPIES:
+            text = "jobs take {share} longer beside copies of themselves than alone; other classes are left out"
+            yield _caveat(text, share=format_share(slower), size=slower)
+        if mix.sharing is not Sharing.MIX:
+            return
+        yield _caveat(
+            "jobs take {share} longer than alone beside one typical mix of others: no node idle, all begin at once, "
+            "the others repeat what they do",
+            share=format_share(max(slower, 0.0)),
+            size=slower,
+        )
+        runs = dict.fromkeys(each.queued.possible[0].run for each in cells)
+        if not all(map(is_replayed, runs)):
+            yield _caveat("jobs whose times are told by a model or a skeleton take these times, and slow nobody")
+        for warning in dict.fromkeys(w for run in runs for made in run.predictions for w in made.warnings):
+            if isinstance(warning, Caveat):
+                yield warning
 
 
 def _caveat(text: str, size: float = 0.0, **figures: str) -> Caveat:
     return Caveat(About.PROGRAM, "queue", text, figures=figures, size=size)
 
 
-def _takes(attempt: Attempt, mix: Mix) -> Takes:
+def _takes(attempt: Attempt) -> Takes:
     """Return what jobs take, by class and by ranks."""
     return tuple(
-        {ranks: _taken(each, beside_copies=mix.beside_copies) for ranks, each in by_ranks.items()}
+        {ranks: Taken(each.nodes, each.queued.makespan) for ranks, each in by_ranks.items()}
         for by_ranks in attempt.jobs
     )
-
-
-def _taken(of: JobCells, *, beside_copies: bool) -> Taken:
-    nodes = set(of.alone.possible[0].split.placement.nodes)
-    return Taken(len(nodes), (of.queued if beside_copies else of.alone).makespan)
 
 
 def _slower(of: JobCells) -> float:

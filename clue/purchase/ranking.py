@@ -28,7 +28,7 @@ from clue.purchase.questions.steps import steps_from
 from clue.purchase.queue.replications import QueueOutcome
 from clue.purchase.queueing import QUEUED, Queues
 from clue.purchase.sampling import RankingSampler, SampledOption
-from clue.purchase.scenario import Criterion, Option, Scenario
+from clue.purchase.scenario import COSTS, Criterion, Option, Scenario
 from clue.purchase.scores import Scores
 from clue.purchase.search import Search
 from clue.uncertainty import NO_NOISE, ModelError, Sampling
@@ -73,12 +73,12 @@ def rank_options(
         ClueError: If a prediction cannot be made.
     """
     affordable = _candidates(scenario)
-    accounts = Accounts(scenario)
+    queues = Queues(scenario, progress)
+    accounts = Accounts(scenario, queues.of)
     missed = ((option.name, list(misses_of(option, scenario.limits, accounts))) for option in affordable)
     barred = {name: misses for name, misses in missed if misses}
     candidates = [option for option in affordable if option.name not in barred]
     scored = [o for o in scenario.options if _is_affordable(o, scenario) is not False and o.name not in barred]
-    queues = Queues(scenario, progress)
     scores = Scores(scenario, scored, accounts, queues)
     criteria = {criterion: _by(criterion, scenario, scored, scores) for criterion in scenario.pareto}
     _check(scenario, predictor, sampling)
@@ -105,6 +105,7 @@ def rank_options(
                 sampled = sampler.sample() if sampler.is_worth_it else []
                 notes += _about_noise(sampler) if sampling.noise else _about_parts(sampled)
                 notes += _about_others(sampler)
+                notes += _about_queue(scenario)
         except KeyboardInterrupt:
             search.interrupt(*criteria.values())
         report = _Report(
@@ -124,7 +125,7 @@ def rank_options(
         ranking = replace(report.ranking(), answers=answers)
         if scenario.next_amount is not None and not ranking.interrupted:
             try:
-                steps = _steps(scenario, ranking, scores, predictor, progress)
+                steps = _steps(ranking, scenario, search, scores, predictor, progress)
                 ranking = replace(ranking, answers=replace(answers, steps=steps))
             except KeyboardInterrupt:  # the ranking is there, and stays
                 warnings = (*ranking.warnings, "interrupted: what more money gains is left out")
@@ -152,17 +153,18 @@ def _answers(  # noqa: PLR0917 - all that was found
         priced = [option for option in options if option.price is not None]
         by_cost = _by(Criterion.TOTAL_COST, scenario, priced, scores)
         cheapest = cheapest_in_time(search, scenario, by_cost, predictor, progress)
-    return Answers(cheapest, break_even=tuple(break_evens(search.listed(), scenario.workloads, scores.accounts)))
+    return Answers(cheapest, break_even=tuple(break_evens(search.listed(), scores.accounts)))
 
 
-def _steps(
-    scenario: Scenario, ranking: Ranking, scores: Scores, predictor: Predictor, progress: Progress
+def _steps(  # noqa: PLR0917 - all that was found
+    ranking: Ranking, scenario: Scenario, search: Search, scores: Scores, predictor: Predictor, progress: Progress
 ) -> Steps | None:
     """Find out what more money gains on the first option, or on the one that is named; ``None``: nobody can tell."""
     first = min((e for e in ranking.entries if e.position), key=lambda e: e.position or 0, default=None)
     if first is None and not scenario.next_from:
         return None
-    return steps_from("" if first is None else first.option, scenario, scores, predictor, progress)
+    settled = [attempt for attempt in search.attempts if attempt.settled]
+    return steps_from("" if first is None else first.option, scenario, settled, scores, predictor, progress)
 
 
 def _check(scenario: Scenario, predictor: Predictor, sampling: Sampling | None) -> None:
@@ -170,12 +172,24 @@ def _check(scenario: Scenario, predictor: Predictor, sampling: Sampling | None) 
     if sampling is not None and QUEUED & set(wanted):
         got = ", ".join(each.value for each in wanted if each in QUEUED)
         raise UsageError(f"{scenario.name}: samples must be of criteria without a queue, got {got}")
-    if scenario.next_amount is not None and scenario.criterion is Criterion.WEIGHTED:
-        raise UsageError(f"{scenario.name}: next must be asked of a criterion that is not weighted, got weighted")
+    _check_use(scenario)
     for workload in scenario.workloads:
         for component in workload.components:
             if fault := predictor.check(component.application, component.name, workload.instances):
                 raise UsageError(f"{workload.name}: {fault}")
+
+
+def _check_use(scenario: Scenario) -> None:
+    """Check that it is said once how much options are used."""
+    if scenario.queue is None:
+        return
+    for workload in scenario.workloads:
+        if workload.demand is not None:
+            raise UsageError(f"{scenario.name}: runs a month of {workload.name} must be left out beside jobs, got both")
+    for option in scenario.options:
+        if option.costs is not None and option.costs.utilisation != 1:
+            got = f"got both (jobs and {option.costs.utilisation:g})"
+            raise UsageError(f"{scenario.name}: utilisation of {option.name} must be left out beside jobs, {got}")
 
 
 def _about_noise(sampler: RankingSampler) -> Iterator[str]:
@@ -202,6 +216,11 @@ def _about_others(sampler: RankingSampler) -> Iterator[str]:
             f"samples: with the stated noise {sampler.passed_over:,} more options may come among the first; they are "
             "not sampled: ask for more of the first to have them compared (--top)"
         )
+
+
+def _about_queue(scenario: Scenario) -> Iterator[str]:
+    if scenario.queue is not None and scenario.criterion in COSTS:
+        yield "samples: prices are drawn, but options are as busy as in the queue of typical runs"
 
 
 def _candidates(scenario: Scenario) -> list[Option]:

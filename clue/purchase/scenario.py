@@ -44,6 +44,10 @@ class Criterion(Enum):
     WEIGHTED = "weighted"
 
 
+#: Criteria that depend on how much an option is used.
+COSTS = frozenset({Criterion.COST_PER_RUN, Criterion.TOTAL_COST, Criterion.ENERGY_PER_RUN, Criterion.CARBON_PER_RUN})
+
+
 @dataclass(frozen=True, slots=True)
 class Component:
     """One application of a workload; scenarios call it a kernel.
@@ -251,7 +255,7 @@ class Scenario:
         limits: What an option has to keep beside the budget.
         pareto: Criteria by which the Pareto front is wanted; empty: none is.
         weighted: By criterion, how much it counts in a weighted sum.
-        queue: What jobs are submitted; ``None``: nothing is known of that.
+        queue: What jobs are submitted, which then say how much options are used; ``None``: nothing is known of that.
         operations: By workload, the operations of a run, as the SSP counts them.
         reference: The system that the SSI is relative to.
         next_amount: More money of which is asked what it gains; ``None``: nobody asks.

@@ -23,13 +23,14 @@ weighted         100 · weighted mean over criteria of figure / best figure, or 
 
 Performance is instances finished per second; a workload's points are shared out to its components. Weights are
 normalised to a mean of 1, so that two equally weighted workloads give at most 100 points each, as in the paper.
-Costs, energy and carbon are those of :mod:`clue.purchase.accounts`; where runs a month are stated, of a run means of
-those, whatever the weights.
+Costs, energy and carbon are those of :mod:`clue.purchase.accounts`; where runs a month or jobs are stated, of a run
+means of those, whatever the weights.
 
 Every score gets better, or stays, where a makespan gets shorter, to the last bit: so bounds on makespans give bounds
 on scores. Points depend on the best performance of all options, which has to be known first. Figures of queues are
 an exception: with backfilling a shorter job may make others wait longer. So until it is settled, an option counts as if
-nobody waited there; and weighted sums are relative to the best figures of all options, which are all simulated first.
+nobody waited there, and costs beside a queue as if nobody used it; and weighted sums are relative to the best figures
+of all options, which are all simulated first.
 """
 
 from __future__ import annotations
@@ -97,8 +98,8 @@ class Scores:
         queues: Queues | None = None,
     ) -> None:
         self._scenario = scenario
-        self.accounts = accounts or Accounts(scenario)
         self.queues = Queues(scenario) if queues is None else queues
+        self.accounts = accounts or Accounts(scenario, self.queues.of)
         self.parts = {
             criterion: Scores(replace(scenario, criterion=criterion), options, self.accounts, self.queues)
             for criterion in (scenario.weighted if scenario.criterion is Criterion.WEIGHTED else ())
@@ -149,7 +150,8 @@ class Scores:
     def with_other_options(self) -> Scores:
         """Return these scores for options that are others, and are soon forgotten."""
         scores = copy(self)
-        scores.accounts, scores.queues = Accounts(self._scenario), Queues(self._scenario)
+        scores.queues = Queues(self._scenario)
+        scores.accounts = Accounts(self._scenario, scores.queues.of)
         return scores
 
     @property
@@ -182,6 +184,8 @@ class Scores:
             return self._sustained(attempt)
         if self.need_best_rates:
             return sum(sum(self.points(attempt, w)) for w in range(len(attempt.cells)))
+        if self._scenario.criterion is Criterion.TOTAL_COST:
+            return self.accounts.figure(attempt, 0, Criterion.TOTAL_COST)
         figures = [weight * self._figure(attempt, w) for w, weight in enumerate(self._weights)]
         return sum(figures) / len(figures)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clue.purchase.queue.mix import JobClass, Mix, OfficeHours, Policy
+from clue.purchase.queue.mix import JobClass, Mix, OfficeHours, Policy, Sharing
 from clue.purchase.scenario import Criterion, Limits, Scenario
 from clue.purchase.sustained import Reference, ReferenceSystem
 from clue.units import MONTH
@@ -75,7 +75,7 @@ def test_every_figure_arrives(tmp_path: Path) -> None:
         warm_up=0.2,
         replications=3,
         seed=7,
-        beside_copies=True,
+        sharing=Sharing.COPIES,
     )
     assert found.criterion is Criterion.WEIGHTED
     assert found.weighted == {Criterion.WAITING: 2.0, Criterion.SSP: 1.0, Criterion.SSI: 1.0}
@@ -91,7 +91,7 @@ def test_what_is_left_out_has_its_default(tmp_path: Path) -> None:
     (of,) = found.classes
     assert (of.workload, dict(of.ranks), of.limit, of.overestimate, of.weight) == ("large", {}, None, 1.0, 1.0)
     assert (found.policy, found.office_hours, found.jobs, found.warm_up) == (Policy.BACKFILL, None, 5000, 0.1)
-    assert (found.replications, found.seed, found.beside_copies, found.recorded) == (10, 0, False, None)
+    assert (found.replications, found.seed, found.sharing, found.recorded) == (10, 0, Sharing.NONE, None)
     assert load(tmp_path).queue is None
 
 
@@ -252,3 +252,32 @@ def test_jobs_beside_copies_are_runs_of_one_instance(tmp_path: Path) -> None:
     ]
     found = faults_in(tmp_path, f"ssp: {{operations: {{large: 1 flop}}}}\n{several}")
     assert found[0].endswith("ssp.operations.large must be of a workload with a number of instances, got fill")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        (
+            "    ranks: [2]\n",
+            "    ranks: [2]\n    runs_a_month: 4\n",
+            "workloads.large.runs_a_month must be left out beside jobs, which say how many runs there are, got both",
+        ),
+        (
+            "price: 900 EUR}",
+            "price: 900 EUR, cost: {utilisation: 0.5}}",
+            "options.A.cost.utilisation must be left out beside jobs, whose queue says how busy nodes are, got both",
+        ),
+    ],
+)
+def test_use_is_stated_once(tmp_path: Path, old: str, new: str, fault: str) -> None:
+    """By jobs, or by a share or runs a month."""
+    assert faults(tmp_path, old, new) == [fault]
+
+
+def test_what_jobs_slow_each_other_may_be_left_out(tmp_path: Path) -> None:
+    """Nothing, copies, or others of the mix; these may have ranks of their own, and any number of instances."""
+    for text, sharing in (("none", Sharing.NONE), ("mix", Sharing.MIX)):
+        found = loaded(tmp_path, "sharing: copies", f"sharing: {text}").queue
+        assert found is not None and found.sharing is sharing
+    got = faults(tmp_path, "sharing: copies", "sharing: all")
+    assert got == ["queue.sharing must be 'none', 'copies' or 'mix', got \"all\""]

@@ -200,7 +200,8 @@ class Costs:
         yearly: Paid each year, by name: staff, hosting, support.
         cloud: Nodes by the hour; ``None``: nodes are bought.
         residual: What is left of the purchase at the end of its life, as a share.
-        utilisation: The largest share of the time that it is available for which runs keep it busy.
+        utilisation: The largest share of the time that it is available for which runs keep it busy; 1 where jobs are
+            stated, whose queue says that.
         availability: The share of the time that it is available.
         sources: Where the figures come from.
         deviations: Relative standard deviations of prices that are uncertain, by where they stand

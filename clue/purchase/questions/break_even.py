@@ -23,31 +23,31 @@ from collections.abc import Sequence
 from clue.purchase.accounts import Accounts
 from clue.purchase.attempts import Attempt
 from clue.purchase.questions.answers import BreakEven
-from clue.purchase.scenario import Workload
 
 #: So many options of either kind are compared, the first of the ranking.
 _FIRST = 5
 
 
-def break_evens(listed: Sequence[Attempt], workloads: Sequence[Workload], accounts: Accounts) -> list[BreakEven]:
+def break_evens(listed: Sequence[Attempt], accounts: Accounts) -> list[BreakEven]:
     """Return where options that are bought and options that are rented cost the same.
 
     Args:
         listed: Options whose splits are known, the best first.
-        workloads: What runs on them.
         accounts: What they cost.
     """
     priced = [attempt for attempt in listed if attempt.option.price is not None]
     rented = [attempt for attempt in priced if attempt.option.is_rented][:_FIRST]
     owned = [attempt for attempt in priced if not attempt.option.is_rented][:_FIRST]
-    return [_between(own, cloud, workloads, accounts) for own in owned for cloud in rented]
+    return [_between(own, cloud, accounts) for own in owned for cloud in rented]
 
 
-def _between(own: Attempt, cloud: Attempt, workloads: Sequence[Workload], accounts: Accounts) -> BreakEven:
-    runs = _runs_a_second(own, workloads, accounts)
+def _between(own: Attempt, cloud: Attempt, accounts: Accounts) -> BreakEven:
+    of_own, of_cloud = accounts.uses(own), accounts.uses(cloud)
     one, other = accounts.of(own.option), accounts.of(cloud.option)
-    busy = sum(x / cell.throughput for x, cell in zip(runs, cloud.cells, strict=True))
-    billed = sum(x * accounts.billed(cloud, cell) for x, cell in zip(runs, cloud.cells, strict=True))
+    time = sum(use.rate * use.seconds for use in of_own)
+    runs = [use.rate / time for use in of_own]
+    busy = sum(x * use.seconds for x, use in zip(runs, of_cloud, strict=True))
+    billed = sum(x * use.billed for x, use in zip(runs, of_cloud, strict=True))
     own_fixed, cloud_fixed = sum(one.fixed.values()), sum(other.fixed.values())
     own_slope = sum(one.per_busy.values())
     cloud_slope = busy * sum(other.per_busy.values()) + billed * sum(other.per_billed.values())
@@ -63,16 +63,6 @@ def _between(own: Attempt, cloud: Attempt, workloads: Sequence[Workload], accoun
         cloud_busy=cloud_slope,
         currency=own.option.price.currency,
     )
-
-
-def _runs_a_second(own: Attempt, workloads: Sequence[Workload], accounts: Accounts) -> list[float]:
-    """Return how many runs of each workload an option does per second while it is busy with all of them."""
-    rates = [cell.throughput for cell in own.cells]
-    if accounts.demands:
-        time = sum(d / rate for d, rate in zip(accounts.demands, rates, strict=True))
-        return [d / time for d in accounts.demands]
-    total = sum(workload.weight for workload in workloads)
-    return [workload.weight / total * rate for workload, rate in zip(workloads, rates, strict=True)]
 
 
 def crossing(one: float, its_slope: float, other: float, other_slope: float) -> float | None:

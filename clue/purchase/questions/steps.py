@@ -8,13 +8,13 @@ in their best splits, and held to the option as it is. Budgets are left out of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from clue.errors import UsageError
 from clue.predict.predictor import Predictor
 from clue.progress import Progress
-from clue.purchase.attempts import attempts_on
+from clue.purchase.attempts import Attempt, attempts_on
 from clue.purchase.limits import misses_of
 from clue.purchase.questions.answers import Step, Steps
 from clue.purchase.scenario import Built, Option, Scenario, name_of
@@ -26,14 +26,16 @@ from clue.units import Money, count_of
 _ROUNDING = 1e-9
 
 
-def steps_from(
-    first: str, scenario: Scenario, scores: Scores, predictor: Predictor, progress: Progress
+def steps_from(  # noqa: PLR0917 - where it begins, and who tells
+    first: str, scenario: Scenario, settled: Sequence[Attempt], scores: Scores, predictor: Predictor, progress: Progress
 ) -> Steps | None:
     """Find out what an amount of money gains.
 
     Args:
         first: The first option of the ranking, which it is spent on unless the scenario names another one.
         scenario: What is compared, and how much there is.
+        settled: The options of the ranking that are settled. The figures of a weighted sum are relative to the best of
+            these and of all steps.
         scores: How options are scored, with the best rates of all of them.
         predictor: Tells what applications take; it is at work.
         progress: Told about what is done.
@@ -63,7 +65,7 @@ def steps_from(
     if not able or able[0].option is not base:
         return None
     Search(able, scores, len(able), predictor, progress).settle(able)
-    relative = scores.relative_to(able, [scores.best])
+    relative = scores.relative_to([*settled, *able]) if scores.need_all else scores.relative_to(able, [scores.best])
     as_is, sign = relative.score(able[0]), 1 if relative.higher_is_better else -1
     found = []
     for attempt in able[1:]:

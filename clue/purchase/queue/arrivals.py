@@ -30,6 +30,27 @@ class Taken:
 Takes = Sequence[Mapping[int, Taken]]
 
 
+def jobs_of_kinds(mix: Mix, takes: Takes) -> list[list[tuple[float, Taken]]]:
+    """Return how many jobs there are of each class on each number of ranks, relative to each other."""
+    found = []
+    for i, (of, by_ranks) in enumerate(zip(mix.classes, takes, strict=True)):
+        jobs = len(of.submitted) or of.rate
+        if mix.recorded is not None:
+            jobs = int((mix.recorded.kind == i).sum())
+        shares = [of.ranks.get(ranks, 1.0) for ranks in by_ranks]
+        each = zip(shares, by_ranks.values(), strict=True)
+        found.append([(jobs * share / sum(shares), taken) for share, taken in each])
+    return found
+
+
+def others_of(mix: Mix) -> list[tuple[int, float]]:
+    """Return nodes and seconds of each recorded job of no class."""
+    if mix.recorded is None:
+        return []
+    others = mix.recorded.kind < 0
+    return list(zip(mix.recorded.nodes[others].tolist(), mix.recorded.run[others].tolist(), strict=True))
+
+
 def draw_jobs(mix: Mix, takes: Takes, number: int, rate: float = 1.0) -> Jobs:
     """Return the jobs of a replication.
 
@@ -99,3 +120,8 @@ def _varied(variation: float, deviations: Doubles) -> Doubles:
     """Return factors of mean 1 with a relative standard deviation, lognormal, of standard normal draws."""
     variance = math.log1p(variation**2)
     return np.exp(math.sqrt(variance) * deviations - variance / 2)
+
+
+def varied(variation: float, deviation: float) -> float:
+    """Return the factor of one draw."""
+    return float(_varied(variation, np.array(deviation)))

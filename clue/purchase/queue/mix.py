@@ -29,6 +29,19 @@ class Policy(Enum):
     BACKFILL = "backfill"
 
 
+class Sharing(Enum):
+    """What jobs slow each other on the network.
+
+    NONE: Nothing: a job takes what it takes on an empty machine.
+    COPIES: A job takes what it takes beside copies of itself on all nodes that it leaves.
+    MIX: It takes what it takes beside other jobs of the mix there (:mod:`clue.purchase.neighbours`).
+    """
+
+    NONE = "none"
+    COPIES = "copies"
+    MIX = "mix"
+
+
 @dataclass(frozen=True, slots=True)
 class OfficeHours:
     """When most jobs are submitted: Monday to Friday between two times of the day.
@@ -124,7 +137,7 @@ class Mix:
         warm_up: Share of them, from the first, that figures leave out: the queue is empty at the beginning.
         replications: How often it is done with other draws.
         seed: Of the draws.
-        beside_copies: Whether a job takes what it takes beside copies of itself on all nodes that it leaves.
+        sharing: What jobs slow each other.
         recorded: Jobs of an accounting file.
     """
 
@@ -135,7 +148,7 @@ class Mix:
     warm_up: float = 0.1
     replications: int = 10
     seed: int = 0
-    beside_copies: bool = False
+    sharing: Sharing = Sharing.NONE
     recorded: Recorded | None = None
 
     @property

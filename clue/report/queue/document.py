@@ -61,5 +61,7 @@ def jobs_document(mix: Mix) -> Document:
         "policy": mix.policy.value,
         "office_hours": None if mix.office_hours is None else fields(mix.office_hours, "begin", "end", "share"),
         "accounting": None if mix.recorded is None else {"file": mix.recorded.file, "jobs": len(mix.recorded.submit)},
-        **fields(mix, "jobs", "warm_up", "replications", "seed", "beside_copies"),
+        **fields(mix, "jobs", "warm_up", "replications", "seed"),
+        "sharing": mix.sharing.value,
+        "beside_copies": mix.sharing.value == "copies",
     }

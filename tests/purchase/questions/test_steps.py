@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from tests.purchase.test_ranking import option, scenario, traces, workload
 
 GENERATED = """\
 budget: 300 EUR
-criterion: makespan
+criterion: {criterion}
 {more}
 workloads:
   job: {{program: {{trace: "job-{{ranks}}.clue"}}, ranks: [1, 2, 3]}}
@@ -49,11 +50,11 @@ def job(_: Application, ranks: int) -> Trace:
     return built.build()
 
 
-def generated(folder: Path, more: str = "next: 120 EUR") -> Scenario:
+def generated(folder: Path, more: str = "next: 120 EUR", criterion: str = "makespan") -> Scenario:
     """Write and load the comparison."""
     for ranks in (1, 2, 3):
         job(Application(), ranks).save(folder / f"job-{ranks}.clue")
-    (folder / "s.yaml").write_text(GENERATED.format(more=more))
+    (folder / "s.yaml").write_text(GENERATED.format(more=more, criterion=criterion))
     loaded = load_config(folder / "s.yaml")
     assert isinstance(loaded, Scenario)
     return loaded
@@ -150,3 +151,36 @@ def test_what_nobody_can_answer_is_refused(price: float | None, currency: str, t
     asked = scenario(option("one", 1, price), next_amount=Money(9, currency), next_from="one")
     with pytest.raises(UsageError, match=told):
         rank_options(asked, ReplayPredictor(traces))
+
+
+@pytest.mark.parametrize("start", ["", "2 × host plain 1 GB, slow"])
+def test_steps_by_a_weighted_sum(tmp_path: Path, start: str) -> None:
+    """Each criterion is relative to the best of all options and of what the money makes of them, beyond the budget too.
+
+    Prices: total costs are prices alone here.
+    """
+    more = "next: 120 EUR" if not start else f'next: {{amount: 120 EUR, from: "{start}"}}'
+    weighted = generated(tmp_path, f"{more}\nweighted: {{makespan: 3, total_cost: 1}}", "weighted")
+    loaded = replace(weighted, criterion=Criterion.MAKESPAN)
+    ranking = rank_options(weighted, ReplayPredictor(job))
+    steps = steps_of(ranking)
+    known = {each.name: each for each in (*loaded.options, *loaded.beyond)}
+    by_makespan = replace(loaded, options=tuple(known.values()), budget=None)
+    makespans = {
+        entry.option: entry.score or 0.0
+        for entry in rank_options(by_makespan, ReplayPredictor(job), top=len(known)).entries
+    }
+    prices = {name: each.price.amount if each.price is not None else 0.0 for name, each in known.items()}
+    everybody = {*(each.option for each in ranking.entries if each.position), *(step.option for step in steps.steps)}
+    fastest, cheapest = min(makespans[name] for name in everybody), min(prices[name] for name in everybody)
+
+    def score(name: str) -> float:
+        return 100 * (3 * fastest / makespans[name] + cheapest / prices[name]) / 4
+
+    assert steps.score == pytest.approx(score(steps.base))
+    assert len(steps.steps) >= 2
+    for step in steps.steps:
+        assert step.score == pytest.approx(score(step.option))
+        assert step.gain == pytest.approx(score(step.option) - score(steps.base))
+    gains = [step.gain_per_unit for step in steps.steps]
+    assert gains == sorted(gains, reverse=True)

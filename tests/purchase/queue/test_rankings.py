@@ -13,7 +13,7 @@ from clue.machine import Machine, NodeType, Placement
 from clue.predict.application import Application
 from clue.predict.replaying import ReplayPredictor
 from clue.purchase import Criterion, Entry, Limits, Option, Ranking, Scenario, rank_options
-from clue.purchase.queue.mix import JobClass, Mix
+from clue.purchase.queue.mix import JobClass, Mix, Sharing
 from clue.purchase.scenario import Layout
 from clue.purchase.splits import Split, beside_copies
 from clue.purchase.sustained import Reference, ReferenceSystem
@@ -145,7 +145,7 @@ def test_what_a_queue_leaves_out_is_said() -> None:
 
 def test_jobs_may_run_beside_copies_of_themselves() -> None:
     """Two on four nodes: as long as alone where nothing is shared; on three nodes there is no room for a second."""
-    asked = replace(JOBS, classes=(replace(JOBS.classes[0], ranks={2: 1.0}),), beside_copies=True)
+    asked = replace(JOBS, classes=(replace(JOBS.classes[0], ranks={2: 1.0}),), sharing=Sharing.COPIES)
     told = ranked(scenario(FOUR, queue=asked))
     queue = told.entries[0].queue
     assert queue is not None and queue.takes[0][2].nodes == 2 and queue.takes[0][2].run == pytest.approx(6.0)
@@ -162,7 +162,7 @@ def message(application: Application, ranks: int) -> Trace:  # noqa: ARG001 - as
 
 def test_what_jobs_slow_each_other_is_said() -> None:
     """Alone 11 ms to send, 102 ms on the way, 1 ms to receive; of two at a time each takes twice the 113 ms."""
-    asked = replace(JOBS, classes=(replace(JOBS.classes[0], ranks={2: 1.0}),), beside_copies=True)
+    asked = replace(JOBS, classes=(replace(JOBS.classes[0], ranks={2: 1.0}),), sharing=Sharing.COPIES)
     shared = replace(FOUR, machine=machine(4, contention={1: 1.0, 2: 2.0}))
     job = workload(ranks=(2,))
     told = rank_options(scenario(shared, workloads=(job,), queue=asked), ReplayPredictor(message))

@@ -1,0 +1,155 @@
+"""What options cost as they are used by the jobs of a queue: sheets by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clue.errors import UsageError
+from clue.predict.replaying import ReplayPredictor
+from clue.purchase import Criterion, Entry, Option, Ranking, rank_options
+from clue.purchase.costs import Cloud, Costs, Electricity, Number, Part, Per
+from clue.purchase.outcome import OptionCost
+from clue.purchase.queue.mix import JobClass, Mix, Recorded
+from clue.uncertainty import Sampling
+from clue.units import Money
+from tests.kernel.cases import machine
+from tests.purchase.test_ranking import option, scenario, traces, workload
+
+LIFE = 1000.0
+#: A job every 10 s, on four ranks for 3 s: of the 30 s up to the last submission nodes work 9 s, which is 0.3.
+EVERY_TEN = Mix((JobClass("job", "job", ranks={4: 1.0}, submitted=(0.0, 10.0, 20.0, 30.0)),))
+#: 100 W idle and 300 W busy a node, at 1 a MJ and 1 kg a GJ.
+POWER = Costs((Part("node", Number(Per.NODE), idle=100.0, busy=300.0),), electricity=Electricity(1e-6, 1e-9))
+
+
+def rented(quantum: float = 0.0) -> Costs:
+    """Return nodes for 2 a second."""
+    return Costs(cloud=Cloud(2.0, quantum=quantum))
+
+
+def option_with(costs: Costs, nodes: int = 4, price: float = 0.0, name: str = "four") -> Option:
+    """Return an option of equal nodes with costs."""
+    return Option(name, machine(nodes), Money(price, "EUR"), costs=costs)
+
+
+def ranked(*options: Option, queue: Mix = EVERY_TEN, **fields: Any) -> Ranking:
+    """Rank options by what they cost in a life of 1,000 s."""
+    asked = scenario(*options, **{"criterion": Criterion.TOTAL_COST, "service_life": LIFE, "queue": queue, **fields})
+    return rank_options(asked, ReplayPredictor(traces))
+
+
+def first(ranking: Ranking) -> tuple[Entry, OptionCost]:
+    """Return the first option, and what it costs."""
+    entry = ranking.entries[0]
+    assert entry.position == 1 and entry.cost is not None
+    return entry, entry.cost
+
+
+def test_power_follows_the_queue() -> None:
+    """4 · (100 + 0.3 · 200) W for 1,000 s are 640 kJ, which cost 0.64; a tenth of a job a second: 6.4 kJ each."""
+    entry, cost = first(ranked(option_with(POWER, price=10.0)))
+    assert entry.queue is not None and entry.queue.figures is not None
+    assert entry.queue.figures.utilisation == pytest.approx(0.3)
+    assert cost.sheet.busy == pytest.approx(0.3)
+    assert cost.sheet.energy == pytest.approx(640e3)
+    assert entry.score == cost.sheet.total == pytest.approx(10.64)
+    assert cost.per_run["job"].energy == pytest.approx(6400.0)
+    assert cost.per_run["job"].cost == pytest.approx(10.64 / 100)
+    by = {criterion: ranked(option_with(POWER, price=10.0), criterion=criterion).entries[0].score for criterion in
+          (Criterion.COST_PER_RUN, Criterion.ENERGY_PER_RUN, Criterion.CARBON_PER_RUN)}  # fmt: skip
+    assert by[Criterion.COST_PER_RUN] == pytest.approx(0.1064)
+    assert by[Criterion.ENERGY_PER_RUN] == pytest.approx(6400 / 3.6e6)
+    assert by[Criterion.CARBON_PER_RUN] == pytest.approx(6.4e-6)
+
+
+def test_a_cloud_bills_what_jobs_use() -> None:
+    """Four nodes for 3 s, a hundred times: 2,400. By the four seconds: 3,200. Nodes that stand idle cost nothing."""
+    assert first(ranked(option_with(rented())))[0].score == pytest.approx(2400.0)
+    assert first(ranked(option_with(rented(4.0))))[0].score == pytest.approx(3200.0)
+    assert first(ranked(option_with(rented(4.0), nodes=8)))[0].score == pytest.approx(3200.0)
+
+
+def test_a_job_on_a_part_of_the_nodes_bears_its_part() -> None:
+    """Two of four nodes for 6 s: as busy; 8 s are billed of each. Of 10 for the nodes a job bears a hundredth."""
+    two = replace(EVERY_TEN, classes=(replace(EVERY_TEN.classes[0], ranks={2: 1.0}),))
+    entry, cost = first(ranked(option_with(rented(4.0), price=10.0), queue=two))
+    assert cost.sheet.busy == pytest.approx(0.3)
+    assert entry.score == pytest.approx(10.0 + 100 * 2 * 8 * 2.0)
+    assert cost.per_run["job"].cost == pytest.approx(0.1 + 32.0)
+
+
+def test_jobs_of_no_class_are_paid_for_too() -> None:
+    """Three recorded jobs, one of them of no class on all nodes for 3 s, too: nothing changes."""
+    recorded = Recorded(
+        "log", np.array([0.0, 10, 20, 30]), np.array([0, -1, 0, 0]), np.full(4, 4), np.full(4, 3.0), np.full(4, 3.0)
+    )
+    queue = replace(EVERY_TEN, classes=(replace(EVERY_TEN.classes[0], submitted=()),), recorded=recorded)
+    entry, cost = first(ranked(option_with(rented(4.0)), queue=queue))
+    assert entry.score == pytest.approx(3200.0)
+    assert cost.per_run["job"].cost == pytest.approx(32.0)
+
+
+def test_where_the_queue_grows_without_end_nodes_are_as_busy_as_they_can_be() -> None:
+    """A job of 3 s on all nodes every second: all the time, 1,000 / 3 jobs."""
+    busy = Mix((JobClass("job", "job", 1.0, ranks={4: 1.0}),), jobs=200, replications=2)
+    told = ranked(option_with(POWER), queue=busy)
+    entry, cost = first(told)
+    assert cost.sheet.busy == pytest.approx(1.0)
+    assert entry.score == pytest.approx(1.2)
+    assert cost.per_run["job"].energy == pytest.approx(3600.0)
+    assert any("costs count nodes as busy as they can be" in each for each in told.warnings)
+
+
+def test_billed_quanta_of_run_times_that_vary() -> None:
+    """On average as many as are begun: the sum over i of the share of jobs that run longer than i quanta."""
+    varied = replace(EVERY_TEN, classes=(replace(EVERY_TEN.classes[0], variation=0.5),))
+    entry, cost = first(ranked(option_with(rented(3.0)), queue=varied))
+    deviation = np.log1p(0.25) ** 0.5
+    draws = np.exp(deviation * np.random.default_rng(0).standard_normal(100_000) - deviation**2 / 2)
+    ratio = np.ceil(draws).mean()
+    assert entry.score == pytest.approx(cost.sheet.busy * LIFE * 8.0 * ratio, rel=0.02)
+
+
+def test_break_even_of_jobs() -> None:
+    """The own nodes cost 600; busy all the time they do 1/3 job a second, for which the cloud bills 4 · 2 a second."""
+    options = option_with(Costs(), price=600.0, name="own"), option_with(rented(), nodes=8, name="cloud")
+    (found,) = ranked(*options).answers.break_even
+    assert found.cloud_busy == pytest.approx(8000.0)
+    assert found.utilisation == pytest.approx(600 / 8000)
+
+
+@pytest.mark.parametrize("top", [1, None])
+def test_the_order_by_cost_is_that_of_the_sheets(top: int | None) -> None:
+    """Options that nobody has simulated count as unused, so none is ruled out that is cheaper."""
+    options = [option_with(POWER, nodes, 0.1 * nodes, f"n{nodes}") for nodes in (4, 5, 6, 8)]
+    found = rank_options(
+        scenario(*options, criterion=Criterion.TOTAL_COST, service_life=LIFE, queue=EVERY_TEN),
+        ReplayPredictor(traces),
+        top=top,
+    )
+    # Nodes that stand idle cost 0.1 and their 100 J a second.
+    expected = [(f"n{n}", 0.1 * n + 1e-3 * (100 * n + 0.3 * 4 * 200)) for n in (4, 5, 6, 8)]
+    got = [(each.option, each.score) for each in found.entries if each.position]
+    assert got == [(name, pytest.approx(score)) for name, score in expected[:top]]
+
+
+def test_use_is_said_once() -> None:
+    """Not by a queue and by a share, nor by runs a month."""
+    with pytest.raises(
+        UsageError, match=r"utilisation of four must be left out beside jobs, got both \(jobs and 0.5\)"
+    ):
+        ranked(option_with(replace(POWER, utilisation=0.5)))
+    with pytest.raises(UsageError, match="runs a month of job must be left out beside jobs, got both"):
+        ranked(option_with(POWER), workloads=(workload(ranks=(4,), demand=0.1),))
+
+
+def test_samples_of_costs_say_what_they_leave_out() -> None:
+    """Prices are drawn; the queue is one."""
+    costs = replace(POWER, deviations={"electricity.price": 0.1})
+    asked = scenario(option_with(costs), option("more", 8, 1.0), criterion=Criterion.TOTAL_COST, queue=EVERY_TEN)
+    told = rank_options(asked, ReplayPredictor(traces), sampling=Sampling(30))
+    assert any("options are as busy as in the queue of typical runs" in each for each in told.warnings)
