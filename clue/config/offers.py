@@ -1,9 +1,9 @@
-"""Generate the options of a comparison: every number of every kind of node with every network on offer.
+"""Generate the options of a comparison: every offered number of every kind of node with every network.
 
-A kind of node is a node with one of the processors and one of the memories on offer, where there are any; a network is
-one of the networks with one of the topologies. The parts are checked once each, as parts of a machine; thousands of
-machines are then put together from them without another look at the file. What the budget does not cover is counted and
-left out; what more money would make of an option is kept apart.
+A kind of node is a node with one of the offered processors and one of the offered memories, if any; a network is one of
+the networks with one of the topologies. Each part is checked once, as a part of a machine; thousands of machines are
+then assembled from them without reading the file again. Options that the budget does not cover are counted and left
+out; options that more money would allow are kept separately.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ _OFFER_KEYS = ("machine", "price", "price_per_node", "switch", "most_nodes")
 
 @dataclass(slots=True)
 class Generated:
-    """Options that were generated.
+    """Generated options.
 
     Attributes:
-        options: Those that the budget covers, or the cheapest if it covers none.
-        left_out: How many it does not cover.
-        beyond: Those of them that it would cover with the money that is asked about.
-        notes: What a reader should know about their parts.
-        node_types: Names of kinds of nodes and of their parts.
+        options: Options that the budget covers, or the cheapest if it covers none.
+        left_out: Number of options that it does not cover.
+        beyond: Those of them that it would cover with the additional money in question.
+        notes: Notes about their parts for the reader of results.
+        node_types: Names of the kinds of nodes and of their parts.
     """
 
     options: list[Option] = field(default_factory=list)
@@ -58,12 +58,12 @@ class Generated:
 
 
 def generate_options(costs: CostReader, form: ScenarioForm, more: Money | None = None) -> Generated:
-    """Generate the options that a comparison asks for; what is wrong with it is among the faults.
+    """Generate the options that a comparison asks for; add its faults to the reading.
 
     Args:
-        costs: Reads what they cost.
+        costs: Reads their costs.
         form: The comparison.
-        more: Money of which is asked what it gains beside the budget.
+        more: Money in addition to the budget, whose best use is asked for.
     """
     reading, budget = costs.reading, None if form.budget is None else costs.exchange(form.budget)
     most = math.inf if budget is None else budget.amount
@@ -117,11 +117,11 @@ class _Offer:
 
     @property
     def title(self) -> str:
-        """What both are called."""
+        """The names of both."""
         return f"{self.name} {self.topology}".rstrip()
 
     def takes(self, nodes: int) -> bool:
-        """Tell whether it has room for so many nodes."""
+        """Tell whether it has room for a number of nodes."""
         topology = self.network.contention.topology
         room = topology.room if topology is not None else None
         limits = (room, *(form.most_nodes for form in self.forms.values()))
@@ -163,7 +163,7 @@ class _Family:
         self._form = form
         self._number = number
         self._counts = _numbers(form.nodes)
-        #: The memories on offer as they are written, by where they stand.
+        #: Index of each offered memory, by its text in the file.
         self._memories: dict[str, int] = {}
         for i, _ in enumerate(form.memory):
             self._memories.setdefault(str(costs.reading.document.at(*path, "memory", i, "size").value), i)
@@ -291,7 +291,7 @@ class _Family:
         return found
 
     def _node_type(self, kind: Kind) -> Document:
-        """Return a kind of node as it is written: the node, with the processor and the memory laid over it."""
+        """Return a kind of node as written: the node, overlaid with the processor and the memory."""
         name, processor, memory = kind
         found = self._node(name)
         if processor:
@@ -331,7 +331,7 @@ class _Family:
         return found
 
     def _base(self, path: Path) -> Document | None:
-        """Return the machine that a part is taken from."""
+        """Return the machine from which a part is taken."""
         referred = refer_to_machine(self._reading, (*path, "machine"))
         return referred[0] if referred is not None else None
 
@@ -358,7 +358,7 @@ class _Family:
         self.notes += [f"{name}: {note}" for note in machine.notes] if machine is not None else []
         return machine
 
-    # --- what several keys say together ---
+    # --- rules over several keys ---
 
     def _check(self, priced: bool) -> None:
         if isinstance(self._form.nodes, CountsForm) and self._form.nodes.to < self._form.nodes.first:

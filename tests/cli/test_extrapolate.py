@@ -207,15 +207,15 @@ def test_a_comparison_is_ranked_by_traces_that_are_made(capsys: pytest.CaptureFi
     ("old", "new", "said"),
     [
         (", size: 40", "", "run.yaml:1:24: program.extrapolate.size must be given, got nothing"),
-        (", ranks: 8", "", "program.ranks must be given where there is no trace that knows it, got nothing"),
+        (", ranks: 8", "", "program.ranks must be given if no trace states it, got nothing"),
         (
             "ring-{size}",
             "x-{size}",
             'program.extrapolate.traces must name recordings that exist, got "x-{size}-{ranks}',
         ),
         ("-{ranks}", "", "program.extrapolate.traces must have {size} and {ranks} once"),
-        ("}}", "}, trace: x.clue}", "program.extrapolate must stand without a trace, got both"),
-        ("}}", "}, ranks: 4}", "program.extrapolate.ranks must be 4, as is said elsewhere, or left out, got 8"),
+        ("}}", "}, trace: x.clue}", "program.extrapolate must be given without a trace, got both"),
+        ("}}", "}, ranks: 4}", "program.extrapolate.ranks must be 4, as stated elsewhere, or left out, got 8"),
         ("size: 40", "size: 0", "program.extrapolate.size must be at least 1, got 0"),
         ("size: 40", "sise: 40", "program.extrapolate.sise must be a key of"),
     ],
@@ -236,7 +236,7 @@ def test_ranks_of_a_comparison_are_said_once(capsys: pytest.CaptureFixture[str])
     Path("which.yaml").write_text(RANKING.replace("size: 40", "size: 40, ranks: 8"))
     status, _, err = run(capsys, "simulate", "which.yaml")
     assert status == 2
-    assert "workloads.heat.program.extrapolate.ranks must be 16, as is said elsewhere, or left out, got 8" in err
+    assert "workloads.heat.program.extrapolate.ranks must be 16, as stated elsewhere, or left out, got 8" in err
 
 
 def test_a_validation_takes_size_and_ranks_of_its_cases(capsys: pytest.CaptureFixture[str]) -> None:

@@ -260,8 +260,8 @@ def test_a_region_that_not_all_runs_have_is_no_part(capsys: pytest.CaptureFixtur
 def test_faults_of_regions(capsys: pytest.CaptureFixture[str]) -> None:
     """Regions that take more than there is, times below 0, a region without a name."""
     for line, said in (
-        ("slow,1,100,9,5,4,4,2", "t.csv:2:1: regions must take at most compute together, 5 s, got 6 s"),
-        ("slow,1,100,9,,,9,2", "t.csv:2:1: regions must take at most measured together, 9 s, got 11 s"),
+        ("slow,1,100,9,5,4,4,2", "t.csv:2:1: regions must sum to at most compute together, 5 s, got 6 s"),
+        ("slow,1,100,9,,,9,2", "t.csv:2:1: regions must sum to at most measured together, 9 s, got 11 s"),
         ("slow,1,100,9,5,4,-4,2", "regions.product must be a run time above 0, got -4"),
     ):
         Path("t.csv").write_text(f"{REGIONS}\n{line}\n")
@@ -372,12 +372,12 @@ def test_a_model_in_a_comparison(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("{model: none.yaml, size: 9}", 'workloads.hpl.program.model must be a file that exists, got "none.yaml"'),
         ("{model: box.yaml, size: 9}", "box.yaml:1:1: nodes must be a known key"),
-        ("{model: hpl.yaml}", "workloads.hpl.program.size must be given beside a model, got nothing"),
+        ("{model: hpl.yaml}", "workloads.hpl.program.size must be given with a model, got nothing"),
         (
             "{model: hpl.yaml, size: 9, trace: x.clue}",
-            "workloads.hpl.program.trace must stand without a model, got both",
+            "workloads.hpl.program.trace must be given without a model, got both",
         ),
-        ("{size: 9, trace: x.clue}", "workloads.hpl.program.size must stand beside a model, got none"),
+        ("{size: 9, trace: x.clue}", "workloads.hpl.program.size must be given with a model, got none"),
     ],
 )
 def test_bad_models_in_a_comparison(program: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -395,4 +395,4 @@ def test_a_single_simulation_needs_a_program(capsys: pytest.CaptureFixture[str])
     Path("run.yaml").write_text("program: {model: hpl.yaml, size: 9, ranks: 2}\nmachine: box.yaml\n")
     status, _, err = run(capsys, "simulate run.yaml")
     assert status == 2
-    assert "got a model: clue model predict asks it" in err
+    assert "got a model: use clue model predict" in err

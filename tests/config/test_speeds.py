@@ -60,7 +60,7 @@ def test_a_routine_that_was_measured(folder: Path) -> None:
         ("{routine: dgemm, store: store.sqlite, host: there}",
          "3:27: node_types.host.speed.product routine must have been measured on there by"),
         ("{routine: dgemm, store: none.sqlite, host: here}", "routine must have been measured on here by"),
-        ("{routine: sort:quick, store: store.sqlite}", "must be one whose operations are known (dgeadd, dgemm,"),
+        ("{routine: sort:quick, store: store.sqlite}", "must be one with known operations (dgeadd, dgemm,"),
         ("{routine: dgemm, store: machine.yaml, host: here}", "machine.yaml: store must be"),
         ("{routine: dgemm, store: store.sqlite, host: here, sizes: {x: 9}}", "must be some of m, n, k, and not all"),
         ("{points: [[1 Mflop, 1 Gflop/s], [1 Mflop, 2 Gflop/s]]}", "must be sorted by strictly rising work"),
