@@ -1,4 +1,4 @@
-"""``clue calibrate``: a network, its contention or a processor, measured or imported, becomes a machine's YAML."""
+"""``clue calibrate``: write a machine's YAML from measurements or imported results."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ from clue.report.calibration.text import (
 from clue.trace import Trace
 from clue.units import Quantity, count_of, parse_quantity
 
-#: Repeated recordings that are looked for beside a trace: so many numbers.
+#: Largest number of repeated recordings that are looked for beside a trace.
 MOST_RECORDINGS = 20
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Calibrate one subject and write what came out."""
+    """Calibrate one subject and write the result."""
     return _SUBJECTS[arguments.subject](arguments)
 
 
@@ -101,7 +101,7 @@ def _network(arguments: argparse.Namespace) -> int:
 
 
 def _links(arguments: argparse.Namespace, tell: Report) -> tuple[Calibration | None, Calibration | None]:
-    """Return the links between nodes and within a node, as far as files or measurements give them."""
+    """Return the links between nodes and within a node, each ``None`` if neither files nor measurements give it."""
     limit = _eager_limit(arguments.eager_limit)
     if arguments.files:
         imported = _imported(arguments)
@@ -182,14 +182,14 @@ def _mpiexec(arguments: argparse.Namespace) -> list[str]:
 
 
 def _output(arguments: argparse.Namespace) -> tuple[Path, str]:
-    """Return the file to write and the name of what it holds."""
+    """Return the file to write and the name of its contents."""
     name = arguments.name or (Path(arguments.output).stem if arguments.output else "calibrated")
     output = output_file(arguments.output or f"{name}.yaml")
     return output, name
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a machine, all or nothing, if it is what the simulator reads."""
+    """Write a machine, if the simulator can read it; write all of it or nothing."""
     machine = parse_yaml(text, str(path)).value
     assert isinstance(machine, dict)
     load_machine(machine)
@@ -231,7 +231,7 @@ def _contention(arguments: argparse.Namespace) -> int:
 
 
 def _known_machine(arguments: argparse.Namespace, hosts: list[str], name: str, tell: Report) -> Machine:
-    """Return the machine whose contention is looked for; its link is measured if no machine is named."""
+    """Return the machine whose contention is calibrated; measure its link if no machine is named."""
     if arguments.machine is not None:
         return load_machine(arguments.machine)
     measured = measure_link(
@@ -256,7 +256,7 @@ def _processor(arguments: argparse.Namespace) -> int:
         return _by_parts(arguments, output, name)
     refuse(arguments, ["--part", "--sockets", "--work"], "with --target-part", "none")
     if (arguments.busy or 0) > processors:
-        raise UsageError(f"--busy must be at most the processors there are, {processors}, got {arguments.busy}")
+        raise UsageError(f"--busy must be at most the number of processors, {processors}, got {arguments.busy}")
     if arguments.trace:
         by_kernels = ["--reference", "--region", "--kernels", "--time", "--target"]
         refuse(arguments, by_kernels, "without --trace, whose program is recorded instead", arguments.trace)
@@ -267,7 +267,7 @@ def _processor(arguments: argparse.Namespace) -> int:
     if len(_hosts(arguments)) % 2:
         raise UsageError(f"--hosts must name an even number of computers, got {arguments.hosts}")
     if arguments.target:
-        refuse(arguments, ["--kernels", "--busy", "--hosts"], "without --target, whose kernels count", "both")
+        refuse(arguments, ["--kernels", "--busy", "--hosts"], "without --target, whose kernels are used", "both")
     fill(arguments, time=2.0, repeats=3)
     busy = busy_numbers(arguments.busy or processors)
     with progress() as tell:
@@ -276,7 +276,7 @@ def _processor(arguments: argparse.Namespace) -> int:
         else:
             measure = _by_program if arguments.trace else _by_kernels
             node = measure(arguments, name, busy, tell)
-            tell("turns of two busy processes on one processor")
+            tell("measuring the time slice of two busy processes on one processor")
             node = replace(node, time_slice=measure_time_slice(confidence=arguments.confidence))
             node = replace(node, cold_start=_cold_start(arguments, tell))
     return _done(arguments, node, output)
@@ -296,7 +296,7 @@ def _done(arguments: argparse.Namespace, node: NodeCalibration, output: Path) ->
 
 
 def _by_parts(arguments: argparse.Namespace, output: Path, name: str) -> int:
-    """Compare a processor of the library with the one that recorded, by what is published of both."""
+    """Compare a processor of the library with that of the recording, by published figures of both."""
     measuring = ["--program", "--reference", "--kernels", "--target", "--region", "--busy", "--repeats", "--time"]
     refuse(arguments, [*measuring, "--mpiexec", "--hosts"], "without --target-part, for which nothing runs", "both")
     traces = _recordings(arguments.trace) if arguments.trace else []
@@ -315,7 +315,7 @@ def _by_parts(arguments: argparse.Namespace, output: Path, name: str) -> int:
         compared_with=recorder if traces else here.name,
     )
     if arguments.sockets is None:
-        node = replace(node, notes=(*node.notes, "sockets of a node were not stated (--sockets): 1 stands for them"))
+        node = replace(node, notes=(*node.notes, "sockets of a node were not stated (--sockets): 1 is assumed"))
     return _done(arguments, node, output)
 
 
@@ -378,7 +378,7 @@ def _as_stated(arguments: argparse.Namespace, name: str, tell: Report) -> NodeCa
         recorder = measure_kernels(list(stated), [1], seconds=seconds, confidence=confidence, report=tell)
     _, regions = _kernels(arguments, stated)
     node = node_by_kernels(name, 1, target, recorder, regions)
-    note = "processors of a node were not stated: 1 stands for them"
+    note = "processors of a node were not stated: 1 is assumed"
     source = f"speeds of kernels as stated, {datetime.date.today().isoformat()}"
     return replace(node, source=source, notes=(*node.notes, note))
 

@@ -102,7 +102,7 @@ WRONG = {
     "no launcher": (("--mpiexec", "no-such-mpiexec"), "mpiexec must be a command"),
     "several nodes and no link between": (("latency.txt", "--within-node", "--nodes", "4"), "nodes must be 1"),
     "bandwidths alone": (("bw.txt",), "bandwidths alone do not tell"),
-    "words that no shell takes": (("--mpiexec", "mpiexec 'x"), "--mpiexec must be words as a shell takes them"),
+    "words that no shell takes": (("--mpiexec", "mpiexec 'x"), "--mpiexec must be a command line in shell syntax"),
     "hosts of files": (("latency.txt", "--hosts", "a,b"), "must go without files"),
     "plots into a file": (("latency.txt", "--plots", "bw.txt"), "plots must go to a folder"),
     "a device": (("latency.txt", "-o", "/dev/full"), "got: a device, which is no ordinary file"),
@@ -223,7 +223,7 @@ WRONG_PROCESSORS = {
     "an unknown kernel of a region": (("--region", "a=fft"), "must be like one of"),
     "a reference of another kind": (("--reference", "latency.txt"), "reference must be a node type"),
     "a trace that is not there": (("--trace", "none.clue"), "none.clue: trace must exist"),
-    "more busy processors than there are": (("--busy", "100000"), "--busy must be at most the processors there are"),
+    "more busy processors than there are": (("--busy", "100000"), "--busy must be at most the number of processors"),
     "a program without its trace": (("--program", "x.py"), "must go with the --trace"),
     "two things to compare with": (("--trace", "x.clue", "--reference", "y.yaml"), "must go without --trace"),
 }

@@ -331,7 +331,7 @@ def test_options_behind_a_program_are_its_own_and_said_to_be(capfd: pytest.Captu
     Path("prog.py").write_text("from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\n")
     assert main(("record", "-n", "1", "--repeats", "1", "prog.py", "-o", "other.clue", "--json")) == 0
     said = capfd.readouterr().err
-    assert "prog.py: -o, --json went to the program as its own: options of clue stand before the program" in said
+    assert "prog.py: -o, --json went to the program: options of clue must precede the program" in said
     assert Path("prog.clue").exists()
     assert not Path("other.clue").exists()
 
@@ -527,7 +527,7 @@ def test_a_missing_recording_is_told_with_those_that_are_there(capsys: pytest.Ca
         ping_pong().save(name)
     status, _, err = run(capsys, "simulate", "run.yaml")
     assert (status, err) == (
-        *(2, f"{missing} Recordings are there for these numbers of ranks: 2, 16. Ask for them, or {advice}"),
+        *(2, f"{missing} Recordings exist for these numbers of ranks: 2, 16. Use them, or {advice}"),
     )
 
 

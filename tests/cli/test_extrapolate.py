@@ -127,13 +127,13 @@ def test_what_is_refused_leaves_no_trace(capsys: pytest.CaptureFixture[str], mon
             "-o x a-8-2.clue",
             "a-8-2.clue: pattern must have {size} and {ranks} once",
         ),
-        ("ring-{size}-{ranks}.clue", "ring-{size}-{ranks}.clue: -o must say where the trace goes, got none"),
-        (f"{PATTERN} -o ring-40-8.clue", f"ring-40-8.clue: -o must be none of the names that {PATTERN} stands for"),
-        (f"{PATTERN} -o ./ring-40-8.clue", f"./ring-40-8.clue: -o must be none of the names that {PATTERN} stands for"),
+        ("ring-{size}-{ranks}.clue", "ring-{size}-{ranks}.clue: -o must name the file of the trace, got none"),
+        (f"{PATTERN} -o ring-40-8.clue", f"ring-40-8.clue: -o must not be a name that matches {PATTERN} stands for"),
+        (f"{PATTERN} -o ./ring-40-8.clue", f"./ring-40-8.clue: -o must not be a name that matches {PATTERN} stands for"),
         ("ring-{size}.clue -o x.clue", "ring-{size}.clue: pattern must have {size} and {ranks} once"),
-        ("x.py -o x.clue", "x.py: program must stand behind --plan or --run, got neither"),
-        ("other-{size}-{ranks}.clue -o x.clue", "other-{size}-{ranks}.clue: recordings must be there, got none"),
-        ("--plan", "extrapolate must have a program behind --plan or --run, got none"),
+        ("x.py -o x.clue", "x.py: program must follow --plan or --run, got neither"),
+        ("other-{size}-{ranks}.clue -o x.clue", "other-{size}-{ranks}.clue: recordings must exist, got none"),
+        ("--plan", "extrapolate must have a program after --plan or --run, got none"),
         ("--plan no.py {size}", "no.py: program must exist, got no such file"),
         ("--plan x.py 100", "x.py: arguments must have {size} in the place of the problem's size, got 100"),
         ("--plan x.py", "x.py: arguments must have {size} in the place of the problem's size, got none"),
@@ -306,7 +306,7 @@ def test_what_a_program_refuses_gives_way_to_what_it_takes(
     first = document["refused"][0]
     said = f"size {first['size']} on {first['ranks']} ranks could not be recorded: prog.py: program must end well, got"
     assert any(each.startswith(said) for each in document["warnings"]) and said in captured.err
-    assert f"the program is taken to demand {' and '.join(document['learned'])}" in captured.err
+    assert f"the program is assumed to require {' and '.join(document['learned'])}" in captured.err
 
 
 def test_a_plan_says_what_it_assumes(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -439,7 +439,7 @@ def test_what_needs_all_ops_says_so_of_a_program_that_is_too_long(
     status, out, said = run(capsys, "simulate", "run.yaml", *option.split())
     name = option if "engine" in option else option.split(maxsplit=1)[0]
     assert (status, out) == (2, "")
-    assert f"{name} must go with a trace that is written out, got about 2,400 ops, whose loops are replayed" in said
+    assert f"{name} must go with an expanded trace, got about 2,400 ops, whose loops are replayed" in said
 
 
 @pytest.mark.usefixtures("long")

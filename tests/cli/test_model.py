@@ -176,9 +176,9 @@ def test_repeating_a_fit_gives_the_same_file(capsys: pytest.CaptureFixture[str])
         ("model fit runs.csv -o m.yaml --adjust fast",
          "runs.csv: fast: runs on several kinds of processors must be measured to adjust by, got none"),
         ("model fit runs.csv -o m.yaml --limit slow=1GB --memory x", '--memory must be bytes and a term in n and P'),
-        ("model predict hpl.yaml --size 9", "--use must say which processors there are (slow, fast), got none"),
+        ("model predict hpl.yaml --size 9", "--use must state which processors to use (slow, fast), got none"),
         ("model predict hpl.yaml --size 9 --use gpu=1", "processors must be of a kind that was fitted (slow, fast)"),
-        ("model predict hpl.yaml --size 9 --use slow=0", "--use must be processors, and perhaps x and processes"),
+        ("model predict hpl.yaml --size 9 --use slow=0", "--use must be a number of processors, optionally x and"),
         ("model predict hpl.yaml --size 9 --use slow=2x9",
          "slow: processes per processor must be among those fitted (1, 2, 3, 4), got 9"),
         ("model best hpl.yaml --machine two-hosts --size 9",
@@ -288,7 +288,7 @@ def test_recordings_are_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "model fit cube-{size}-{ranks}.clue -o m.yaml")[0] == 0
     recorded = document(capsys, "model predict m.yaml --size 300 --ranks 3")["seconds"]
     assert recorded == pytest.approx(1e-9 * 300**3 / 3 + 1e-7 * 300**2, rel=1e-3)
-    assert "recordings must be there, got none" in run(capsys, "model fit no-{size}-{ranks}.clue -o m.yaml")[2]
+    assert "recordings must exist, got none" in run(capsys, "model fit no-{size}-{ranks}.clue -o m.yaml")[2]
 
 
 def test_replays_beside_a_model(capsys: pytest.CaptureFixture[str]) -> None:
@@ -311,7 +311,7 @@ def test_replays_beside_a_model(capsys: pytest.CaptureFixture[str]) -> None:
     assert "replayed" in run(capsys, line)[1]
     status, _, err = run(capsys, line.replace("lu-", "none-"))
     assert status == 2
-    assert "--replay must name a trace of ranks that processors can have, got none by none-{size}-{ranks}.clue" in err
+    assert "--replay must match a trace with a number of ranks that processors can have, got none by none-{size}-{ranks}.clue" in err
 
 
 def test_the_best_by_replays_beside_the_best_by_a_model(capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,9 +44,9 @@ WITHOUT_EFFECT: Mapping[str, Mapping[str, Sequence[tuple[str, str]]]] = {
         "--samples": ALWAYS,
         "--sampled": (
             ("which.yaml --sampled --explain",
-             "which: --sampled must go without what needs a whole replay, got --explain"),
+             "which: --sampled must go without options that need a whole replay, got --explain"),
             ("run.yaml --sampled --samples 9 --explain",
-             "run: --sampled must go without what needs a whole replay, got --samples and --explain"),
+             "run: --sampled must go without options that need a whole replay, got --samples and --explain"),
         ),
         "--trace-out": (
             ("run.yaml --trace-out t.txt", "t.txt: timeline must end in .json (Trace Event Format: Perfetto, chrome://"),
@@ -54,14 +54,14 @@ WITHOUT_EFFECT: Mapping[str, Mapping[str, Sequence[tuple[str, str]]]] = {
             ("which.yaml --trace-out t.json",
              "which: --trace-out must go with one program on one machine, got a comparison"),
             ("run.yaml --sampled --trace-out t.prv",
-             "run: --sampled must go without what needs a whole replay, got --trace-out"),
+             "run: --sampled must go without options that need a whole replay, got --trace-out"),
         ),
         "--csv": (("run.yaml --csv a.csv --latex ./a.csv", "a.csv: files must differ, got one for --csv and --latex"),),
         "--latex": (("run.yaml --trace-out t.json --latex t.json", "t.json: files must differ, got one for --latex"),),
         "--markdown": (("which.yaml --markdown x --csv x", "x: files must differ, got one for --csv and --markdown"),),
         "--html": (
             ("run.yaml --sampled --html r.html",
-             "run: --sampled must go without what needs a whole replay, got --html"),
+             "run: --sampled must go without options that need a whole replay, got --html"),
         ),
         "--colour-by": (
             ("run.yaml --colour-by site", "--colour-by must go with --plots, got no folder for plots"),
@@ -116,17 +116,17 @@ WITHOUT_EFFECT: Mapping[str, Mapping[str, Sequence[tuple[str, str]]]] = {
         "--to": ALWAYS,
         "--flops-per-second": (
             ("pingpong.clue x.clue.zip --flops-per-second 1e9",
-             "--flops-per-second must go with a source of form ti or a target of form ti or simgrid, got clue to clue"),
+             "--flops-per-second must go with a source of format ti or a target of format ti or simgrid, got clue to clue"),
             ("pingpong.clue x.goal --flops-per-second 1e9",
-             "--flops-per-second must go with a source of form ti or a target of form ti or simgrid, got clue to goal"),
+             "--flops-per-second must go with a source of format ti or a target of format ti or simgrid, got clue to goal"),
         ),
         "--lower": (
-            ("pingpong.clue x.clue.zip --lower", "--lower must go with a target of form ti or goal, got clue to clue"),
-            ("pair.yaml x.xml --lower", "--lower must go with a target of form ti or goal, got simgrid"),
+            ("pingpong.clue x.clue.zip --lower", "--lower must go with a target of format ti or goal, got clue to clue"),
+            ("pair.yaml x.xml --lower", "--lower must go with a target of format ti or goal, got simgrid"),
         ),
         "--collectives": (
             ("pingpong.clue x.clue.zip --collectives openmpi",
-             "--collectives must go with a target of form ti or goal, got clue"),
+             "--collectives must go with a target of format ti or goal, got clue"),
         ),
     },
     "extrapolate": {
@@ -253,7 +253,7 @@ WITHOUT_EFFECT: Mapping[str, Mapping[str, Sequence[tuple[str, str]]]] = {
         ),
         "--hosts": (
             ("--hosts a", "--hosts must name an even number of computers, got a"),
-            ("--hosts a,b --target dgemm=1e9", "--hosts must go without --target, whose kernels count, got both"),
+            ("--hosts a,b --target dgemm=1e9", "--hosts must go without --target, whose kernels are used, got both"),
         ),
         "--busy": (
             ("--trace pingpong.clue --program pingpong.py --busy 1",
@@ -376,7 +376,7 @@ def test_full_is_refused_only_where_there_is_no_full_size(capsys: pytest.Capture
     [
         ("no-such-mpiexec", "--mpiexec must be a command that can be run, got no-such-mpiexec"),
         ("", "--mpiexec must be a command that can be run, got nothing"),
-        ("mpiexec 'x", "--mpiexec must be words as a shell takes them, got mpiexec 'x"),
+        ("mpiexec 'x", "--mpiexec must be a command line in shell syntax, got mpiexec 'x"),
     ],
 )
 def test_one_rule_for_a_launcher(command: str, words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:

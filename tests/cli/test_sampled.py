@@ -154,4 +154,4 @@ def test_noise_comes_on_top_of_what_parts_may_be_off_by(ranking: str, capsys: py
 def test_what_a_first_place_depends_on_needs_whole_replays(ranking: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Status 2, and why."""
     assert main(["simulate", ranking, "--sampled", "--explain"]) == 2
-    assert "--sampled must go without what needs a whole replay, got --explain" in capsys.readouterr().err
+    assert "--sampled must go without options that need a whole replay, got --explain" in capsys.readouterr().err

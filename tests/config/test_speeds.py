@@ -64,7 +64,7 @@ def test_a_routine_that_was_measured(folder: Path) -> None:
         ("{routine: dgemm, store: machine.yaml, host: here}", "machine.yaml: store must be"),
         ("{routine: dgemm, store: store.sqlite, host: here, sizes: {x: 9}}", "must be some of m, n, k, and not all"),
         ("{points: [[1 Mflop, 1 Gflop/s], [1 Mflop, 2 Gflop/s]]}", "must be sorted by strictly rising work"),
-        ("{points: [[1 Mflop, 1 Gflop/s], [2 Mflop, 9 Gflop/s]]}", "must be of bursts that take longer the more"),
+        ("{points: [[1 Mflop, 1 Gflop/s], [2 Mflop, 9 Gflop/s]]}", "must give longer bursts for more"),
         ("{points: [[1 s, 1 Gflop/s]]}", "must be a number of operations in a known unit"),
         ("{points: []}", "must have at least 1 entries"),
         ("{store: store.sqlite}", "routine must be given"),
