@@ -54,7 +54,7 @@ def _refuse_idle(arguments: argparse.Namespace, origin: Format | None, to: Forma
         if keyword not in used:
             read = [form.name for form in FORMATS if keyword in form.read_with]
             written = [form.name for form in FORMATS if keyword in form.write_with]
-            rule = f"with {'a source of format ' + ' or '.join(read) + ' or ' if read else ''}a target of format "
+            rule = f"with {'a source of form ' + ' or '.join(read) + ' or ' if read else ''}a target of form "
             got = f"{origin.name} to {to.name}" if origin else to.name
             refuse(arguments, [option], rule + " or ".join(written), got)
 

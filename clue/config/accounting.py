@@ -77,7 +77,7 @@ def read_accounting(path: Path) -> Accounting:
         got = ", ".join(filter(None, head)) or "an empty line"
         raise ConfigError(f"{path}:1:1: first line must name the columns {' and '.join(lacking)}, got {got}")
     if twice := [column for column in COLUMNS if head.count(column) > 1]:
-        raise ConfigError(f"{path}:1:1: columns must have names of their own, got {twice[0]} twice")
+        raise ConfigError(f"{path}:1:1: columns must have distinct names, got {twice[0]} twice")
     reader = _Reader(path, head)
     for number, line in enumerate(lines[1:], 2):
         if line.strip():

@@ -44,8 +44,8 @@ class ExtrapolateForm(Form):
     )
     distributions: list[Name] = Field(
         default=[],
-        description="Call sites, such as cg.py:72, whose message sizes follow no rule: they are drawn from the recorded "
-        "ones.",
+        description="Call sites, such as cg.py:72, whose message sizes follow no rule: they are drawn from the "
+        "recorded ones.",
     )
 
 

@@ -13,8 +13,8 @@ class ColdStart:
     """Extra time of bursts on a node after waits.
 
     Attributes:
-            after: Extra time (seconds) as a function of the wait (seconds), from no wait on; it never falls.
-            at_most: Largest extra time of a burst, as a share of its warm time; the next bursts pay what is left.
+        after: Extra time (seconds) as a function of the wait (seconds), from no wait on; it never falls.
+        at_most: Largest extra time of a burst, as a share of its warm time; the next bursts pay what is left.
     """
 
     after: Curve = field(default_factory=lambda: Curve.line(0.0))

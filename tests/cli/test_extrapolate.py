@@ -129,7 +129,10 @@ def test_what_is_refused_leaves_no_trace(capsys: pytest.CaptureFixture[str], mon
         ),
         ("ring-{size}-{ranks}.clue", "ring-{size}-{ranks}.clue: -o must name the file of the trace, got none"),
         (f"{PATTERN} -o ring-40-8.clue", f"ring-40-8.clue: -o must not be a name that matches {PATTERN} stands for"),
-        (f"{PATTERN} -o ./ring-40-8.clue", f"./ring-40-8.clue: -o must not be a name that matches {PATTERN} stands for"),
+        (
+            f"{PATTERN} -o ./ring-40-8.clue",
+            f"./ring-40-8.clue: -o must not be a name that matches {PATTERN} stands for",
+        ),
         ("ring-{size}.clue -o x.clue", "ring-{size}.clue: pattern must have {size} and {ranks} once"),
         ("x.py -o x.clue", "x.py: program must follow --plan or --run, got neither"),
         ("other-{size}-{ranks}.clue -o x.clue", "other-{size}-{ranks}.clue: recordings must exist, got none"),

@@ -311,7 +311,10 @@ def test_replays_beside_a_model(capsys: pytest.CaptureFixture[str]) -> None:
     assert "replayed" in run(capsys, line)[1]
     status, _, err = run(capsys, line.replace("lu-", "none-"))
     assert status == 2
-    assert "--replay must match a trace with a number of ranks that processors can have, got none by none-{size}-{ranks}.clue" in err
+    assert (
+        "--replay must match a trace with a number of ranks that processors can have, got none by none-{size}-{ranks}"
+        in err
+    )
 
 
 def test_the_best_by_replays_beside_the_best_by_a_model(capsys: pytest.CaptureFixture[str]) -> None:

@@ -116,17 +116,17 @@ WITHOUT_EFFECT: Mapping[str, Mapping[str, Sequence[tuple[str, str]]]] = {
         "--to": ALWAYS,
         "--flops-per-second": (
             ("pingpong.clue x.clue.zip --flops-per-second 1e9",
-             "--flops-per-second must go with a source of format ti or a target of format ti or simgrid, got clue to clue"),
+             "--flops-per-second must go with a source of form ti or a target of form ti or simgrid, got clue to clue"),
             ("pingpong.clue x.goal --flops-per-second 1e9",
-             "--flops-per-second must go with a source of format ti or a target of format ti or simgrid, got clue to goal"),
+             "--flops-per-second must go with a source of form ti or a target of form ti or simgrid, got clue to goal"),
         ),
         "--lower": (
-            ("pingpong.clue x.clue.zip --lower", "--lower must go with a target of format ti or goal, got clue to clue"),
-            ("pair.yaml x.xml --lower", "--lower must go with a target of format ti or goal, got simgrid"),
+            ("pingpong.clue x.clue.zip --lower", "--lower must go with a target of form ti or goal, got clue to clue"),
+            ("pair.yaml x.xml --lower", "--lower must go with a target of form ti or goal, got simgrid"),
         ),
         "--collectives": (
             ("pingpong.clue x.clue.zip --collectives openmpi",
-             "--collectives must go with a target of format ti or goal, got clue"),
+             "--collectives must go with a target of form ti or goal, got clue"),
         ),
     },
     "extrapolate": {

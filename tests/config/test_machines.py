@@ -117,7 +117,11 @@ def test_what_the_memory_of_a_node_copies_arrives_and_stays() -> None:
     ("node", "network", "fault"),
     [
         ({"processors": 4, "domains": 3}, {}, "node_types.a.domains must divide the processors, 4, got 3"),
-        ({"processors": 4}, {"across_domains": LINK}, "network.across_domains must be given with domains in node_types"),
+        (
+            {"processors": 4},
+            {"across_domains": LINK},
+            "network.across_domains must be given with domains in node_types",
+        ),
     ],
 )
 def test_domains_are_equal_and_a_link_across_them_needs_some(

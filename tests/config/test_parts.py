@@ -224,7 +224,10 @@ def test_generated_options_are_made_of_parts(parts: Path) -> None:
             "part: wire.yaml",
             "part: wire.yaml\n"
             "changes: [{at: 1 s, node_types: {host: {processor: nine.yaml}}, network: {part: wire.yaml}}]",
-            ['host.processor must not change during a run, got "nine.yaml"', "network.part must stay as it is at first"],
+            [
+                'host.processor must not change during a run, got "nine.yaml"',
+                "network.part must not change during a run",
+            ],
         ),
     ],
 )

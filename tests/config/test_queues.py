@@ -141,7 +141,11 @@ FAULTS = [
     ("per_month: 730,", "per_month: 0,", "jobs.short.per_month must be above 0, got 0"),
     ("per_month: 730,", "per_month: -4,", "jobs.short.per_month must be at least 0, got -4"),
     ("per_month: 730, ", "", "jobs.short.per_month must be given (or submitted), got nothing"),
-    ("per_month: 730,", "per_month: 730, submitted: [1 h],", "jobs.short.submitted must be given without per_month, got"),
+    (
+        "per_month: 730,",
+        "per_month: 730, submitted: [1 h],",
+        "jobs.short.submitted must be given without per_month, got",
+    ),
     ("workload: large,", "workload: lage,", 'jobs.short.workload must be a workload (large), got "lage": did you mean'),
     ("  large: {per_month", "  larg: {per_month", 'jobs.larg must be a workload (large), got "larg": did you mean'),
     ("ranks: 2,", "ranks: 4,", "jobs.short.ranks must be numbers of ranks that large has (2), got 4"),
@@ -196,8 +200,8 @@ def test_a_fault_is_named(tmp_path: Path, old: str, new: str, fault: str) -> Non
         (
             ", others: as recorded",
             "",
-            "queue.others must be given (as recorded, or left out) if jobs belong to no class, got nothing: 1 of 3 are "
-            "not (bash)",
+            "queue.others must be given (as recorded, or left out) if jobs belong to no class, got nothing: 1 of 3 "
+            "belong to none (bash)",
         ),
         ("sacct.txt,", "other.txt,", "other.txt: file must be readable, got: No such file or directory"),
         ("names: [lar*, big]", "names: none, per_month: 4", "jobs.large.per_month must not be given with an account"),

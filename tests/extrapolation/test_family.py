@@ -90,9 +90,7 @@ def test_a_pattern_has_its_placeholders(pattern: str, got: str) -> None:
 
 def test_no_recordings(tmp_path: Path) -> None:
     """What to do about it is said."""
-    with pytest.raises(
-        UsageError, match=r"recordings must exist, got none. Ask which to make: clue extrapolate --p"
-    ):
+    with pytest.raises(UsageError, match=r"recordings must exist, got none. Ask which to make: clue extrapolate --p"):
         Family.open(str(tmp_path / "ring-{size}-{ranks}.clue"))
 
 

@@ -15,7 +15,7 @@ class FactorTable:
     """The paper's contention model (section 4.2): communication times grow with simultaneous communications.
 
     Attributes:
-            factors: ``(n, factor)`` by rising n; the first n is 1. Linear between entries, constant beyond the last.
+        factors: ``(n, factor)`` by rising n; the first n is 1. Linear between entries, constant beyond the last.
     """
 
     name: ClassVar = "factor"

@@ -18,7 +18,7 @@ class Flows:
     """Messages share the links of a topology max-min fairly.
 
     Attributes:
-            topology: The links, and which of them each message crosses.
+        topology: The links, and which of them each message crosses.
     """
 
     name: ClassVar = "flows"

@@ -18,8 +18,8 @@ class Ports:
     """Each node has a send port and a receive port, which serve one message after another.
 
     Attributes:
-            busy: Time for which a message occupies either port, by its size, whatever its link says; ``None``: the time
-                that its link states (:class:`clue.machine.Link`).
+        busy: Time for which a message occupies either port, by its size, whatever its link says; ``None``: the time
+            that its link states (:class:`clue.machine.Link`).
     """
 
     name: ClassVar = "ports"

@@ -64,7 +64,7 @@ class Topology(ABC):
         """Return the links from each source node to each destination node, which must differ, in order of travel.
 
         Args:
-                nodes: Number of nodes.
+            nodes: Number of nodes.
             source: Node indices, shape (n,).
             dest: Node indices, shape (n,).
 
@@ -133,9 +133,9 @@ class Switches(Topology):
 
     Attributes:
         per_switch: Nodes at each switch; the last may have fewer.
-            bandwidth: Bandwidth of the links of a node, bytes per second.
-            oversubscription: Total bandwidth of a switch's nodes over the bandwidth of its uplink; at 1 the uplink
-                never limits.
+        bandwidth: Bandwidth of the links of a node, bytes per second.
+        oversubscription: Total bandwidth of a switch's nodes over the bandwidth of its uplink; at 1 the uplink
+            never limits.
     """
 
     kind: ClassVar[str] = "switches"
