@@ -320,7 +320,7 @@ def _by_parts(arguments: argparse.Namespace, output: Path, name: str) -> int:
 
 
 def _recordings(name: str) -> list[Trace]:
-    """Return a trace, and the repeated recordings of the same run that lie beside it."""
+    """Return a trace, and the repeated recordings of the same run beside it."""
     trace = Trace.open(name)
     beside = [Path(name).with_suffix(f".{k}{Path(name).suffix}") for k in range(2, MOST_RECORDINGS + 1)]
     others = [Trace.open(path) for path in beside if is_file(path)]
@@ -338,21 +338,21 @@ def _known_processor(model: str, library: Iterable[Processor]) -> Processor:
     for part in library:
         if part.is_called(model):
             return part
-    raise UsageError(f"--part must be given where no part is called as the processor that recorded, got {model!r}")
+    raise UsageError(f"--part must be given if no part has the name of the recording processor, got {model!r}")
 
 
 def _cold_start(arguments: argparse.Namespace, tell: Report) -> ColdStart:
-    """Measure bursts after waits: for messages between hosts where some are named, and asleep otherwise."""
+    """Measure bursts after waits: for messages between hosts if some are named, otherwise asleep."""
     hosts = _hosts(arguments)
     if not hosts:
-        tell("bursts after waits asleep")
+        tell("measuring bursts after sleep")
         return measure_cold_start()
-    tell("bursts after waits for messages")
+    tell("measuring bursts after waits for messages")
     return measure_cold_start(mpiexec=_mpiexec(arguments), hosts=hosts, ranks=len(hosts))
 
 
 def _check_node(text: str, place: str, node: NodeCalibration) -> None:
-    """Check that what is to be written is what the simulator reads, in a machine of one such node."""
+    """Check that the simulator can read the text, as part of a machine with one such node."""
     link = {"send_delay": "1 us", "transmission_delay": "1 us"}
     written = parse_yaml(text, place).value
     assert isinstance(written, dict)
@@ -367,7 +367,7 @@ def _by_kernels(arguments: argparse.Namespace, name: str, busy: list[int], tell:
 
 
 def _as_stated(arguments: argparse.Namespace, name: str, tell: Report) -> NodeCalibration:
-    """Compare a computer that is not at hand with the one that recorded: this one, or that of a reference."""
+    """Compare a computer that is not at hand, by stated speeds, with this one or with that of a reference."""
     stated = dict(_condition(text, "--target", "KERNEL=SPEED") for text in arguments.target)
     _check_kernels("--target", stated)
     target = stated_speeds(name, {kernel: _speed(kernel, text) for kernel, text in stated.items()})
@@ -394,7 +394,7 @@ def _speed(kernel: str, text: str) -> float:
 
 
 def _kernels(arguments: argparse.Namespace, usual: Iterable[str]) -> tuple[list[str], dict[str, str]]:
-    """Return the kernels to run, the usual ones where none are named, and the one that each region is like."""
+    """Return the kernels to run, the usual ones if none are named, and the kernel that stands for each region."""
     kernels = [kernel.strip() for kernel in (arguments.kernels or ",".join(usual)).split(",")]
     _check_kernels("--kernels", kernels)
     stated = dict(_condition(text, "--region", "REGION=KERNEL") for text in arguments.region)
@@ -408,7 +408,7 @@ def _check_kernels(option: str, kernels: Iterable[str]) -> None:
 
 
 def _by_program(arguments: argparse.Namespace, name: str, busy: list[int], tell: Report) -> NodeCalibration:
-    """Record the program of a trace here, alone and, if it has one rank, in copies at once."""
+    """Record the program of a trace here, alone and, if it has one rank, in simultaneous copies."""
     there = Trace.open(arguments.trace)
     program = _program(arguments, there)
     if there.ranks > 1:
@@ -424,9 +424,9 @@ def _by_program(arguments: argparse.Namespace, name: str, busy: list[int], tell:
         target = Path(folder) / f"{label}.clue"
         return CountedRun.of(record(program, there.head.arguments, there.ranks, target, mpiexec=mpiexec))
 
-    # Whoever wrote the trace chose what is run here.
+    # The author of the trace chose the program that is run here.
     command = shlex.join([str(program), *there.head.arguments])
-    say([f"runs {command} on {count_of(there.ranks)}, as {there.name} was recorded"])
+    say([f"running {command} on {count_of(there.ranks)}, as {there.name} was recorded"])
     with TemporaryDirectory() as folder:
         numbers = busy if there.ranks == 1 else [1]
         recordings = {n: [run for repeat in range(arguments.repeats) for run in recorded(n, repeat)] for n in numbers}

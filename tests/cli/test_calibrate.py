@@ -101,7 +101,7 @@ WRONG = {
     "three hosts": (("--hosts", "a,b,c"), "two computers"),
     "no launcher": (("--mpiexec", "no-such-mpiexec"), "mpiexec must be a command"),
     "several nodes and no link between": (("latency.txt", "--within-node", "--nodes", "4"), "nodes must be 1"),
-    "bandwidths alone": (("bw.txt",), "bandwidths alone do not tell"),
+    "bandwidths alone": (("bw.txt",), "bandwidths alone do not give"),
     "words that no shell takes": (("--mpiexec", "mpiexec 'x"), "--mpiexec must be a command line in shell syntax"),
     "hosts of files": (("latency.txt", "--hosts", "a,b"), "must go without files"),
     "plots into a file": (("latency.txt", "--plots", "bw.txt"), "plots must go to a folder"),

@@ -128,10 +128,10 @@ def test_what_is_refused_leaves_no_trace(capsys: pytest.CaptureFixture[str], mon
             "a-8-2.clue: pattern must have {size} and {ranks} once",
         ),
         ("ring-{size}-{ranks}.clue", "ring-{size}-{ranks}.clue: -o must name the file of the trace, got none"),
-        (f"{PATTERN} -o ring-40-8.clue", f"ring-40-8.clue: -o must not be a name that matches {PATTERN} stands for"),
+        (f"{PATTERN} -o ring-40-8.clue", f"ring-40-8.clue: -o must not be a name that matches {PATTERN}"),
         (
             f"{PATTERN} -o ./ring-40-8.clue",
-            f"./ring-40-8.clue: -o must not be a name that matches {PATTERN} stands for",
+            f"./ring-40-8.clue: -o must not be a name that matches {PATTERN}",
         ),
         ("ring-{size}.clue -o x.clue", "ring-{size}.clue: pattern must have {size} and {ranks} once"),
         ("x.py -o x.clue", "x.py: program must follow --plan or --run, got neither"),
@@ -320,7 +320,7 @@ def test_a_plan_says_what_it_assumes(capfd: pytest.CaptureFixture[str], monkeypa
     assert main((*line, "prog.py", "{size}")) == 0
     text = " ".join(capfd.readouterr().out.split())
     assert "Assumed: the program takes any size on any number of ranks. If it demands something else, --adm" in text
-    assert "1 size and 2 numbers of ranks are left to record, of 3 and 4 that tell rules with cases apart" in text
+    assert "1 size and 2 numbers of ranks are left to record, of 3 and 4 that rules with cases need" in text
     said = ("--admissible", "ranks=2^k", "--admissible", "size=ranks*k")
     assert main((*line, *said, "prog.py", "{size}")) == 0
     text = " ".join(capfd.readouterr().out.split())
@@ -356,7 +356,7 @@ def test_a_plan_that_does_not_fit_says_so(capfd: pytest.CaptureFixture[str], mon
     assert main(("extrapolate", "--plan", "--size", "40", "--ranks", "8", "prog.py", "{size}")) == 0
     text = " ".join(capfd.readouterr().out.split())
     assert "size 8 on 64 ranks would need more memory than this computer has free, and are left out" in text
-    assert "where it grows with size / ranks or size^3 / ranks" in text
+    assert "where they grow with size / ranks or size^3 / ranks" in text
     assert "Next: clue extrapolate --run --size 40 --ranks 8 -o TRACE prog.py '{size}'" in text
 
 

@@ -241,7 +241,7 @@ class Conversation:
 
 
 QUESTIONS = (
-    "recorded ping-pong", "cores) of a node", "Memory of a node, or none", "takes one way", "Bandwidth between nodes",
+    "recorded ping-pong", "cores) of a node", "Memory of a node, or none", "between nodes", "Bandwidth between nodes",
     "nodes to compare", "Price of a node, or none", "Budget, or none", "name, or none",
 )  # fmt: skip
 
@@ -271,7 +271,7 @@ def test_what_is_given_is_not_asked() -> None:
     for question in (
         "cores) of a node",
         "Memory of a node, or none",
-        "takes one way",
+        "message between nodes",
         "between nodes",
         "name, or none",
     ):

@@ -260,8 +260,8 @@ def test_a_region_that_not_all_runs_have_is_no_part(capsys: pytest.CaptureFixtur
 def test_faults_of_regions(capsys: pytest.CaptureFixture[str]) -> None:
     """Regions that take more than there is, times below 0, a region without a name."""
     for line, said in (
-        ("slow,1,100,9,5,4,4,2", "t.csv:2:1: regions must sum to at most compute together, 5 s, got 6 s"),
-        ("slow,1,100,9,,,9,2", "t.csv:2:1: regions must sum to at most measured together, 9 s, got 11 s"),
+        ("slow,1,100,9,5,4,4,2", "t.csv:2:1: regions must sum to at most compute, 5 s, got 6 s"),
+        ("slow,1,100,9,,,9,2", "t.csv:2:1: regions must sum to at most measured, 9 s, got 11 s"),
         ("slow,1,100,9,5,4,-4,2", "regions.product must be a run time above 0, got -4"),
     ):
         Path("t.csv").write_text(f"{REGIONS}\n{line}\n")

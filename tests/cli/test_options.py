@@ -138,8 +138,8 @@ WITHOUT_EFFECT: Mapping[str, Mapping[str, Sequence[tuple[str, str]]]] = {
             for option, value in (("--traces", "y"), ("--repeats", "2"), ("--admissible", "ranks=k"))
         },
         "--plots": (
-            ("--plan --size 8 --ranks 4 --plots p pingpong.py", "--plots must go with -o, as models are made with the"),
-            ("--run --size 8 --ranks 4 --plots p pingpong.py", "--plots must go with -o, as models are made with the"),
+            ("--plan --size 8 --ranks 4 --plots p pingpong.py", "--plots must go with -o, as models are fitted for"),
+            ("--run --size 8 --ranks 4 --plots p pingpong.py", "--plots must go with -o, as models are fitted for"),
         ),
         "-o": (("--plan --size 8 --ranks 4 -o x.clue pingpong.py", "-o must go with --run, or a pattern, got --plan"),),
         **dict.fromkeys(("--size", "--ranks", "--plan", "--run", "--json", "--distribution"), ALWAYS),
