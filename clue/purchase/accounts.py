@@ -70,7 +70,7 @@ class Accounts:
         self._options: list[Option] = []  # keeps alive what is known by identity
         self._hardware: dict[tuple[int, int], Hardware] = {}
         demands = [workload.demand for workload in scenario.workloads]
-        #: Runs per second of each workload that are wanted, where they are stated.
+        #: Required runs per second of each workload, if stated.
         self.demands = [d for d in demands if d is not None] if None not in demands else []
 
     def of(self, option: Option) -> Account:
@@ -87,7 +87,7 @@ class Accounts:
         return account_of(costs, purchase, self.hardware(option), nodes, cores, life)
 
     def hardware(self, option: Option) -> Hardware:
-        """Return what the parts of an option amount to; generated ones on other networks have the same."""
+        """Return the totals of an option's parts, which generated options on other networks share."""
         costs = option.costs or _NOTHING
         if option.built is None:
             return hardware_of(costs, option.nodes)
@@ -98,7 +98,7 @@ class Accounts:
         return self._hardware[key]
 
     def lacks(self, option: Option, criterion: Criterion) -> str:
-        """Return what is not stated of an option that a criterion needs, or ``""``."""
+        """Return the figure of an option that a criterion needs but that is not stated, or ``""``."""
         if criterion in {Criterion.COST_PER_RUN, Criterion.TOTAL_COST}:
             return "price" if option.price is None else ""
         if criterion not in {Criterion.ENERGY_PER_RUN, Criterion.CARBON_PER_RUN}:
@@ -120,7 +120,7 @@ class Accounts:
         return sum(d / cell.throughput for d, cell in zip(self.demands, attempt.cells, strict=True))
 
     def sheet(self, attempt: Attempt) -> Sheet:
-        """Return what an option costs over its life, as it is used."""
+        """Return the costs of an option over its life at its utilisation."""
         return self.of(attempt.option).sheet(*self._use(attempt))
 
     def _use(self, attempt: Attempt) -> tuple[float, float]:
@@ -131,7 +131,7 @@ class Accounts:
         return busy, sum(use.rate * use.billed for use in self.uses(attempt))
 
     def billed(self, attempt: Attempt, cell: Cell) -> float:
-        """Return the seconds that are billed for a run of a workload: the whole campaign's by its instances."""
+        """Return the billed time per run of a workload, seconds: that of all its instances divided by their number."""
         account = self.of(attempt.option)
         return min(account.billed(choice.makespan) / choice.instances for choice in cell.possible)
 
@@ -237,7 +237,7 @@ class Accounts:
     # --- what is told ---
 
     def told(self, attempt: Attempt) -> OptionCost | None:
-        """Return what an option costs, for a reader, if its costs are stated."""
+        """Return the costs of an option for reports, if they are stated."""
         option = attempt.option
         if option.costs is None or option.price is None:
             return None
@@ -255,7 +255,7 @@ class Accounts:
         )
 
     def _by_year(self, attempt: Attempt) -> Iterator[tuple[float, float]]:
-        """Yield years and what is paid up to their end."""
+        """Yield years, and payments up to the end of each."""
         life, whole = self._scenario.life, self.sheet(attempt)
         years = life.seconds / YEAR
         if years > MOST_YEARS:
