@@ -426,9 +426,9 @@ def test_an_option_without_a_price_is_neither_affordable_nor_not(capsys: pytest.
     assert [(each["option"], each.get("position"), each["affordable"]) for each in listed] == [
         *(("two", 1, True), ("some", None, None), ("four", None, False)),
     ]
-    assert listed[1]["reason"].startswith("no price is stated, so nobody can tell whether the budget covers it")
+    assert listed[1]["reason"].startswith("no price is stated, so it is unknown whether the budget covers it")
     _, out, _ = run(capsys, "simulate", "which.yaml")
-    assert "- some: no price is stated, so nobody can tell whether the budget covers it: state its price, or" in out
+    assert "- some: no price is stated, so it is unknown whether the budget covers it: state its price, or" in out
     assert out.index("- some:") < out.index("- four (3,600 EUR): costs more than the budget")
 
 
@@ -444,7 +444,7 @@ def test_an_option_without_a_price_is_neither_affordable_nor_not(capsys: pytest.
         ),
         (
             (edit("pair.yaml", ", price: 900 EUR", ""),),
-            "two, four: no price is stated, so nobody can tell whether the budget covers it: state its price, or leave",
+            "two, four: no price is stated, so it is unknown whether the budget covers it: state its price, or leave",
         ),
     ],
     ids=["no memory", "no prices"],
