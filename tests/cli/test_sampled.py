@@ -116,7 +116,7 @@ def test_a_ranking_replays_parts_and_shares_positions_aloud(ranking: str, capsys
     ]  # fmt: skip
     warnings = told["warnings"]
     assert any(
-        each.startswith("one, as good share position 1: a part of their iterations was repl") for each in warnings
+        each.startswith("one, as good share position 1: only a part of their iterations was") for each in warnings
     )
     assert any(
         "a part of its iterations was replayed, so that the makespan is uncertain by up to" in w for w in warnings
