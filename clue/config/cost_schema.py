@@ -76,7 +76,7 @@ class RacksForm(SourcedForm):
 
 
 class ElectricityForm(SourcedForm):
-    """The cost of electricity."""
+    """Cost of electricity."""
 
     price: PricePerEnergy | None = Field(None, description="Price of energy.")
     carbon: Carbon | None = Field(None, description="Carbon dioxide emitted per energy.")
@@ -154,19 +154,21 @@ class CostForm(Form):
 
     parts: dict[Name, PartForm] = Field(default={}, description="Its parts, by name.")
     racks: RacksForm | None = Field(None, description="Its racks.")
-    electricity: ElectricityForm | None = Field(None, description="What power costs.")
-    licences: dict[Name, LicenceForm] = Field(default={}, description="What programs need, by name.")
-    staff: Yearly | None = Field(None, description="People, all the time.")
-    hosting: Yearly | None = Field(None, description="Room, all the time.")
-    support: Yearly | None = Field(None, description="Support and maintenance, all the time.")
-    cloud: CloudForm | None = Field(None, description="Nodes by the hour, instead of a price.")
-    residual: UpToOne = Field(0.0, description="What is left of the purchase after the service life, as a share.")
+    electricity: ElectricityForm | None = Field(None, description="Cost of electricity.")
+    licences: dict[Name, LicenceForm] = Field(default={}, description="Licences that programs need, by name.")
+    staff: Yearly | None = Field(None, description="Cost of staff over time.")
+    hosting: Yearly | None = Field(None, description="Cost of floor space over time.")
+    support: Yearly | None = Field(None, description="Cost of support and maintenance over time.")
+    cloud: CloudForm | None = Field(None, description="Cloud nodes, billed by time, instead of a price.")
+    residual: UpToOne = Field(
+        0.0, description="Residual value after the service life, as a share of the purchase price."
+    )
     utilisation: Share = Field(
         1.0,
         description="The largest share of the time that it is available for which runs keep it busy. Must be left out "
         "beside jobs, whose queue says that.",
     )
-    availability: Share = Field(1.0, description="The share of the time that it is available.")
+    availability: Share = Field(1.0, description="Share of the time in which it is available.")
 
 
 class RateForm(SourcedForm):

@@ -38,9 +38,9 @@ class CostReader:
 
     Attributes:
         reading: The comparison.
-        exchange: What currencies are worth.
+        exchange: The exchange rates.
         queued: Whether jobs are stated, whose queue says how much options are used.
-        types: Takes the node types that parts count, with where each is named.
+        types: Collects the node types that parts count, with the path of each mention.
     """
 
     reading: Reading

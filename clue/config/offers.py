@@ -32,7 +32,7 @@ from clue.purchase.costs import Stated, hardware_of
 from clue.purchase.scenario import Built, Kind, Option, name_of
 from clue.units import Money, format_size
 
-#: More options than this are a slip of the pen rather than a comparison.
+#: Largest number of generated options: more are taken for a mistake in the file.
 MOST_OPTIONS = 250_000
 
 _OFFER_KEYS = ("machine", "price", "price_per_node", "switch", "most_nodes")
@@ -74,7 +74,7 @@ def generate_options(costs: CostReader, form: ScenarioForm, more: Money | None =
         family = _Family(costs, path, family_form, number, priced=budget is not None)
         for option in family.options():
             if option.name in names:
-                reading.fault(path, f'must generate options of different names, got "{option.name}" twice')
+                reading.fault(path, f'must generate options with distinct names, got "{option.name}" twice')
                 break
             names.add(option.name)
             amount = _amount(option)
@@ -128,7 +128,7 @@ class _Offer:
         return all(most is None or nodes <= most for most in limits)
 
     def prices(self, nodes: int) -> Iterator[Stated]:
-        """Yield the figures of its price for so many nodes."""
+        """Yield the figures of its price for a number of nodes."""
         for path, form in self.forms.items():
             if form.price is not None:
                 yield _figure(f"{path}.price", form.price, self.exchange)
@@ -144,7 +144,7 @@ def _figure(name: str, price: Money, exchange: Exchange, number: float = 1.0) ->
 
 @dataclass(frozen=True, slots=True)
 class _NodeKind:
-    """A kind of node with what one of it costs; ``None``: its price is not stated."""
+    """A kind of node with its price; ``None`` if that is not stated."""
 
     kind: Kind
     node: NodeType
@@ -152,7 +152,7 @@ class _NodeKind:
 
 
 class _Family:
-    """All clusters of some parts."""
+    """All clusters that can be built from some parts."""
 
     def __init__(self, costs: CostReader, path: Path, form: GenerateForm, number: int, *, priced: bool) -> None:
         self.notes: list[str] = []
@@ -192,7 +192,7 @@ class _Family:
         return {name for kind in self._types for name in (name_of(kind), *kind) if name}
 
     def options(self) -> Iterator[Option]:
-        """Yield the clusters: of one kind of node first, then mixed ones, with each network."""
+        """Yield the clusters with each network: first those of one kind of node, then mixed ones."""
         if self._reading.faults or not self._few_enough():
             return
         kinds = [*self._of_one_kind(), *self._of_two_kinds()]
@@ -209,12 +209,12 @@ class _Family:
         machine = Machine(name, nodes, offer.network, price=price, reference_processor=self._form.reference_processor)
         built = Built(self._number, counts, offer.name, offer.topology)
         option = Option(name, machine, price, built=built, stated=stated)
-        if self._costs is not None and id(counts) not in self._parts:  # shared by networks, and alive as long as these
+        if self._costs is not None and id(counts) not in self._parts:  # networks share them, so ids stay valid
             self._parts[id(counts)] = hardware_of(self._costs, option.nodes).price
         return with_costs(option, self._costs, self._exchange.currency, self._parts.get(id(counts)))
 
     def _prices(self, counts: Mapping[Kind, int], offer: _Offer) -> tuple[Stated, ...]:
-        """Return the figures of the price; none where that of a node is not stated."""
+        """Return the figures of the price; none if that of a node is not stated."""
         found = [*self._every, *offer.prices(sum(counts.values()))]
         for kind, n in counts.items():
             prices = self._types[kind].prices
@@ -223,7 +223,7 @@ class _Family:
             found += [replace(each, number=float(n)) for each in prices]
         return tuple(found)
 
-    # --- how many of what ---
+    # --- numbers of nodes ---
 
     def _of_one_kind(self) -> Iterator[tuple[Mapping[Kind, int], tuple[NodeType, ...]]]:
         for kind, of in self._types.items():
@@ -338,7 +338,7 @@ class _Family:
     def _built(
         self, name: str, topology: str, types: Mapping[Kind, Document], *, every: bool = False
     ) -> Machine | None:
-        """Check the kinds of nodes with a network as parts of one machine; with nodes of every kind, no contention."""
+        """Check the kinds of nodes with a network as parts of one machine; with nodes of every kind: no contention."""
         network, name = self._network(name, topology), f"{name} {topology}".rstrip()
         if every:
             network = network.without("contention")
@@ -367,7 +367,7 @@ class _Family:
         for kind, of in self._types.items():
             if priced and of.prices is None:
                 path = (*self._path, "node_types", kind[0], "price")
-                self._reading.fault(path, "must be given where there is a budget, got nothing")
+                self._reading.fault(path, "must be given if there is a budget, got nothing")
         sizes = [each.size for each in self._form.memory]
         for i, size in enumerate(sizes):
             if size in sizes[:i]:

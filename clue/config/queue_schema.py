@@ -94,9 +94,8 @@ class QueueForm(Form):
     )
     others: Literal["as recorded", "left out"] | None = Field(
         None,
-        description="With an accounting file, jobs of no class: taken as recorded on every option, nodes and run time, "
-        "or "
-        "left out. Must be said where there are any.",
+        description="With an accounting file, jobs that belong to no class: as recorded (nodes and run time, on every "
+        "option), or left out. Required if there are such jobs.",
     )
     sharing: Literal["none", "copies", "mix"] = Field(
         "none",
@@ -104,7 +103,7 @@ class QueueForm(Form):
         "copies, what it takes beside copies of itself on all other nodes; mix, beside jobs of all classes there, by "
         "the shares of the nodes' time that they hold.",
     )
-    jobs: Annotated[int, Field(ge=10, le=10**7)] = Field(5000, description="Jobs of a replication.")
+    jobs: Annotated[int, Field(ge=10, le=10**7)] = Field(5000, description="Jobs per replication.")
     warm_up: Annotated[Number, Field(lt=1)] = Field(
         0.1, description="Warm-up: share of the jobs, from the first, that figures ignore, as the queue starts empty."
     )

@@ -13,7 +13,7 @@ from pathlib import Path as FilePath
 from clue.config.document import Document, Path
 from clue.config.faults import AnyForm, Faults, validated
 
-#: What is wrong with a form whose keys are right one by one: the path of each fault, and the rule with the value got.
+#: Rules over several keys of a form: yield the path of each fault, and the rule with the value got.
 Rules = Callable[[AnyForm], Iterable[tuple[Path, str]]]
 
 
@@ -22,9 +22,9 @@ class Reading:
     """A document that is being read.
 
     Attributes:
-        document: What it says.
-        base: Folder that the relative paths in it start from.
-        faults: Takes what is wrong with it.
+        document: Its contents.
+        base: Base directory of its relative paths.
+        faults: Collects its faults.
     """
 
     document: Document
@@ -68,5 +68,5 @@ class Reading:
         self.faults.check()
 
     def of(self, document: Document) -> Reading:
-        """Return the reading of another document within the same visit."""
+        """Return the reading of another document in the same pass."""
         return replace(self, document=document)

@@ -140,7 +140,7 @@ MachineSource = OneOrTable[Name, dict[str, Any]]
 class SimulationForm(Form):
     """One program on one machine."""
 
-    name: str | None = Field(None, min_length=1, description="Its name; left out: that of the file.")
+    name: str | None = Field(None, min_length=1, description="Its name; default: that of the file.")
     program: RunForm = Field(description="What runs.")
     machine: MachineSource = Field(description="A path, the name of a shipped machine, or the machine itself.")
     placement: RunPlacement = Field(
@@ -206,7 +206,7 @@ class WorkloadForm(Form):
         "which each option uses the best; or search: block and cyclic with 1, 2, 4, … ranks per node, from the first "
         "node or from the last.",
     )
-    deadline: Duration | None = Field(None, description="Time within which a run has to end; left out: any.")
+    deadline: Duration | None = Field(None, description="Largest allowed run time; default: no limit.")
     runs_a_month: Annotated[Number, Field(gt=0)] | None = Field(
         None, description="Runs that have to be done, on average; of all workloads or of none. Left out beside jobs."
     )

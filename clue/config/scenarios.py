@@ -96,7 +96,7 @@ def _next_from(reading: Reading, form: ScenarioForm, options: Sequence[Option]) 
 
 
 def _check_demands(reading: Reading, form: ScenarioForm, *, queued: bool) -> None:
-    """Check that runs a month are stated of all workloads or of none: they share the machine's time.
+    """Check that runs per month are stated for all workloads or for none: they share the machine's time.
 
     Beside jobs they are stated of none: these are the runs.
     """

@@ -28,7 +28,7 @@ class Queues:
 
     Args:
         scenario: What is compared.
-        progress: Told about what is done.
+        progress: Called with the progress.
     """
 
     def __init__(self, scenario: Scenario, progress: Progress = silent) -> None:
@@ -36,7 +36,7 @@ class Queues:
         self._progress = progress
         self._known: dict[object, QueueOutcome] = {}
         wanted = {scenario.criterion, *scenario.pareto, *scenario.weighted}
-        #: Whether options whose queue grows without end have no position.
+        #: Whether options with an unstable queue have no position.
         self.must_be_stable = bool(wanted & STABLE) or scenario.limits.waiting is not None
 
     def of(self, attempt: Attempt) -> QueueOutcome:
@@ -44,7 +44,7 @@ class Queues:
         mix = self._scenario.queue
         assert mix is not None
         takes, nodes = _takes(attempt), len(attempt.option.machine.nodes)
-        # Options on which jobs take the same have the same queue.
+        # Options on which jobs have the same demands have the same queue.
         key = (nodes, *((i, ranks, each) for i, by_ranks in enumerate(takes) for ranks, each in by_ranks.items()))
         if key not in self._known:
             self._progress("queueing jobs, options:", len(self._known), len(self._scenario.options))
@@ -154,7 +154,7 @@ def _caveat(text: str, size: float = 0.0, **figures: str) -> Caveat:
 
 
 def _takes(attempt: Attempt) -> Takes:
-    """Return what jobs take, by class and by ranks."""
+    """Return the demands of jobs by class and number of ranks."""
     return tuple(
         {ranks: Taken(each.nodes, each.queued.makespan) for ranks, each in by_ranks.items()}
         for by_ranks in attempt.jobs

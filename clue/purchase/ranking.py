@@ -53,20 +53,20 @@ def rank_options(
     sampling: Sampling | None = None,
     error: ModelError | None = None,
 ) -> Ranking:
-    """Predict workloads on the affordable options as far as their order needs it, and put these in order.
+    """Rank the affordable options; predict workloads only as far as the order requires it.
 
     Ctrl-C during the predictions ends it with the results so far (``Ranking.interrupted``).
 
     Args:
         scenario: What is compared.
-        predictor: Tells what applications take.
-        progress: Told about what is done.
-        top: How many positions are wanted; ``None``: all of up to 100 options, else 20. The others are not predicted
-            further than it takes to prove that they are not among the first.
-        thorough: Whether to predict the splits, too, that cannot be the best; they show how a program scales.
-        sampling: Which samples of what is uncertain to draw: they give intervals, to each option its probability of
-            being the best, and one position to options that cannot be told apart.
-        error: What is known of the model's error, which samples have beside what noise is stated.
+        predictor: Predicts applications.
+        progress: Called with the progress.
+        top: Number of requested positions; ``None``: all of up to 100 options, else 20. Other options are predicted
+            only as far as it takes to prove that they are not among the first.
+        thorough: Whether to predict also splits that cannot be the best; they show how a program scales.
+        sampling: Sampling of the uncertainty: gives intervals, each option's probability of being the best, and a
+            shared position to statistically indistinguishable options.
+        error: The model error that samples include in addition to stated noise.
 
     Raises:
         UsageError: If every option costs more than the budget, prices and budget are in different currencies, or an
@@ -128,8 +128,8 @@ def rank_options(
             try:
                 steps = _steps(ranking, scenario, search, scores, predictor, progress)
                 ranking = replace(ranking, answers=replace(answers, steps=steps))
-            except KeyboardInterrupt:  # the ranking is there, and stays
-                warnings = (*ranking.warnings, "interrupted: what more money gains is left out")
+            except KeyboardInterrupt:  # the ranking is complete, and is returned
+                warnings = (*ranking.warnings, "interrupted: the best use of more money is left out")
                 ranking = replace(ranking, warnings=warnings)
     return ranking
 
@@ -157,10 +157,10 @@ def _answers(  # noqa: PLR0917 - all results
     return Answers(cheapest, break_even=tuple(break_evens(search.listed(), scores.accounts)))
 
 
-def _steps(  # noqa: PLR0917 - all that was found
+def _steps(  # noqa: PLR0917 - all results
     ranking: Ranking, scenario: Scenario, search: Search, scores: Scores, predictor: Predictor, progress: Progress
 ) -> Steps | None:
-    """Find out what more money gains on the first option, or on the one that is named; ``None``: nobody can tell."""
+    """Find the best use of more money on the first option, or on the named one; ``None`` if unknown."""
     first = min((e for e in ranking.entries if e.position), key=lambda e: e.position or 0, default=None)
     if first is None and not scenario.next_from:
         return None
@@ -357,7 +357,7 @@ class _Report:
         return "not simulated" if self.search.interrupted else f"not among the first {self.search.first}"
 
     def _others(self, told: set[str]) -> Iterator[Entry]:
-        """Yield the options without a position: later, missing a limit, unable to run, without a price, too dear."""
+        """Yield the options without a position: later, missing a limit, unable to run, unpriced, too expensive."""
         tried = {attempt.option.name: attempt for attempt in self.attempts if attempt.option.name not in told}
         able = sorted((self.scores.key(attempt), attempt) for attempt in tried.values() if attempt.cells)
         for _, attempt in able:

@@ -21,7 +21,7 @@ ssi              scalable system improvement (the same module)                  
 weighted         100 · weighted mean over criteria of figure / best figure, or best / figure       higher
 ===============  ================================================================================  ===========
 
-Performance is instances finished per second; a workload's points are shared out to its components. Weights are
+Performance is instances finished per second; a workload's points are divided among its components. Weights are
 normalised to a mean of 1, so that two equally weighted workloads give at most 100 points each, as in the paper.
 Costs, energy and carbon are those of :mod:`clue.purchase.accounts`; where runs a month or jobs are stated, of a run
 means of those, whatever the weights.
@@ -148,7 +148,7 @@ class Scores:
         return scores
 
     def with_other_options(self) -> Scores:
-        """Return these scores for options that are others, and are soon forgotten."""
+        """Return these scores for other, short-lived options."""
         scores = copy(self)
         scores.queues = Queues(self._scenario)
         scores.accounts = Accounts(self._scenario, scores.queues.of)

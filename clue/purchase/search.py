@@ -36,9 +36,9 @@ class Search:
 
     Attributes:
         attempts: The options that can run the workloads.
-        first: How many positions are wanted.
-        simulations: How many simulations have been made.
-        interrupted: Whether it was ended before the first positions were certain.
+        first: Number of requested positions.
+        simulations: Number of simulations made so far.
+        interrupted: Whether it was interrupted before the first positions were certain.
     """
 
     def __init__(
@@ -50,12 +50,12 @@ class Search:
         self.interrupted = False
         self._scores = scores
         self._keys = _Keys(attempts, scores)
-        # By workload; options on which it runs alike share them.
+        # Cells by workload; options with the same prediction share them.
         self._cells = [list(dict.fromkeys(each.cells[w] for each in attempts)) for w in range(len(scores.best))]
         self._predictor = predictor
         self._progress = progress
         self._compared = self._told = self._bounded = 0
-        #: Indices of the options that may be among the first but are not known, and the keys of the first that are.
+        #: Indices of the options that may be among the first but are not known, and the keys of the known first ones.
         self._open: list[int] = []
         self._best: list[Key] = []
 
@@ -149,7 +149,7 @@ class Search:
     # --- bounds and simulations ---
 
     def bound_few(self) -> None:
-        """Bound all where that is little work, or where all is wanted anyway."""
+        """Bound all options if that is little work, or if all positions are requested."""
         choices = (choice for cells in self._cells for cell in cells for choice in cell.choices)
         rough = list(dict.fromkeys(choice.run for choice in choices if not choice.run.refined))
         if rough and (self._all_wanted or len(rough) <= _FEW_RUNS):
@@ -180,7 +180,7 @@ class Search:
     # --- certain positions ---
 
     def listed(self) -> list[Attempt]:
-        """Return the first options whose scores are known, in order; those that miss a limit are not among them."""
+        """Return the first options whose scores are known, in order, without those that miss a limit."""
         keyed = zip(self._keys.all(), self.attempts, strict=True)
         within = ((key, attempt) for key, attempt in keyed if not key[0] and attempt.settled)
         return [attempt for _, attempt in heapq.nsmallest(self.first, within)]
@@ -247,7 +247,7 @@ def _rough(cells: Iterable[Cell]) -> list[Run]:
 
 
 class _Keys:
-    """What options are ordered by, worked out again only where something has become known since."""
+    """Sort keys of options, recomputed only after changes."""
 
     def __init__(self, attempts: Sequence[Attempt], scores: Scores) -> None:
         self._attempts = attempts

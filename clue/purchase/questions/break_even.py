@@ -24,12 +24,12 @@ from clue.purchase.accounts import Accounts
 from clue.purchase.attempts import Attempt
 from clue.purchase.questions.answers import BreakEven
 
-#: So many options of either kind are compared, the first of the ranking.
+#: Number of options of either kind that are compared, the first of the ranking.
 _FIRST = 5
 
 
 def break_evens(listed: Sequence[Attempt], accounts: Accounts) -> list[BreakEven]:
-    """Return where options that are bought and options that are rented cost the same.
+    """Return the break-even points of purchased and rented options.
 
     Args:
         listed: Options whose splits are known, the best first.
@@ -66,7 +66,7 @@ def _between(own: Attempt, cloud: Attempt, accounts: Accounts) -> BreakEven:
 
 
 def crossing(one: float, its_slope: float, other: float, other_slope: float) -> float | None:
-    """Return where two lines meet at 0 or above; ``None``: nowhere."""
+    """Return the crossover of two lines at 0 or above; ``None`` if there is none."""
     if its_slope == other_slope:
         return None
     meeting = (one - other) / (other_slope - its_slope)

@@ -29,7 +29,7 @@ _ROUNDING = 1e-9
 def steps_from(  # noqa: PLR0917 - where it begins, and who tells
     first: str, scenario: Scenario, settled: Sequence[Attempt], scores: Scores, predictor: Predictor, progress: Progress
 ) -> Steps | None:
-    """Find out what an amount of money gains.
+    """Find the best use of an amount of money.
 
     Args:
         first: The first option of the ranking, which it is spent on unless the scenario names another one.

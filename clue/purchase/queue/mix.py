@@ -131,7 +131,7 @@ class Mix:
 
     Attributes:
         classes: Classes of jobs.
-        policy: Who is started next.
+        policy: The scheduling policy.
         office_hours: When most jobs are submitted; ``None``: at any time alike.
         jobs: Jobs of a replication.
         warm_up: Share of them, from the first, that figures leave out: the queue is empty at the beginning.

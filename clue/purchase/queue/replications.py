@@ -50,8 +50,8 @@ class QueueOutcome:
         left_out: Number of jobs of a replication in the warm-up.
         replications: Number of replications.
         classes: The classes of jobs.
-        takes: By class, and by its numbers of ranks, what a job takes.
-        curve: Points (load, mean waiting in seconds), where they were asked for.
+        takes: Demands of jobs by class and number of ranks.
+        curve: Points (load, mean waiting time in seconds), if requested.
     """
 
     policy: Policy
@@ -152,7 +152,7 @@ def _counted(mix: Mix, jobs: Jobs) -> slice:
 
 def _figures(mix: Mix, jobs: Jobs, nodes: int) -> Figures:
     starts = fast.start_times(jobs, nodes, mix.policy)
-    weights = np.array([*(each.weight for each in mix.classes), 1.0])[jobs.kind]  # the last is that of no class
+    weights = np.array([*(each.weight for each in mix.classes), 1.0])[jobs.kind]  # the last is for jobs of no class
     return measure(jobs, starts, nodes, weights, _counted(mix, jobs))
 
 
