@@ -22,10 +22,10 @@ class Goal:
     """One figure to reach.
 
     Attributes:
-        figure: What it is.
-        wanted: How much, in words.
-        measured: What was measured, in words; ``""``: nothing.
-        reached: Whether it is enough; ``None`` if nothing was measured.
+        figure: Name of the figure.
+        wanted: The goal, in words.
+        measured: The measured value, in words; ``""``: none.
+        reached: Whether the goal is reached; ``None`` if nothing was measured.
     """
 
     figure: str

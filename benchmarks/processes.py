@@ -17,7 +17,7 @@ def launch(figures: str, command: list[str]) -> int:
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
         os.execvp(command[0], command)
     _, status, used = os.wait4(child, 0)
-    with open(figures, "w") as out:  # noqa: PTH123 - nothing more is imported here than must be
+    with open(figures, "w") as out:  # noqa: PTH123 - imports are kept to a minimum
         out.write(f"{used.ru_utime + used.ru_stime} {used.ru_maxrss * 1024}")
     return os.waitstatus_to_exitcode(status)
 
@@ -45,7 +45,7 @@ class ProcessTimes:
         seconds: Processor time, of the user and of the system.
         wall: Time from start to end, seconds.
         peak: Largest resident memory of any of its processes, bytes.
-        output: What it printed.
+        output: Its output.
     """
 
     seconds: float

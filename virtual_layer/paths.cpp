@@ -1,7 +1,7 @@
-// The walk of virtual_layer/paths.py in C++: the site of a frame, by a table of the paths seen so far.
+// The stack walk of virtual_layer/paths.py in C++: the call site of a frame, by a table of the paths seen so far.
 //
-// Compiled without Python's headers, and so for any Python that has these functions (3.11 on); in an older one the
-// library does not load. Who calls holds the lock of the recorder and, where there is one, the interpreter's.
+// Compiled without Python's headers, and so usable with any Python that has these functions (3.11 on); an older one cannot
+// load the library. The caller holds the recorder's lock and, if there is one, the interpreter lock.
 
 #include <cstdint>
 #include <cstdlib>
@@ -32,12 +32,12 @@ namespace {
 
 constexpr int ONE_ARGUMENT = 0x0008;  // METH_O
 
-// A place in a function, after what is further in; keeps its function, so that no other one gets its address.
+// A place in a function, after a path of inner places; holds a reference to its code, so that no other one gets its address.
 struct Step {
     Object* code;
     int64_t at;
-    int64_t node;  // what came before
-    int64_t next;  // what comes after, or 0 where the path ends
+    int64_t node;  // the inner path
+    int64_t next;  // the path with this step, or 0 if the path ends here
     Object* site;
 };
 
@@ -46,7 +46,7 @@ struct Walk {
     uint64_t size;  // a power of two
     uint64_t used;
 
-    // Returns the step, or the free one where it belongs.
+    // Return the step, or the free slot for it.
     Step* find(Object* code, int64_t at, int64_t node) const {
         uint64_t hash = reinterpret_cast<uint64_t>(code) >> 4;
         hash ^= static_cast<uint64_t>(at) * 0x9E3779B97F4A7C15u ^ static_cast<uint64_t>(node) * 0xC2B2AE3D27D4EB4Fu;
@@ -59,7 +59,7 @@ struct Walk {
         }
     }
 
-    // Makes room for one more; tells whether there is memory.
+    // Make room for one more; return whether there was enough memory.
     bool grow() {
         if (2 * (used + 1) <= size) {
             return true;
@@ -82,7 +82,7 @@ struct Walk {
     }
 };
 
-// Returns the site of a frame. Raises KeyError if its path is new, or ends in C.
+// Return the site of a frame; raise KeyError if its path is new, or ends in C.
 Object* site_of(Object* self, Object* frame) {
     const Walk* walk = static_cast<Walk*>(PyCapsule_GetPointer(self, nullptr));
     Object* site = nullptr;
@@ -91,7 +91,7 @@ Object* site_of(Object* self, Object* frame) {
     while (frame) {
         Object* code = PyFrame_GetCode(frame);
         const Step* step = walk->find(code, PyFrame_GetLasti(frame), node);
-        Py_DecRef(code);  // the frame has it
+        Py_DecRef(code);  // the frame holds a reference
         node = step->next;
         if (!step->code || !node) {
             site = step->site;
@@ -118,7 +118,7 @@ Method SITE_OF = {"site_of", site_of, ONE_ARGUMENT, "Return the site of a frame.
 
 extern "C" {
 
-// Begins with no paths: the function that walks, and by `walk` what it walks through. Both stay until the process ends.
+// Start without paths: return the function that walks, and in `walk` its table. Both live until the process ends.
 Object* paths_begin(Walk** walk) {
     *walk = static_cast<Walk*>(std::calloc(1, sizeof(Walk)));
     (*walk)->size = 256;
@@ -126,7 +126,7 @@ Object* paths_begin(Walk** walk) {
     return PyCFunction_NewEx(&SITE_OF, PyCapsule_New(*walk, nullptr, nullptr), nullptr);
 }
 
-// Remembers a path from the call outwards, and its site. Returns how many steps are new.
+// Add a path from the call outwards, and its site; return the number of new steps.
 int64_t paths_remember(Walk* walk, Object* const* codes, const int64_t* at, int64_t count, int64_t site) {
     const uint64_t before = walk->used;
     int64_t node = 0;

@@ -1,1 +1,1 @@
-"""How far predictions are off: one module or package for each study, whose page stands beside it; see README.md."""
+"""Errors of predictions: one module or package for each study, with its page beside it; see README.md."""

@@ -1,11 +1,11 @@
-"""Whether recordings mean the same on a busy host and on a quiet one: bursts as recorded, and at the host's best.
+"""Whether recordings on a busy host agree with those on a quiet one: bursts as recorded, and normalised.
 
 ``python -m benchmarks.accuracy.host_speed [--rounds N] [-o FILE.csv]``
 
-Runs ``clue record -n 4`` of three programs in turn on a host that is left alone, beside two processes that compute, and
+Runs ``clue record -n 4`` of three programs in turn on an otherwise idle host, beside two processes that compute, and
 beside one that streams memory; ``clue record`` makes three recordings each time. Prints, by program and neighbours, CPU
-time relative to that of the host left alone in the same round: of one recording as it is, and as it is replayed
-(normalised, the median of three recordings).
+time relative to that on the idle host in the same round: of one recording as it is, and as it is replayed (normalised,
+the median of three recordings).
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from clue.trace import Trace
 from clue.trace.speed import speeds
 
 PROGRAMS = {"jacobi": "384", "cholesky": "1200", "cg": "192"}
-#: They end with who started them, however that ends.
+#: Loop that ends with the parent process, however that ends.
 _WHILE = "import os; parent = os.getppid()\nwhile os.getppid() == parent: "
 _COMPUTE = f"{_WHILE}sum(range(10000))"
 _STREAM = f"import numpy as np; a = np.ones(8_000_000); b = a.copy(); {_WHILE}np.multiply(a, 3.0, out=b)"
 NEIGHBOURS = {"none": (), "two that compute": (_COMPUTE, _COMPUTE), "one that streams": (_STREAM,)}
 RANKS = 4
-#: Of one record of a program: round, neighbours, program; CPU seconds as recorded of each recording; as replayed.
+#: A row of the table: round, neighbours, program; CPU time of each recording as recorded; as replayed; seconds.
 Row = dict[str, str | float]
 _Quiet = dict[tuple[str | float, str | float], Row]
 
 
 @contextmanager
 def beside(programs: Sequence[str]) -> Iterator[None]:
-    """Run processes for the length of a block."""
+    """Run processes for the duration of a block."""
     with ExitStack() as stack:
         for program in programs:
             process = stack.enter_context(subprocess.Popen([sys.executable, "-c", program]))

@@ -3,8 +3,8 @@
 ``python -m benchmarks.accuracy.sampled --recordings FOLDER [-o TABLE.md]``
 
 Programs of :mod:`benchmarks.accuracy.programs` are recorded with more iterations, unless FOLDER has their recordings,
-and simulated on three machines: without contention, with ports, with flows. Nobody had looked at two of them before the
-model was done.
+and simulated on three machines: without contention, with ports, with flows. Two of the programs were not looked at
+before the model was finished.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class LongProgram:
     """A program with more iterations than in its file.
 
     Attributes:
-        name: Of its file.
-        ranks: How many.
-        size: Of its problem.
-        line: A line of it.
+        name: Name of its file.
+        ranks: Number of ranks.
+        size: Size of its problem.
+        line: A line of its source.
         longer: The line that replaces it.
-        seen: Whether it was looked at while the model was made.
+        seen: Whether it was looked at during the development of the model.
     """
 
     name: str
@@ -43,7 +43,7 @@ class LongProgram:
     seen: bool = True
 
     def record(self, folder: Path) -> Trace:
-        """Return its recording, which is made if there is none."""
+        """Return its recording; make it if there is none."""
         path = folder / f"{self.name}-{self.ranks}.clue"
         if not path.exists():
             command = [sys.executable, "-m", "clue", "record", "-n", str(self.ranks), "--repeats", "1", "-o", str(path)]
@@ -81,7 +81,7 @@ PROGRAMS = (
 
 
 def machines() -> Iterator[tuple[str, Machine]]:
-    """Yield three shipped machines, one a model of contention."""
+    """Yield three shipped machines, one for each contention model."""
     cluster = clue.load_machine("i-cluster")
     yield "i-cluster, none", replace(cluster, network=replace(cluster.network, contention=NoContention()))
     yield "kishimoto, ports", clue.load_machine("kishimoto")
@@ -90,7 +90,7 @@ def machines() -> Iterator[tuple[str, Machine]]:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A program on a machine, simulated in part and whole; makespans in seconds."""
+    """A program on a machine, simulated by sampling and in full; makespans in seconds."""
 
     program: LongProgram
     machine: str
@@ -99,17 +99,17 @@ class Case:
 
     @property
     def error(self) -> float:
-        """Of the makespan, relative."""
+        """The relative error of the makespan."""
         return self.steady.result.makespan / self.whole - 1
 
     @property
     def covered(self) -> bool:
-        """Whether the interval holds the makespan."""
+        """Whether the interval contains the makespan."""
         return self.steady.low <= self.whole <= self.steady.high
 
     @property
     def row(self) -> str:
-        """As a line of the table."""
+        """Return a line of the table."""
         name, steady = f"{self.program.name}, P={self.program.ranks}", self.steady
         if steady.why:
             return f"| {name} | {self.machine} | {self.whole:.3f} | {steady.why} | | | |"
@@ -121,7 +121,7 @@ class Case:
 
 
 def summary(title: str, cases: Sequence[Case]) -> str:
-    """Say how large errors are."""
+    """Return a summary of the errors."""
     some = [case for case in cases if not case.steady.why]
     errors = [abs(case.error) for case in some]
     told = f"**{title}**: {len(some)} of {len(cases)} sampled"

@@ -41,7 +41,7 @@ from clue.trace import Trace
 SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
 #: Our kernels: name in the paper's tables, and operations of a matrix of order n as a multiple of n³.
 KERNELS = {"cholesky": ("kernel_1", 1 / 3), "tridiagonalisation": ("kernel_2", 4 / 3)}
-#: Makes computation outside the kernels free: 0 would leave it as recorded.
+#: Performance factor that makes computation outside the kernels free: 0 would leave it as recorded.
 NOTHING = 1e-9
 FIGURE_5 = (2000, (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16))
 FIGURE_5_NETWORKS = {"Fast Ethernet": "wien97-cheapest", "gigabit class (SCI)": "wien97-fine"}
@@ -50,7 +50,7 @@ Row = Mapping[str, Any]
 Document = Mapping[str, Any]
 
 
-# --- what is simulated ---
+# --- simulations ---
 
 
 def kernels_alone(machine: Machine) -> Machine:
@@ -89,7 +89,7 @@ class PaperCase:
         return found
 
 
-#: Returns the flop/s of splits.
+#: Simulates cases; returns the speed of their splits, flop/s.
 Simulate = Callable[[Sequence[PaperCase]], Sequence[Mapping[str, float]]]
 
 
@@ -151,7 +151,7 @@ def sleeping(machine: Machine) -> Machine:
     return replace(machine, nodes=tuple(replace(node, waiting=Waiting.YIELD) for node in machine.nodes))
 
 
-# --- what is printed ---
+# --- tables ---
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -274,7 +274,7 @@ def all_traces(scenario: Scenario, traces: Traces) -> list[Trace]:
     return [traces(program, ranks) for program, (_, ranks) in zip(named, wanted, strict=True)]
 
 
-# --- what it does ---
+# --- command ---
 
 
 def rank(scenario: Scenario, traces: Traces, workers: int) -> clue.Ranking:

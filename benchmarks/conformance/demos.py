@@ -1,6 +1,6 @@
 """mpi4py's demo programs, schwimmbad's MPIPool and mpi4py.futures' MPICommExecutor, both ways.
 
-A program ends well or does not; where its output depends on neither time nor order, that is compared, too.
+A program succeeds or fails; if its output depends on neither time nor order, the output is compared as well.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _EXECUTABLE = "executable:"
 _TRIES = 5
 _THREADS = "it is told that threads take turns (MPI.THREAD_SERIALIZED), and leaves it at that"
 _EARLY = "MPI is initialised before a live program begins, which cannot configure its import any more (mpi4py.rc)"
-#: How the heading of clue's own table ends.
+#: End of the heading of clue's own table.
 _TABLE = "run live"
-#: What stands for times and addresses in outputs that are compared.
+#: Placeholder of times and addresses in compared outputs.
 _VARYING = re.compile(r"\d+\.\d+(e[-+]?\d+)?|0x[0-9a-f]+")
 
 
@@ -34,8 +34,8 @@ class DemoProgram:
     Attributes:
         words: Its file below the folder of demos (``own:`` for those beside this file), and its arguments.
         ranks: Number of ranks.
-        compare: Whether what it prints is the same each time, up to the order of lines.
-        remark: What a reader should know of it.
+        compare: Whether its output is the same each time, up to the order of lines.
+        remark: What a reader should know about it.
     """
 
     words: tuple[str, ...]

@@ -1,6 +1,6 @@
 """Running files of mpi4py's tests on so many ranks, by a real MPI library or live, to the end of each file.
 
-A test that ends the whole run (a deadlock, a crash) keeps the tests behind it from running; so the rest of the file
+A test that ends the whole run (a deadlock, a crash) prevents the tests after it from running; so the rest of the file
 runs again without it, until every test has run.
 """
 
@@ -22,9 +22,9 @@ from virtual_layer.programs import settings
 ROOT = Path(__file__).resolve().parents[2]
 MACHINE = Path(__file__).with_name("machine.yaml")
 _ONE_FILE = Path(__file__).with_name("one_file.py")
-#: Most times that a file is started again.
+#: Largest number of restarts of a file.
 _ROUNDS = 40
-#: Seconds that a rank may go without an MPI call.
+#: Longest time of a rank between MPI calls, seconds.
 _LIMIT = 60
 
 
@@ -42,9 +42,9 @@ class Way:
     """A way to run programs.
 
     Attributes:
-        name: For tables and file names.
-        live: Whether by ``clue run``.
-        timeout: Seconds that a file may take.
+        name: Its name in tables and file names.
+        live: Whether it uses ``clue run``.
+        timeout: Longest time of a file, seconds.
     """
 
     name: str
@@ -89,7 +89,7 @@ def start(way: Way, ranks: int, program: Sequence[str], *, folder: Path | None =
     try:
         output, _ = process.communicate(timeout=way.timeout)
     except BaseException as error:
-        # In a session of its own it hears nothing of Ctrl-C.
+        # In a session of its own it does not receive Ctrl-C.
         os.killpg(process.pid, signal.SIGKILL)
         output = process.communicate()[0]
         if not isinstance(error, subprocess.TimeoutExpired):
@@ -157,7 +157,7 @@ def _take(file: _File, read: Sequence[tuple[list[str], dict[str, tuple[str, str]
         if all(outcome != "began" for outcome, _ in found):
             file.known[test] = _together(test, found)
         else:
-            # The first that did not end is the one that brought the run down; those behind it try again.
+            # The first test that did not end has ended the run; those after it are tried again.
             file.known[test] = Verdict(test, "ended", _failure(found) or ending.why)
             break
     return len(file.known) > before

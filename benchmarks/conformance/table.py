@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.conformance.demos import Demo
 from benchmarks.conformance.files import Verdict
 
-#: What point-to-point, collective and communicator code rests on.
+#: Test files of the basis of point-to-point, collective and communicator code.
 _CORE = re.compile(r"test_(p2p|cco|comm|request|status|cart|graph|topo|pack|op$|msgspec)")
 _CORE_GOAL, _WHOLE_GOAL = 0.95, 0.80
 _DEMOS = "## Demos and pools"

@@ -12,7 +12,7 @@ from benchmarks.accuracy.self_scheduling.lines import PROGRAM
 from benchmarks.live.processes import Live, stand, stand_plainly
 from benchmarks.page import Goal
 
-#: Goals: seconds a call, bytes beyond the program's own, seconds to start, bytes a second.
+#: Goals: seconds per call, bytes beyond the program's own, seconds to start, bytes per second.
 CALL, MEMORY, START, SPEED = 50e-6, 1.5e9, 10.0, 1e9
 CALLS = {
     "Send and Recv of 8 B": "pingpong",

@@ -25,9 +25,9 @@ class Live:
     Attributes:
         program: Its file, relative to the programs of this folder.
         arguments: Its arguments.
-        ranks: How many.
+        ranks: Number of ranks.
         machine: File in the machines of this folder.
-        options: More of ``clue run``.
+        options: Further options of ``clue run``.
     """
 
     program: str

@@ -1,7 +1,7 @@
 """Workloads in the input formats of peers: the same messages in the same order, by the same collective algorithms.
 
-Only what the workloads use is covered: calls on the world, and waits for all requests. :mod:`clue.formats` reads and
-writes more of these formats.
+Only the operations of the workloads are covered: calls on the world, and waits for all requests. :mod:`clue.formats`
+reads and writes more of these formats.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from benchmarks.speed.workloads import BenchProgram
 from clue.collectives import Collective, Schedule, default_choice, lower
 from clue.trace import COLLECTIVES, Op, Ops
 
-#: Apart from the tags of the workloads' own messages.
+#: First tag beyond those of the workloads' own messages.
 _COLLECTIVE_TAG = 99
 
 
@@ -38,10 +38,10 @@ class Step(NamedTuple):
     """A step of one rank.
 
     Attributes:
-        do: What.
-        amount: Nanoseconds to compute, bytes to send, or how many to wait for.
-        peer: With which rank.
-        tag: The message's.
+        do: The operation.
+        amount: Nanoseconds to compute, bytes to send, or number of requests to wait for.
+        peer: The other rank.
+        tag: The message's tag.
     """
 
     do: Do
@@ -90,7 +90,7 @@ def _steps_of(schedule: Schedule) -> Iterator[Step]:
 def write_ti(workload: BenchProgram, folder: Path) -> Path:
     """Write SimGrid's time-independent files, one a rank, for hosts of 1 Gflop/s; returns the file that lists them."""
     files = []
-    # A receive must have room for its message, whose size the trace tells at its sender only.
+    # A receive must have room for its message, whose size the trace has only at its sender.
     room = int(workload.trace.ops.nbytes.max())
     for rank in range(workload.trace.ranks):
         lines = (_ti_line(rank, step, room) for step in steps(workload, rank))

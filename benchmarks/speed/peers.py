@@ -27,9 +27,9 @@ class ReplayTime:
         seconds: Processor time of the replay alone.
         preparation: Processor time before it, of a start with nothing to do or of reading the trace.
         peak: Largest resident memory, bytes.
-        makespan: What it predicts, seconds.
-        beyond: Memory beyond the mapped trace, bytes, where it is known.
-        again: Processor time of a second replay of the same compiled program; 0 where it is not known.
+        makespan: Its prediction, seconds.
+        beyond: Memory beyond the mapped trace, bytes, if known.
+        again: Processor time of a second replay of the same compiled program; 0 if unknown.
     """
 
     seconds: float
@@ -44,7 +44,7 @@ class PeerSimulator(ABC):
     """Another simulator."""
 
     name: str
-    #: What it is, in a report.
+    #: Its description in a report.
     description: str
 
     def __init__(self) -> None:
@@ -180,7 +180,7 @@ def installed(loggopsim: Path | None) -> list[PeerSimulator]:
     """Return the peers that are installed.
 
     Args:
-        loggopsim: LogGOPSim's program, where the user has built it.
+        loggopsim: Path of the LogGOPSim program that the user has built.
     """
     found: list[PeerSimulator] = [LogGOPSim(loggopsim)] if loggopsim is not None else []
     return [*found, SimGrid()] if SimGrid.is_installed() else found

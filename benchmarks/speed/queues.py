@@ -15,7 +15,7 @@ from clue.purchase.queue.mix import JobClass, Mix, Policy
 
 NODES, JOBS = 512, 10**6
 LOADS = (0.5, 0.7, 0.85)
-#: By name jobs relative to each other, nodes and seconds.
+#: By name: relative number of jobs, nodes and run time in seconds.
 CLASSES = {
     "tests": (30, Taken(1, 60.0)),
     "small": (40, Taken(4, 3600.0)),

@@ -32,8 +32,8 @@ class NetworkSetting:
     """A network.
 
     Attributes:
-        model: Of contention.
-        bandwidth: Of a node's link, bytes per second.
+        model: Contention model.
+        bandwidth: Bandwidth of a node's link, bytes per second.
     """
 
     model: ContentionKind = ContentionKind.NONE

@@ -19,7 +19,7 @@ from clue.kernel import Candidate, compile_program, contention_free, simulate
 from clue.machine import Placement
 from clue.trace import Trace
 
-#: Every k-th machine is replayed alone, too, to check the sweep.
+#: Every k-th machine is also replayed alone, to check the sweep.
 _CHECKED = 100
 
 

@@ -63,8 +63,8 @@ class BurstLengths:
 
     Attributes:
         seconds: Mean length.
-        jitter: Half the width of the uniform distribution around the average, as a share of it; 0: lock-step.
-        seed: Of the random numbers.
+        jitter: Half the width of the uniform distribution around the mean, as a share of it; 0: lock-step.
+        seed: Seed of the random numbers.
     """
 
     seconds: float = 50e-6
@@ -87,7 +87,7 @@ def halo(ranks: int, messages: int = 1_000_000, nbytes: int = 8192, bursts: Burs
 
     Args:
         ranks: A square number, at least 9 (so that the four neighbours differ).
-        messages: About how many to send; at least one period of ten iterations is made.
+        messages: Approximate number of messages; at least one period of ten iterations is made.
         nbytes: Size of a message to a neighbour.
         bursts: Computation of each iteration.
     """
@@ -255,7 +255,7 @@ def _trace(program: str, columns: Columns, extras: npt.NDArray[np.int64] | None 
 
     Args:
         program: Its name.
-        columns: What differs from the default.
+        columns: Columns that differ from the default.
         extras: Shape (ranks, entries).
     """
     ranks, length = columns["op"].shape
@@ -293,7 +293,7 @@ def _moves_something(columns: Columns) -> npt.NDArray[np.bool_] | None:
 
 
 def _zeros(lengths: npt.NDArray[np.int64], kind: str) -> npt.NDArray[Any]:
-    # Pages of zeros that nobody writes take no memory.
+    # Zero pages that are never written take no memory.
     return np.zeros(int(lengths.sum()), kind)
 
 

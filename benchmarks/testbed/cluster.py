@@ -1,7 +1,7 @@
 """Building and removing a testbed: namespaces, a bridge, shaped links, groups, busy processes. Nothing of MPI here.
 
-A testbed is known by its name alone: all that belongs to it carries the name, and ``remove`` finds it by that, whoever
-built it and however that ended.
+A testbed is identified by its name: everything that belongs to it carries the name, by which ``remove`` finds it,
+whoever built it and however that ended.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _STATES = Path("/run/clue-testbed")
 SWITCH = "switch"
 #: The bridge that joins hosts without racks, and the cables of racks.
 _ROOT = "bridge"
-#: Burst of the token bucket beyond one frame, seconds: what a link would lose when a timer is late.
+#: Burst of the token bucket beyond one frame, seconds: the throughput that a link would lose when a timer is late.
 _LATE = 100e-6
-#: Most frames in the queue of a host's own link: Linux's default.
+#: Largest number of frames in the queue of a host's own link: Linux's default.
 _HOST_FRAMES = 1000
 #: Memory of a switch per port, bytes; the ports share it.
 _PORT_MEMORY = 512 * 1024
 _HEADER = 14
-#: Most ranks of a host that can share memory: HOST_RANKS of pace.c.
+#: Largest number of ranks of a host that can share memory: HOST_RANKS of pace.c.
 _MOST_RANKS = 64
-#: Settings by which numpy, OpenBLAS and glibc take the code for vectors of so many bytes.
+#: Settings by which numpy, OpenBLAS and glibc select their code for a vector width in bytes.
 _VECTORS = {
     16: {
         "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR",
@@ -49,10 +49,10 @@ _VECTORS = {
     },
     64: {},
 }
-#: Time for which a core is watched to find its best speed, seconds.
+#: Time for which a core is observed to find its best speed, seconds.
 _WATCHED = 3.0
-#: Frames in bytes, large where all hosts' links are fast: each costs this computer some 30 us, whatever its size. A
-#: link that is idle lets one pass at once, which on a slow link would be many a whole message.
+#: Frame sizes, bytes, large if all hosts' links are fast: each costs this computer about 30 us, whatever its size. An
+#: idle link passes one frame at once, which on a slow link would be many whole messages.
 _FRAME, _LARGE_FRAME, _FAST = 1500, 9000, 5e6
 
 
@@ -146,7 +146,7 @@ def _check_room(name: str, hosts: Sequence[Host]) -> None:
 
 
 def _check_memory(name: str, hosts: Sequence[Host]) -> None:
-    if len({host.shared_memory for host in hosts}) > 1:  # One setting of MPICH's, that all ranks must have.
+    if len({host.shared_memory for host in hosts}) > 1:  # MPICH requires the same setting on all ranks.
         raise UsageError(f"{name}: shared memory must be had by all hosts, or by none")
     most = max(host.processors for host in hosts)
     if most > _MOST_RANKS:
@@ -226,13 +226,13 @@ def _build_host(name: str, host: Host, hosts: Sequence[Host]) -> None:
     _call("ip", "-n", here, "link", "set", "lo", "up")
     _call("ip", "-n", switch, "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", here)
     _call("ip", "-n", here, "link", "set", "eth0", "address", _hardware(host), "mtu", str(frame), "txqueuelen", "1000")
-    # Frames as they would be on a wire: no segments of 64 KB that leave in one piece.
+    # Frames as on a wire: no 64 KB segments that leave in one piece.
     _call("ip", "-n", here, "link", "set", "eth0", "gso_max_segs", "1")
     _call("ip", "-n", switch, "link", "set", port, "mtu", str(frame), "up")
     _plug(switch, port, bridge, host.latency, frame)
     _call("ip", "-n", here, "link", "set", "eth0", "up")
     _call("ip", "-n", here, "addr", "add", f"{host.address}/24", "dev", "eth0")
-    for other in hosts:  # Known neighbours: no question for addresses in the middle of a measurement.
+    for other in hosts:  # Static neighbours: no address resolution during a measurement.
         if other is not host:
             words = ["lladdr", _hardware(other), "dev", "eth0", "nud", "permanent"]
             _call("ip", "-n", here, "neigh", "replace", other.address, *words)

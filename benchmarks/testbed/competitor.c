@@ -1,8 +1,8 @@
 /* A process that computes for ever on a slow host of a testbed, and competes for its processors with the host's ranks.
 
-   It is to a slow processor what a busy loop is to a whole core. It computes a piece, and sleeps until the piece has taken
-   FACTOR times its CPU time, and so much longer as the host has more processes that compute than processors: each gets a
-   fair share, as of a scheduler whose slices are short. Ranks do the same at the end of each burst (pace.c).
+   It loads a slow processor as a busy loop loads a whole core. It computes a piece, and sleeps until the piece has taken
+   FACTOR times its CPU time, and proportionally longer if the host has more computing processes than processors: each gets
+   a fair share, as from a scheduler with short time slices. Ranks do the same at the end of each burst (pace.c).
 
    competitor FACTOR PROCESSORS CONTENDERS SPEEDS
      CONTENDERS  file with an int of competitors that run, which this one raises, then one for each rank: whether it computes

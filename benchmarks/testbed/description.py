@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from clue.errors import UsageError
 from clue.machine import Curve, Link, Machine, NodeType
 
-#: Addresses of hosts are those of one small network, which exists only inside the namespaces of a testbed.
+#: Network of the hosts' addresses, which exists only inside the namespaces of a testbed.
 SUBNET = "10.77.0."
 FRONT = SUBNET + "254"
 MOST_HOSTS = 250
@@ -19,8 +19,8 @@ class Rack:
 
     Attributes:
         name: Its name.
-        bandwidth: Of the cable, each way, B/s, headers included; ``None``: not shaped.
-        latency: Of the cable, seconds each way, beside this computer's own.
+        bandwidth: Bandwidth of the cable in each direction, B/s, headers included; ``None``: not shaped.
+        latency: Latency of the cable in each direction, seconds, in addition to this computer's own.
     """
 
     name: str
@@ -33,10 +33,10 @@ class Kind:
     """How a processor differs from this computer's other than by its speed: some programs are slowed more than others.
 
     Attributes:
-        vectors: Bytes of the widest vectors that libraries may use: 64, 32 or 16, or whatever this computer has.
+        vectors: Widest vectors that libraries may use, bytes: 64, 32 or 16, or those of this computer.
         interpreter: How many times slower than all else Python's interpreter is: processors differ by how well they run
             code that branches all the time.
-        busy_memory: Whether another core streams through memory all the time, which takes a core of this computer.
+        busy_memory: Whether another core streams through memory all the time, which occupies a core of this computer.
     """
 
     vectors: int | None = None
@@ -50,14 +50,15 @@ class Host:
 
     Attributes:
         index: Its node in the machine.
-        factor: How many times slower than a core of this computer its processors are.
-        processors: Their number.
+        factor: Slowdown of its processors relative to a core of this computer.
+        processors: Number of its processors.
         background: Busy processes on it beside its ranks. A host as fast as this computer then is a core of it by
             itself, which the kernel's own scheduler shares out; on a slower one they are as slow, and get fair shares.
-        bandwidth: Of its link to the switch, each way, B/s, headers included; ``None``: not shaped.
-        latency: Of its link, seconds each way, beside this computer's own: from host to host it counts twice.
-        rack: Where it stands; ``None``: on the switch that joins all.
-        kind: How its processors differ from this computer's other than by their speed.
+        bandwidth: Bandwidth of its link to the switch in each direction, B/s, headers included; ``None``: not shaped.
+        latency: Latency of its link in each direction, seconds, in addition to this computer's own: it counts twice
+            between hosts.
+        rack: Its rack; ``None``: the switch that joins all.
+        kind: Differences of its processors from this computer's, other than speed.
         shared_memory: Whether its ranks reach each other through memory; otherwise by TCP within it.
     """
 

@@ -24,7 +24,7 @@ def enter(host: dict) -> None:  # type: ignore[type-arg]
     name = host["name"].encode()
     libc.sethostname(name, len(name))
     os.sched_setaffinity(0, host["cpus"])
-    if host["factor"] is not None:  # The launcher hands its own variables on to the ranks: it must not have these.
+    if host["factor"] is not None:  # The launcher passes its own variables on to the ranks, so it must not have these.
         os.environ["CLUE_TESTBED_FACTOR"] = repr(host["factor"])
         # CPU time counts at the speed of its core already, and a paced clock tells nothing of that.
         os.environ["VIRTUAL_LAYER_PROBE"] = "0"

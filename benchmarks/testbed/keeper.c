@@ -1,12 +1,12 @@
-/* Keeps a core of this computer awake, and says how fast it is. It runs whenever nobody else wants the core.
+/* Keeps a core of this computer awake, and reports its speed. It runs whenever no other process uses the core.
 
-   A core that sleeps wakes late, slow, and with cold caches. And cores are not what they seem: on a virtual computer each is
-   half of one, whose other half others use, for some seconds at a time, which makes whatever runs take 1.1 to 2 times the
-   CPU time. So this does the same piece of work over and over, and writes how long it takes.
+   A sleeping core wakes up late, slow, and with cold caches. Moreover, on a virtual computer each core may be a hardware
+   thread whose sibling others use for some seconds at a time, which multiplies CPU times by 1.1 to 2. So this program does
+   the same piece of work over and over, and writes the time that it takes.
 
-   The piece is independent additions, which need all of a core: beside a busy other half they take twice as long, as an
-   interpreter's loop does, and nearly as the programs do that are measured here (numpy's loops over short rows). Long loops
-   over arrays in a cache take 1.4 to 1.6 times, so this slows them too little then; better than to know nothing of it.
+   The piece consists of independent additions, which need the whole core: beside a busy sibling they take twice as long, as
+   an interpreter's loop does, and nearly as the measured programs do (numpy's loops over short rows). Long loops over
+   arrays in a cache take only 1.4 to 1.6 times as long, so for them this overestimates the slowdown.
 
    keeper best CORE SECONDS        prints the seconds that the piece takes at best
    keeper CORE FILE BEST           until it is killed: writes BEST / what it takes now into FILE, a double for each core */
@@ -36,7 +36,7 @@ static int ascending(const void *one, const void *other) {
   double a = *(const double *)one, b = *(const double *)other;
   return (a > b) - (a < b);
 }
-/* The middle one of some: the kernel charges interrupts, and the network's work, to whom they interrupt. */
+/* The median of several: the kernel charges interrupts and network processing to the interrupted process. */
 static double typical_piece(void) {
   double tries[TRIES];
   for (int i = 0; i < TRIES; i++) tries[i] = piece();

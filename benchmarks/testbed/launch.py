@@ -29,12 +29,12 @@ class RankFigures:
         bursts: Number of bursts between MPI calls.
         burst_cpu: CPU time of all bursts, seconds of a core of this computer at its best; on processors of another kind
             what they make of it.
-        burst_wall: Time they took on the host.
-        late: How much longer that was than it should be, because this computer had no core free; seconds.
-        lates: Bursts that were late.
-        mpi_wall: Time in MPI calls.
-        mpi_cpu: CPU time in them.
-        delayed: For how long of them it had something to do, and this computer no core free; seconds.
+        burst_wall: Their elapsed time on the host, seconds.
+        late: Excess of that time because this computer had no free core, seconds.
+        lates: Number of late bursts.
+        mpi_wall: Time in MPI calls, seconds.
+        mpi_cpu: CPU time in them, seconds.
+        delayed: Part of that time in which it was runnable, but this computer had no free core, seconds.
         began: When what is told began: the section between the first two barriers or, if the whole is asked for, when
             MPI's initialisation had ended; seconds of a clock that all ranks share.
         ended: When it ended: the section, or the computation before MPI's finalisation.
@@ -57,8 +57,8 @@ class RunOutput:
     """What came of a run.
 
     Attributes:
-        output: What it printed.
-        ranks: Figures by rank; empty where ranks are not paced.
+        output: Its output.
+        ranks: Figures by rank; empty if ranks are not paced.
     """
 
     output: str
@@ -89,7 +89,7 @@ def standing(name: str, hosts: Sequence[Host]) -> Iterator[str]:
         cluster.build(name, hosts)
         yield name
     finally:
-        guardian.stdin.close()  # It waits for that, and the pipe of a killed process is closed, too.
+        guardian.stdin.close()  # It waits for the end of its input; the pipe of a killed process is closed as well.
         guardian.wait()
 
 
@@ -107,9 +107,9 @@ def run(
     Args:
         name: The testbed's.
         placement: The host of each rank.
-        command: What every rank runs.
-        environment: Variables beside those of this process.
-        timeout: Seconds until it is ended.
+        command: The command of every rank.
+        environment: Variables in addition to those of this process.
+        timeout: Time after which it is ended, seconds.
         rehearsed: Whether it is a program that was made to be measured: its figures are of the section between its
             first two barriers, and memory that it frees stays with it. Otherwise they are of the whole, from MPI's
             initialisation to its finalisation, and memory is as the system has it.
@@ -152,17 +152,17 @@ def mpiexec_of(name: str, *, rehearsed: bool = True) -> Path:
     return command
 
 
-#: What makes MPICH use TCP between hosts, and libraries one thread. Of its ways over TCP, libfabric's own is the one
-#: that uses both directions of a link to the full. (With UCX, and with libfabric's ofi_rxm, which alone has eager
-#: messages as textbooks do, a large alltoall reaches half the bandwidth.)
+#: Variables by which MPICH uses TCP between hosts, and libraries use one thread. Of its TCP transports, only
+#: libfabric's own fully uses both directions of a link. (With UCX, and with libfabric's ofi_rxm, the only one with
+#: eager messages as in textbooks, a large alltoall reaches half the bandwidth.)
 _SETTINGS = {
     "MPIR_CVAR_CH4_NETMOD": "ofi",
     "FI_PROVIDER": "tcp",
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
 }
-#: Memory that was freed stays with the process: whether a burst gets it back from the kernel, page by page, would
-#: depend on what else lies on the heap, which is not the same when recording.
+#: Processes keep freed memory: otherwise it would depend on the rest of the heap, which differs from that of a
+#: recording, whether a burst gets pages anew from the kernel.
 KEPT_MEMORY = {
     "MALLOC_MMAP_THRESHOLD_": "33554432",
     "MALLOC_TRIM_THRESHOLD_": "1073741824",

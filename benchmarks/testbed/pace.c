@@ -1,7 +1,7 @@
-/* Preloaded into every rank of a testbed. It knows no MPI header, and works with any MPI library and language.
+/* Preloaded into every rank of a testbed. It uses no MPI header, and works with any MPI library and language.
 
    Slow processors: at every MPI call a rank sleeps until FACTOR times the CPU time of the burst before it has passed. The
-   kernel's quotas alone make bursts that are shorter than their period (some ms) come out at full speed.
+   kernel's quotas alone would let bursts that are shorter than their period (some ms) run at full speed.
    Steady processors: the CPU time of a rank's thread is that of a core at its best, whatever this computer's are at the
    moment (keeper.c says): for its pace, and for whoever asks (CLOCK_THREAD_CPUTIME_ID).
    Quiet waits: what an MPI library polls while it waits (epoll_wait and poll without time-out, sched_yield) sleeps in the
@@ -63,7 +63,7 @@ static int last_file;
 
 static const volatile double *speed;   /* of this rank's core, where it is paced and that is known */
 
-/* What signals of this library cost the bursts that they interrupt, and how many have come that were not deducted yet. */
+/* Cost of this library's signals for the bursts that they interrupt, and number of signals not deducted yet. */
 enum { TURNS, INTERPRETER, SIGNALS };
 static int64_t signal_ns[SIGNALS];
 static __thread volatile int signals[SIGNALS];
@@ -101,7 +101,7 @@ static double cpu_now(void) {
 }
 static double now(clockid_t clock) { struct timespec t; clock_gettime(clock, &t); return t.tv_sec + 1e-9 * t.tv_nsec; }
 
-/* How long this thread has been ready to run, and had no core, seconds. */
+/* Time for which this thread has been runnable without a core, seconds. */
 static double without_core(void) {
   static __thread int file = -2;
   char said[96], *at = said;
@@ -120,7 +120,7 @@ static void watch(const char *speeds, int core) {
   close(file);
   speed = (const volatile double *)all + core;
 }
-/* What changes its core finds its caches cold. The host's launcher and busy processes, which are no ranks, stay anywhere. */
+/* A process that changes its core finds cold caches. The launcher and busy processes, which are not ranks, are not pinned. */
 static void stay(const char *cores) {
   const char *place = getenv("MPI_LOCALRANKID");
   if (!place) return;

@@ -1,5 +1,5 @@
-/* Makes cables long: a frame that enters at one end leaves at the other some time later, in order. Where the kernel has
-   netem, that would do the same.
+/* Adds latency to cables: a frame that enters at one end leaves at the other after a delay, in order, as with the
+   kernel's netem.
 
    relay FIRST SECOND SECONDS [FIRST SECOND SECONDS ...]
    FIRST and SECOND are network devices of this namespace; each cable has a delay of its own, the same both ways. Runs
@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A cable holds what is under way on it: 4096 frames of 1500 bytes are 0.4 s at 120 Mbit/s. */
+/* Capacity of a cable: 4096 frames of 1500 bytes are 0.4 s at 120 Mbit/s. */
 enum { MOST = 128, FRAMES = 4096, LONGEST = 9216, BUFFER = 8 << 20, AT_ONCE = 32, PRIORITY = 20 };
 
 struct frame { int64_t due; ssize_t length; unsigned char bytes[LONGEST]; };
@@ -56,7 +56,7 @@ static void lay(int from, int to, double seconds) {
   if (!way->frames) fail("relay: memory");
 }
 
-/* Take in what has come; what a full cable cannot hold is lost, as in a switch. */
+/* Take in arrived frames; those that a full cable cannot hold are lost, as in a switch. */
 static void take(struct way *way) {
   for (int i = 0; i < AT_ONCE; i++) {
     static struct frame lost;
@@ -82,7 +82,7 @@ static void give(struct way *way) {
   }
 }
 
-/* Until when nothing is due, at most a second. */
+/* Time until the next frame is due, at most a second. */
 static struct timespec pause_until_due(void) {
   int64_t left = 1000000000LL, at = now();
   for (int i = 0; i < count; i++) {
@@ -102,7 +102,7 @@ int main(int words, char **word) {
     lay(second, first, atof(word[i + 2]));
   }
   for (int i = 0; i < count; i++) files[i] = (struct pollfd){ways[i].from, POLLIN, 0};
-  /* Late frames would be latency that nobody stated: wake exactly, and before whatever computes. */
+  /* Late frames would be unstated latency: wake exactly, and before computing processes. */
   prctl(PR_SET_TIMERSLACK, 1);
   struct sched_param how = {PRIORITY};
   sched_setscheduler(0, SCHED_FIFO, &how);

@@ -1,4 +1,4 @@
-/* Keeps memory busy from a core of its own, until it is killed: whoever goes to memory beside it waits for it.
+/* Keeps memory busy from a core of its own, until it is killed: memory accesses of others wait for it.
 
    streamer CORE
 

@@ -1,7 +1,7 @@
 """What an emulated machine really is, where its file tells clue less: ``truths/`` beside ``machines/``.
 
-A machine's own file is what a buyer knows: nodes, nominal speeds and links. Its truth, a file of the same name, is what
-the testbed builds.
+A machine's own file states a buyer's knowledge: nodes, nominal speeds and links. Its truth, a file of the same name, is
+what the testbed builds.
 """
 
 from __future__ import annotations

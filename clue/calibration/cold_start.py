@@ -1,4 +1,4 @@
-"""What bursts take longer here after waits: a curve over the wait, the same for all programs."""
+"""Extra time of bursts after waits on this computer: a curve over the wait, the same for all programs."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from clue.calibration.launching import launcher, run_program
 from clue.errors import UsageError
 from clue.machine import ColdStart
 
-#: The share of a burst is told by waits up to this one, or the shortest; after longer ones a short burst takes several
-#: times as long.
+#: Longest wait from which the limit, as a share of a burst, is derived, seconds (the shortest wait always counts):
+#: after longer ones a short burst takes several times its warm time.
 _SHORT_WAIT = 2e-3
 _LEAST_SHARE = 0.01
 
 
 class BurstTime(NamedTuple):
-    """What a burst took after a wait.
+    """Time of a burst after a wait.
 
     Attributes:
-        program: Which.
+        program: Name of the program.
         short: Whether it is the short burst of the program.
-        wait: Seconds; 0: right after itself.
-        cpu: CPU seconds.
+        wait: Length of the wait, seconds; 0: the burst directly follows itself.
+        cpu: CPU time of the burst, seconds.
     """
 
     program: str
@@ -37,14 +37,14 @@ class BurstTime(NamedTuple):
 def measure_cold_start(
     seconds: float = 1.5, *, mpiexec: Sequence[str] = (), hosts: Sequence[str] = (), ranks: int = 2
 ) -> ColdStart:
-    """Measure what waits cost the bursts after them.
+    """Measure the extra time of bursts after waits.
 
     Args:
-        seconds: How long it is measured.
-        mpiexec: The words that start MPI programs: waits are those for messages between ranks. Without it a process
-            sleeps here, with nothing else running.
-        hosts: Names of the computers that the ranks run on, one after the other; none: where the launcher puts them.
-        ranks: How many, which work in pairs.
+        seconds: Duration of the measurement.
+        mpiexec: Command line of the launcher of MPI programs: ranks then wait for messages of each other. Without it a
+            process sleeps here, with nothing else running.
+        hosts: Names of the computers for the ranks, in turn; none: the launcher decides.
+        ranks: Number of ranks, which work in pairs.
 
     Raises:
         UsageError: If the launcher cannot be run, or ranks do not make pairs.
@@ -59,9 +59,9 @@ def measure_cold_start(
 
 
 def cold_start_of(times: Sequence[BurstTime]) -> ColdStart:
-    """Return what waits cost: of each wait the median of what programs' bursts take longer.
+    """Return the cold start: for each wait, the median extra time over programs.
 
-    A longer wait costs no less. The limit is the median of the shares that short bursts take longer after short waits.
+    A longer wait costs no less. The limit is the median extra time of short bursts after short waits, as a share.
     """
     programs = dict.fromkeys(each.program for each in times)
     warm = {(each.program, each.short): each.cpu for each in times if not each.wait}

@@ -1,8 +1,9 @@
-"""``calibrate contention``: how pairs that talk at once slow each other, and which model of the machine says so best.
+"""``calibrate contention``: how communicating pairs slow each other, and which contention model predicts that best.
 
-Every model is tried by the same experiment: the measured pairs are simulated on the same nodes, and what is compared is
-the slowdown, the time of a message beside so many pairs over its time alone, so that errors of the link cancel. A model
-is judged by what it had not seen: it is fitted without one number of pairs, or without one size, and predicts these.
+All models are compared by the same experiment, which simulates the measured pairs on the same nodes. The quantity
+compared is the slowdown: the time of a message beside other pairs over its time alone, so that errors of the link
+cancel. Models are judged by cross-validation: each is fitted without one number of pairs, or without one size, and
+predicts these.
 """
 
 from __future__ import annotations
@@ -28,23 +29,23 @@ from clue.units import format_size
 if TYPE_CHECKING:
     from clue.machine.contention.topology import Topology
 
-#: Sizes that are measured unless said otherwise.
+#: Default message sizes, bytes.
 SIZES = (1 << 10, 1 << 14, 1 << 17, 1 << 20)
-#: Round trips of each pair that are simulated.
+#: Number of simulated round trips of each pair.
 _ROUNDS = 10
-#: A model is taken before one with fewer parameters only if its error is at most this share of the other's.
+#: Largest error of a model, as a share of that of one with fewer parameters, for which it is preferred.
 _WORTH = 0.8
-#: From this mean error on no model explains the data well.
+#: Mean error from which no model explains the data well.
 _POOR = 0.15
 
 
 @dataclass(frozen=True, slots=True)
 class PairRow:
-    """Pairs that talked at once.
+    """A measurement of simultaneous pairs.
 
     Attributes:
-        pairs: How many.
-        size: Bytes of their messages.
+        pairs: Number of pairs.
+        size: Size of their messages, bytes.
         one_way: Half a round trip of one of them.
     """
 
@@ -55,15 +56,15 @@ class PairRow:
 
 @dataclass(frozen=True, slots=True)
 class PairMeasurement:
-    """Round trips of 1, 2, 4, … pairs of ranks at once.
+    """Round trips of 1, 2, 4, … simultaneous pairs of ranks.
 
     Attributes:
-        rows: By number of pairs and size; each size with one pair, too.
+        rows: Measurements by number of pairs and size; every size was also measured with one pair.
         nodes: The two nodes of each pair, in the order in which pairs were added; counted from 0, the first of all
             pairs before the second.
         hosts: Names of the nodes.
-        mpi: The MPI library's version, as far as known.
-        date: When, ISO 8601, as far as known.
+        mpi: The MPI library's version, if known.
+        date: Date of the measurement, ISO 8601, if known.
         notes: What a reader of the figures should know.
     """
 
@@ -75,7 +76,7 @@ class PairMeasurement:
     notes: tuple[str, ...] = ()
 
     def slowdowns(self) -> dict[tuple[int, int], float]:
-        """Return how much longer a message takes than alone, by number of pairs (from 2) and size."""
+        """Return the slowdowns: time of a message over its time alone, by number of pairs (from 2) and size."""
         alone = {row.size: row.one_way.value for row in self.rows if row.pairs == 1}
         return {(row.pairs, row.size): row.one_way.value / alone[row.size] for row in self.rows if row.pairs > 1}
 
@@ -91,24 +92,24 @@ def measure_pairs(
     node_per_rank: bool = False,
     report: Reporter = silent,
 ) -> PairMeasurement:
-    """Measure pairs of ranks that talk at once.
+    """Measure simultaneous pairs of ranks.
 
     Args:
-        mpiexec: The words that start MPI programs, without the number of ranks.
-        ranks: Twice the most pairs.
-        hosts: Computers that the ranks are dealt out to; none: where the launcher puts them.
-        sizes: In bytes.
-        seconds: How long it may take.
-        confidence: Of the intervals of medians.
-        node_per_rank: Whether each rank counts as on a computer of its own, whatever that says of its name.
-        report: Told of the progress.
+        mpiexec: Command line of the launcher of MPI programs, without the number of ranks.
+        ranks: Twice the largest number of pairs.
+        hosts: Computers for the ranks, round-robin; none: the launcher decides.
+        sizes: Message sizes, bytes.
+        seconds: Longest duration of the measurement.
+        confidence: Confidence of the intervals of medians.
+        node_per_rank: Whether to treat each rank as on a computer of its own, whatever the computer's name.
+        report: Called with the progress.
 
     Raises:
         UsageError: If the launcher cannot be run, or there is nothing to compare.
         ClueError: If the measurement fails.
     """
     if ranks < 4:
-        raise UsageError(f"pairs at once must be 2 at least, as one is alone, got {ranks // 2}")
+        raise UsageError(f"simultaneous pairs must be at least 2, got {ranks // 2}")
     if len(set(sizes)) < len(sizes):
         raise UsageError(f"sizes must differ, got {', '.join(format_size(size) for size in sizes)}")
     settings = {"sizes": list(sizes), "time": seconds, "confidence": confidence, "apart": node_per_rank}
@@ -127,8 +128,8 @@ def _measurement(result: dict[str, Any]) -> PairMeasurement:
         result["mpi"],
         datetime.date.today().isoformat(),
         tuple(
-            f"contention: {host} has {processors} processors for {ranks} ranks: pairs slow each other there, too, "
-            "and not on the network alone"
+            f"contention: {host} has {processors} processors for {ranks} ranks: pairs slow each other there as well "
+            "as on the network"
             for host, (ranks, processors) in result["crowded"].items()
         ),
     )
@@ -139,14 +140,14 @@ def _measurement(result: dict[str, Any]) -> PairMeasurement:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model of contention, fitted.
+    """A fitted contention model.
 
     Attributes:
-        name: In words.
-        contention: As a machine has it.
-        lines: As a machine's file has it.
-        parameters: How many numbers were fitted. That messages do not slow each other counts as one: where the data do
-            not tell, ports are what computers have.
+        name: Its name in words.
+        contention: Its value in a machine.
+        lines: Its lines in a machine's file.
+        parameters: Number of fitted parameters. The absence of contention counts as one, so that ports, which real
+            computers have, are preferred where the data do not decide.
     """
 
     name: str
@@ -157,13 +158,13 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A model with how well it explains the data.
+    """A model with its errors.
 
     Attributes:
-        model: Fitted to all data.
-        held_out: Mean absolute error of what it predicted without having seen it: of the logarithm of slowdowns, so
-            that 0.05 is 5 % either way.
-        fitted: The same of what it was fitted to.
+        model: The model, fitted to all data.
+        held_out: Mean absolute error on held-out data, of the logarithm of slowdowns, so that 0.05 is 5 % in either
+            direction.
+        fitted: The same for the data to which it was fitted.
     """
 
     model: Model
@@ -175,11 +176,11 @@ Data = dict[tuple[int, int], float]
 
 
 class Experiment:
-    """The measured pairs as a simulation: what slowdowns a model of contention gives.
+    """A simulation of the measured pairs, which gives the slowdowns of a contention model.
 
     Args:
-        link: Between the nodes.
-        nodes: Of each pair.
+        link: Link between the nodes.
+        nodes: The two nodes of each pair.
         ports: The ports of a node as far as they are known.
     """
 
@@ -194,7 +195,7 @@ class Experiment:
         self.ports = ports
 
     def slowdown(self, contention: Contention, pairs: int, size: int) -> float:
-        """Return how much longer a message takes beside so many pairs than alone."""
+        """Return the time of a message among ``pairs`` simultaneous pairs over its time alone."""
         return self._time(contention, pairs, size) / self._time(contention, 1, size)
 
     def error(self, contention: Contention, data: Data) -> float:
@@ -215,7 +216,7 @@ class Experiment:
 
 @cache
 def _trips(pairs: int, size: int) -> Program:
-    """Return a program in which ranks 2k and 2k + 1 make round trips, all at once."""
+    """Return a program in which ranks 2k and 2k + 1 make round trips, all pairs at once."""
     trace = TraceBuilder(2 * pairs, "pairs")
     for k in range(pairs):
         for _ in range(_ROUNDS):
@@ -262,7 +263,7 @@ def _bisected(experiment: Experiment, below: tuple[tuple[int, float], ...], pair
 
 
 def _fit_ports(experiment: Experiment, data: Data) -> Model:
-    """Fit the rate of ports: how long a message keeps one, as a multiple of how long its delays grow with its size."""
+    """Fit the rate of ports: the time for which a message occupies one, as a multiple of its size-dependent delay."""
     known, *others = _port_scales(experiment)
     scale, ports = min(others, key=lambda scaled: experiment.error(scaled[1], data))
     if experiment.error(ports, data) >= _WORTH * experiment.error(known[1], data):
@@ -272,7 +273,7 @@ def _fit_ports(experiment: Experiment, data: Data) -> Model:
 
 
 def _port_scales(experiment: Experiment) -> list[tuple[float, Ports]]:
-    """Return ports as they are known, and slower and faster ones."""
+    """Return the known ports, and slower and faster ones."""
     link, known = experiment.link, experiment.ports
     stated = (busy.sizes for busy in (link.busy, known.busy) if busy is not None)
     corners = (link.send_delay.sizes, link.transmission_delay.sizes, *stated)
@@ -295,7 +296,7 @@ def _fit_switch(experiment: Experiment, data: Data) -> Model:
 
 
 def _fit_uplink(experiment: Experiment, data: Data) -> Model:
-    """Fit two switches with all first nodes of pairs on one and all second ones on the other, sharing an uplink."""
+    """Fit two switches that share an uplink: the first nodes of all pairs are on one, the second nodes on the other."""
     from clue.machine.contention.topology import Switches  # noqa: PLC0415 - numpy
 
     shapes = [
@@ -316,7 +317,7 @@ def _best(experiment: Experiment, data: Data, topologies: Iterable[_Shape]) -> _
 
 
 def _bandwidths(experiment: Experiment, data: Data, per_octave: int) -> list[float]:
-    """Return bandwidths around that of a single message: from a quarter of it to many times as much."""
+    """Return bandwidths around that of a single message, from a quarter of it to a large multiple."""
     size = max((size for _, size in data), default=1 << 20)
     link = experiment.link
     alone = size / max(
@@ -331,15 +332,15 @@ def _bandwidth(value: float) -> str:
     return f"{value / 1e6:.5g} MB/s"
 
 
-#: Models from few parameters to many: of two that explain the data as well, the first is taken.
+#: Fits of the models, by rising number of parameters: of two equally good models, the first is chosen.
 _FITS: tuple[_Fit, ...] = (_fit_ports, _fit_none, _fit_switch, _fit_uplink, _fit_factor)
 
 
-# --- which explains the data best ---
+# --- model selection ---
 
 
 def known_ports(machine: Machine) -> Ports:
-    """Return the ports of a machine's nodes as far as it states them; else they are as its links' delays say."""
+    """Return the ports that a machine states; else ports whose times follow from its links' delays."""
     contention = machine.network.contention
     return contention if isinstance(contention, Ports) else Ports()
 
@@ -347,26 +348,26 @@ def known_ports(machine: Machine) -> Ports:
 def judge(
     measurement: PairMeasurement, link: Link, ports: Ports | None = None, report: Reporter = silent
 ) -> list[Judged]:
-    """Fit every model and judge it by what it predicts without having seen it; the one to take comes first.
+    """Fit every model and judge it by cross-validation; the chosen one comes first.
 
     Args:
-        measurement: Of pairs at once.
-        link: Between the nodes: what a message takes alone.
-        ports: The ports of a node as far as they are known; left out: as the link's delays say.
-        report: Told of the progress.
+        measurement: Measurement of simultaneous pairs.
+        link: Link between the nodes, which gives the time of a message alone.
+        ports: The known ports of a node; default: their times follow from the link's delays.
+        report: Called with the progress.
 
     Raises:
-        UsageError: If there is nothing to hold out: fewer than two numbers of pairs, or only one size.
+        UsageError: If nothing can be held out: fewer than two numbers of pairs, or only one size.
     """
     data = measurement.slowdowns()
     folds = _folds(data)
     if not folds:
         got = f"{', '.join(str(pairs) for pairs in sorted({row.pairs for row in measurement.rows}))} pairs"
-        raise UsageError(f"pairs must have been measured of two sizes or three numbers at least, got {got}")
+        raise UsageError(f"pairs must have been measured at two sizes or in three numbers at least, got {got}")
     experiment = Experiment(link, measurement.nodes, ports or Ports())
     judged = []
     for i, fit in enumerate(_FITS):
-        report("fitting models of contention", i, len(_FITS))
+        report("fitting contention models", i, len(_FITS))
         model = fit(experiment, data)
         errors = [_predicted(experiment, fit, data, held_out) for held_out in folds]
         judged.append(Judged(model, sum(errors) / len(errors), experiment.error(model.contention, data)))
@@ -374,7 +375,7 @@ def judge(
 
 
 def _folds(data: Data) -> list[set[tuple[int, int]]]:
-    """Return what is held out: each number of pairs, and each size, where others are left."""
+    """Return the folds of the cross-validation: each number of pairs, and each size, if others remain."""
     folds = []
     for axis in (0, 1):
         values = sorted({case[axis] for case in data})
@@ -392,7 +393,7 @@ def _predicted(experiment: Experiment, fit: _Fit, data: Data, held_out: set[tupl
 def contention_file(
     machine: Machine, measurement: PairMeasurement, judged: Sequence[Judged], name: str = ""
 ) -> MachineFile:
-    """Return the file of a machine with the contention that explains the data best.
+    """Return the file of a machine with the best contention model.
 
     Raises:
         UsageError: If the machine has several kinds of nodes, or links that differ by kind.
@@ -407,35 +408,35 @@ def contention_file(
         title=f"Contention calibrated by clue: {best.model.name}"
         + (f", {measurement.date}." if measurement.date else "."),
         comments=(
-            f"Measured: round trips of up to {len(measurement.nodes)} pairs of ranks at once on "
+            f"Measured: round trips of up to {len(measurement.nodes)} simultaneous pairs of ranks on "
             f"{', '.join(measurement.hosts)}" + (f"; MPI: {measurement.mpi}" if measurement.mpi else "") + ".",
-            "Mean error of slowdowns that a model had not been fitted to, and of those it had:\n" + "\n".join(lines),
+            "Mean error of slowdowns, held out and fitted:\n" + "\n".join(lines),
         ),
         notes=(*machine.notes, f"contention: {explained(judged)}", *measurement.notes),
     )
 
 
 def explained(judged: Sequence[Judged]) -> str:
-    """Return which model was taken, and why, in a sentence."""
+    """Return a sentence about the chosen model and the reason for it."""
     best = judged[0]
-    text = f"{best.model.name} predicts slowdowns that it was not fitted to within {best.held_out:.1%} in the mean"
+    text = f"{best.model.name} predicts held-out slowdowns with a mean error of {best.held_out:.1%}"
     others = as_good(judged)
     if others:
         names = ", ".join(each.model.name for each in others)
-        text += f"; the data do not tell it from {names}, so the simplest or most usual is taken"
+        text += f"; the data do not distinguish it from {names}, so the simplest or most usual is chosen"
     elif len(judged) > 1:
         text += ", better than every other model"
     return f"{text}; no model explains the data well" if best.held_out > _POOR else text
 
 
 def as_good(judged: Sequence[Judged]) -> list[Judged]:
-    """Return the models that explain the data about as well as the first, which were not taken."""
+    """Return the other models that explain the data about as well as the first."""
     best = judged[0].held_out
     return [each for each in judged[1:] if _WORTH * each.held_out <= best]
 
 
 def _ordered(judged: Sequence[Judged]) -> list[Judged]:
-    """Put first the model to take: one with more parameters only if it predicts clearly better."""
+    """Put the chosen model first: one with more parameters only if it predicts clearly better."""
     best = judged[0]
     for each in sorted(judged, key=lambda one: one.model.parameters):
         if each.held_out < _WORTH * best.held_out:

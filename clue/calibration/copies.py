@@ -1,8 +1,8 @@
-"""What copies within a node share: the bandwidth of its memory, from several pairs of its ranks at once.
+"""The memory bandwidth that copies within a node share, from several simultaneous pairs of its ranks.
 
-The rule is the kernel's: k copies at once that each could be faster proceed at C / k bytes per second. So the messages
-of a stream of several pairs come at C together, and where k pairs make round trips, each half takes k m / C instead of
-the o(m) that a message alone keeps the memory for.
+The rule is that of the simulator: if k simultaneous copies could each be faster, each proceeds at C / k bytes per
+second. So streams of several pairs reach C together, and where k pairs make round trips, each half takes k m / C
+instead of the o(m) for which a message alone occupies the memory.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from clue.calibration.measurement import Measurement, SizeRow
 from clue.machine import Link
 from clue.units import count_of, format_size
 
-#: Smaller messages stay in caches, and take more of the processor than of the memory.
+#: Smallest message that counts, bytes: smaller ones stay in caches, and load the processor more than the memory.
 LARGE = 1 << 16
-#: Copies that together come to less than this share of what they would alone slow each other.
+#: Total rate of copies, as a share of their rates alone, below which they slow each other.
 _LIMITED = 0.9
 
 
 @dataclass(frozen=True, slots=True)
 class _Together:
-    """Copies at once.
+    """Simultaneous copies.
 
     Attributes:
-        size: Bytes of each.
-        copies: How many.
-        alone: Bytes per second that they would come to if they did not slow each other.
-        rate: Bytes per second that they come to.
+        size: Size of each, bytes.
+        copies: Number of copies.
+        alone: Total rate if they did not slow each other, bytes per second.
+        rate: Measured total rate, bytes per second.
     """
 
     size: int
@@ -38,34 +38,35 @@ class _Together:
 
 
 def copy_bandwidth(measurement: Measurement, link: Link) -> tuple[float | None, tuple[str, ...]]:
-    """Return what the memory of a node copies, in bytes per second, and how that was found, in words.
+    """Return the copy bandwidth of a node's memory, bytes per second, and how it was found, in words.
 
-    The largest messages count, of which caches hold least, and the most copies of them at once.
+    It is that of the largest number of simultaneous copies of the largest messages, which caches hold least.
 
     Args:
-        measurement: Taken within a node.
-        link: Fitted to it.
+        measurement: Measurement within a node.
+        link: Link fitted to it.
 
     Returns:
-        ``None`` where no copies slow each other, or none were measured at once.
+        ``None`` if copies do not slow each other, or no simultaneous ones were measured.
     """
     if not measurement.shared:
         return None, ()
     found = [each for row in measurement.shared if row.size >= LARGE for each in _together(row, measurement, link)]
     if not found:
         return None, (
-            f"copies: no several pairs at once of {format_size(LARGE)} or more, and one alone, tell what memory copies",
+            f"copies: the bandwidth is unknown without several simultaneous pairs, and one alone, from "
+            f"{format_size(LARGE)} on",
         )
     most = max(found, key=lambda each: (each.size, each.copies))
-    what = f"copies: {count_of(most.copies, 'message')} of {format_size(most.size)} at once come to"
-    said = f"{what} {format_size(most.rate)}/s, {most.rate / most.alone:.2f} times what they would alone"
+    what = f"copies: {count_of(most.copies, 'simultaneous message')} of {format_size(most.size)} reach"
+    said = f"{what} {format_size(most.rate)}/s, {most.rate / most.alone:.2f} times their rates alone"
     if most.rate >= _LIMITED * most.alone:
         return None, (f"{said}: they do not slow each other; copy_bandwidth is left out, measure more pairs",)
-    return most.rate, (f"{said}: taken for what the memory of a node copies",)
+    return most.rate, (f"{said}: taken as the copy bandwidth of a node's memory",)
 
 
 def _together(row: SizeRow, measurement: Measurement, link: Link) -> Iterator[_Together]:
-    """Yield what streams and round trips of several pairs tell, where the same was measured of one pair."""
+    """Yield the copies of streams and round trips of several pairs, if the same was measured for one pair."""
     copies = row.pairs * (2 if row.both_ways else 1)
     one = next((each for each in measurement.rows if each.size == row.size), None)
     if one is None or copies < 2:

@@ -1,20 +1,20 @@
-"""Reading what people have measured already: text of known benchmarks in, a :class:`Measurement` out.
+"""Import of existing measurements: text of known benchmarks in, a :class:`Measurement` out.
 
 ============ =========================================================================================================
 osu          OSU micro-benchmarks: osu_latency (half round trips), osu_bw (time per message of a stream), osu_mbw_mr
              (that of several pairs together), osu_multi_lat (half round trips of several pairs at once), osu_bibw (time
-             per message of streams in both directions); others in the same file are passed over
+             per message of streams in both directions); others in the same file are skipped
 imb          Intel MPI Benchmarks: PingPong and Multi-PingPong (half round trips of one pair, of several), Uniband and
              Biband (time per message of the streams of some pairs, in one direction and in both), Sendrecv of two
-             processes (a message in both directions); other benchmarks in the same file are passed over
-netpipe      NetPIPE: what it prints, or its np.out (half round trips)
-csv          a column ``size`` in bytes, and times with their unit in the head, or rows of several OSU benchmarks
+             processes (a message in both directions); other benchmarks in the same file are skipped
+netpipe      NetPIPE: its output, or its np.out (half round trips)
+csv          a column ``size`` in bytes, and times with their unit in the header, or rows of several OSU benchmarks
 ============ =========================================================================================================
 
-Streams of several pairs tell the port of a node from the processor of a rank: a message keeps the port for 1 / message
-rate, whereas one pair alone may be as slow as its sender.
+Streams of several pairs distinguish the port of a node from the processor of a rank: a message occupies the port for
+1 / message rate, whereas a single pair may be limited by its sender.
 
-Text only: no file is opened here.
+This module handles text only, and opens no files.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from clue.errors import UsageError
 from clue.trace.meaning import LARGEST
 from clue.units import Quantity, parse_quantity
 
-#: What a figure of a row is made of: the size in bytes, and the number in the file.
+#: Makes a row from a size in bytes and the number in the file.
 _Figure = Callable[[int, float], SizeRow]
 
 _MEGA = 1e6
-#: Seconds that a message can take: less or more is a slip in the unit, or no time at all.
+#: Range of a message's time, seconds: anything outside is a wrong unit, or not a time.
 _SHORTEST, _LONGEST = 1e-12, 1e6
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
-#: Messages that osu_bw and Uniband send before they wait for an answer, unless told otherwise.
+#: Number of messages that osu_bw and Uniband send by default before they wait for an answer.
 _WINDOW = 64
-#: What none of these benchmarks shows.
+#: Assumption about properties that no imported benchmark shows.
 _UNSEEN = (
-    "send overhead, acknowledgements, progress: no imported benchmark shows them; a nonblocking send takes its rank as "
-    "long as a blocking one, no eager send waits for an acknowledgement, and the library goes on with messages outside "
-    "of calls"
+    "send overhead, acknowledgements, progress: no imported benchmark shows them; assumed are nonblocking sends as "
+    "long as blocking ones, no eager send that waits for an acknowledgement, and a library that progresses messages "
+    "outside of calls"
 )
 
 
@@ -63,14 +63,14 @@ def _gap(unit: float) -> _Figure:
 
 
 def _bandwidth(unit: float, window: int = 0) -> _Figure:
-    """A bandwidth is the reciprocal of the time per message; that of an empty message says nothing."""
+    """Convert a bandwidth to the time per message, its reciprocal times the size; ignore that of an empty message."""
     return lambda size, number: (
         SizeRow(size, gap=Estimate.alone(size / (number * unit)), window=window) if size and number else SizeRow(size)
     )
 
 
 def _rate(window: int) -> _Figure:
-    """A message rate is the reciprocal of the time per message."""
+    """Convert a message rate to the time per message, its reciprocal."""
     return lambda size, number: (
         SizeRow(size, gap=Estimate.alone(1 / number), window=window) if number else SizeRow(size)
     )
@@ -98,32 +98,32 @@ def read_benchmark(
     """Read a benchmark's output.
 
     Args:
-        text: All of it.
-        name: What it is called in messages: usually the file's name.
-        form: One of :data:`FORMS`; left out: told from the text.
-        where: For CSV: which rows count, as patterns (``*`` and ``?``) by column.
+        text: The whole output.
+        name: Its name in messages, usually that of the file.
+        form: One of :data:`FORMS`; default: detected from the text.
+        where: For CSV: the rows to use, as patterns (``*`` and ``?``) by column.
 
     Raises:
-        UsageError: If it is not of that form, or holds no times.
+        UsageError: If it does not have that form, or contains no times.
     """
     text = text.removeprefix("\ufeff")
     form = form or _form_of(text, name)
     if form not in FORMS:
         raise UsageError(f"{name}: form must be one of {', '.join(FORMS)}, got {form!r}")
     if where and form != "csv":
-        raise UsageError(f"{name}: rows must be chosen in CSV only, got a file of form {form}")
+        raise UsageError(f"{name}: rows must be selected in CSV only, got a file of form {form}")
     measurement = FORMS[form](text, name, where or {})
     measurement = replace(measurement, source=measurement.source.replace(name, name.rsplit("/", 1)[-1]))
     rows = (*measurement.rows, *measurement.shared)
     if not any(row.one_way or row.blocked or row.gap for row in rows):
-        raise UsageError(f"{name}: times must be there by message size, got none in the form {form}")
+        raise UsageError(f"{name}: file must have times by message size, got none in the form {form}")
     for row in rows:
         _check(row, name)
     return measurement
 
 
 def _check(row: SizeRow, name: str) -> None:
-    """Check that a row has figures that any network could have."""
+    """Check that a row has plausible figures."""
     if row.size > LARGEST:
         raise UsageError(f"{name}: sizes must be at most {LARGEST} B, got {row.size}")
     for each in (row.one_way, row.blocked, row.gap):
@@ -134,15 +134,15 @@ def _check(row: SizeRow, name: str) -> None:
 
 def _form_of(text: str, name: str) -> str:
     if not text.strip():
-        raise UsageError(f"{name}: times must be there by message size, got an empty file")
+        raise UsageError(f"{name}: file must have times by message size, got an empty file")
     for form, pattern in _SIGNS.items():
         if re.search(pattern, text, re.MULTILINE):
             return form
-    raise UsageError(f"{name}: form must be one of {', '.join(FORMS)}, got none that is known: name it")
+    raise UsageError(f"{name}: form must be one of {', '.join(FORMS)}, got none that is known: state it")
 
 
 def _number(word: str) -> float:
-    """Return a number that is finite and not below 0, else NaN."""
+    """Return a finite number of at least 0, else NaN."""
     try:
         number = float(word)
     except ValueError:
@@ -151,17 +151,17 @@ def _number(word: str) -> float:
 
 
 def _table(text: str, name: str, columns: tuple[int, int], figure: _Figure, begin: int = 0) -> Iterator[SizeRow]:
-    """Yield a row for each line that begins with a number: the size and the figure stand in these columns.
+    """Yield a row for each line that begins with a number, from the columns of the size and of the figure.
 
     Args:
         text: The whole file.
-        name: Of the file.
-        columns: Of the size and of the figure.
-        figure: What the figure is.
-        begin: Where the table begins; it ends where the next one begins (at a line that begins with ``#`` after rows).
+        name: Name of the file.
+        columns: Columns of the size and of the figure.
+        figure: Converts the figure.
+        begin: Start of the table; it ends where the next one starts (at a line that begins with ``#`` after rows).
 
     Raises:
-        UsageError: If there is no such number in a row.
+        UsageError: If a row lacks such a number.
     """
     line_number, some = text.count("\n", 0, begin), False
     for line in text[begin:].splitlines():
@@ -196,7 +196,7 @@ _OSU_PAIRS = re.compile(
     r"^#\s*\[\s*pairs:\s*([1-9]\d{0,8})\s*\]\s*\[\s*window size:\s*([1-9]\d{0,8})\s*\]", re.MULTILINE
 )
 _OSU_NAMES = "osu_latency, osu_bw, osu_mbw_mr, osu_multi_lat, osu_bibw"
-#: Columns of a head, up to a unit: the one that counts, and what it is by the window.
+#: Pattern of a header line, the column that is used, and its conversion, given the window.
 _OSU_FIGURES: Sequence[tuple[re.Pattern[str], int, Callable[[int], _Figure]]] = (
     (re.compile(r"^(avg\s+)?latency\s*\(us\)", re.IGNORECASE), 1, lambda _: _latency(1e-6)),
     (re.compile(r"^mb/s\s+messages/s", re.IGNORECASE), 2, _rate),
@@ -205,7 +205,7 @@ _OSU_FIGURES: Sequence[tuple[re.Pattern[str], int, Callable[[int], _Figure]]] = 
 
 
 def _read_osu(text: str, name: str, _: Mapping[str, str]) -> Measurement:
-    """Read tables of point-to-point benchmarks; of the percentiles of latencies none counts, but the average."""
+    """Read tables of point-to-point benchmarks; use the average of latencies, not their percentiles."""
     title, begin, titles, others = "", 0, list[str](), list[str]()
     rows: list[SizeRow] = []
     for head in _OSU_HEAD.finditer(text):
@@ -231,14 +231,14 @@ def _osu_table(text: str, name: str, title: str, begin: int, head: re.Match[str]
     found = next(((column, figure) for sign, column, figure in _OSU_FIGURES if sign.match(columns)), None)
     if found is None:
         known = '"# Size  Latency (us)", "Bandwidth (MB/s)" or "MB/s  Messages/s"'
-        raise UsageError(f"{name}: head of the table must be {known}, got {words}")
+        raise UsageError(f"{name}: header of the table must be {known}, got {words}")
     column, figure = found
     known_title = _OSU_TITLE.match(title)
     test = known_title[1].lower() if known_title else ""
     crowd = _OSU_PAIRS.search(text, begin, head.start())
     if crowd is None and (column == 2 or test.startswith("multiple")):
         form = '"# [ pairs: 2 ] [ window size: 64 ]"'
-        raise UsageError(f"{name}: pairs and window size must stand above the table ({form}), got none above {words}")
+        raise UsageError(f"{name}: pairs and window size must precede the table ({form}), got none before {words}")
     unstated = 0 if test == "multi latency" else 1
     pairs, window = (int(crowd[1]), int(crowd[2])) if crowd else (unstated, _WINDOW)
     rows = _table(text, name, (0, column), figure(window), head.end())
@@ -252,8 +252,8 @@ _IMB_HEAD = re.compile(r"^#[ \t]*Benchmarking[ \t]+(\S+)", re.MULTILINE)
 _IMB_COLUMNS = re.compile(r"^[ \t]*(?:Group[ \t]+)?#bytes[ \t].*$", re.MULTILINE)
 _IMB_TIMES = ("t_avg[usec]", "t[usec]")
 _IMB_PROCESSES = r"#processes = (\d{1,9})"
-#: Columns of which one must be there, what it holds, what counts the pairs, how many of these a pair is, and whether
-#: messages go both ways.
+#: By benchmark: alternative columns, the conversion of their figure, the pattern of a number, how many of these make a
+#: pair, and whether messages go both ways.
 _IMB_BENCHMARKS: Mapping[str, tuple[Sequence[str], _Figure, str, int, bool]] = {
     "PingPong": (_IMB_TIMES, _latency(1e-6), "", 1, False),
     "Multi-PingPong": (_IMB_TIMES, _latency(1e-6), r"\(\s*(\d{1,9}) groups of 2 processes", 1, False),
@@ -278,7 +278,7 @@ def _read_imb(text: str, name: str, _: Mapping[str, str]) -> Measurement:
 
 
 def _imb_table(text: str, name: str, head: re.Match[str], end: int) -> Iterator[SizeRow]:
-    """Yield the rows of a benchmark, if it is one that counts; Sendrecv among more than two processes is none."""
+    """Yield the rows of a benchmark, if it is one of those used; Sendrecv among more than two processes is not."""
     benchmark = head[1]
     if benchmark not in _IMB_BENCHMARKS:
         return
@@ -292,7 +292,7 @@ def _imb_table(text: str, name: str, head: re.Match[str], end: int) -> Iterator[
     stated = re.compile(sign).search(text, head.end(), columns.start())
     count = ranks if not sign else int(stated[1]) if stated else 0
     if count < ranks:
-        raise UsageError(f"{name}: head of {benchmark} must tell how many processes take part, got none that do")
+        raise UsageError(f"{name}: header of {benchmark} must state the number of processes, got none that does")
     if benchmark != "Sendrecv" or count == ranks:
         rows = _table(text, name, (words.index("#bytes"), column), figure, columns.end())
         yield from _shared(rows, count // ranks, both_ways)
@@ -325,9 +325,9 @@ def _read_netpipe(text: str, name: str, _: Mapping[str, str]) -> Measurement:
 
 
 def _netpipe_columns(text: str, name: str) -> tuple[int, int, float]:
-    """Return which columns of np.out hold size and time, and the unit of time.
+    """Return the columns of size and time in np.out, and the unit of time.
 
-    Versions differ; what they share is that the columns must agree: size / time is the throughput that is there too.
+    Versions differ, but in all of them the columns must agree: size / time is the throughput in another column.
     """
     lines = [[_number(word) for word in line.split()] for line in text.splitlines() if line.strip()]
     lines = [line for line in lines if len(line) >= 3 and all(number > 0 for number in line[:3])]
@@ -364,15 +364,15 @@ def _read_csv(text: str, name: str, where: Mapping[str, str]) -> Measurement:
     rows = list(table)
     columns = [column for column in table.fieldnames or () if column]
     if twice := [column for column, times in Counter(columns).items() if times > 1]:
-        raise UsageError(f"{name}: columns must have names of their own, got {twice[0]} twice")
+        raise UsageError(f"{name}: columns must have distinct names, got {twice[0]} twice")
     missing = [column for column in ("size", *where) if column not in columns]
     if missing:
         got = ", ".join(columns) or "none"
-        raise UsageError(f"{name}: columns must be there: {', '.join(missing)}, got {got}")
+        raise UsageError(f"{name}: columns must include {', '.join(missing)}, got {got}")
     rows = [row for row in rows if all(fnmatchcase(row[column] or "", where[column]) for column in where)]
     if not rows:
         wanted = (
-            f"rows must match {_chosen(where)}, got none that do" if where else "rows must follow the head, got none"
+            f"rows must match {_chosen(where)}, got none that do" if where else "rows must follow the header, got none"
         )
         raise UsageError(f"{name}: {wanted}")
     found = _long_rows(rows, columns, name, where) if "benchmark" in columns else _wide_rows(rows, columns, name)
@@ -396,7 +396,7 @@ def _wide_rows(rows: Sequence[Mapping[str, str]], columns: Sequence[str], name: 
 
 
 def _csv_figure(column: str) -> _Figure | None:
-    """Return what a column holds, by its name and unit: ``one_way (us)``, ``bandwidth [MB/s]``."""
+    """Return the conversion of a column, by its name and unit: ``one_way (us)``, ``bandwidth [MB/s]``."""
     match = _COLUMN.match(column)
     if match is None:
         return None
@@ -412,7 +412,7 @@ def _csv_figure(column: str) -> _Figure | None:
 def _long_rows(
     rows: Sequence[Mapping[str, str]], columns: Sequence[str], name: str, where: Mapping[str, str]
 ) -> Iterator[SizeRow]:
-    """Yield rows of a table that names the benchmark of each; those of other benchmarks are passed over."""
+    """Yield rows of a table that names the benchmark of each row; skip those of other benchmarks."""
     value = next((column for column in _VALUES if column in columns), None)
     if value is None:
         raise UsageError(f"{name}: columns must have one of {', '.join(_VALUES)}, got {', '.join(columns)}")
@@ -426,7 +426,7 @@ def _long_rows(
         if other is not row:
             differing = [column for column in columns if other[column] != row[column] and column != value]
             raise UsageError(
-                f"{name}: {row['benchmark']} at {size} B must stand once, got it twice: "
+                f"{name}: {row['benchmark']} at {size} B must appear once, got it twice: "
                 f"choose by {' or '.join(differing) or 'removing one'}" + (f" beside {_chosen(where)}" if where else "")
             )
         yield figure(size, _cell(row, value, name))
@@ -447,14 +447,14 @@ def _size(row: Mapping[str, str], name: str) -> int:
     return int(size)
 
 
-#: Readers by the name of their form.
+#: Readers by form.
 FORMS: Mapping[str, Callable[[str, str, Mapping[str, str]], Measurement]] = {
     "osu": _read_osu,
     "imb": _read_imb,
     "netpipe": _read_netpipe,
     "csv": _read_csv,
 }
-#: What shows a form, in the order in which they are tried.
+#: Pattern that identifies each form, in the order in which they are tried.
 _SIGNS = {
     "imb": r"^#\s*Benchmarking\s",
     "osu": r"^#\s*(OSU |Size\s)",

@@ -1,6 +1,6 @@
-"""Running kernels here: how fast each is on one processor, alone and beside copies of itself on others.
+"""Speeds of kernels here: of each on one processor, alone and beside copies of itself on others.
 
-What one computer measured travels in the file of its node type, so that another can compare itself with it.
+The file of a node type contains the speeds measured there, so that another computer can compare itself with it.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from clue.errors import ClueError, UsageError
 #: Built-in kernels, with the unit of their speed.
 KERNELS = {"core": "products/s", "dgemm": "flop/s", "cache": "B/s", "triad": "B/s", "chase": "steps/s"}
 _PROGRAM = "clue.calibration.programs.measure_kernels"
-#: Copies go on for so long after they were measured, and one may take so long to get ready.
+#: How long copies continue after their measurement, and how long one may take to prepare, seconds.
 _LONGER, _READY = 0.3, 120.0
-#: Every kernel is started so often with each number of copies.
+#: Number of runs of every kernel with each number of copies.
 _TURNS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Speeds:
-    """How fast kernels run on a computer.
+    """The speeds of kernels on a computer.
 
     Attributes:
-        processor: Its model's name.
+        processor: Model name of its processor.
         host: Its name.
-        kernels: Units of work per CPU second of one copy, by kernel and number of copies at once.
+        kernels: Units of work per CPU second of one copy, by kernel and number of simultaneous copies.
     """
 
     processor: str
@@ -46,7 +46,7 @@ class Speeds:
     kernels: Mapping[str, Mapping[int, Estimate]]
 
     def alone(self, kernel: str) -> float:
-        """Return the speed of a kernel that has the computer for itself."""
+        """Return the speed of a kernel alone on the computer."""
         return self.kernels[kernel][1].value
 
 
@@ -58,20 +58,20 @@ def measure_kernels(
     confidence: float = 0.95,
     report: Reporter = silent,
 ) -> Speeds:
-    """Run kernels here, so many copies of each at once, and return how fast a copy is.
+    """Run simultaneous copies of kernels here, and return the speed of a copy.
 
     Args:
-        kernels: Names out of :data:`KERNELS`.
-        copies: Numbers of processors busy at once, with 1 first.
-        seconds: How long each is run.
-        confidence: Of the intervals of medians.
-        report: Told of the progress.
+        kernels: Names from :data:`KERNELS`.
+        copies: Numbers of busy processors; the first is 1.
+        seconds: Duration of each run.
+        confidence: Confidence of the intervals of medians.
+        report: Called with the progress.
 
     Raises:
         ClueError: If a kernel cannot be run.
     """
     rates: dict[tuple[str, int], list[float]] = {}
-    # In turns, so that a disturbance does not hit one number of copies alone.
+    # In turns, so that a disturbance does not affect a single number of copies.
     cases = [(kernel, n) for _ in range(_TURNS) for kernel in kernels for n in copies]
     for i, (kernel, n) in enumerate(cases):
         report(f"{kernel} on {n} processors", i, len(cases))
@@ -81,7 +81,7 @@ def measure_kernels(
 
 
 def _run_kernel(kernel: str, copies: int, seconds: float) -> list[float]:
-    """Run copies of a kernel at once, each on a processor of its own; returns the rates of all."""
+    """Run copies of a kernel at once, each on a processor of its own; return the rates of all."""
     processors = _own_processors()
     with ExitStack() as stack:
         processes = []
@@ -145,21 +145,21 @@ def busy_numbers(processors: int) -> list[int]:
 
 
 def stated_speeds(name: str, stated: Mapping[str, float]) -> Speeds:
-    """Return speeds of a computer that is not at hand, as published or measured by others.
+    """Return the speeds of a computer that is not at hand, as published or measured by others.
 
     Args:
-        name: What it is.
-        stated: By kernel, in its unit.
+        name: Name of the computer.
+        stated: Speed of each kernel, in its unit.
     """
     return Speeds(name, name, {kernel: {1: Estimate.alone(speed)} for kernel, speed in stated.items()})
 
 
-#: Begins the line of a node type's file that holds its speeds, for comparison on another computer.
+#: Start of the line in a node type's file with its speeds, for comparison on another computer.
 SPEEDS_MARK = "speeds: "
 
 
 def speeds_document(speeds: Speeds) -> dict[str, Any]:
-    """Return speeds as what JSON can hold."""
+    """Return speeds as values for JSON."""
     kernels = {
         kernel: {str(copies): four_digits(estimate.value) for copies, estimate in by_copies.items()}
         for kernel, by_copies in speeds.kernels.items()
@@ -173,10 +173,10 @@ def four_digits(value: float) -> float:
 
 
 def speeds_in(text: str, name: str) -> Speeds:
-    """Return the speeds that the file of a node type holds.
+    """Return the speeds in the file of a node type.
 
     Raises:
-        UsageError: If it holds none.
+        UsageError: If it has none.
     """
     for line in text.splitlines():
         body = line.lstrip("# ")

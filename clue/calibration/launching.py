@@ -1,7 +1,7 @@
-"""Starting the measuring programs under mpiexec, and reading what they print.
+"""Start the measuring programs under mpiexec, and read their output.
 
 A program prints JSON lines: ``{"progress": words, "done": s, "total": s}`` any number of times, then ``{"result": …}``
-or ``{"error": words}``. Whatever else comes (a launcher's warnings) is kept for the message, should there be no result.
+or ``{"error": words}``. Other output (a launcher's warnings) is kept for the error message, in case there is no result.
 """
 
 from __future__ import annotations
@@ -20,39 +20,38 @@ from clue.children import end, mpi_of, open_mpi_options, running
 from clue.errors import ClueError, UsageError
 
 _PROGRAMS = "clue.calibration.programs"
-#: A run is stopped when it takes this many times as long as it was told to, and so many seconds more.
+#: A run is stopped after the first figure times its requested duration, plus the second in seconds.
 _PATIENCE, _START = 2.0, 60.0
-#: Stands for the number of ranks in a launcher's words, where ``-n`` at their end would not do.
+#: Placeholder of the number of ranks in a launcher's command line, for launchers without ``-n``.
 _RANKS = "{ranks}"
-#: A host's name or address. One that began with a hyphen would be an option.
+#: A host's name or address; one that began with a hyphen would be an option.
 _HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,252}")
 
 
 class Reporter(Protocol):
-    """Takes a line on what is being done, with what is done and how much there is."""
+    """Takes a line about the current work, with the amount done and the total."""
 
     def __call__(self, what: str, done: int = 0, total: int = 0) -> None:
         """Report."""
 
 
 def silent(what: str, done: int = 0, total: int = 0) -> None:
-    """Tell nobody."""
+    """Discard a report."""
 
 
 def one_thread() -> dict[str, str]:
-    """Return the environment of a process whose libraries compute in one thread: a processor of the machine is one."""
+    """Return the environment of a process whose libraries use one thread, as a processor of a machine is one core."""
     return {**os.environ, **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")}
 
 
 def launcher(mpiexec: Sequence[str], ranks: int, hosts: Sequence[str] = ()) -> list[str]:
-    """Return the words that start a program on so many ranks, dealt out to hosts in turn, if hosts are named.
+    """Return the command line that starts a program on a number of ranks, round-robin over hosts if any are named.
 
-    The forms of Open MPI and of MPICH's own launcher are known; for another one (srun, a script) hosts cannot be named
-    here, and stand among its own options. Words with ``{ranks}`` are taken as they are, with the number in its place.
+    The options of Open MPI's and MPICH's launchers are known; for another one (srun, a script) hosts must be named by
+    its own options. In words with ``{ranks}`` the number replaces that, and nothing is added.
 
     Raises:
-        UsageError: If it is no command, a host is no name of one, or hosts are named for a launcher of which nothing
-            is known.
+        UsageError: If it is not a command, a host has an invalid name, or hosts are named for an unknown launcher.
     """
     for host in hosts:
         _check_host(host)
@@ -61,7 +60,7 @@ def launcher(mpiexec: Sequence[str], ranks: int, hosts: Sequence[str] = ()) -> l
         raise UsageError(f"mpiexec must be a command that can be run, got {got}")
     if any(_RANKS in word for word in mpiexec):
         if hosts:
-            raise UsageError(f"mpiexec with {_RANKS} must name hosts by options of its own, got hosts beside it")
+            raise UsageError(f"mpiexec with {_RANKS} must name hosts by its own options, got a list of hosts")
         return [word.replace(_RANKS, str(ranks)) for word in mpiexec]
     kind = mpi_of(mpiexec[0])
     words = [*mpiexec]
@@ -69,19 +68,19 @@ def launcher(mpiexec: Sequence[str], ranks: int, hosts: Sequence[str] = ()) -> l
         words += open_mpi_options()
         words += ["--map-by", "node", "--host", ",".join(f"{host}:{ranks}" for host in hosts)] if hosts else []
     elif kind == "hydra":
-        # A list of hosts, one rank each in turn: as many entries as ranks.
+        # A list of hosts with as many entries as ranks.
         listed = [hosts[rank % len(hosts)] for rank in range(ranks)] if hosts else []
         words += ["-ppn", "1", "-hosts", ",".join(listed)] if hosts else []
     elif hosts:
         raise UsageError(
             f'{mpiexec[0]}: hosts must be named by the launcher\'s own options (--mpiexec "{mpiexec[0]} …"), '
-            "as its form is not known"
+            "as this launcher is not known"
         )
     return [*words, "-n", str(ranks)]
 
 
 def _check_host(host: str) -> None:
-    """Check a host's name: launchers hand it to ssh and to shells, which take more than names."""
+    """Check a host's name: launchers pass it to ssh and to shells, which interpret more than names."""
     if not _HOST.fullmatch(host):
         raise UsageError(f"hosts must be names of letters, digits, dots, hyphens and underscores, got {host!r}")
 
@@ -92,11 +91,11 @@ def run_program(
     """Run a measuring program and return its result.
 
     Args:
-        command: What starts it, up to the Python that is to run.
+        command: Command line that starts it, up to the Python interpreter.
         program: Name of a module of :mod:`clue.calibration.programs`.
-        settings: Handed to it as JSON.
-        seconds: How long it should take; much longer, and it is stopped.
-        report: Told of its progress.
+        settings: Passed to it as JSON.
+        seconds: Its expected duration; it is stopped if it takes much longer.
+        report: Called with its progress.
 
     Raises:
         ClueError: If it fails or prints no result.

@@ -1,12 +1,12 @@
-"""From what was measured of a link to the link itself: send delay, transmission delay, receive delay, eager limit.
+"""Fit of a link to its measurement: send delay, transmission delay, receive delay, eager limit.
 
-The rule that everything here follows is the meaning of a message in the kernel. A ping-pong's half round trip takes
+Everything here follows from the definition of a message in the simulator. A ping-pong's half round trip takes
 
 - s(m) + t(m) + r for an eager message,
-- s(0) + t(0) + s(m) + t(m) + r for a rendezvous, whose data wait for an empty answer,
+- s(0) + t(0) + s(m) + t(m) + r for a rendezvous message, whose data wait for an empty answer,
 
-so that simulating the ping-pong on the fitted link gives the measured times back. What the source cannot tell apart is
-split by an assumption, and every assumption is said in words.
+so that a simulation of the ping-pong on the fitted link reproduces the measured times. Where the source cannot separate
+the parts, an assumption does, and every assumption is reported in words.
 """
 
 from __future__ import annotations
@@ -22,38 +22,38 @@ from clue.errors import UsageError
 from clue.machine import Curve, Link, Progress
 from clue.units import format_size, format_time
 
-#: Nothing is fitted closer than this: two runs of one benchmark differ by as much.
+#: Smallest relative uncertainty of a fitted time: two runs of one benchmark differ by as much.
 LEAST_UNCERTAINTY = 0.015
-#: A latency that grows by so many empty messages more than the sizes before it let expect is taken for a rendezvous,
-#: if that is so many times its noise, too.
+#: Smallest excess growth of a latency that indicates a rendezvous: in times of an empty message, and in multiples of
+#: its noise.
 _JUMP, _JUMP_NOISE = 0.4, 6.0
-#: Sizes that are closer together than that (NetPIPE's are) say nothing of how times grow.
+#: Smallest ratio of two sizes from which growth is derived; NetPIPE's sizes are closer together.
 _APART = 1.3
-#: Share of an empty message's time that its sender, and its receiver, are busy with it, where that was not measured.
+#: Share of an empty message's time for which its sender, and its receiver, are busy with it, if not measured.
 _EMPTY_SHARE = 0.2
-#: Share of a window's time per message that is left at least when the answer's part is taken away.
+#: Smallest share of a window's time per message that remains when the answer's part is subtracted.
 _LEAST_SHARE = 0.25
-#: A time that is so many times longer, or shorter, than both its neighbours is no curve's.
+#: Ratio to both neighbours, up or down, from which a time is an outlier.
 _ODD = 1.5
-#: From so many bytes on a smallest size tells little of an empty message.
+#: Smallest measured size, bytes, from which it tells little about an empty message.
 _SMALL = 64
-#: From this share of the time per message of a stream on, a send delay is what limits the stream.
+#: Share of a stream's time per message from which the send delay limits the stream.
 _SENDER_LIMITS = 0.9
-#: Both directions at once carry twice what one does; below this they share something.
+#: Throughput of both directions at once relative to one direction, below which they share a resource; ideally 2.
 _BOTH_WAYS = 1.8
-#: Half round trips of several pairs that take so many times as long as of one show that pairs share something.
+#: Slowdown of half round trips of several pairs, relative to one, from which pairs share a resource.
 _SLOWED = 1.1
 
 
 @dataclass(frozen=True, slots=True)
 class FittedLink:
-    """A link with where it comes from.
+    """A fitted link and its origin.
 
     Attributes:
-        link: It.
-        assumptions: What the data could not tell and was assumed, in words.
-        progress: When its library goes on with messages.
-        copy_bandwidth: Within a node what its memory copies, bytes per second, if that was seen.
+        link: The link.
+        assumptions: Assumptions about what the data could not show, in words.
+        progress: When its library progresses messages.
+        copy_bandwidth: Within a node, the copy bandwidth of its memory, bytes per second, if measured.
     """
 
     link: Link
@@ -63,7 +63,7 @@ class FittedLink:
 
 
 def progress_of(links: Iterable[FittedLink]) -> Progress:
-    """Return when the library of some links goes on with messages: within calls, if one of them showed that."""
+    """Return when the library of some links progresses messages: only within calls, if one of them showed that."""
     within = any(each.progress is Progress.CALLS for each in links)
     return Progress.CALLS if within else Progress.ASYNCHRONOUS
 
@@ -72,17 +72,18 @@ def fit_link(measurement: Measurement, eager_limit: float | None = None) -> Fitt
     """Fit a link to a measurement.
 
     Args:
-        measurement: What is known of it.
-        eager_limit: In bytes, if the user knows it (infinite: every message is eager); it takes precedence.
+        measurement: The measurement of the link.
+        eager_limit: The eager limit, bytes, if the user knows it (infinite: every message is eager); it takes
+            precedence.
 
     Raises:
-        UsageError: If the measurement has no round trips, or of one size only.
+        UsageError: If the measurement has round trips of fewer than two sizes.
     """
     rows = [row for row in measurement.rows if row.one_way is not None and row.one_way.value > 0]
     if len(rows) < 2:
         raise UsageError(
-            f"{measurement.source or 'measurement'}: round trips must be known of two sizes at least, got {len(rows)}: "
-            "bandwidths alone do not tell how long a message travels"
+            f"{measurement.source or 'measurement'}: round trips must be known at two sizes at least, got {len(rows)}: "
+            "bandwidths alone do not give the latency of a message"
         )
     limit, about_limit = _eager_limit(measurement, rows, eager_limit)
     receive, about_receive = _receive_delay(measurement, rows)
@@ -100,14 +101,14 @@ def fit_link(measurement: Measurement, eager_limit: float | None = None) -> Fitt
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """Round trips taken apart.
+    """Round trips split into parts.
 
     Attributes:
-        sizes: Bytes, shape (n,).
+        sizes: Message sizes, bytes, shape (n,).
         one_way: Half round trips, seconds, shape (n,).
-        answer: What a rendezvous waits for its answer; 0 for an eager message, shape (n,).
-        total: What is left for s + t, shape (n,).
-        uncertainty: Of the half round trips, seconds, shape (n,).
+        answer: Time for which a rendezvous waits for its answer, seconds; 0 for an eager message, shape (n,).
+        total: The remaining s + t, seconds, shape (n,).
+        uncertainty: Uncertainty of the half round trips, seconds, shape (n,).
         limit: The eager limit.
     """
 
@@ -131,7 +132,7 @@ class _Parts:
 
 
 def _uncertainty(sizes: Floats, estimates: Sequence[Estimate]) -> Floats:
-    """Return how far off times may be: by their own intervals, by their roughness, and at least a little."""
+    """Return the uncertainty of times: by their intervals, by their roughness, and at least a minimum."""
     times = np.array([estimate.value for estimate in estimates])
     spread = np.array([estimate.spread for estimate in estimates])
     noise = max(LEAST_UNCERTAINTY, min(roughness(sizes, times), 0.1))
@@ -139,7 +140,7 @@ def _uncertainty(sizes: Floats, estimates: Sequence[Estimate]) -> Floats:
     return uncertainty
 
 
-# --- what each part is ---
+# --- the parts of a message ---
 
 
 def _eager_limit(
@@ -154,8 +155,8 @@ def _eager_limit(
         return _found_limit(found) if searched_all else (None, (_about_search(found, guess),))
     if guess is None:
         return None, (
-            "eager limit: half round trips have no jump that shows one, so every message counts as eager; state it if "
-            "you know it",
+            "eager limit: half round trips show no jump, so every message is assumed to be eager; state it if you know "
+            "it",
         )
     before, after = guess
     return float(before.size), (
@@ -168,29 +169,29 @@ def _found_limit(found: EagerLimit) -> tuple[float | None, tuple[str, ...]]:
     if found.waits is None:
         largest = format_size(found.eager or 0)
         return None, (
-            f"eager limit: {found.how}, of which none up to {largest} waits, so every message counts as eager",
+            f"eager limit: {found.how}, of which none up to {largest} waits, so every message is assumed to be eager",
         )
     if found.eager is None:
         return 0.0, (f"eager limit: {found.how}, every message from {format_size(found.waits)} on waits",)
     if found.waits == found.eager + 1:
         return float(found.eager), ()
     between = f"between {format_size(found.eager)} and {format_size(found.waits)}"
-    return float(found.eager), (f"eager limit: {found.how}, it lies {between}; the smaller is taken",)
+    return float(found.eager), (f"eager limit: {found.how}, it lies {between}; the smaller one is used",)
 
 
 def _about_search(found: EagerLimit, guess: tuple[SizeRow, SizeRow] | None) -> str:
-    """Say that time ended the search of the eager limit; what half round trips show is no finding of these trials."""
+    """Report that the search of the eager limit ran out of time; a jump of half round trips is not its finding."""
     jump = "" if guess is None else f" (half round trips jump after {format_size(guess[0].size)}: it may be there)"
     return (
-        f"eager limit: {found.how}, up to {format_size(found.eager or 0)} only, for want of time, and none waits: "
-        f"every message counts as eager; measure for longer, or state it{jump}"
+        f"eager limit: {found.how}, only up to {format_size(found.eager or 0)} for lack of time, and none waits: "
+        f"every message is assumed to be eager; measure for longer, or state it{jump}"
     )
 
 
 def _jump(rows: Sequence[SizeRow]) -> tuple[SizeRow, SizeRow] | None:
-    """Return the two sizes between which half round trips grow by most of an empty message more than before.
+    """Return the two sizes between which half round trips jump by most of an empty message's time.
 
-    The first such pair, beyond which they stay so; below 256 B growth has other reasons.
+    The first such pair counts, if times stay high beyond it; below 256 B growth has other reasons.
     """
     sizes = [row.size for row in rows]
     times = [row.one_way.value for row in rows if row.one_way is not None]
@@ -204,7 +205,7 @@ def _jump(rows: Sequence[SizeRow]) -> tuple[SizeRow, SizeRow] | None:
         if times[i + 1] - expected < least:
             continue
         beyond = [k for k in range(i + 2, len(rows)) if sizes[k] >= sizes[i + 1] * _APART][:1]
-        # A time that is followed by a smaller one, or that the next one makes a steeper line of, is none of a new kind.
+        # A time before a smaller one, or before a steeper rise, does not start a new regime.
         back = times[i + 1] - _growth(sizes, times, i + 1, beyond) * (sizes[i + 1] - sizes[i])
         if not beyond or (times[beyond[0]] >= times[i + 1] and back - times[i] >= least / 2):
             return rows[i], rows[i + 1]
@@ -212,7 +213,7 @@ def _jump(rows: Sequence[SizeRow]) -> tuple[SizeRow, SizeRow] | None:
 
 
 def _growth(sizes: Sequence[int], times: Sequence[float], i: int, others: Sequence[int]) -> float:
-    """Return the largest slope from one size to others, seconds a byte; 0 without any, or if times fall."""
+    """Return the largest slope from one size to others, seconds per byte; 0 if there are none, or times fall."""
     return max((max(0.0, (times[i] - times[k]) / (sizes[i] - sizes[k])) for k in others), default=0.0)
 
 
@@ -225,14 +226,14 @@ def _receive_delay(measurement: Measurement, rows: Sequence[SizeRow]) -> tuple[f
     gaps = _gaps(measurement.rows)
     if gaps:
         return min(*(gap.value for gap in gaps.values()), most), (
-            "receive delay: not measured; the least time per message of a stream, or a third of an empty message's "
-            "time if that is less",
+            "receive delay: not measured; the smallest time per message of a stream is used, or a third of an empty "
+            "message's time if that is less",
         )
-    return first.value * _EMPTY_SHARE, ("receive delay: not measured; a fifth of an empty message's time",)
+    return first.value * _EMPTY_SHARE, ("receive delay: not measured; a fifth of an empty message's time is used",)
 
 
 def _send_delay(rows: Sequence[SizeRow], parts: _Parts) -> tuple[Curve, tuple[str, ...]]:
-    """Return the send delay, from the best that is known of it."""
+    """Return the send delay, from the best available data."""
     within = [row for row in rows if row.size <= parts.sizes[-1]]
     blocked = {row.size: row.blocked for row in within if row.blocked is not None}
     gaps = _gaps(within)
@@ -242,20 +243,18 @@ def _send_delay(rows: Sequence[SizeRow], parts: _Parts) -> tuple[Curve, tuple[st
         return _send_curve(times, blocked, parts), ()
     if gaps:
         times = {size: estimate.value for size, estimate in gaps.items()}
-        return _send_curve(times, gaps, parts), (
-            "send delay: how long a sender is blocked was not measured; the time per message of a stream is taken",
-        )
+        return _send_curve(times, gaps, parts), ("send delay: not measured; the time per message of a stream is used",)
     empty = parts.one_way[0] * _EMPTY_SHARE
     growth = np.maximum(parts.total - parts.total[0], 0.0)
     curve = _curve(parts.sizes, np.minimum(empty + growth / 2, parts.total), parts.uncertainty / 2, parts.limit)
     return curve, (
-        f"send and transmission delay: only half round trips are known; sending gets a fifth of an empty message's "
-        f"time ({format_time(empty)}) and half of what larger ones take longer, transmission the rest",
+        f"send and transmission delay: only half round trips are known; sending is assumed to take a fifth of an empty "
+        f"message's time ({format_time(empty)}) and half of the growth with size, transmission the rest",
     )
 
 
 def _as_kept(measurement: Measurement) -> list[SizeRow]:
-    """Return the rows with how long data keep senders: those who wait for an acknowledgement, for the call."""
+    """Return the rows with the time for which data occupy senders: for acknowledged messages, that of the call."""
     least = measurement.acknowledged_from
     return [
         row if least is None or row.size < least or row.call is None else replace(row, blocked=row.call)
@@ -264,7 +263,7 @@ def _as_kept(measurement: Measurement) -> list[SizeRow]:
 
 
 def _overhead(rows: Sequence[SizeRow], parts: _Parts, send: Curve) -> Curve | None:
-    """Return what the call of a nonblocking send takes; no more than until its data have left, where that is known."""
+    """Return the time of a nonblocking send's call, at most the send delay; ``None`` if unknown."""
     calls = {row.size: row.call for row in rows if row.call is not None and row.size <= parts.sizes[-1]}
     if not calls:
         return None
@@ -274,13 +273,13 @@ def _overhead(rows: Sequence[SizeRow], parts: _Parts, send: Curve) -> Curve | No
 
 
 def _send_curve(times: Mapping[int, float], estimates: Mapping[int, Estimate], parts: _Parts) -> Curve:
-    """Return the curve through send delays, none of which is more than a message takes in all."""
+    """Return the curve through send delays, none of which exceeds the total time of its message."""
     sizes = np.array(list(times), np.float64)
     whole = np.interp(sizes, parts.sizes, parts.total)
     send = np.clip(list(times.values()), 0.0, whole)
     values = np.array([max(estimate.value, 1e-12) for estimate in estimates.values()])
     relative = _uncertainty(sizes, list(estimates.values())) / values
-    # A send delay that is a small part of the whole need not be known any better than the whole.
+    # A send delay that is a small part of the total need not be more precise than the total.
     return _curve(sizes, send, np.maximum(relative * send, LEAST_UNCERTAINTY / 3 * whole), parts.limit)
 
 
@@ -290,11 +289,10 @@ def _transmission_delay(parts: _Parts, send: Curve) -> Curve:
 
 
 def _busy(measurement: Measurement, parts: _Parts, send: Curve) -> tuple[Curve | None, tuple[str, ...]]:
-    """Return for how long a message keeps a port: what streams show, those of several pairs before that of one.
+    """Return the time for which a message occupies a port, from streams: preferably of several pairs, else of one.
 
-    A stream of one pair whose messages follow each other as fast as the sender sends them says of a port only that it
-    is not slower; then what is more than the gap of the smallest messages is taken, as several ranks of a node may send
-    more.
+    A stream of one pair that is limited by its sender shows only that the port is not slower; then the excess over the
+    gap of the smallest messages is used, as several ranks of a node may send more.
     """
     alone = _gaps(measurement.rows)
     together = _gaps_of_pairs(measurement)
@@ -312,13 +310,13 @@ def _busy(measurement: Measurement, parts: _Parts, send: Curve) -> tuple[Curve |
         return None, ()
     growth = np.maximum(parts.one_way - parts.answer - parts.one_way[0], 0.0)
     return _curve(parts.sizes, growth, parts.uncertainty, parts.limit), (
-        "ports: no stream was measured; a port is kept for as long as a message takes longer than an empty one, so "
-        "that a stream is never faster than single messages",
+        "ports: no stream was measured; a message is assumed to occupy a port for its time minus that of an empty one, "
+        "so that a stream is never faster than single messages",
     )
 
 
 def _gaps_of_pairs(measurement: Measurement) -> dict[int, tuple[int, Estimate]]:
-    """Return by size which of several numbers of pairs sent most messages at once, and their time per message."""
+    """Return, by size, the number of pairs with the highest message rate, and their time per message."""
     rows = [row for row in measurement.shared if row.pairs > 1 and not row.both_ways]
     least: dict[int, tuple[int, Estimate]] = {}
     for pairs in sorted({row.pairs for row in rows}):
@@ -329,7 +327,7 @@ def _gaps_of_pairs(measurement: Measurement) -> dict[int, tuple[int, Estimate]]:
 
 
 def _about_rates(alone: Mapping[int, Estimate], together: Mapping[int, tuple[int, Estimate]]) -> tuple[str, ...]:
-    """Say at which sizes even several pairs do not keep the port busy, as each of them is as fast as one alone."""
+    """Report the sizes at which even several pairs do not saturate the port, as each is as fast as one alone."""
     unlimited = [
         (size, pairs)
         for size, (pairs, gap) in together.items()
@@ -339,48 +337,55 @@ def _about_rates(alone: Mapping[int, Estimate], together: Mapping[int, tuple[int
         return ()
     sizes = ", ".join(format_size(size) for size, _ in unlimited)
     most = max(pairs for _, pairs in unlimited)
-    return (f"ports: up to {most} pairs each send as fast as one alone, so a port may be kept for less than stated: "
+    return (f"ports: up to {most} pairs each send as fast as one alone, so a port may be busy for less than stated: "
             f"{sizes}",)  # fmt: skip
 
 
 def _about_pairs(measurement: Measurement) -> tuple[str, ...]:
-    """Say whether half round trips of several pairs at once take longer than of one; nothing is fitted to that."""
+    """Report whether half round trips of several simultaneous pairs take longer than of one; fit nothing to that."""
     rows = [row for row in measurement.shared if not row.both_ways and row.one_way]
     alone = {row.size: row.one_way.value for row in measurement.rows if row.one_way and row.one_way.value}
     slowdowns = [(row.size, row.one_way.value / alone[row.size]) for row in rows if row.one_way and row.size in alone]
     if not slowdowns:
-        return ("several pairs at once: no half round trip of one pair has their size: not compared",) if rows else ()
+        return (
+            ("several simultaneous pairs: no half round trip of one pair has their size: not compared",) if rows else ()
+        )
     size, most = max(slowdowns)
     what = (
-        f"several pairs at once: half round trips of {format_size(size)} take {most:.2f} times as long as of one pair"
+        f"several simultaneous pairs: half round trips of {format_size(size)} take {most:.2f} times as long as of one "
+        f"pair"
     )
     if most < _SLOWED:
-        return (f"{what}: no port slows so many, which tells little of it where they are few",)
+        return (f"{what}: no port slows them, which says little if they are few",)
     if _gaps_of_pairs(measurement):
-        return (f"{what}: they share a port, or what lies behind it",)
-    return (f"{what}: they share a port, or what lies behind it; how long a message keeps that, osu_mbw_mr tells",)
+        return (f"{what}: they share a port, or the network behind it",)
+    return (f"{what}: they share a port, or the network behind it; osu_mbw_mr shows its rate",)
 
 
 def _about_directions(measurement: Measurement) -> tuple[str, ...]:
-    """Say where both directions at once carry clearly less than twice what one does."""
+    """Report where both directions at once carry clearly less than twice as much as one."""
     one = {(row.size, row.pairs): row for row in (*measurement.rows, *measurement.shared) if not row.both_ways}
     both = [row for row in measurement.shared if row.both_ways]
     known = [row for row in both if (row.size, row.pairs) in one]
     shares = [(row.size, share) for row in known for share in _times_as_much(one[row.size, row.pairs], row)]
     if not shares:
-        return ("ports: nothing of one direction and as many pairs to compare both directions with",) if both else ()
+        return (
+            ("ports: both directions cannot be compared: nothing was measured in one direction with as many pairs",)
+            if both
+            else ()
+        )
     size = max(size for size, _ in shares)
     share = min(share for each, share in shares if each == size)
     if share >= _BOTH_WAYS:
         return ()
     return (
-        f"ports: both directions at once carry {share:.2f} times what one does at {format_size(size)}: they share "
-        "something, which the model leaves out, as its ports send and receive at full rate at once",
+        f"ports: both directions at once carry {share:.2f} times as much as one at {format_size(size)}: they share a "
+        "resource, which the model ignores, as its ports send and receive at full rate at once",
     )
 
 
 def _times_as_much(one: SizeRow, both: SizeRow) -> Iterator[float]:
-    """Yield how many times what goes in one direction both carry at once, by streams and by single messages."""
+    """Yield the throughput of both directions at once relative to one, by streams and by single messages."""
     if one.gap and both.gap and both.gap.value:
         yield one.gap.value / both.gap.value
     if one.one_way and both.one_way and both.one_way.value:
@@ -388,13 +393,13 @@ def _times_as_much(one: SizeRow, both: SizeRow) -> Iterator[float]:
 
 
 def _gaps(rows: Sequence[SizeRow], alone: Sequence[SizeRow] = ()) -> dict[int, Estimate]:
-    """Return the time per message of an endless stream by rising size: what answers to windows take is taken away.
+    """Return the time per message of an endless stream, by rising size: the time of answers to windows is subtracted.
 
     A window of w messages (of all pairs) takes as long as one message, w - 1 gaps, and the answer.
 
     Args:
-        rows: Of one number of pairs.
-        alone: Those with half round trips of one pair; left out: the same.
+        rows: Rows of one number of pairs.
+        alone: Rows with half round trips of one pair; default: the same.
     """
     times = [(row.size, row.one_way.value) for row in alone or rows if row.one_way is not None]
     sizes, one_way = [size for size, _ in times], [time for _, time in times]
@@ -405,7 +410,7 @@ def _gaps(rows: Sequence[SizeRow], alone: Sequence[SizeRow] = ()) -> dict[int, E
         share, window = 1.0, row.window * row.pairs
         if window > 1:
             around = float(np.interp(row.size, sizes, one_way)) + one_way[0]
-            # Where a window is hardly longer than one message, the difference is noise.
+            # If a window is hardly longer than one message, the difference is noise.
             share = max(_LEAST_SHARE, (window - around / row.gap.value) / (window - 1))
         gaps[row.size] = _scaled(row.gap, share)
     return gaps
@@ -416,28 +421,27 @@ def _scaled(estimate: Estimate, by: float) -> Estimate:
 
 
 def _about_ends(parts: _Parts) -> tuple[str, ...]:
-    """Say what is assumed of messages smaller or larger than those measured."""
+    """Report the assumptions about messages smaller or larger than the measured ones."""
     said = []
     least, most = parts.sizes[0], parts.sizes[-1]
     if least >= _SMALL:
-        said.append(f"messages below {format_size(least)} were not measured: they count as long as these")
+        said.append(f"messages below {format_size(least)} were not measured: they are assumed to take as long")
     beyond = most if parts.limit is None else parts.limit
     alone = most > beyond and np.count_nonzero(parts.sizes > beyond) == 1
     if alone or parts.one_way[-1] < parts.one_way[-2]:
         why = "is the only size beyond the eager limit" if alone else "takes less time than the size before"
         said.append(
-            f"{format_size(most)} {why}: a byte more takes there what it does in the whole range from "
-            f"{format_size(least)} on"
+            f"{format_size(most)} {why}: beyond it, the slope of the whole range from {format_size(least)} on is used"
         )
     return tuple(said)
 
 
 def _about_outliers(parts: _Parts) -> tuple[str, ...]:
-    """Name the sizes whose times both neighbours contradict: the curve has nothing but them to go by."""
+    """Report the sizes whose times contradict both neighbours; the curve follows these outliers nonetheless."""
     times = parts.one_way
     before, own, after = times[:-2], times[1:-1], times[2:]
     long = np.pad(own > _ODD * np.maximum(before, after), 1)
-    # Beside one that is too long the others look too short.
+    # Beside a time that is too long, its neighbours look too short.
     short = np.pad(own * _ODD < np.minimum(before, after), 1) & ~np.roll(long, 1) & ~np.roll(long, -1)
     sizes = ", ".join(format_size(size) for size in parts.sizes[long | short].tolist())
     if not sizes:
@@ -459,7 +463,7 @@ def _curve(sizes: Floats, times: Floats, uncertainty: Floats, split: float | Non
 
 
 def _joined_at(points: Sequence[tuple[float, float]], split: float | None) -> list[tuple[float, float]]:
-    """Return points with the jump at an eager limit put where it is: between the limit and one byte more."""
+    """Return points with the jump at an eager limit moved to its place, between the limit and one byte more."""
     before = [point for point in points if split is not None and point[0] <= split]
     after = [point for point in points if split is None or point[0] > split]
     if split is None or not before or not after or after[0][0] == split + 1:
@@ -469,7 +473,7 @@ def _joined_at(points: Sequence[tuple[float, float]], split: float | None) -> li
 
 
 def _prolonged(ends: Sequence[tuple[float, float]], size: float) -> list[tuple[float, float]]:
-    """Return the point that the line through two others has at a size, if that is not one of them."""
+    """Return the point at a size on the line through two others, unless it is one of them."""
     if any(end[0] == size for end in ends):
         return []
     if len(ends) == 1:

@@ -1,4 +1,4 @@
-"""Writing what was fitted as a machine's YAML: text for people, which the configuration reads back. Opens no file."""
+"""A fitted machine as YAML: text for people, which the configuration reads back. Opens no file."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from clue.machine import (
 )
 from clue.units import SMALLEST
 
-#: Points of a curve on a line.
+#: Points of a curve per line of text.
 _POINTS = 4
 _WIDTH = 118
-#: Bytes from the only point of a line to the one that shows its slope.
+#: Distance from the only point of a straight curve to the added one that shows its slope, bytes.
 _FAR = 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class CalibratedNetwork:
-    """What is to be written of a network.
+    """The parts of a network to write.
 
     Attributes:
         between_nodes: Link between nodes; ``None`` if only one node was measured.
         within_node: Link within a node; ``None`` if that was not measured.
         across_domains: Link between the domains of a node, if it has one of its own.
-        contention: Lines that say how messages between nodes slow each other down; none: as the form's default.
-        progress: When the library goes on with messages.
-        collectives: Lines that say which algorithms are chosen; none: as the form's default.
+        contention: Lines of the contention model; none: the form's default.
+        progress: When the library progresses messages.
+        collectives: Lines of the chosen algorithms; none: the form's default.
     """
 
     between_nodes: Link | None = None
@@ -54,19 +54,19 @@ class CalibratedNetwork:
 
 @dataclass(frozen=True, slots=True)
 class MachineFile:
-    """What a machine's file says.
+    """The contents of a machine's file.
 
     Attributes:
-        name: Of the machine.
-        network: What was fitted.
-        nodes: How many.
-        processors: Per node.
+        name: Name of the machine.
+        network: The fitted network.
+        nodes: Number of nodes.
+        processors: Processors per node.
         title: First line of its comment.
-        comments: Further paragraphs: what was measured, assumed, and the residuals.
+        comments: Further paragraphs: measurements, assumptions and residuals.
         source: Where the figures come from.
         notes: What a reader of results should know.
         node_lines: Further lines of the node type.
-        reference_processor: Processor that the performance factors are relative to.
+        reference_processor: Processor to which the performance factors are relative.
     """
 
     name: str
@@ -97,9 +97,9 @@ class MachineFile:
 
 
 def rewritten(machine: Machine, contention: Sequence[str], **changes: object) -> MachineFile:
-    """Return the file of a machine of equal nodes with another contention.
+    """Return the file of a machine of identical nodes with another contention model.
 
-    What else it states is kept, but for the price of the whole: the file may have more nodes.
+    Everything else is kept, except the price of the whole machine: the file may have more nodes.
 
     Raises:
         UsageError: If the machine has several kinds of nodes, or links that differ by kind.
@@ -174,13 +174,13 @@ def node_lines(node: NodeType) -> list[str]:
 
 
 def cold_start_text(start: ColdStart) -> str:
-    """Return what waits cost as the file has it."""
+    """Return a cold start as text of the file."""
     points = (f"[{time_text(wait)}, {time_text(extra)}]" for wait, extra in start.points)
     return f"{{after: [{', '.join(points)}], at_most: {start.at_most:.6g}}}"
 
 
 def by_region(values: Mapping[str, float]) -> str:
-    """Return numbers by region as the file has them: one number where there is only that for any region."""
+    """Return numbers by region as text of the file: a single number if it holds for any region."""
     if set(values) == {"default"}:
         return f"{values['default']:.6g}"
     return "{" + ", ".join(f"{quoted(region)}: {value:.6g}" for region, value in values.items()) + "}"
@@ -196,7 +196,7 @@ def network_lines(network: CalibratedNetwork) -> list[str]:
     ):
         if link is not None:
             lines += [f"  {name}:", *(f"    {line}" for line in link_lines(link))]
-            if name == "between_nodes" and link.busy is not None:  # Within a node messages share nothing.
+            if name == "between_nodes" and link.busy is not None:  # messages within a node share no ports or links
                 lines += [f"    {line}" for line in curve_lines("busy", link.busy)]
     if network.progress is not Progress.ASYNCHRONOUS:
         lines.append(f"  progress: {network.progress.value}")
@@ -252,12 +252,12 @@ def curve_lines(name: str, curve: Curve) -> list[str]:
 
 
 def ports_lines(busy: Curve) -> tuple[str, ...]:
-    """Return the lines of contention at ports that messages keep busy for a stated time."""
+    """Return the lines of contention at ports with stated times per message."""
     return ("ports:", *(f"  {line}" for line in curve_lines("busy", busy)))
 
 
 def size_text(size: float) -> str:
-    """Return a size as the file has it, exactly: in MiB or KiB where that is a whole number."""
+    """Return a size as exact text of the file: in MiB or KiB if that is a whole number."""
     for factor, unit in ((1 << 20, "MiB"), (1 << 10, "KiB")):
         if size and size % factor == 0:
             return f"{size / factor:.0f} {unit}"
@@ -265,7 +265,7 @@ def size_text(size: float) -> str:
 
 
 def time_text(seconds: float) -> str:
-    """Return a time to five digits with its unit; what is rounding alone, and no machine's file may state, as 0."""
+    """Return a time to five digits with its unit; times below the smallest that a file may state become 0."""
     if seconds < SMALLEST:
         return "0 s"
     for limit, unit, factor in ((1e-6, "ns", 1e-9), (1e-3, "us", 1e-6), (1.0, "ms", 1e-3)):
@@ -275,7 +275,7 @@ def time_text(seconds: float) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return text as YAML reads it back, whatever stands in it."""
+    """Return any text in a form that YAML reads back unchanged."""
     plain = text and text[0].isalpha() and all(c.isalnum() or c in " -_.,()/" for c in text) and text == text.strip()
     return text if plain and text.lower() not in {"null", "true", "false", "nan", "inf"} else json.dumps(text)
 
@@ -290,7 +290,7 @@ def comment_lines(paragraphs: Iterable[str]) -> list[str]:
 
 
 def _wrapped(paragraph: str) -> Sequence[str]:
-    """Return a paragraph as lines of a comment; one that has lines already keeps them."""
+    """Return a paragraph as lines of a comment; existing line breaks are kept."""
     if "\n" in paragraph:
         return [f"# {line}".rstrip() for line in paragraph.splitlines()]
     return textwrap.wrap(paragraph, _WIDTH, initial_indent="# ", subsequent_indent="# ")

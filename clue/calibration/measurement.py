@@ -1,7 +1,7 @@
-"""What is known of a link before anything is fitted: times by message size, measured here or imported. Values only.
+"""The data of a link before any fit: times by message size, measured here or imported. Values only.
 
-Whatever the source, a figure is an :class:`Estimate`, and a figure that a source does not have is ``None``: nothing is
-made up before :mod:`clue.calibration.link` says that it assumes something.
+Whatever the source, a figure is an :class:`Estimate`, and ``None`` if the source lacks it: only
+:mod:`clue.calibration.link` makes assumptions, and reports them.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from statistics import median
 from clue.errors import UsageError
 from clue.units import format_size
 
-#: Figures given several times that spread more are said to contradict each other.
+#: Relative difference of repeated figures from their median, above which they contradict each other.
 _CONTRADICTION = 0.15
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A time with what repetition says of it.
+    """A time with its confidence interval.
 
     Attributes:
         value: The median, in seconds.
         low: Lower end of its confidence interval; the value itself if the source has none.
         high: Upper end.
-        repetitions: How many times it was measured; 0 if the source does not say.
+        repetitions: Number of measurements; 0 if the source does not say.
     """
 
     value: float
@@ -37,7 +37,7 @@ class Estimate:
 
     @classmethod
     def alone(cls, value: float, repetitions: int = 0) -> Estimate:
-        """Return a time of which only one value is known."""
+        """Return a time with a single known value."""
         return cls(value, value, value, repetitions)
 
     @property
@@ -50,9 +50,9 @@ def median_of(samples: Sequence[float], confidence: float = 0.95) -> Estimate:
     """Return the median of samples with a confidence interval by order statistics.
 
     The interval makes no assumption on the distribution: the number of samples below the true median is binomial with
-    probability 1/2, so that two order statistics enclose it with at least the confidence asked for (Hoefler & Belli,
-    Scientific Benchmarking of Parallel Computing Systems, SC 2015, section 3.1.3). With too few samples for that it is
-    the whole range.
+    probability 1/2, so that two order statistics enclose it with at least the requested confidence (Hoefler & Belli,
+    Scientific Benchmarking of Parallel Computing Systems, SC 2015, section 3.1.3). With too few samples it is the whole
+    range.
 
     Raises:
         ValueError: If there are no samples.
@@ -67,10 +67,10 @@ def median_of(samples: Sequence[float], confidence: float = 0.95) -> Estimate:
 
 
 def _rank_below(n: int, confidence: float) -> int:
-    """Return how many samples may be left out at either end: the most for which the rest still has the confidence."""
+    """Return the largest number of samples to drop at either end so that the rest still has the confidence."""
     tail = (1 - confidence) / 2
     if n > 70:
-        # The normal approximation of the binomial, half a sample to the safe side.
+        # The normal approximation of the binomial, half a sample on the safe side.
         deviations = _normal_quantile(1 - tail)
         return max(0, math.floor((n - deviations * math.sqrt(n)) / 2 - 0.5))
     below, outside = 0, 0.5**n
@@ -88,17 +88,17 @@ def _normal_quantile(probability: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class SizeRow:
-    """What is known of messages of one size.
+    """The data of messages of one size.
 
     Attributes:
-        size: Bytes.
+        size: Message size, bytes.
         one_way: Half the time of a round trip, both sides waiting for each other.
-        blocked: Time of the sender's call, its receive being posted.
+        blocked: Time of the sender's call when the receive is posted.
         gap: Time per message of a stream: that of a window of nonblocking sends and the empty answer to it, divided by
-            the number of messages: those of all pairs, and of both directions.
-        window: Number of messages of a pair, in one direction; 0 if the answer is not part of ``gap``.
-        call: Time of the call of a nonblocking send, its receive being posted.
-        pairs: How many pairs of ranks, between the same two nodes, did so at once; 0: several, but the source does not
+            the number of messages of all pairs and both directions.
+        window: Number of messages of a pair in one direction; 0 if the answer is not part of ``gap``.
+        call: Time of the call of a nonblocking send when the receive is posted.
+        pairs: Number of simultaneous pairs of ranks between the same two nodes; 0: several, but the source does not
             say how many.
         both_ways: Whether both ranks of a pair sent at once.
     """
@@ -114,12 +114,12 @@ class SizeRow:
 
     @property
     def alone(self) -> bool:
-        """Whether one pair had both nodes for itself, and sent in one direction at a time."""
+        """Whether a single pair used both nodes, and sent in one direction at a time."""
         return self.pairs == 1 and not self.both_ways
 
     @classmethod
     def of(cls, rows: Sequence[SizeRow]) -> SizeRow:
-        """Return one row of several of a size, as many pairs and directions: of a figure of several, the median."""
+        """Combine rows with the same size, pairs and directions: take the median of each figure."""
         gaps = [row for row in rows if row.gap]
         window = gaps[0].window if gaps else 0
         return cls(
@@ -136,12 +136,12 @@ class SizeRow:
 
 @dataclass(frozen=True, slots=True)
 class EagerLimit:
-    """What was found of the largest message that is sent without waiting for its receive.
+    """The measured bounds of the eager limit.
 
     Attributes:
         eager: Largest size that did not wait, bytes; ``None`` if all waited.
         waits: Smallest size that waited; ``None`` if none did.
-        how: How that was found.
+        how: How they were found.
     """
 
     eager: int | None
@@ -151,22 +151,22 @@ class EagerLimit:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """All that is known of one link.
+    """All data of one link.
 
     Attributes:
-        rows: Of one pair in one direction, by strictly rising size.
-        receive: Time of a receive whose message has long been there.
-        eager: What is known of the eager limit; ``None`` if nothing.
+        rows: Rows of one pair in one direction, by strictly rising size.
+        receive: Time of a receive whose message has arrived before.
+        eager: The measured bounds of the eager limit; ``None`` if unknown.
         acknowledged_from: Smallest eager message whose sender waited until the receiver's library had it; ``None`` if
-            none did, or nobody looked.
-        in_calls: Whether a library outside of calls let the sender of a message wait whose receive was posted;
-            ``None`` if nobody looked.
+            none did, or if not measured.
+        in_calls: Whether the sender of a message with a posted receive had to wait while the receiver's rank was
+            outside of MPI calls; ``None`` if not measured.
         hosts: Names of the two computers; the same name twice within a node; empty if the source does not say.
-        mpi: The MPI library's version, as far as known.
-        date: When, ISO 8601, as far as known.
+        mpi: The MPI library's version, if known.
+        date: Date of the measurement, ISO 8601, if known.
         source: Where the figures come from.
         notes: What a reader of the figures should know.
-        shared: Of several pairs, or both directions, at once, by size.
+        shared: Rows of several simultaneous pairs, or of both directions at once, by size.
     """
 
     rows: tuple[SizeRow, ...]
@@ -188,12 +188,12 @@ class Measurement:
 
     @property
     def same_host(self) -> bool:
-        """Whether it was taken within one node."""
+        """Whether it was measured within one node."""
         return len(self.hosts) == 2 and self.hosts[0] == self.hosts[1]
 
 
 def rows_by_size(rows: Iterable[SizeRow]) -> tuple[SizeRow, ...]:
-    """Return rows by rising size, those of one size, and as many pairs and directions, made one."""
+    """Return rows by rising size; combine rows with the same size, pairs and directions."""
     known: dict[tuple[int, int, bool], list[SizeRow]] = {}
     for row in rows:
         known.setdefault((row.size, row.pairs, row.both_ways), []).append(row)
@@ -201,7 +201,7 @@ def rows_by_size(rows: Iterable[SizeRow]) -> tuple[SizeRow, ...]:
 
 
 def _median(estimates: Iterable[Estimate | None]) -> Estimate | None:
-    """Return the median of several estimates of one figure, which lies anywhere between the least and the largest."""
+    """Return the median of several estimates of one figure, with an interval from the lowest to the highest."""
     known = [estimate for estimate in estimates if estimate is not None]
     if len(known) < 2:
         return known[0] if known else None
@@ -224,7 +224,7 @@ def _contradictions(rows: Iterable[SizeRow]) -> Iterator[str]:
 def merged(measurements: Sequence[Measurement]) -> Measurement:
     """Return one measurement of a link from several, such as its latencies and its bandwidths.
 
-    Of a figure that several have the median counts; where they contradict each other, a note says so.
+    The median of a repeated figure counts; if values contradict each other, a note says so.
 
     Raises:
         UsageError: If there are none.

@@ -19,23 +19,23 @@ from clue.errors import UsageError
 from clue.machine import LinkNoise, Machine, Network, NodeType, Ports
 from clue.units import count_of, format_size, format_time
 
-#: What is measured unless said otherwise: nothing, and powers of two up to 16 MiB.
+#: Default message sizes, bytes: 0, and powers of two up to 16 MiB.
 SIZES = (0, *(1 << k for k in range(25)))
-#: Seconds that one link may take.
+#: Default duration of the measurement of one link, seconds.
 TIME = 60.0
 CONFIDENCE, PRECISION = 0.95, 0.02
-#: Copies at once are of so many bytes at most, and of two pairs at least, each rank with a processor.
+#: Largest simultaneous copies, bytes, and smallest number of processors for them: two pairs, one processor per rank.
 _COPIED, _LEAST_PROCESSORS = 1 << 20, 4
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A link with what it was made of.
+    """A fitted link with its data.
 
     Attributes:
-        measurement: What was measured or imported.
+        measurement: The measured or imported data.
         fitted: The link.
-        residuals: How well it gives the measurement back.
+        residuals: Differences between the measurement and its simulation.
     """
 
     measurement: Measurement
@@ -44,7 +44,7 @@ class Calibration:
 
 
 def calibrate_within(measurement: Measurement, eager_limit: float | None = None) -> Calibration:
-    """Calibrate the link within a node; several pairs at once share its memory there, and no ports."""
+    """Calibrate the link within a node, where simultaneous pairs share memory but no ports."""
     alone = calibrate_link(replace(measurement, shared=()), eager_limit)
     bandwidth, said = copy_bandwidth(measurement, alone.fitted.link)
     fitted = replace(alone.fitted, copy_bandwidth=bandwidth, assumptions=(*alone.fitted.assumptions, *said))
@@ -61,16 +61,16 @@ def with_copies(
     confidence: float = CONFIDENCE,
     report: Reporter = silent,
 ) -> Measurement:
-    """Return a measurement within a node with that of several pairs at once, a processor for each of their ranks.
+    """Extend a measurement within a node by several simultaneous pairs, with a processor for each rank.
 
     Args:
-        measurement: Of one pair.
-        mpiexec: The words that start MPI programs, without the number of ranks.
-        processors: Of the node.
-        hosts: Its name; none: where the launcher puts ranks.
-        seconds: How long it may take.
-        confidence: Of the intervals of medians.
-        report: Told of the progress.
+        measurement: Measurement of one pair.
+        mpiexec: Command line of the launcher of MPI programs, without the number of ranks.
+        processors: Processors of the node.
+        hosts: Its name; none: the launcher decides.
+        seconds: Longest duration of the measurement.
+        confidence: Confidence of the intervals of medians.
+        report: Called with the progress.
 
     Raises:
         UsageError: If the launcher cannot be run.
@@ -79,7 +79,7 @@ def with_copies(
     sizes = [row.size for row in measurement.rows if row.one_way is not None and LARGE <= row.size <= _COPIED]
     if processors < _LEAST_PROCESSORS or not sizes:
         why = f"{count_of(processors, 'processor')}" if sizes else "no large messages"
-        note = f"copies: what the memory of a node copies of several messages at once was not measured ({why})"
+        note = f"copies: the bandwidth of simultaneous copies within a node was not measured ({why})"
         return replace(measurement, notes=(*measurement.notes, note))
     pairs = measure_pairs(
         mpiexec, processors // 2 * 2, hosts, sizes=[max(sizes)], seconds=seconds, confidence=confidence,
@@ -99,7 +99,7 @@ def calibrate_link(measurement: Measurement, eager_limit: float | None = None) -
 
 
 def _deviation(measurement: Measurement, found: Residuals) -> float:
-    """Return how far delays may be off, as a relative standard deviation: by the fit, and by what repetition leaves.
+    """Return the uncertainty of delays as a relative standard deviation, from the fit and from repetition.
 
     Half the width of an interval with 95 % confidence is 1.96 standard deviations of a normal distribution.
     """
@@ -123,12 +123,12 @@ def measure_link(
 
     Args:
         mpiexec: The words that start MPI programs, without the number of ranks.
-        hosts: Names of the computers that the two ranks run on; none: where the launcher puts them.
-        sizes: In bytes. Those too long for the time there is are left out, and a note says so.
-        seconds: How long it may take.
-        confidence: Of the intervals of medians.
-        precision: Half the width of an interval to reach, relative to the median.
-        report: Told of the progress.
+        hosts: Names of the computers for the two ranks; none: the launcher decides.
+        sizes: Message sizes, bytes. Those too large for the available time are left out, and a note says so.
+        seconds: Longest duration of the measurement.
+        confidence: Confidence of the intervals of medians.
+        precision: Requested half width of an interval, relative to the median.
+        report: Called with the progress.
 
     Raises:
         UsageError: If the launcher cannot be run.
@@ -171,8 +171,8 @@ def _estimate(row: dict[str, Any], name: str) -> Estimate | None:
 
 
 def _eager(result: dict[str, Any]) -> EagerLimit:
-    """Return the eager limit by when data travel: senders may wait for less than that, until it is acknowledged."""
-    how = "found by receives that are posted late"
+    """Return the eager limit, by when data travel: senders may wait for acknowledgements of smaller messages."""
+    how = "found by late receives"
     if result["travels"] is not None:
         return EagerLimit(result["travels"], result["stays"], how)
     return EagerLimit(result["eager"], result["waits"], how)
@@ -182,17 +182,19 @@ def _notes(rows: Sequence[SizeRow], result: dict[str, Any], precision: float) ->
     notes = []
     left_out = result["left_out"]
     if result["in_calls"] is None:
-        notes.append("progress: no sender waited, so it is not known what a library does outside of calls")
+        notes.append(
+            "progress: no sender waited, so it is unknown whether the library progresses messages outside of calls"
+        )
     if left_out:
         notes.append(
-            f"messages from {format_size(left_out[0])} on were left out: they take too long for the time allowed"
+            f"messages from {format_size(left_out[0])} on were left out: they take too long for the available time"
         )
     loose = [row for row in rows if row.one_way is not None and row.one_way.spread > precision]
     if loose:
         sizes = ", ".join(format_size(row.size) for row in loose)
         worst = max(row.one_way.spread for row in loose if row.one_way is not None)
         notes.append(
-            f"half round trips vary too much to be known within {precision:.0%}, at worst {worst:.0%}: {sizes}"
+            f"half round trips vary too much for a precision of {precision:.0%}, at worst {worst:.0%}: {sizes}"
         )
     return notes
 
@@ -205,13 +207,13 @@ def machine_file(
     nodes: int | None = None,
     processors: int = 1,
 ) -> MachineFile:
-    """Return a machine with calibrated links, of which one at least must be there.
+    """Return a machine with calibrated links, of which at least one must be given.
 
     Raises:
-        UsageError: If several nodes are asked for, and only the link within one is known.
+        UsageError: If several nodes are requested, and only the link within one is known.
     """
     if between is None and (nodes or 1) > 1:
-        raise UsageError(f"nodes must be 1 where only the link within a node is known, got {nodes}")
+        raise UsageError(f"nodes must be 1 if only the link within a node is known, got {nodes}")
     calibrations = [each for each in (between, within) if each is not None]
     network = CalibratedNetwork(
         between.fitted.link if between else None,

@@ -1,20 +1,20 @@
-"""Performance factors between two processors that are not at hand, from what is published of them.
+"""Performance factors between two processors that are not at hand, from their published figures.
 
-A factor multiplies recorded computation time, so it is the speed of a core of the processor that recorded over that of
-the target. What speed means depends on what bursts do (:mod:`clue.skeleton.work`):
+A factor multiplies recorded computation time, so it is the speed of a core of the recording processor over that of a
+core of the target. The relevant speed depends on the kind of work in bursts (:mod:`clue.skeleton.work`):
 
-- *core*: SPEC scores of one copy, HPL and DGEMM that both have, each as the share of one core. Where both have none of
-  them in common, two figures that lie on either side: the share of a core of SPECrate, whose copies share the memory,
-  too, and the largest clock, as if a cycle did as much work on both.
-- *memory*: the bandwidth of a core's share of the memory, by STREAM if both have it, and by the peak. It is that of a
-  core among busy ones: a core that has the memory for itself gets more.
-- *cache*: as core work, since no figure of caches is published alike.
+- *core*: SPEC scores of one copy, HPL and DGEMM that both have, each per core. If both have none of them in common, two
+  figures that err in opposite directions: SPECrate per core, whose copies also share the memory, and the largest clock,
+  as if a cycle did the same work on both.
+- *memory*: memory bandwidth per core, by STREAM if both have it, and by the peak. It holds for a core among busy ones:
+  a core alone gets more.
+- *cache*: as core work, since no comparable figures of caches are published.
 
-Each kind of work gets the geometric mean over its figures. How sure that is, the figures say: by how much the factors
-of one pair differ (standard deviation of their logarithms), at least by as much as such figures differ over all pairs
-of processors of the library (:func:`disagreement`), because two figures may agree by luck.
+Each kind of work gets the geometric mean over its figures. Its uncertainty is the standard deviation of the logarithms
+of the pair's factors, but at least the disagreement of such figures over all pairs of processors in the library
+(:func:`disagreement`), because two figures may agree by chance.
 
-Work of several kinds takes the sum of their times, so that the factor is the mean of theirs, by their shares of the
+Mixed work takes the sum of the times of its kinds, so that its factor is their mean, weighted by their shares of the
 recorded time.
 """
 
@@ -36,26 +36,26 @@ from clue.trace.speed import UNKNOWN as RESPONSE_DEVIATION
 from clue.trace.speed import fitted_response
 from clue.uncertainty.spread import TAIL
 
-#: What stands for core work.
+#: Benchmarks of core work.
 _CORES = tuple(BENCHMARKS[name] for name in ("spec_fp_one", "spec_int_one", "hpl", "dgemm"))
 _RATES = tuple(BENCHMARKS[name] for name in ("spec_fp_rate", "spec_int_rate"))
-#: What stands for any other region.
+#: Key that stands for any other region.
 _DEFAULT = "default"
-#: Fewer pairs than this may agree by luck.
+#: Smallest number of pairs for an estimate of disagreement: fewer may agree by chance.
 LEAST_PAIRS = 10
-#: By how much the share of core work is unsure where nothing says what bursts do.
+#: Uncertainty of the share of core work if the kind of work in bursts is unknown.
 MIX_DEVIATION = float(RESPONSE_DEVIATION[0])
 _CLOCK, _STREAM, _PEAK = "largest clock", BENCHMARKS["stream_triad"], "peak memory bandwidth"
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How two processors compare for a kind of work.
+    """Comparison of two processors for a kind of work.
 
     Attributes:
-        factors: Speed of a core of the one that recorded over that of the target, by what it is read off.
-        least: The standard deviation of the logarithm that such figures have over the library.
-        lonely: Whether nothing but clocks is known of both.
+        factors: Speed of a core of the recording processor over that of the target, by figure.
+        least: Standard deviation of the logarithm of such factors over the library.
+        lonely: Whether clocks are the only figures known for both.
     """
 
     factors: Mapping[str, float]
@@ -64,12 +64,12 @@ class Comparison:
 
     @property
     def factor(self) -> float:
-        """The geometric mean."""
+        """The geometric mean of the factors."""
         return math.exp(sum(map(math.log, self.factors.values())) / len(self.factors))
 
     @property
     def own_deviation(self) -> float:
-        """The standard deviation of the logarithms of the factors; 0 of one alone."""
+        """The standard deviation of the logarithms of the factors; 0 for a single one."""
         return _deviation([math.log(factor) for factor in self.factors.values()])
 
     @property
@@ -86,7 +86,7 @@ def _deviation(values: Sequence[float]) -> float:
 
 
 def speeds_of(processor: Processor) -> dict[str, float]:
-    """Return what is known of the speed of one core, by what it is read off: benchmarks, clock, memory."""
+    """Return the known speeds of one core, by figure: benchmarks, clock, memory."""
     found = {title: processor.figures[name].per_core for name, title in BENCHMARKS.items() if name in processor.figures}
     if processor.boost_clock is not None:
         found[_CLOCK] = processor.boost_clock
@@ -96,14 +96,14 @@ def speeds_of(processor: Processor) -> dict[str, float]:
 
 
 def disagreement(processors: Iterable[Processor], figures: Sequence[str]) -> float:
-    """Return by how much one figure of a kind misleads, over all pairs of processors that have two of them.
+    """Return the error of a single figure of a kind, over all pairs of processors that have two such figures.
 
-    If each figure's factor misses the truth by a deviation d of its logarithm, two of them differ by √2 d: d is the
-    root mean square of what they differ by, over √2. 0 if there are no such pairs.
+    If the logarithm of each figure's factor has the standard deviation d around the truth, two of them differ by √2 d:
+    d is the root mean square of their differences over √2. It is 0 if there are no such pairs.
 
     Args:
-        processors: Of the library.
-        figures: What they are read off, as :func:`speeds_of` names it.
+        processors: Processors of the library.
+        figures: Names of the figures, as in :func:`speeds_of`.
     """
     squares = _squares(processors, figures)
     return math.sqrt(sum(squares) / len(squares) / 2) if squares else 0.0
@@ -118,7 +118,7 @@ def _squares(processors: Iterable[Processor], figures: Sequence[str]) -> list[fl
 
 
 def _least(library: Sequence[Processor], figures: Sequence[str]) -> float:
-    """Return how unsure figures of a kind are at least: where few pairs tell, as all figures of cores are."""
+    """Return the smallest uncertainty of figures of a kind: with too few pairs, that of all figures of cores."""
     known = disagreement(library, figures)
     if len(_squares(library, figures)) >= LEAST_PAIRS:
         return known
@@ -129,12 +129,12 @@ def compare_cores(here: Processor, there: Processor, library: Sequence[Processor
     """Compare two processors for core work.
 
     Args:
-        here: The one that recorded.
+        here: The recording processor.
         there: The target.
-        library: What tells how sure such comparisons are.
+        library: The processors from which the uncertainty of comparisons is estimated.
 
     Raises:
-        UsageError: If nothing comparable is known of both.
+        UsageError: If no comparable figure is known for both.
     """
     for titles in (_CORES, (*_RATES, _CLOCK)):
         factors = _shared(here, there, titles)
@@ -143,15 +143,15 @@ def compare_cores(here: Processor, there: Processor, library: Sequence[Processor
     clock = _shared(here, there, [_CLOCK])
     if not clock:
         raise _nothing_shared(here, there, "core", (*_CORES, *_RATES, _CLOCK))
-    # Against the best that is known of a core, each clock misses alone.
+    # Compared with the best figure of a core, the error of the clock is its own.
     return Comparison(clock, math.sqrt(2) * disagreement(library, [BENCHMARKS["spec_fp_one"], _CLOCK]), lonely=True)
 
 
 def compare_memories(here: Processor, there: Processor, library: Sequence[Processor]) -> Comparison:
-    """Compare two processors for work that memory bounds; the arguments are those of :func:`compare_cores`.
+    """Compare two processors for memory-bound work; the arguments are those of :func:`compare_cores`.
 
     Raises:
-        UsageError: If nothing comparable is known of both.
+        UsageError: If no comparable figure is known for both.
     """
     titles = [_STREAM, _PEAK]
     factors = _shared(here, there, titles)
@@ -171,23 +171,23 @@ def _nothing_shared(here: Processor, there: Processor, kind: str, titles: Sequen
         return f"{part.key}: {', '.join(known) or 'none'}"
 
     return UsageError(
-        f"parts must have a figure in common that tells of {kind} work ({', '.join(titles)}), got {has(here)}; "
+        f"parts must have a figure of {kind} work in common ({', '.join(titles)}), got {has(here)}; "
         f"{has(there)}: name another --part or --target-part, or give speeds by --target"
     )
 
 
 def characters_of(traces: Sequence[Trace], stated: Sequence[str] = ()) -> dict[str, Character]:
-    """Return what each region of a program does, by its name.
+    """Return the kind of work of each region of a program, by name.
 
-    As stated, else by the operations that it declares, else as its bursts responded when the computer was busy: what
-    several recordings of the same run tell by the probe (:mod:`clue.trace.speed`), else as where nothing is known.
+    It is as stated, else derived from declared operations, else from the response of bursts when the computer was busy,
+    which the probe of several recordings of the same run shows (:mod:`clue.trace.speed`), else the default mix.
 
     Args:
-        traces: Recordings of the same run, the first of which is meant.
-        stated: Mixes as the user gives them.
+        traces: Recordings of the same run; the first is the one to describe.
+        stated: Mixes stated by the user.
 
     Raises:
-        UsageError: If one cannot be read, or names a region that there is not.
+        UsageError: If one cannot be parsed, or names a region that does not exist.
     """
     found = characters(traces[0], stated)
     if len(traces) < 2:
@@ -215,8 +215,8 @@ class RegionFactor:
     """The factor of a region.
 
     Attributes:
-        character: What it does, and how that is known.
-        factor: The mean over its kinds of work, by their shares of recorded time.
+        character: Its kind of work, and where that is known from.
+        factor: The mean over its kinds of work, weighted by their shares of recorded time.
         deviation: The standard deviation of its logarithm.
     """
 
@@ -226,17 +226,17 @@ class RegionFactor:
 
     @property
     def estimate(self) -> Estimate:
-        """The factor with the interval that holds four of five."""
+        """The factor with its 80 % interval."""
         reach = math.exp(TAIL * self.deviation)
         return Estimate(self.factor, self.factor / reach, self.factor * reach)
 
 
 def factor_of(character: Character, kinds: Mapping[str, Comparison]) -> RegionFactor:
-    """Return the factor of a region from those of the kinds of work.
+    """Return the factor of a region from those of its kinds of work.
 
     Args:
-        character: Of the region.
-        kinds: How the processors compare, by kind of work; cache work is taken as core work.
+        character: The region's kind of work.
+        kinds: Comparisons of the processors by kind of work; cache work counts as core work.
     """
     shares = {
         CORE: character.mix.get(CORE, 0.0) + character.mix.get(CACHE, 0.0),
@@ -259,18 +259,18 @@ def node_by_parts(
     *,
     compared_with: str = "",
 ) -> NodeCalibration:
-    """Return a node type with a processor that is not at hand, compared with the one that recorded.
+    """Return a node type with a processor that is not at hand, compared with the recording processor.
 
     Args:
-        name: Of the node type.
-        here: The processor that recorded.
+        name: Name of the node type.
+        here: The recording processor.
         there: The processors of the target.
-        characters: What regions do, by their names, ``""`` being outside any; empty if there is no trace to tell.
-        library: What tells how sure such comparisons are.
-        compared_with: How the trace names the processor that recorded.
+        characters: Kinds of work of regions by name, ``""`` for bursts outside regions; empty without a trace.
+        library: The processors from which the uncertainty of comparisons is estimated.
+        compared_with: Name of the recording processor in the trace.
 
     Raises:
-        UsageError: If nothing comparable is known of both.
+        UsageError: If no comparable figure is known for both.
     """
     known = dict(characters) or {"": Character("", UNKNOWN, "no trace tells what bursts do", unsure=True)}
     wanted = {kind for character in known.values() for kind in character.mix}
@@ -296,7 +296,7 @@ def node_by_parts(
 
 
 def _notes(kinds: Mapping[str, Comparison], regions: Mapping[str, RegionFactor]) -> Iterable[str]:
-    yield "a guess from published figures: clue calibrate processor on the target measures it"
+    yield "an estimate from published figures: clue calibrate processor on the target measures it"
     for kind, each in kinds.items():
         read_off = ", ".join(f"{title} {factor:.3g}" for title, factor in each.factors.items())
         why = f"figures of the library differ by {each.least:.0%} over all its pairs of processors"
@@ -304,9 +304,9 @@ def _notes(kinds: Mapping[str, Comparison], regions: Mapping[str, RegionFactor])
             why = f"these differ by {each.own_deviation:.0%}; {why}"
         yield f"{kind} work: factor {each.factor:.3g} by {read_off}; off by {each.deviation:.0%}, as {why}"
         if each.lonely:
-            yield f"{kind} work: clocks alone tell nothing of what a core does in a cycle"
+            yield f"{kind} work: clocks alone say nothing about the work of a core per cycle"
         if kind == MEMORY:
-            yield "memory work: holds where all cores are busy, here and there; a core alone gets more of the memory"
+            yield "memory work: holds if all cores are busy, here and there; a core alone gets more bandwidth"
     for region, found in regions.items():
-        unsure = f"; its share of core work is unsure by {MIX_DEVIATION:.0%}" if found.character.unsure else ""
+        unsure = f"; its share of core work is uncertain by {MIX_DEVIATION:.0%}" if found.character.unsure else ""
         yield f"{region or 'outside regions'}: {found.character.text} ({found.character.why}){unsure}"

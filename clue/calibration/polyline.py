@@ -1,10 +1,10 @@
 """Piecewise-linear curves through measured times, with as few points as the data justify.
 
-The points of a curve stand at measured sizes; which of them, and at which of a few values around the measured ones, is
-found by dynamic programming: the curve of least cost, where each time that the curve passes costs Huber's function of
-its distance in units of its uncertainty, and each point of the curve costs 2 ln n, as in the Bayesian information
-criterion with two parameters a point (its place and its value) and known uncertainty. The values are then fitted by
-weighted least squares, outliers having less weight. Knows nothing of links or messages.
+The points of a curve are at measured sizes. Dynamic programming selects these sizes, and for each one of a few values
+around the measured time, to minimise a cost. Each sample costs Huber's function of its distance from the curve in units
+of its uncertainty; each point of the curve costs 2 ln n, as in the Bayesian information criterion with two parameters
+per point (its place and its value) and known uncertainty. The values are then fitted by weighted least squares, with
+less weight for outliers. This module knows nothing of links or messages.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-#: Values tried at a point, in units of its uncertainty.
+#: Values tried at a point: offsets from the measured time, in units of its uncertainty.
 _LEVELS = np.array((-1.2, -0.6, 0.0, 0.6, 1.2))
-#: From so many uncertainties on, cost grows only linearly.
+#: Distance from which the cost grows only linearly, in units of the uncertainty.
 _HUBER = 2.5
-#: Rounds of reweighting after the points have been chosen.
+#: Number of reweighting rounds after the points have been chosen.
 _ROUNDS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Times by size, with how far off each may be.
+    """Times by size, with their uncertainties.
 
     Attributes:
-        sizes: Bytes, strictly rising, shape (n,).
-        times: Seconds, shape (n,).
-        uncertainty: Seconds, all above 0, shape (n,).
+        sizes: Message sizes, bytes, strictly rising, shape (n,).
+        times: Times, seconds, shape (n,).
+        uncertainty: Their standard deviations, seconds, all above 0, shape (n,).
     """
 
     sizes: Floats
@@ -42,11 +42,11 @@ class Samples:
 
 
 def roughness(sizes: Sequence[float] | Floats, times: Sequence[float] | Floats) -> float:
-    """Return the relative noise of times, judged by how far each is from the line between its neighbours.
+    """Return the relative noise of times, estimated from the distance of each from the line between its neighbours.
 
-    The median over all sizes, so that corners and jumps of the curve do not count; divided by what the deviation of a
-    middle point from the mean of its neighbours is for independent noise (``sqrt(3/2)``), and by the median of a
-    standard normal's absolute value.
+    It is the median over all sizes, which ignores corners and jumps of the curve, divided by the standard deviation of
+    the distance of a point from the mean of its neighbours for independent noise (``sqrt(3/2)``), and by the median of
+    a standard normal's absolute value.
     """
     m, t = np.asarray(sizes, np.float64), np.asarray(times, np.float64)
     if len(m) < 5:
@@ -61,20 +61,20 @@ def fit_points(samples: Samples, split: float | None = None) -> tuple[tuple[floa
     """Return the points (bytes, seconds) of the curve through samples, by rising size; no time is below 0.
 
     Args:
-        samples: What to fit.
-        split: A size that no line may cross: the curve up to it and beyond it are fitted apart. The line between the
-            last size up to it and the first beyond it joins them.
+        samples: The data to fit.
+        split: A size that no line may cross: the curves up to it and beyond it are fitted separately. The line between
+            the last size up to it and the first beyond it joins them.
 
     Returns:
-        Points at measured sizes; where the last times do not tell how they grow, one more at twice the largest size.
+        Points at measured sizes; if the last times do not show their growth, one more at twice the largest size.
     """
     if len(samples.sizes) == 1:
         return ((float(samples.sizes[0]), max(0.0, float(samples.times[0]))),)
     chosen = _choose(samples, split)
     values = np.maximum(_least_squares(samples, chosen), 0.0)
     points = list(zip(samples.sizes[chosen].tolist(), values.tolist(), strict=True))
-    # The last slope goes on beyond the last point: where that falls, or joins what a split keeps apart, it is not what
-    # a byte more takes; that is then taken from the whole range.
+    # The last slope continues beyond the last point. If it is negative, or crosses the split, it is not the cost of a
+    # byte; then the slope of the whole range is used.
     first, last = points[0], points[-1]
     if values[-1] < values[-2] or (split is not None and points[-2][0] <= split < last[0]):
         slope = max(0.0, (last[1] - first[1]) / (last[0] - first[0]))
@@ -107,7 +107,7 @@ def _choose(samples: Samples, split: float | None) -> list[int]:
 
 
 def _starts(sizes: Floats, j: int, split: float | None) -> range:
-    """Return where a line that ends at a sample may start."""
+    """Return the samples at which a line may start that ends at sample j."""
     if split is None or sizes[j] <= split:
         return range(j)
     first_beyond = int(np.searchsorted(sizes, split, side="right"))
@@ -115,7 +115,7 @@ def _starts(sizes: Floats, j: int, split: float | None) -> range:
 
 
 def _chord_costs(samples: Samples, values: Floats, i: int, j: int) -> Floats:
-    """Return the cost of the samples between two that a line joins, by level of its start and of its end."""
+    """Return the cost of the samples between the ends of a line, by level of its start and of its end."""
     levels = len(_LEVELS)
     if j == i + 1:
         return np.zeros((levels, levels))

@@ -1,12 +1,12 @@
-"""``calibrate processor``: how fast the processors here are, by region of a program, and beside busy neighbours.
+"""``calibrate processor``: the speed of the processors here, by region of a program, and beside busy neighbours.
 
-Questions, each answered by what is at hand:
+It answers these questions, as far as there are data:
 
-- *How much faster or slower than the computer that recorded?* A performance factor by region: CPU time of the
+- *How much faster or slower than the recording computer?* A performance factor by region: CPU time of the
   program's own bursts recorded here over that in the trace; or, by kernel, the speed there over the speed here.
 - *How much of its speed does a processor keep beside busy ones?* The paper's memory-contention factor (section 4.5):
-  CPU time of one copy alone over that of one among n copies at once, of a kernel or of the program itself.
-- *How long are the turns of processes that share one?* (:mod:`clue.calibration.time_slice`)
+  CPU time of one copy alone over that of one among n simultaneous copies, of a kernel or of the program itself.
+- *How long is the scheduler's time slice?* (:mod:`clue.calibration.time_slice`)
 - *How much longer do bursts take after waits?* (:mod:`clue.calibration.cold_start`)
 """
 
@@ -28,29 +28,29 @@ from clue.machine import ColdStart, Sockets
 from clue.trace import Trace
 from clue.units import count_of
 
-#: A region with less CPU time is too short to tell anything of.
+#: Smallest CPU time of a region that is calibrated, seconds: shorter ones are too noisy.
 LEAST_TIME = 1e-3
-#: What stands for any other region.
+#: Key that stands for any other region.
 _DEFAULT = "default"
 
 
 @dataclass(frozen=True, slots=True)
 class NodeCalibration:
-    """A kind of node, as far as it was calibrated.
+    """A calibrated kind of node.
 
     Attributes:
-        name: Of the node type.
-        processors: Of this computer.
-        factors: Performance factor by region (``default``: any other); empty if there was nothing to compare with.
+        name: Name of the node type.
+        processors: Processors of this computer.
+        factors: Performance factor by region (``default``: any other); empty without a computer to compare with.
         shares: Memory-contention factor by number of busy processors and region.
-        compared_with: Processor that the factors are relative to.
+        compared_with: Processor to which the factors are relative.
         source: Where the figures come from.
         notes: What a reader should know.
-        speeds: Of kernels, where they were run.
+        speeds: Speeds of kernels, if they were run.
         deviation: Relative standard deviation of the whole program's time between recordings; 0 if there were too few.
-        time_slice: How long a process runs there before another has its turn; ``None`` if that was not measured.
-        cold_start: What bursts take longer after waits.
-        sockets: Its processors, if they are parts of the hardware library; ``None`` if not.
+        time_slice: Time slice of the scheduler, seconds; ``None`` if not measured.
+        cold_start: Extra time of bursts after waits.
+        sockets: Its processors, if they come from the hardware library; else ``None``.
     """
 
     name: str
@@ -67,7 +67,7 @@ class NodeCalibration:
     sockets: Sockets | None = None
 
     def text(self) -> str:
-        """Return the node type as YAML: the part ``node_types`` of a machine's file."""
+        """Return the node type as YAML: the key ``node_types`` of a machine's file."""
         lines = [*comment_lines(_comments(self)), "node_types:", f"  {quoted(self.name)}:"]
         if self.sockets is None or not self.sockets.processor.is_shipped:
             lines.append(f"    processors: {self.processors}")
@@ -97,17 +97,19 @@ def _comments(node: NodeCalibration) -> Iterable[str]:
             f"reference_processor: {quoted(node.compared_with)}"
         )
     if node.speeds is not None:
-        # What another computer's calibration compares with (--reference).
-        yield "Speeds of kernels here, by copies at once:\n" + SPEEDS_MARK + json.dumps(speeds_document(node.speeds))
+        # Read by the calibration of another computer (--reference).
+        yield (
+            "Speeds of kernels here, by simultaneous copies:\n" + SPEEDS_MARK + json.dumps(speeds_document(node.speeds))
+        )
     yield from node.notes
 
 
 def shares_of(speeds: Speeds, regions: Mapping[str, str]) -> dict[int, dict[str, float]]:
-    """Return the share of its speed that a processor keeps, by number of busy ones and region.
+    """Return the share of its speed that a processor keeps, by number of busy processors and region.
 
     Args:
-        speeds: Of kernels, alone and beside others.
-        regions: The kernel that each region is like.
+        speeds: Speeds of kernels, alone and beside others.
+        regions: The kernel that stands for each region.
     """
     numbers = sorted({n for by_copies in speeds.kernels.values() for n in by_copies if n > 1})
     return {
@@ -121,7 +123,7 @@ def shares_of(speeds: Speeds, regions: Mapping[str, str]) -> dict[int, dict[str,
 
 
 def regions_like(kernels: Sequence[str], stated: Mapping[str, str]) -> dict[str, str]:
-    """Return the kernel that each region is like: as stated, or each kernel as a region of its name.
+    """Return the kernel that stands for each region: as stated, or each kernel as a region of its own name.
 
     Raises:
         UsageError: If there is no such kernel.
@@ -133,7 +135,7 @@ def regions_like(kernels: Sequence[str], stated: Mapping[str, str]) -> dict[str,
 
 
 def factors_by_kernel(here: Speeds, there: Speeds, regions: Mapping[str, str]) -> dict[str, Estimate]:
-    """Return performance factors by region: the speed there of the kernel that a region is like over that here.
+    """Return performance factors by region: the speed there, over that here, of the kernel that stands for a region.
 
     Raises:
         UsageError: If a kernel was not run on both.
@@ -152,11 +154,11 @@ def factors_by_kernel(here: Speeds, there: Speeds, regions: Mapping[str, str]) -
 
 @dataclass(frozen=True, slots=True)
 class CountedRun:
-    """What counts of one recording of a program.
+    """The CPU times of one recording of a program.
 
     Attributes:
-        ranks: How many.
-        cpu: CPU seconds of all ranks by region, ``""`` being outside any.
+        ranks: Number of ranks.
+        cpu: CPU time of all ranks by region, seconds; ``""`` is outside any region.
     """
 
     ranks: int
@@ -164,30 +166,30 @@ class CountedRun:
 
     @classmethod
     def of(cls, trace: Trace) -> CountedRun:
-        """Return what counts of a trace."""
+        """Return the CPU times of a trace."""
         regions = trace.head.regions
         totals = np.bincount(trace.ops.region, weights=trace.bursts * 1e-9, minlength=len(regions))
         return cls(trace.ranks, dict(zip(regions, totals.tolist(), strict=True)))
 
     @property
     def total(self) -> float:
-        """CPU seconds of all regions."""
+        """CPU time of all regions, seconds."""
         return sum(self.cpu.values())
 
 
 def factors_by_region(there: CountedRun, here: Sequence[CountedRun], confidence: float = 0.95) -> dict[str, Estimate]:
-    """Return performance factors by region: CPU time of bursts here, the median of some recordings, over that there.
+    """Return performance factors by region: median CPU time of bursts in recordings here over that there.
 
-    ``default`` is the whole program; regions of less than :data:`LEAST_TIME` are left to it.
+    ``default`` is the whole program, and stands for regions shorter than :data:`LEAST_TIME`.
 
     Raises:
-        UsageError: If a recording is of another number of ranks or lacks a region, or the trace has no computation.
+        UsageError: If a recording has another number of ranks or lacks a region, or the trace has no computation.
     """
     if not there.total:
         raise UsageError("trace must have computation to compare, got none")
     for run in here:
         if run.ranks != there.ranks:
-            raise UsageError(f"recording must be of {count_of(there.ranks)} as the trace, got {run.ranks}")
+            raise UsageError(f"recording must have {count_of(there.ranks)} like the trace, got {run.ranks}")
         missing = [region for region in there.cpu if region not in run.cpu]
         if missing:
             raise UsageError(f"recording must have the regions of the trace, got none named {missing[0]}")
@@ -198,11 +200,11 @@ def factors_by_region(there: CountedRun, here: Sequence[CountedRun], confidence:
 
 
 def shares_by_region(alone: Sequence[CountedRun], beside: Sequence[CountedRun]) -> dict[str, float]:
-    """Return the share of its speed that a program keeps beside copies of it, by region.
+    """Return the share of its speed that a program keeps beside copies of itself, by region.
 
     Args:
         alone: Runs of one copy.
-        beside: Runs of copies at once.
+        beside: Runs of simultaneous copies.
     """
     one, many = _median_run(alone), _median_run(beside)
     shares = {_DEFAULT: _share(one.total, many.total)}
@@ -235,11 +237,11 @@ def node_by_program(
     """Return a node type from recordings of a program here.
 
     Args:
-        name: Of the node type.
-        processors: Of this computer.
+        name: Name of the node type.
+        processors: Processors of this computer.
         there: The trace to compare with.
-        recordings: By number of copies at once, with 1.
-        confidence: Of the intervals of medians.
+        recordings: Recordings by number of simultaneous copies, including 1.
+        confidence: Confidence of the intervals of medians.
 
     Raises:
         UsageError: As :func:`factors_by_region`.
@@ -250,8 +252,8 @@ def node_by_program(
     notes = []
     if there.ranks > 1:
         notes.append(
-            f"factors hold beside {there.ranks} busy ranks, as both recordings had; what busy neighbours take away "
-            "can be told of programs of one rank, or of kernels"
+            f"factors hold beside {there.ranks} busy ranks, as in both recordings; memory contention can be measured "
+            "with programs of one rank, or with kernels"
         )
     if there.head.processor == processor_name():
         notes.append("the trace was recorded on a processor of the same model: factors should be near 1")
@@ -269,21 +271,21 @@ def node_by_program(
 
 
 def _deviation(runs: Sequence[CountedRun]) -> float:
-    """Return the standard deviation of the logarithm of times, from three runs on."""
+    """Return the standard deviation of the logarithm of times; 0 for fewer than three runs."""
     return float(np.std(np.log([run.total for run in runs]), ddof=1)) if len(runs) > 2 else 0.0
 
 
 def node_by_kernels(
     name: str, processors: int, here: Speeds, there: Speeds | None, regions: Mapping[str, str]
 ) -> NodeCalibration:
-    """Return a node type from kernels run here and, if there is something to compare with, elsewhere.
+    """Return a node type from kernels run here and, for comparison, elsewhere.
 
     Args:
-        name: Of the node type.
-        processors: Of this computer.
+        name: Name of the node type.
+        processors: Processors of this computer.
         here: Speeds of kernels, alone and beside others.
         there: Speeds on the computer to compare with.
-        regions: The kernel that each region is like.
+        regions: The kernel that stands for each region.
 
     Raises:
         UsageError: If a kernel was not run on both.
@@ -294,10 +296,10 @@ def node_by_kernels(
         factors = {_DEFAULT: Estimate.alone(mean), **factors}
     notes = []
     if there is None:
-        notes.append("no performance factor: name what this command wrote on the other computer by --reference")
+        notes.append("no performance factor: name the file of this command from the other computer by --reference")
     if all(region == kernel for region, kernel in regions.items()):
         notes.append(
-            "regions have the names of kernels: say by --region which of them a region of your program is like"
+            "regions have the names of kernels: state by --region which of them resembles a region of your program"
         )
     return NodeCalibration(
         name,

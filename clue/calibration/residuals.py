@@ -1,4 +1,4 @@
-"""How well a fitted link gives back what was measured: the benchmarks are simulated on it, and compared."""
+"""Residuals of a fitted link: the benchmarks are simulated on it, and compared with the measurement."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clue.kernel import simulate
 from clue.machine import Link, Machine, Network, NodeType, Ports, Progress
 from clue.trace import Trace, TraceBuilder
 
-#: Messages of a stream before its receiver answers, as osu_bw has them.
+#: Number of messages of a stream before its receiver answers, as in osu_bw.
 WINDOW = 64
 
 
@@ -20,9 +20,9 @@ class Residual:
     """One measured time and the simulated one.
 
     Attributes:
-        size: Bytes.
-        measured: Seconds.
-        fitted: Seconds, simulated on the fitted link.
+        size: Message size, bytes.
+        measured: Measured time, seconds.
+        fitted: Time simulated on the fitted link, seconds.
     """
 
     size: int
@@ -31,7 +31,7 @@ class Residual:
 
     @property
     def error(self) -> float:
-        """The fitted time's relative error: above 0, it is too long."""
+        """The relative error of the fitted time, positive if it is too long."""
         return self.fitted / self.measured - 1
 
 
@@ -40,8 +40,8 @@ class Residuals:
     """Residuals of a link by benchmark, each by rising size.
 
     Attributes:
-        one_way: Of half round trips.
-        gap: Of times per message of a stream.
+        one_way: Residuals of half round trips.
+        gap: Residuals of times per message of a stream.
     """
 
     one_way: tuple[Residual, ...]
@@ -49,7 +49,7 @@ class Residuals:
 
 
 def residuals(measurement: Measurement, fitted: FittedLink) -> Residuals:
-    """Simulate what was measured on two nodes with the fitted link between them."""
+    """Simulate the measurement on two nodes with the fitted link between them."""
     machine = pair(fitted.link, fitted.progress)
     one_way = [(row.size, row.one_way.value) for row in measurement.rows if row.one_way and row.one_way.value > 0]
     gaps = [(row, row.gap.value) for row in measurement.rows if row.gap and row.gap.value > 0]
@@ -72,11 +72,11 @@ def simulated_one_way(machine: Machine, size: int) -> float:
 
 
 def simulated_gap(machine: Machine, size: int, window: int = 0) -> float:
-    """Return the time per message of a stream, in seconds, with the answer to each window, or (0) without any."""
+    """Return the time per message of a stream, seconds, with an answer to each window (window 0: none)."""
     link = machine.network.between_nodes
 
     def time(messages: int) -> float:
-        """Return the time from when the sender hears that all receives are posted to the answer."""
+        """Return the time between the message that all receives are posted and the answer."""
         heard = link.send_delay(0) + link.transmission_delay(0) + (messages + 1) * link.receive_delay
         return simulate(stream(size, messages), machine, engine="reference").ranks[0].finish - heard
 
@@ -84,7 +84,7 @@ def simulated_gap(machine: Machine, size: int, window: int = 0) -> float:
 
 
 def ping_pong(size: int, rounds: int = 1) -> Trace:
-    """Return so many round trips of a message between two ranks."""
+    """Return a number of round trips of a message between two ranks."""
     trace = TraceBuilder(2, "ping-pong")
     for _ in range(rounds):
         for source, dest in ((0, 1), (1, 0)):
@@ -94,7 +94,7 @@ def ping_pong(size: int, rounds: int = 1) -> Trace:
 
 
 def stream(size: int, messages: int) -> Trace:
-    """Return a window of nonblocking sends: begun when the receiver says it is ready, answered when all are there."""
+    """Return a window of nonblocking sends: begun when the receiver is ready, answered when all have arrived."""
     trace = TraceBuilder(2, "stream")
     receives = [trace[1].irecv(0) for _ in range(messages)]
     trace[1].send(0, 0)

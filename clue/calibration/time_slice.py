@@ -1,4 +1,4 @@
-"""How long this computer's scheduler lets a process run before another has its turn."""
+"""The time slice of this computer's scheduler."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import time
 from clue.calibration.measurement import Estimate, median_of
 from clue.children import running
 
-#: A process that is not on its processor for so long has had to wait for its turn; interrupts are shorter, seconds.
+#: Shortest pause that means that another process ran; interrupts are shorter, seconds.
 _PAUSE = 0.3e-3
-#: Fewer turns say nothing.
+#: Smallest number of time slices for an estimate.
 _LEAST_TURNS = 5
 _BUSY = "while True: pass"
 
 
 def measure_time_slice(seconds: float = 1.0, confidence: float = 0.95) -> Estimate | None:
-    """Measure the turns that this process has on a processor beside a busy one.
+    """Measure the time slices of this process on a processor that it shares with a busy one.
 
     Args:
-        seconds: How long it is measured.
-        confidence: Of the interval of the median.
+        seconds: Duration of the measurement.
+        confidence: Confidence of the interval of the median.
 
     Returns:
-        The median length of a turn, seconds; ``None`` where processes cannot be kept on a processor, or have no turns.
+        The median time slice, seconds; ``None`` if processes cannot be pinned to a processor, or there are no slices.
     """
     if not hasattr(os, "sched_setaffinity"):
         return None
@@ -39,7 +39,7 @@ def measure_time_slice(seconds: float = 1.0, confidence: float = 0.95) -> Estima
 
 
 def _turns(seconds: float) -> list[float]:
-    """Return how long this thread ran each time between two pauses; the first time began before."""
+    """Return the times for which this thread ran between pauses; the first one had begun before."""
     now = time.perf_counter
     turns = []
     begin = last = now()

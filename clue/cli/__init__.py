@@ -16,10 +16,10 @@ __all__ = ["main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit status.
+    """Run one command; return the exit status.
 
     Returns:
-        0 done, 1 run-time failure, 2 bad usage or input, 3 deadlock, 128 and its number after a signal.
+        0: success; 1: run-time failure; 2: bad usage or input; 3: deadlock; 128 + its number: ended by a signal.
     """
     with unwinding() as heard:
         status = _run(argv, heard)
@@ -28,11 +28,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None, heard: Heard) -> int:
     with ending_at_once():
-        if "_ARGCOMPLETE" in os.environ:  # the shell asks what could stand at the cursor
+        if "_ARGCOMPLETE" in os.environ:  # the shell asks for completions at the cursor
             from clue.cli.completion import answer  # noqa: PLC0415 - only then
 
             answer()
-        from clue.cli.arguments import parse_arguments  # noqa: PLC0415 - Ctrl-C while this loads is to end quietly
+        from clue.cli.arguments import parse_arguments  # noqa: PLC0415 - so that Ctrl-C while this loads ends quietly
         from clue.cli.streams import few, finish_output, give_up_output, open_streams, tell  # noqa: PLC0415
         from clue.errors import ClueError  # noqa: PLC0415
     open_streams()
@@ -47,10 +47,10 @@ def _run(argv: Sequence[str] | None, heard: Heard) -> int:
         tell([str(heard)])
         return INTERRUPTED
     except MemoryError as error:
-        tell([f"memory must suffice for what was asked, got {str(error) or 'none left'}"])
+        tell([f"memory must suffice for this command, got {str(error) or 'none left'}"])
         return 1
     except BrokenPipeError:
-        # The reader of our output has gone (`clue … | head`): nothing is wrong, and there is nobody to tell.
+        # The reader of our output has gone (`clue … | head`): nothing is wrong, and nobody reads a message.
         give_up_output()
         return 0
     except OSError as error:
@@ -61,8 +61,8 @@ def _run(argv: Sequence[str] | None, heard: Heard) -> int:
 
 
 def _obey(arguments: argparse.Namespace) -> int:
-    """Run the command as loud as it is to be."""
-    from clue.cli.terminal import Volume, detail, speaking  # noqa: PLC0415 - who asks for help needs no terminal
+    """Run the command at the requested verbosity."""
+    from clue.cli.terminal import Volume, detail, speaking  # noqa: PLC0415 - --help needs no terminal
     from clue.units import format_time  # noqa: PLC0415
 
     begin = time.monotonic()

@@ -52,12 +52,12 @@ _COMPLETION = """\
   eval "$(clue completion zsh)"
 ~/.config/fish/config.fish:
   clue completion fish | source"""
-#: By command that may end with a program: its options with a value.
+#: Options that take a value, of each command whose line may end with a program.
 _VALUED = {"run": run_arguments.VALUED, "extrapolate": extrapolate_arguments.VALUED}
 
 
 def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    """Parse the command line; of what it returns ``run`` is the command, and ``typed`` what was typed."""
+    """Parse the command line; in the result, ``run`` is the command's function and ``typed`` the words as typed."""
     words = sys.argv[1:] if argv is None else list(argv)
     parsed = command_line().parse_args(options_first(skeletons_first(words), _VALUED))
     parsed.typed = shlex.join(["clue", *words])
@@ -95,7 +95,7 @@ def _command(module: str) -> Command:
 
 
 def _add_model(commands: Commands) -> None:
-    command = commands.add_parser("model", help="model what programs take by formulas fitted to what was measured")
+    command = commands.add_parser("model", help="model run times by formulas fitted to measurements")
     kinds = command.add_subparsers(metavar="WHAT", required=True)
     for add in (add_fit, add_show, add_predict, add_best):
         add(kinds, _command("model"))
@@ -103,7 +103,7 @@ def _add_model(commands: Commands) -> None:
 
 
 def _add_skeleton(commands: Commands) -> None:
-    command = commands.add_parser("skeleton", help="make a short program that stands for a long one, wherever it runs")
+    command = commands.add_parser("skeleton", help="make a short program whose run time predicts that of a long one")
     kinds = command.add_subparsers(metavar="TRACE | WHAT", required=True)
     add_make(kinds, _command("skeleton"))
     add_skeleton_predict(kinds, _command("skeleton_predict"))
@@ -113,28 +113,28 @@ def _add_record(commands: Commands) -> None:
     command = commands.add_parser(
         "record",
         help="record an unmodified mpi4py program",
-        description="Record an unmodified mpi4py program: starts it under mpiexec and keeps every "
-        "computation burst and every MPI call of every rank. A recording that other processes disturbed says so.",
+        description="Record an unmodified mpi4py program: start it under mpiexec and record every computation burst "
+        "and every MPI call of every rank. A recording that other processes disturbed says so.",
     )
     command.add_argument("-n", dest="ranks", type=positive, required=True, metavar="RANKS", help="MPI ranks to start")
     command.add_argument("-o", dest="output", metavar="TRACE", help="where the trace goes (default: PROGRAM.clue here)")
-    add_mpiexec(command, "what starts MPI programs, with its options (default: mpiexec beside Python, then of PATH)")
+    add_mpiexec(command, "launcher of MPI programs, with options (default: mpiexec beside Python, then in PATH)")
     command.add_argument(
         "--repeats",
         type=positive,
         metavar="N",
-        help="record so often: the least disturbed recording becomes TRACE.clue, with the median of each burst in all; "
-        "the others become TRACE.2.clue and so on, to be named under repeats: in a configuration (default: 3 times "
-        "where one takes less than a minute, else once)",
+        help="number of recordings: the least disturbed one becomes TRACE.clue, with the median of each burst over "
+        "all; the others become TRACE.2.clue and so on, to be named under repeats: in a configuration (default: 3 if "
+        "one takes less than a minute, else 1)",
     )
     command.add_argument(
         "--limit",
         type=above_zero,
         metavar="SECONDS",
-        help="end the program when no rank has ended an MPI call for so long, as where one waits for another that has "
-        "left; the message says where each rank was (default: no limit)",
+        help="end the program when no rank has completed an MPI call for this time, for example because one waits for "
+        "another that has left; the message says where each rank was (default: no limit)",
     )
-    add_json(command, "print what was recorded as JSON")
+    add_json(command, "print a summary of the recording as JSON")
     add_volume(command)
     command.add_argument("program", metavar="PROGRAM.py")
     command.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGS", help="arguments of the program")
@@ -145,17 +145,17 @@ def _add_simulate(commands: Commands) -> None:
     command = commands.add_parser(
         "simulate",
         help="simulate a program on a machine, or rank what a budget can buy",
-        description="Simulate a program on a machine, or compare options to buy: whichever the file describes. "
-        "Programs given as scripts are recorded on first use, three times where that takes less than a minute, all "
-        "programs in turn; clue cache tells what is kept.",
+        description="Simulate a program on a machine, or compare options to buy, as the file describes. "
+        "Scripts are recorded on first use, three times if a recording takes less than a minute, all "
+        "programs in turn; clue cache shows the kept recordings.",
     )
     command.add_argument("config", metavar="CONFIG.yaml", help="a file, or the name of a scenario shipped with clue")
     add_engine(command)
     command.add_argument(
         "--explain",
         action="store_true",
-        help="tell what the makespan is made of along the critical path, where time is lost, and what each parameter "
-        "of the machine does to it; of a comparison, which of them would give the first place to another option",
+        help="explain the makespan: its parts along the critical path, where time is lost, and its sensitivity to each "
+        "parameter of the machine; in a comparison, which parameters would put another option first",
     )
     add_full(command)
     add_json(command)
@@ -164,37 +164,37 @@ def _add_simulate(commands: Commands) -> None:
     command.add_argument(
         "--colour-by",
         choices=("region", "site"),
-        help="with --plots: what the colours of the timeline tell apart: regions and activities, or the call sites of "
-        "the program (default: region)",
+        help="with --plots: colour the timeline by region and activity, or by call site (default: region)",
     )
     command.add_argument(
         "--trace-out",
         metavar="FILE",
-        help="write what every rank did when for other tools: .json is the Trace Event Format (Perfetto, "
-        "chrome://tracing), .prv is Paraver's, with .pcf and .row beside it; of runs of up to 500,000 ops",
+        help="write the timeline of all ranks for other tools: .json is the Trace Event Format (Perfetto, "
+        "chrome://tracing), .prv is Paraver's, with .pcf and .row beside it; for runs of up to 500,000 ops",
     )
     command.add_argument(
-        "--csv", metavar="FILE", help="write the ranking, or the figures of each rank, as CSV with units in its columns"
+        "--csv",
+        metavar="FILE",
+        help="write the ranking, or the figures of each rank, as CSV with units in column names",
     )
-    command.add_argument("--latex", metavar="FILE", help="write the same table as is shown for LaTeX, with booktabs")
-    command.add_argument("--markdown", metavar="FILE", help="write it as Markdown, with warnings")
+    command.add_argument("--latex", metavar="FILE", help="write the table shown for LaTeX, with booktabs")
+    command.add_argument("--markdown", metavar="FILE", help="write the table shown as Markdown, with warnings")
     command.add_argument(
         "--html",
         metavar="FILE",
-        help="write the ranking as a page to decide from, or one run with a timeline that can be "
-        "enlarged: one file, which needs no network",
+        help="write the ranking, or one run with a zoomable timeline, as a web page: one self-contained file",
     )
     command.add_argument(
         "--next",
         metavar="AMOUNT",
-        help='tell where more money goes, such as "10000 EUR": what each step on the first option gains for it (one '
-        "node more, another network, more memory)",
+        help='show the best use of additional money, such as "10000 EUR": the gain of each step from the first option '
+        "(one more node, another network, more memory)",
     )
     command.add_argument(
         "--answers",
         metavar="FILE",
-        help="write what is answered beside the ranking as CSV: the cheapest that meets every deadline, where more "
-        "money goes, from which use on owning is cheaper than renting",
+        help="write the further answers as CSV: the cheapest option that meets every deadline, the best use of more "
+        "money, the utilisation above which owning is cheaper than renting",
     )
     add_workers(command, "processes that simulate options at the same time, or threads that simulate samples")
     command.add_argument(
@@ -208,22 +208,22 @@ def _add_simulate(commands: Commands) -> None:
         "--samples",
         type=positive,
         metavar="N",
-        help="draw the noise that machines and repeated recordings state so often: gives intervals, and to each option "
-        "its probability of being the best",
+        help="number of samples of the noise of machines and repeated recordings: gives intervals, and each option's "
+        "probability of being the best",
     )
     add_seed(command)
     command.add_argument(
         "--sampled",
         action="store_true",
-        help="replay a tenth of a long program: of loops with many steady iterations a sample, whose slopes tell the "
-        "rest; gives an interval. Where a part does not tell the whole, all is replayed, and the result says why",
+        help="replay a tenth of a long program: a sample of the iterations of long, steady loops, from which the rest "
+        "is extrapolated; gives an interval. A program for which this fails is replayed whole, and the result says why",
     )
     add_repeats(command)
     command.add_argument(
         "--executor",
         metavar="processes|mpi|dask://HOST:PORT",
-        help="who simulates: processes here; the MPI processes of mpiexec -n N python -m mpi4py.futures -m clue "
-        "simulate …; or the workers of a Dask scheduler (default: processes)",
+        help="where to simulate: in processes here; in the MPI processes of mpiexec -n N python -m mpi4py.futures -m "
+        "clue simulate …; or in the workers of a Dask scheduler (default: processes)",
     )
     add_volume(command)
     command.set_defaults(run=_command("simulate"))
@@ -232,18 +232,18 @@ def _add_simulate(commands: Commands) -> None:
 def _add_inspect(commands: Commands) -> None:
     command = commands.add_parser(
         "inspect",
-        help="show what is in a trace, a machine or a configuration",
-        description="Show what is in a trace, a machine or a configuration, and what the simulator would leave out.",
+        help="show the contents of a trace, a machine or a configuration",
+        description="Show the contents of a trace, a machine or a configuration, and what the simulator would ignore.",
     )
     command.add_argument("subject", metavar="TRACE|MACHINE|CONFIG", help="a path, or the name of something shipped")
     command.add_argument(
-        "--loops", action="store_true", help="show a trace as loops: the program as it was run, merged over ranks"
+        "--loops", action="store_true", help="show a trace as loops: the program as executed, merged over ranks"
     )
     command.add_argument(
         "--sites",
         action="store_true",
-        help="of a trace, show where in the program its calls come from: calls, bytes, the time inside them and "
-        "what is computed before, by call path",
+        help="show the call sites of a trace: calls, bytes, time in the calls, and computation before them, by call "
+        "path",
     )
     add_json(command)
     add_plots(command, "draw a machine's delay curves into this folder")
@@ -254,12 +254,12 @@ def _add_inspect(commands: Commands) -> None:
 def _add_convert(commands: Commands) -> None:
     command = commands.add_parser(
         "convert",
-        help="convert a trace to or from another simulator's form, a machine to SimGrid's platform, or what was "
-        "measured at several sizes to Extra-P's",
-        description=f"Convert a trace between these forms: {_titles(Kind.TRACE)}. Or write a machine as "
-        f"{_titles(Kind.MACHINE)}. Or write what several recordings measured (SOURCE is a pattern such as "
+        help="convert a trace to or from another simulator's format, a machine to a SimGrid platform, or measurements "
+        "at several sizes to Extra-P's format",
+        description=f"Convert a trace between these formats: {_titles(Kind.TRACE)}. Or write a machine as "
+        f"{_titles(Kind.MACHINE)}. Or write the measurements of several recordings (SOURCE is a pattern such as "
         '"cg-{size}-{ranks}.clue"), or a table of run times (.csv with size, ranks and measured), as '
-        f"{_titles(Kind.MEASUREMENTS)}. What a form cannot hold is told.",
+        f"{_titles(Kind.MEASUREMENTS)}. A warning names what a format cannot hold.",
     )
     command.add_argument("source", metavar="SOURCE")
     command.add_argument("target", metavar="TARGET")
@@ -267,27 +267,27 @@ def _add_convert(commands: Commands) -> None:
         "--from",
         dest="source_format",
         choices=[form.name for form in FORMATS if form.reader],
-        help="form of SOURCE (default: by its name)",
+        help="format of SOURCE (default: by its name)",
     )
     command.add_argument(
         "--to",
         dest="target_format",
         choices=[form.name for form in FORMATS],
-        help="form of TARGET (default: by its name)",
+        help="format of TARGET (default: by its name)",
     )
     command.add_argument(
         "--flops-per-second",
         type=above_zero,
         metavar="SPEED",
-        help="CPU seconds become flops at this speed, and back, where SimGrid counts them (default: 1e9)",
+        help="speed by which CPU seconds are converted to SimGrid's flops, and back (default: 1e9)",
     )
     command.add_argument(
-        "--lower", action="store_true", help="write all collectives as messages, also those that the form has"
+        "--lower", action="store_true", help="write all collectives as messages, even those that the format has"
     )
     command.add_argument(
         "--collectives",
         choices=("mpich", "openmpi"),
-        help="whose default algorithms make messages of collectives (default: mpich)",
+        help="MPI library whose default algorithms turn collectives into messages (default: mpich)",
     )
     add_volume(command)
     command.set_defaults(run=_command("convert"))
@@ -300,18 +300,18 @@ def _titles(what: Kind) -> str:
 def _add_schema(commands: Commands) -> None:
     command = commands.add_parser(
         "schema",
-        help="print the JSON Schema of a file form",
-        description="Print the JSON Schema of a file form, for editors that complete and check YAML by it. Where an "
+        help="print the JSON Schema of a kind of file",
+        description="Print the JSON Schema of a kind of file, with which editors complete and check YAML. If an "
         "editor uses yaml-language-server, the first line of a file names its schema: "
         "# yaml-language-server: $schema=PATH, with the path that --path prints.",
     )
     command.add_argument(
         "form",
         choices=("machine", "scenario", "simulation", "validation", "sequence", "part", ALL_FORMS),
-        help="form of a file; scenario is that of a comparison of what could be bought",
+        help="kind of file; scenario is a comparison of options to buy",
     )
     command.add_argument(
-        "-o", dest="output", metavar="FILE", help="write it into this file; with all, each into a file of this folder"
+        "-o", dest="output", metavar="FILE", help="write it to this file; with all, each to a file in this folder"
     )
     command.add_argument("--path", action="store_true", help="print the path of the schema file that clue ships")
     add_volume(command)
@@ -321,7 +321,7 @@ def _add_schema(commands: Commands) -> None:
 def _add_parts(commands: Commands) -> None:
     command = commands.add_parser(
         "parts",
-        help="show the hardware library: processors, networks and switches, with what is published of them",
+        help="show the hardware library: processors, networks and switches, with their published figures",
         description="List the parts of the hardware library, or show some with the source and date of every figure. "
         "Machines and costs refer to parts by these names.",
     )
@@ -339,11 +339,11 @@ def _add_parts(commands: Commands) -> None:
 def _add_cache(commands: Commands) -> None:
     command = commands.add_parser(
         "cache",
-        help="show what clue keeps, or remove it",
-        description="Show where clue keeps recordings of scripts and compiled code, and how large they are. The folder "
+        help="show or remove the files that clue keeps",
+        description="Show where clue keeps recordings of scripts and compiled code, and their sizes. The folder "
         "is CLUE_CACHE, else clue in XDG_CACHE_HOME or ~/.cache.",
     )
-    command.add_argument("--clear", action="store_true", help="remove all of it; what is in use at the moment stays")
+    command.add_argument("--clear", action="store_true", help="remove all of it, except what is in use")
     add_json(command)
     add_volume(command)
     command.set_defaults(run=_command("cache"))
@@ -352,9 +352,9 @@ def _add_cache(commands: Commands) -> None:
 def _add_completion(commands: Commands) -> None:
     command = commands.add_parser(
         "completion",
-        help="print what switches on completion by Tab in a shell",
-        description="Print what switches on completion by Tab of commands, options, shipped names and files. For good: "
-        "put the line into the shell's start file.",
+        help="print the shell code that enables completion by Tab",
+        description="Print the shell code that enables completion by Tab of commands, options, shipped names and "
+        "files. To enable it permanently, put the line into the shell's start file.",
         epilog=_COMPLETION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

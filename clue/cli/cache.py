@@ -1,4 +1,4 @@
-"""``clue cache``: where it is, what is in it, how large; and removing it."""
+"""``clue cache``: show the cache's place, contents and size, or clear it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clue.units import format_size
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show what is kept, or remove it."""
+    """Show the cache, or clear it."""
     return _clear(arguments) if arguments.clear else _show(arguments)
 
 
@@ -69,5 +69,5 @@ def _clear(arguments: argparse.Namespace) -> int:
         return 0
     say([f"removed {item.path}" for item in cleared.removed])
     say([f"left {path}: it is in use, or clue did not make it" for path in cleared.left])
-    show(f"{home()}: removed {len(cleared.removed)} of what was kept, {format_size(freed)}")
+    show(f"{home()}: removed {len(cleared.removed)} entries, {format_size(freed)}")
     return 0

@@ -1,4 +1,4 @@
-"""``clue calibrate``: a network, its contention or a processor, measured or imported, becomes a machine's YAML."""
+"""``clue calibrate``: write a machine's YAML from measurements or imported results."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ from clue.report.calibration.text import (
 from clue.trace import Trace
 from clue.units import Quantity, count_of, parse_quantity
 
-#: Repeated recordings that are looked for beside a trace: so many numbers.
+#: Largest number of repeated recordings that are looked for beside a trace.
 MOST_RECORDINGS = 20
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Calibrate one subject and write what came out."""
+    """Calibrate one subject and write the result."""
     return _SUBJECTS[arguments.subject](arguments)
 
 
@@ -101,7 +101,7 @@ def _network(arguments: argparse.Namespace) -> int:
 
 
 def _links(arguments: argparse.Namespace, tell: Report) -> tuple[Calibration | None, Calibration | None]:
-    """Return the links between nodes and within a node, as far as files or measurements give them."""
+    """Return the links between nodes and within a node, each ``None`` if neither files nor measurements give it."""
     limit = _eager_limit(arguments.eager_limit)
     if arguments.files:
         imported = _imported(arguments)
@@ -182,14 +182,14 @@ def _mpiexec(arguments: argparse.Namespace) -> list[str]:
 
 
 def _output(arguments: argparse.Namespace) -> tuple[Path, str]:
-    """Return the file to write and the name of what it holds."""
+    """Return the file to write and the name of its contents."""
     name = arguments.name or (Path(arguments.output).stem if arguments.output else "calibrated")
     output = output_file(arguments.output or f"{name}.yaml")
     return output, name
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a machine, all or nothing, if it is what the simulator reads."""
+    """Write a machine, if the simulator can read it; write all of it or nothing."""
     machine = parse_yaml(text, str(path)).value
     assert isinstance(machine, dict)
     load_machine(machine)
@@ -231,7 +231,7 @@ def _contention(arguments: argparse.Namespace) -> int:
 
 
 def _known_machine(arguments: argparse.Namespace, hosts: list[str], name: str, tell: Report) -> Machine:
-    """Return the machine whose contention is looked for; its link is measured if no machine is named."""
+    """Return the machine whose contention is calibrated; measure its link if no machine is named."""
     if arguments.machine is not None:
         return load_machine(arguments.machine)
     measured = measure_link(
@@ -256,7 +256,7 @@ def _processor(arguments: argparse.Namespace) -> int:
         return _by_parts(arguments, output, name)
     refuse(arguments, ["--part", "--sockets", "--work"], "with --target-part", "none")
     if (arguments.busy or 0) > processors:
-        raise UsageError(f"--busy must be at most the processors there are, {processors}, got {arguments.busy}")
+        raise UsageError(f"--busy must be at most the number of processors, {processors}, got {arguments.busy}")
     if arguments.trace:
         by_kernels = ["--reference", "--region", "--kernels", "--time", "--target"]
         refuse(arguments, by_kernels, "without --trace, whose program is recorded instead", arguments.trace)
@@ -267,7 +267,7 @@ def _processor(arguments: argparse.Namespace) -> int:
     if len(_hosts(arguments)) % 2:
         raise UsageError(f"--hosts must name an even number of computers, got {arguments.hosts}")
     if arguments.target:
-        refuse(arguments, ["--kernels", "--busy", "--hosts"], "without --target, whose kernels count", "both")
+        refuse(arguments, ["--kernels", "--busy", "--hosts"], "without --target, whose kernels are used", "both")
     fill(arguments, time=2.0, repeats=3)
     busy = busy_numbers(arguments.busy or processors)
     with progress() as tell:
@@ -276,7 +276,7 @@ def _processor(arguments: argparse.Namespace) -> int:
         else:
             measure = _by_program if arguments.trace else _by_kernels
             node = measure(arguments, name, busy, tell)
-            tell("turns of two busy processes on one processor")
+            tell("measuring the time slice of two busy processes on one processor")
             node = replace(node, time_slice=measure_time_slice(confidence=arguments.confidence))
             node = replace(node, cold_start=_cold_start(arguments, tell))
     return _done(arguments, node, output)
@@ -296,7 +296,7 @@ def _done(arguments: argparse.Namespace, node: NodeCalibration, output: Path) ->
 
 
 def _by_parts(arguments: argparse.Namespace, output: Path, name: str) -> int:
-    """Compare a processor of the library with the one that recorded, by what is published of both."""
+    """Compare a processor of the library with that of the recording, by published figures of both."""
     measuring = ["--program", "--reference", "--kernels", "--target", "--region", "--busy", "--repeats", "--time"]
     refuse(arguments, [*measuring, "--mpiexec", "--hosts"], "without --target-part, for which nothing runs", "both")
     traces = _recordings(arguments.trace) if arguments.trace else []
@@ -315,12 +315,12 @@ def _by_parts(arguments: argparse.Namespace, output: Path, name: str) -> int:
         compared_with=recorder if traces else here.name,
     )
     if arguments.sockets is None:
-        node = replace(node, notes=(*node.notes, "sockets of a node were not stated (--sockets): 1 stands for them"))
+        node = replace(node, notes=(*node.notes, "sockets of a node were not stated (--sockets): 1 is assumed"))
     return _done(arguments, node, output)
 
 
 def _recordings(name: str) -> list[Trace]:
-    """Return a trace, and the repeated recordings of the same run that lie beside it."""
+    """Return a trace, and the repeated recordings of the same run beside it."""
     trace = Trace.open(name)
     beside = [Path(name).with_suffix(f".{k}{Path(name).suffix}") for k in range(2, MOST_RECORDINGS + 1)]
     others = [Trace.open(path) for path in beside if is_file(path)]
@@ -338,21 +338,21 @@ def _known_processor(model: str, library: Iterable[Processor]) -> Processor:
     for part in library:
         if part.is_called(model):
             return part
-    raise UsageError(f"--part must be given where no part is called as the processor that recorded, got {model!r}")
+    raise UsageError(f"--part must be given if no part has the name of the recording processor, got {model!r}")
 
 
 def _cold_start(arguments: argparse.Namespace, tell: Report) -> ColdStart:
-    """Measure bursts after waits: for messages between hosts where some are named, and asleep otherwise."""
+    """Measure bursts after waits: for messages between hosts if some are named, otherwise asleep."""
     hosts = _hosts(arguments)
     if not hosts:
-        tell("bursts after waits asleep")
+        tell("measuring bursts after sleep")
         return measure_cold_start()
-    tell("bursts after waits for messages")
+    tell("measuring bursts after waits for messages")
     return measure_cold_start(mpiexec=_mpiexec(arguments), hosts=hosts, ranks=len(hosts))
 
 
 def _check_node(text: str, place: str, node: NodeCalibration) -> None:
-    """Check that what is to be written is what the simulator reads, in a machine of one such node."""
+    """Check that the simulator can read the text, as part of a machine with one such node."""
     link = {"send_delay": "1 us", "transmission_delay": "1 us"}
     written = parse_yaml(text, place).value
     assert isinstance(written, dict)
@@ -367,7 +367,7 @@ def _by_kernels(arguments: argparse.Namespace, name: str, busy: list[int], tell:
 
 
 def _as_stated(arguments: argparse.Namespace, name: str, tell: Report) -> NodeCalibration:
-    """Compare a computer that is not at hand with the one that recorded: this one, or that of a reference."""
+    """Compare a computer that is not at hand, by stated speeds, with this one or with that of a reference."""
     stated = dict(_condition(text, "--target", "KERNEL=SPEED") for text in arguments.target)
     _check_kernels("--target", stated)
     target = stated_speeds(name, {kernel: _speed(kernel, text) for kernel, text in stated.items()})
@@ -378,7 +378,7 @@ def _as_stated(arguments: argparse.Namespace, name: str, tell: Report) -> NodeCa
         recorder = measure_kernels(list(stated), [1], seconds=seconds, confidence=confidence, report=tell)
     _, regions = _kernels(arguments, stated)
     node = node_by_kernels(name, 1, target, recorder, regions)
-    note = "processors of a node were not stated: 1 stands for them"
+    note = "processors of a node were not stated: 1 is assumed"
     source = f"speeds of kernels as stated, {datetime.date.today().isoformat()}"
     return replace(node, source=source, notes=(*node.notes, note))
 
@@ -394,7 +394,7 @@ def _speed(kernel: str, text: str) -> float:
 
 
 def _kernels(arguments: argparse.Namespace, usual: Iterable[str]) -> tuple[list[str], dict[str, str]]:
-    """Return the kernels to run, the usual ones where none are named, and the one that each region is like."""
+    """Return the kernels to run, the usual ones if none are named, and the kernel that stands for each region."""
     kernels = [kernel.strip() for kernel in (arguments.kernels or ",".join(usual)).split(",")]
     _check_kernels("--kernels", kernels)
     stated = dict(_condition(text, "--region", "REGION=KERNEL") for text in arguments.region)
@@ -408,7 +408,7 @@ def _check_kernels(option: str, kernels: Iterable[str]) -> None:
 
 
 def _by_program(arguments: argparse.Namespace, name: str, busy: list[int], tell: Report) -> NodeCalibration:
-    """Record the program of a trace here, alone and, if it has one rank, in copies at once."""
+    """Record the program of a trace here, alone and, if it has one rank, in simultaneous copies."""
     there = Trace.open(arguments.trace)
     program = _program(arguments, there)
     if there.ranks > 1:
@@ -424,9 +424,9 @@ def _by_program(arguments: argparse.Namespace, name: str, busy: list[int], tell:
         target = Path(folder) / f"{label}.clue"
         return CountedRun.of(record(program, there.head.arguments, there.ranks, target, mpiexec=mpiexec))
 
-    # Whoever wrote the trace chose what is run here.
+    # The author of the trace chose the program that is run here.
     command = shlex.join([str(program), *there.head.arguments])
-    say([f"runs {command} on {count_of(there.ranks)}, as {there.name} was recorded"])
+    say([f"running {command} on {count_of(there.ranks)}, as {there.name} was recorded"])
     with TemporaryDirectory() as folder:
         numbers = busy if there.ranks == 1 else [1]
         recordings = {n: [run for repeat in range(arguments.repeats) for run in recorded(n, repeat)] for n in numbers}

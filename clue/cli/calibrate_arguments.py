@@ -17,12 +17,12 @@ from clue.cli.options import (
 
 
 def add_calibrate(commands: Commands, run: Command) -> None:
-    """Add the command, of which ``subject`` says what it calibrates."""
+    """Add the command; ``subject`` in its arguments names what it calibrates."""
     command = commands.add_parser(
         "calibrate",
         help="measure or import a network, its contention, or a processor, and write a machine's YAML",
-        description="Measure this network or processor, or import what others have measured, and write a machine's "
-        "YAML that the simulator takes.",
+        description="Measure this network or processor, or import results of other benchmarks, and write a machine's "
+        "YAML for the simulator.",
     )
     subjects = command.add_subparsers(dest="subject", metavar="SUBJECT", required=True)
     for add in (_add_network, _add_contention, _add_processor):
@@ -33,25 +33,25 @@ def _add_network(subjects: Commands) -> Parser:
     subject = subjects.add_parser(
         "network",
         help="delays of messages by size, and the eager limit",
-        description="Fit send, transmission and receive delay and the eager limit to measurements: of two ranks "
+        description="Fit send, transmission and receive delay and the eager limit to measurements of two ranks "
         "started here by mpiexec, or to results in FILEs: osu_latency, osu_bw, osu_mbw_mr, osu_multi_lat, osu_bibw, "
         "IMB (PingPong, Multi-PingPong, Uniband, Biband, Sendrecv), NetPIPE, or CSV.",
     )
     subject.add_argument("files", nargs="*", metavar="FILE", help="results to import; none: measure now")
-    subject.add_argument("--form", choices=("osu", "imb", "netpipe", "csv"), help="form of the FILEs (default: told)")
+    subject.add_argument(
+        "--form", choices=("osu", "imb", "netpipe", "csv"), help="format of the FILEs (default: detected)"
+    )
     subject.add_argument(
         "--where",
         action="append",
         default=[],
         metavar="COLUMN=PATTERN",
-        help="rows of a CSV file that count, such as nodes=32 (may be repeated; * and ? match anything)",
+        help="use only these rows of a CSV file, such as nodes=32 (may be repeated; * and ? match anything)",
     )
     subject.add_argument(
         "--within-node", action="store_true", help="the FILEs were measured within a node (default: between two)"
     )
-    subject.add_argument(
-        "--eager-limit", metavar="SIZE", help='largest message sent at once, if you know it, such as "64 KiB", or none'
-    )
+    subject.add_argument("--eager-limit", metavar="SIZE", help='eager limit, if you know it, such as "64 KiB", or none')
     _add_measuring(subject)
     subject.add_argument("--largest", metavar="SIZE", help="largest message measured (default: 16 MiB)")
     _add_output(subject)
@@ -65,21 +65,23 @@ def _add_network(subjects: Commands) -> Parser:
 def _add_contention(subjects: Commands) -> Parser:
     subject = subjects.add_parser(
         "contention",
-        help="how messages at the same time slow each other",
-        description="Let 1, 2, 4, … pairs of ranks talk at once, and take the model of contention that predicts best "
-        "what it was not fitted to: a table of factors, ports of nodes, or flows that share links.",
+        help="how simultaneous messages slow each other",
+        description="Let 1, 2, 4, … pairs of ranks communicate at once, and choose the contention model that best "
+        "predicts data that it was not fitted to: a table of factors, ports of nodes, or flows that share links.",
     )
     subject.add_argument(
         "--machine", metavar="MACHINE", help="machine whose link between nodes is known (default: it is measured first)"
     )
-    subject.add_argument("--pairs", type=positive, default=4, metavar="N", help="most pairs at once (default: 4)")
+    subject.add_argument(
+        "--pairs", type=positive, default=4, metavar="N", help="largest number of simultaneous pairs (default: 4)"
+    )
     subject.add_argument(
         "--sizes", metavar="A,B", default="1 KiB,16 KiB,128 KiB,1 MiB", help="sizes of messages, separated by commas"
     )
     subject.add_argument(
         "--node-per-rank",
         action="store_true",
-        help="count every rank as on a computer of its own (containers may share a name)",
+        help="treat every rank as on a computer of its own (containers may share a name)",
     )
     _add_measuring(subject)
     _add_output(subject)
@@ -89,14 +91,14 @@ def _add_contention(subjects: Commands) -> Parser:
 def _add_processor(subjects: Commands) -> Parser:
     subject = subjects.add_parser(
         "processor",
-        help="performance factors by region, and what busy neighbours take away",
-        description="Compare this computer's processors with those of a trace's, by recording its program here, or by "
-        "kernels that were run on both; and measure what share of its speed a processor keeps beside busy ones.",
+        help="performance factors by region, and memory contention",
+        description="Compare this computer's processors with those of a trace, by recording its program here, or by "
+        "kernels run on both; and measure the share of its speed that a processor keeps beside busy ones.",
     )
     subject.add_argument("--trace", metavar="TRACE", help="a recording made on the computer to compare with")
-    subject.add_argument("--program", metavar="PROGRAM.py", help="the program of the trace, if it is elsewhere here")
+    subject.add_argument("--program", metavar="PROGRAM.py", help="the program of the trace, if its path differs here")
     subject.add_argument(
-        "--reference", metavar="NODE.yaml", help="what this command wrote on the computer to compare with, by kernels"
+        "--reference", metavar="NODE.yaml", help="this command's output on the computer to compare with, by kernels"
     )
     subject.add_argument(
         "--kernels",
@@ -109,19 +111,20 @@ def _add_processor(subjects: Commands) -> Parser:
         default=[],
         metavar="KERNEL=SPEED",
         help="the speed of a kernel on a computer that is not at hand, as published or measured there, in flop/s "
-        "(dgemm), B/s (triad, cache), products/s (core) or steps/s (chase): it is compared with this computer, or with "
+        "(dgemm), B/s (triad, cache), products/s (core) or steps/s (chase), to compare with this computer or with "
         "that of the reference (may be repeated)",
     )
     subject.add_argument(
         "--target-part",
         metavar="PART",
-        help="a processor of the hardware library (clue parts), or a file with one, that is not at hand: it is "
-        "compared by published figures with the one that recorded",
+        help="a processor of the hardware library (clue parts), or a file with one, that is not at hand: compare it by "
+        "published figures with the processor of the recording",
     )
     subject.add_argument(
         "--part",
         metavar="PART",
-        help="with --target-part: the processor that recorded (default: the one that the trace or this computer names)",
+        help="with --target-part: the processor of the recording (default: the one that the trace or this computer "
+        "names)",
     )
     subject.add_argument(
         "--sockets", type=positive, metavar="N", help="with --target-part: processors of a node (default: 1)"
@@ -131,29 +134,30 @@ def _add_processor(subjects: Commands) -> Parser:
         action="append",
         default=[],
         metavar="[REGION=]MIX",
-        help="with --target-part: what computation does, in a region of the trace or in all: core, cache, memory, or "
-        "two of them as core:memory=0.6, which is 60 %% core (default: by declared flops, else as bursts responded in "
-        "several recordings, else 44 %% core and 56 %% memory); once for each",
+        help="with --target-part: what bounds computation, in one region of the trace or in all: core, cache, memory, "
+        "or two of them, such as core:memory=0.6 for 60 %% core (default: by declared flops, else by the response of "
+        "bursts in several recordings, else 44 %% core and 56 %% memory); may be repeated",
     )
     subject.add_argument(
         "--region",
         action="append",
         default=[],
         metavar="REGION=KERNEL",
-        help="the kernel that a region of your program is like (may be repeated; default stands for any other region)",
+        help="the kernel that resembles a region of your program (may be repeated; default stands for any other "
+        "region)",
     )
-    subject.add_argument(
-        "--busy", type=positive, metavar="N", help="most processors busy at once (default: all there are)"
-    )
+    subject.add_argument("--busy", type=positive, metavar="N", help="largest number of busy processors (default: all)")
     subject.add_argument("--repeats", type=positive, metavar="N", help="recordings of the program (default: 3)")
-    subject.add_argument("--time", type=above_zero, metavar="SECONDS", help="of each kernel (default: 2)")
-    subject.add_argument("--confidence", type=share, default=0.95, metavar="SHARE", help="of intervals (default: 0.95)")
+    subject.add_argument("--time", type=above_zero, metavar="SECONDS", help="time for each kernel (default: 2)")
+    subject.add_argument(
+        "--confidence", type=share, default=0.95, metavar="SHARE", help="confidence of intervals (default: 0.95)"
+    )
     add_mpiexec(subject)
     subject.add_argument(
         "--hosts",
         metavar="A,B,…",
-        help="an even number of computers of this kind: a rank on each waits for messages of another, as programs do, "
-        "to tell what waits cost the bursts after them (default: a process sleeps here)",
+        help="an even number of computers of this kind: to measure the cost of waits for the next burst, a rank on "
+        "each waits for messages of another, as programs do (default: a process sleeps here)",
     )
     subject.add_argument("-o", dest="output", metavar="FILE", help="the YAML to write (default: NAME.yaml)")
     subject.add_argument("--name", help="name of the node type (default: that of FILE, or calibrated)")
@@ -165,13 +169,13 @@ def _add_processor(subjects: Commands) -> Parser:
 def _add_measuring(subject: Parser) -> None:
     add_mpiexec(
         subject,
-        "what starts MPI programs, with its options; {ranks} in it stands for their number (default: added as -n)",
+        "launcher of MPI programs, with options; {ranks} stands for the number of ranks (default: added as -n)",
     )
     subject.add_argument(
         "--hosts", metavar="A,B", help="computers to measure between (default: where mpiexec puts the ranks)"
     )
     subject.add_argument(
-        "--time", type=above_zero, metavar="SECONDS", help="how long a measurement may take (default: 60)"
+        "--time", type=above_zero, metavar="SECONDS", help="longest time of a measurement (default: 60)"
     )
     subject.add_argument(
         "--precision",
@@ -184,7 +188,7 @@ def _add_measuring(subject: Parser) -> None:
 
 def _add_output(subject: Parser) -> None:
     subject.add_argument("-o", dest="output", metavar="FILE", help="the YAML to write (default: NAME.yaml)")
-    subject.add_argument("--name", help="name of what is written (default: that of FILE, or calibrated)")
-    add_plots(subject, "draw data and fit into this folder")
+    subject.add_argument("--name", help="name in the YAML (default: that of FILE, or calibrated)")
+    add_plots(subject, "plot data and fit into this folder")
     add_json(subject)
     add_volume(subject)

@@ -1,4 +1,4 @@
-"""What commands that compare have in common: who predicts, and what is drawn of what is uncertain."""
+"""Common to commands that compare options: the predictor, and the sampling of uncertainty."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from clue.predict.modelling import ModelPredictor
 from clue.predict.replaying import ReplayPredictor
 from clue.uncertainty import ModelError, Sampling
 
-#: Samples of what replays of a part may be off by: they cost next to nothing.
+#: Number of samples of the error of sampled replays; they cost next to nothing.
 _DRAWS = 400
 
 
 def predictor_of(arguments: argparse.Namespace, tell: Report, executor: str = PROCESSES) -> DispatchingPredictor:
-    """Return who predicts: skeletons that were run, models, and replays of all else."""
+    """Return the predictor: measured skeletons, models, and replays of everything else."""
     traces = Traces(tell, arguments.repeats)
     replays = ReplayPredictor(
         traces,
@@ -35,17 +35,17 @@ def predictor_of(arguments: argparse.Namespace, tell: Report, executor: str = PR
 
 
 def workers_of(arguments: argparse.Namespace) -> int:
-    """Return how many processes simulate."""
+    """Return the number of processes that simulate."""
     return arguments.workers or os.cpu_count() or 1
 
 
 def noise_of(arguments: argparse.Namespace) -> Sampling | None:
-    """Return which samples of the noise are asked for, if any are."""
+    """Return the requested sampling of the noise, if any."""
     return Sampling(arguments.samples, arguments.seed or 0) if arguments.samples else None
 
 
 def sampling_of(arguments: argparse.Namespace) -> tuple[Sampling | None, ModelError | None]:
-    """Return which samples are drawn, and what is known of the model's error that they have."""
+    """Return the sampling, if any, and the model error that it includes."""
     sampling = noise_of(arguments)
     if sampling is None:
         return (Sampling(_DRAWS, noise=False) if arguments.sampled else None), None

@@ -1,7 +1,7 @@
-"""Shell completion: what switches it on, and what it answers. argcomplete does the work.
+"""Shell completion: the shell code that enables it, and its answers. argcomplete does the work.
 
-Once it is switched on, the shell runs ``clue`` at each Tab with ``_ARGCOMPLETE`` in its environment, and reads from
-file descriptor 8 what could stand at the cursor: commands, options, their choices, shipped names and files.
+Once it is enabled, the shell runs ``clue`` at each Tab with ``_ARGCOMPLETE`` in its environment, and reads the
+completions from file descriptor 8: commands, options, their choices, shipped names and files.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from clue.cli.arguments import command_line
 from clue.cli.skeleton_arguments import KINDS, MAKE
 from clue.config import shipped
 
-#: By what an argument is called in a usage: the kinds of shipped files that it may name.
+#: Kinds of shipped files that an argument may name, by the argument's name in the usage.
 _SHIPPED = {
     "MACHINE": ("machines",),
     "TRACE|MACHINE|CONFIG": ("machines", "scenarios"),
@@ -31,23 +31,23 @@ _SHIPPED = {
 _SCENARIOS = ("clue simulate",)
 _CONFIG = "CONFIG.yaml"
 _ROUTINE = "ROUTINE"
-#: A command line on which the name of what ``clue skeleton`` does is left out.
+#: A command line without the name of the action of ``clue skeleton``.
 _SKELETON = re.compile(r"(\s*\S+\s+skeleton\s+)(?=([^\s-]\S*)\s)")
 
 Completer = Callable[..., list[str]]
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what switches completion on in a shell."""
+    """Print the shell code that enables completion."""
     print(shellcode(["clue"], shell=arguments.shell))
     return 0
 
 
 def answer(output: TextIO | None = None, leave: Callable[[int], object] = os._exit) -> None:
-    """Answer the shell, which asks by its environment, and end the process.
+    """Answer the shell's request in the environment, and end the process.
 
     Args:
-        output: Where the answer goes; left out: file descriptor 8.
+        output: Where the answer goes; default: file descriptor 8.
         leave: Ends the process.
     """
     _name_what_skeleton_does()
@@ -58,7 +58,7 @@ def answer(output: TextIO | None = None, leave: Callable[[int], object] = os._ex
 
 
 def _arguments(parser: argparse.ArgumentParser) -> Iterator[tuple[argparse.ArgumentParser, argparse.Action]]:
-    """Yield the arguments of all commands that take values, each with its command."""
+    """Yield all arguments that take values, each with its command."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for command in action.choices.values():
@@ -76,7 +76,7 @@ def _completer(command: argparse.ArgumentParser, argument: argparse.Action) -> C
         return _routines
     if kinds:
         return lambda prefix, **_: [*_names(kinds, prefix), *_files(prefix)]
-    # Of a number or a time nothing can be told.
+    # Nothing completes a number or a time.
     return _files if argument.type is None else lambda **_: []
 
 
@@ -91,7 +91,7 @@ def _routines(prefix: str, **_: object) -> list[str]:
 
 
 def _files(prefix: str, **_: object) -> list[str]:
-    """Return the files and folders whose names begin so; a folder's ends in a slash."""
+    """Return the files and folders whose names have a prefix; names of folders end in a slash."""
     above, slash, begin = prefix.rpartition("/")
     found = Path(f"{above}{slash}").glob(f"{glob.escape(begin)}*")
     seen = (path for path in found if begin.startswith(".") or not path.name.startswith("."))
@@ -99,7 +99,7 @@ def _files(prefix: str, **_: object) -> list[str]:
 
 
 def _name_what_skeleton_does() -> None:
-    """Let ``clue skeleton TRACE`` be read as ``clue skeleton make TRACE``, as the command line does."""
+    """Treat ``clue skeleton TRACE`` as ``clue skeleton make TRACE``, as the command line does."""
     line = os.environ.get("COMP_LINE", "")
     found = _SKELETON.match(line)
     if found and found[2] not in KINDS:

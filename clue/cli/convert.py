@@ -1,4 +1,4 @@
-"""``clue convert``: a trace to another form, a machine to SimGrid's platform, measurements to Extra-P's."""
+"""``clue convert``: traces to other formats, machines to SimGrid platforms, measurements to Extra-P's format."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from clue.formats import BY_NAME, FORMATS, OWN, Format, Kind, format_of
 from clue.trace import Trace
 from clue.units import count_of
 
-#: Options and the keywords by which readers and writers know them.
+#: Options and the keyword arguments of readers and writers that they set.
 _OPTIONS = {"--flops-per-second": "flops_per_second", "--lower": "lower", "--collectives": "library"}
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Convert; the names tell the forms where no options do."""
+    """Convert; if no options name the formats, the file names do."""
     source, target = Path(arguments.source), Path(arguments.target)
     if os.path.realpath(source) == os.path.realpath(target):
         raise UsageError(f"{target}: target must differ from the source")
@@ -46,7 +46,7 @@ def _form(name: str | None, path: Path) -> Format:
 
 
 def _refuse_idle(arguments: argparse.Namespace, origin: Format | None, to: Format) -> None:
-    """Refuse options that this conversion has no use for."""
+    """Refuse options that have no effect on this conversion."""
     if origin is None:
         refuse(arguments, ["--from"], "with a trace", to.kind.value, arguments.source)
     used = to.write_with | (origin.read_with if origin else frozenset())
@@ -72,7 +72,7 @@ def _machine(source: str) -> object:
 
 
 def _measurements(source: str) -> object:
-    """Return what recordings that a pattern names measured, or run times of a table."""
+    """Return the measurements of recordings that a pattern names, or the run times of a table."""
     from clue.config.validations import load_measurements  # noqa: PLC0415 - only for measurements
     from clue.extrapolation import Family  # noqa: PLC0415 - the same
     from clue.extrapolation.measurements import measurements_of  # noqa: PLC0415 - the same

@@ -1,4 +1,4 @@
-"""Options that cannot do what they are given for are refused, before anything is done."""
+"""Options without effect are refused, before anything is done."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from collections.abc import Iterable
 
 from clue.errors import UsageError
 
-#: Where options are kept that are not kept under their own names.
+#: Attribute names of options that are not stored under their own names.
 _NAMES = {"-n": "ranks", "-o": "output", "--from": "source_format", "--to": "target_format", "--run": "carry_out"}
 
 
 def refuse(arguments: argparse.Namespace, options: Iterable[str], rule: str, got: str, place: str = "") -> None:
-    """Refuse options that were given where they have no effect: who gives one expects something of it.
+    """Refuse options that were given but have no effect: whoever gives one expects one.
 
     Args:
-        arguments: What was given; an option that was not is ``None``, false or empty.
-        options: As they are written: ``"--top"``.
-        rule: What they must be given with, or without: ``"with --samples"``.
-        got: What they were given with.
-        place: The file that it is about.
+        arguments: The parsed arguments; an option that was not given is ``None``, false or empty.
+        options: Options as they are written: ``"--top"``.
+        rule: What they must go with, or without: ``"with --samples"``.
+        got: What was given instead.
+        place: The file concerned.
 
     Raises:
-        UsageError: If any of them was given; names all that were.
+        UsageError: If any of them was given; the message names all of them.
     """
     given = [option for option in options if is_given(arguments, option)]
     if given:
@@ -32,7 +32,7 @@ def refuse(arguments: argparse.Namespace, options: Iterable[str], rule: str, got
 
 
 def fill(arguments: argparse.Namespace, **defaults: object) -> None:
-    """Set options that were not given, by the names that they are kept under."""
+    """Set options that were not given, by attribute name."""
     for name, value in defaults.items():
         if getattr(arguments, name) is None:
             setattr(arguments, name, value)
@@ -45,7 +45,7 @@ def is_given(arguments: argparse.Namespace, option: str) -> bool:
 
 
 def mpiexec_words(text: str) -> list[str]:
-    """Return the words of ``--mpiexec``.
+    """Split the value of ``--mpiexec`` into words.
 
     Raises:
         UsageError: If there is no such command.
@@ -53,7 +53,7 @@ def mpiexec_words(text: str) -> list[str]:
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise UsageError(f"--mpiexec must be words as a shell takes them, got {text} ({error})") from None
+        raise UsageError(f"--mpiexec must be a command line in shell syntax, got {text} ({error})") from None
     if not words or shutil.which(words[0]) is None:
         raise UsageError(f"--mpiexec must be a command that can be run, got {text or 'nothing'}")
     return words

@@ -22,15 +22,15 @@ from clue.result import Result
 
 #: Options that name the file of a table, or of a page.
 _TABLES = ("csv", "latex", "markdown", "html", "answers")
-#: By what pages are made.
+#: Name of the generator on pages.
 _BY = f"clue {__version__}"
 
 
 def check_files(arguments: argparse.Namespace) -> None:
-    """Check that the files asked for can be written, before the long work that they tell of; their folders are made.
+    """Check before any long work that the requested files can be written; create their folders.
 
     Raises:
-        UsageError: If one of them cannot be made, a name tells no form of a timeline, or two are the same.
+        UsageError: If one of them cannot be created, a name matches no format of a timeline, or two are the same.
     """
     asked = [(f"--{option}", path) for option, path in _tables(arguments).items()]
     if arguments.trace_out is not None:
@@ -46,7 +46,7 @@ def check_files(arguments: argparse.Namespace) -> None:
 
 
 def write_result(result: Result, machine: Machine, title: str, arguments: argparse.Namespace) -> None:
-    """Write the tables and the page of a simulation that are asked for, and say so."""
+    """Write the requested tables and page of a simulation, and say so."""
     texts = {
         "csv": lambda: result_csv(result),
         "latex": lambda: result_latex(result, title),
@@ -63,7 +63,7 @@ def write_ranking(
     explanation: RankingExplanation | None = None,
     watched: Sequence[tuple[str, Result | None]] = (),
 ) -> None:
-    """Write the tables and the page of a ranking that are asked for, and say so; none of one that was interrupted."""
+    """Write the requested tables and page of a ranking, and say so; write none if it was interrupted."""
     if ranking.interrupted:
         missing = [str(path) for path in _tables(arguments).values()]
         say([f"interrupted: {path} is not written" for path in missing], "clue: ", at=Volume.ERRORS)
@@ -79,7 +79,7 @@ def write_ranking(
 
 
 def _tables(arguments: argparse.Namespace) -> dict[str, Path]:
-    """Return the files of the tables, and of the page, that are asked for."""
+    """Return the requested files of tables and of the page."""
     names = {option: getattr(arguments, option) for option in _TABLES}
     return {option: Path(name) for option, name in names.items() if name is not None}
 

@@ -1,4 +1,4 @@
-"""``clue extrapolate``: the trace of a size and a number of ranks that nobody recorded, and what to record for it."""
+"""``clue extrapolate``: extrapolate a trace to an unrecorded size and number of ranks, and plan recordings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from clue.units import count_of
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Make a trace of recordings that are there, or say which to make, or make them."""
+    """Extrapolate a trace from existing recordings, or plan recordings, or make them."""
     words = [word for word in arguments.words if word != "--"]
     if arguments.plan or arguments.carry_out:
         return _with_program(words, arguments)
@@ -33,19 +33,19 @@ def run(arguments: argparse.Namespace) -> int:
     if not words:
         raise UsageError('extrapolate must have a pattern such as "cg-{size}-{ranks}.clue", got none')
     if is_program(words[0]):
-        raise UsageError(f"{words[0]}: program must stand behind --plan or --run, got neither")
+        raise UsageError(f"{words[0]}: program must follow --plan or --run, got neither")
     if len(words) > 1:
-        said = "put it in quotes, so that the shell leaves it alone"
+        said = "put it in quotes, so that the shell does not expand it"
         raise UsageError(f"extrapolate must have one pattern, got {' '.join(words)}: {said}")
     if arguments.output is None:
-        raise UsageError(f"{words[0]}: -o must say where the trace goes, got none")
+        raise UsageError(f"{words[0]}: -o must name the file of the trace, got none")
     return _make(words[0], arguments, ())
 
 
 def _make(pattern: str, arguments: argparse.Namespace, remarks: Sequence[str]) -> int:
-    """Make a trace of the recordings that a pattern names; what is refused is told, and the status is 1."""
+    """Extrapolate a trace from the recordings that a pattern names; print refusals and return status 1."""
     if Pattern(pattern).names(Path(arguments.output)):
-        raise UsageError(f"{arguments.output}: -o must be none of the names that {pattern} stands for, got one")
+        raise UsageError(f"{arguments.output}: -o must not be a name that matches {pattern}, got one")
     target = output_trace(arguments.output)
     try:
         with progress() as tell:
@@ -82,7 +82,7 @@ def _make(pattern: str, arguments: argparse.Namespace, remarks: Sequence[str]) -
 
 
 def _plot(made: Extrapolation, family: Family, arguments: argparse.Namespace) -> list[Path]:
-    """Draw the models of bursts, if pictures are asked for; returns their files."""
+    """Plot the models of bursts, if plots are requested; return their files."""
     if arguments.plots is None or made.structure is None:
         return []
     from clue.report.extrapolation.plot import plot_bursts  # noqa: PLC0415 - matplotlib takes a second
@@ -119,14 +119,14 @@ def _with_program(words: Sequence[str], arguments: argparse.Namespace) -> int:
 
 
 def _program(words: Sequence[str], arguments: argparse.Namespace) -> tuple[Path, Pattern]:
-    """Return the program to record and where its recordings go, checked."""
+    """Return the program to record and the pattern of its recordings, checked."""
     if not words:
-        raise UsageError("extrapolate must have a program behind --plan or --run, got none")
+        raise UsageError("extrapolate must have a program after --plan or --run, got none")
     program = Path(words[0])
     if not is_file(program):
         raise no_such_program(words[0])
     if arguments.output is None:
-        refuse(arguments, ["--plots"], "with -o, as models are made with the trace", "none")
+        refuse(arguments, ["--plots"], "with -o, as models are fitted for the trace", "none")
     if not arguments.carry_out:
         refuse(arguments, ["-o", "--plots"], "with --run, or a pattern", "--plan alone")
     pattern = Pattern(arguments.traces or f"{program.stem}-{SIZE}-{RANKS}.clue")
@@ -143,23 +143,23 @@ def _show_plan(plan: Plan, remarks: Sequence[str], command: str, arguments: argp
 
 
 def _remarks(plan: Plan) -> Iterator[str]:
-    """Yield what the program refused, and what a plan cannot give."""
+    """Yield remarks on targets that the program refused, and on what a plan cannot determine."""
     yield from map(str, plan.refused)
     if plan.learned.demands:
-        yield f"the program is taken to demand {plan.learned}: if it does not, --admissible says what it takes"
+        yield f"the program is assumed to require {plan.learned}: if not, state its requirements by --admissible"
     lost = [name_of(each) for each in DIMENSIONS if not plan.bracketed(each)]
-    so = f"what bursts take is extrapolated where it grows with {' or '.join(lost)}"
+    so = f"burst times are extrapolated where they grow with {' or '.join(lost)}"
     left_out = [f"size {each.size} on {each.ranks} ranks" for each in plan.left_out]
     if left_out:
         why = "would need more memory than this computer has free, and are left out"
         yield f"{', '.join(left_out)} {why}{f': {so}' if lost else ''}"
     elif lost and (plan.refused or plan.takes.demands):
-        yield f"{so}: the program takes no size at which a rank has as much of the problem as at the target"
+        yield f"{so}: the program accepts no size at which each rank's share of the problem is that of the target"
     sizes, numbers = plan.variety
     if sizes < SIZES or numbers < COUNTS:
         yield (
             f"{count_of(sizes, 'size')} and {count_of(numbers, 'number')} of ranks are left to record, of {SIZES} and "
-            f"{COUNTS} that tell rules with cases apart: calls that have such rules may be refused"
+            f"{COUNTS} that rules with cases need: calls that have such rules may be refused"
         )
 
 

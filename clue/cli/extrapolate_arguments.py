@@ -6,34 +6,34 @@ import argparse
 
 from clue.cli.options import Command, Commands, add_json, add_plots, add_volume, positive
 
-#: Options with a value, which is not mistaken for the pattern.
+#: Options that take a value, so that the value is not mistaken for the pattern.
 VALUED = ("--size", "--ranks", "-o", "--traces", "--repeats", "--admissible", "--plots", "--distribution")
 _EXAMPLES = """\
 examples:
   clue extrapolate --plan --size 20000 --ranks 512 cg.py {size}
-      say which few recordings to make, and what they need on this computer
+            plan which few recordings to make, and show their needs on this computer
   clue extrapolate --run --size 20000 --ranks 512 -o cg.clue cg.py {size}
-      make them as cg-{size}-{ranks}.clue, and of these the trace of 512 ranks
+            make them as cg-{size}-{ranks}.clue, and extrapolate the trace of 512 ranks
   clue extrapolate --plan --size 512 --ranks 64 --admissible 'ranks=2^k' --admissible 'size=8*k' mg.py {size}
-      do so for a program that runs on powers of two alone, at multiples of 8
+            plan for a program that runs only on powers of two, at multiples of 8
   clue extrapolate "cg-{size}-{ranks}.clue" --size 40000 --ranks 1024 -o cg-large.clue
-      make another one of recordings that are there
+            extrapolate another one from existing recordings
 
 in a configuration:
   program: {extrapolate: {traces: "cg-{size}-{ranks}.clue", size: 20000, ranks: 512}}"""
 
 
 def add_extrapolate(commands: Commands, run: Command) -> None:
-    """Add the command, and say what runs it."""
+    """Add the command, run by a function."""
     command = commands.add_parser(
         "extrapolate",
         allow_abbrev=False,  # for options_first must know which option takes a value
-        help="make the trace of a size and a number of ranks that nobody recorded, of recordings of smaller ones",
+        help="extrapolate a trace to a size and a number of ranks that nobody recorded, from small recordings",
         usage='clue extrapolate "NAME-{size}-{ranks}.clue" --size N --ranks P -o TRACE [--json]\n'
         "       clue extrapolate --plan|--run --size N --ranks P [options] PROGRAM.py [ARGS with {size} …]",
-        description="Make the trace of a size and a number of ranks that nobody recorded. Of recordings at a few small "
-        "sizes and numbers of ranks it is told by exact rules which calls are made, and by models of what bursts take "
-        "how long they compute. What follows no rule is refused by its place in the program, never guessed.",
+        description="Extrapolate a trace to a size and a number of ranks that nobody recorded, from recordings at a "
+        "few small sizes and numbers of ranks. Exact rules give the calls, fitted models the burst times. A call that "
+        "follows no rule is refused with its place in the program, never guessed.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -43,39 +43,39 @@ def add_extrapolate(commands: Commands, run: Command) -> None:
     command.add_argument(
         "--plan",
         action="store_true",
-        help="say which recordings to make; the smallest are made, to tell what all of them need, and are kept",
+        help="show which recordings to make; the smallest ones are made and kept, to estimate the needs of all",
     )
     command.add_argument(
-        "--run", action="store_true", dest="carry_out", help="make the recordings; with -o, also the trace of them"
+        "--run", action="store_true", dest="carry_out", help="make the recordings; with -o, also extrapolate the trace"
     )
     command.add_argument(
         "--traces",
         metavar="PATTERN",
-        help="with a program: where recordings go (default: PROGRAM-{size}-{ranks}.clue here); where some are there, "
-        "the plan also has what would decide what is refused of them",
+        help="with a program: names of the recordings (default: PROGRAM-{size}-{ranks}.clue here); if some exist, the "
+        "plan also has recordings that would resolve their refusals",
     )
     command.add_argument(
-        "--repeats", type=positive, metavar="N", help="with a program: how often each is recorded, in turn (default: 3)"
+        "--repeats", type=positive, metavar="N", help="with a program: recordings of each, made in turn (default: 3)"
     )
     command.add_argument(
         "--admissible",
         action="append",
         default=[],
         metavar="FORM",
-        help="with a program: which numbers of ranks or sizes it takes, if not any: 'ranks=2^k', 'size=20*k', "
-        "'size=ranks*k', 'size=8*ranks+k', ranks=4,9,16; k stands for 0, 1, 2 and so on, commas for or; all that is "
-        "said in several such options must hold. --run finds out what the program refuses, and what it takes instead",
+        help="with a program: the numbers of ranks or sizes that it accepts, if not all: 'ranks=2^k', 'size=20*k', "
+        "'size=ranks*k', 'size=8*ranks+k', ranks=4,9,16; k stands for 0, 1, 2 and so on, commas for or; several such "
+        "options must all hold. --run finds out what the program refuses, and what it accepts instead",
     )
     command.add_argument(
         "--distribution",
         action="append",
         default=[],
         metavar="FILE:LINE",
-        help="draw sizes of messages from those that were recorded, where they follow no rule: at this call site, as "
-        "refusals and clue inspect --sites name it; once for each site",
+        help="draw message sizes that follow no rule from the recorded ones, at this call site, named as in refusals "
+        "and in clue inspect --sites; may be repeated",
     )
     add_json(command)
-    add_plots(command, "draw what bursts took in recordings beside what they are taken to take, into this folder")
+    add_plots(command, "plot recorded and modelled burst times into this folder")
     add_volume(command)
     command.add_argument("words", nargs=argparse.REMAINDER, metavar="PATTERN | PROGRAM.py ARGS…")
     command.set_defaults(run=run)

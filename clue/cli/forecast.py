@@ -1,4 +1,4 @@
-"""``clue forecast``: routines measured once, and what they take under the load of the moment."""
+"""``clue forecast``: measure routines once, and forecast their run times under the current load."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from clue.report.forecast.text import (
     sequence_text,
 )
 
-#: Where a token is looked for that no file is named for.
+#: Environment variable of the token, used if no file is named.
 _TOKEN = "CLUE_FORECAST_TOKEN"
 _SIZES = {"pdgemm": ("m", "n", "k"), "pdtrsm": ("m", "n")}
 
@@ -65,7 +65,7 @@ def _benchmark(arguments: argparse.Namespace) -> int:
         for name in arguments.routines:
             try:
                 found.append(benchmark(name, store, ranges, goal, report))
-            except ClueError as error:  # the others are measured all the same
+            except ClueError as error:  # the other routines are still measured
                 failed.append(error)
     if found and arguments.json:
         show_json(benchmark_document(found, str(_store(arguments))))
@@ -101,7 +101,7 @@ def _need(arguments: argparse.Namespace) -> int:
 
 
 def _available(arguments: argparse.Namespace) -> int:
-    """Tell what is available; a host of which nothing is known is an error only if it is all that was asked for."""
+    """Show what is available; an unknown host is an error only if all requested hosts are unknown."""
     found, routes, silent = [], [], []
     with _forecaster(arguments) as forecaster:
         for host in arguments.host or [None]:
@@ -183,7 +183,7 @@ def _parallel(arguments: argparse.Namespace) -> Pdgemm | Pdtrsm:
 def _of_machine(
     routine: Pdgemm | Pdtrsm, arguments: argparse.Namespace, forecaster: Forecaster
 ) -> tuple[list[Estimate], int, list[str]]:
-    """Order grids of a machine's processors, which must be equal, as the paper has it."""
+    """Rank grids of a machine's processors, which must be identical, as in the paper."""
     machine = load_machine(arguments.machine)
     if len(machine.node_types()) > 1:
         kinds = ", ".join(machine.node_types())
@@ -198,7 +198,7 @@ def _of_machine(
 
 
 def _on_node(machine: Machine, name: str, forecaster: Forecaster, warnings: dict[str, None]) -> Sequential:
-    """Return what sequential routines take on a node: by its speed, else as here times its factor."""
+    """Return the times of sequential routines on a node: by its speed, else this computer's times its factor."""
     (node,) = machine.node_types().values()
     rate = node.speeds.get("dgemm") or node.speeds.get(name)
     if rate is not None:
@@ -217,7 +217,7 @@ def _on_node(machine: Machine, name: str, forecaster: Forecaster, warnings: dict
 def _of_hosts(
     routine: Pdgemm | Pdtrsm, arguments: argparse.Namespace, forecaster: Forecaster
 ) -> tuple[list[Estimate], int, list[str]]:
-    """Order grids of hosts, which are taken to be as quick as the slowest of them is now."""
+    """Rank grids of hosts, all assumed to be as fast as the slowest of them is now."""
     hosts = arguments.host
     figures = [forecaster.available(host) for host in hosts]
     there: list[Availability] = [figure.value for figure in figures]
@@ -234,7 +234,7 @@ def _of_hosts(
     return found, left_out, warnings
 
 
-# --- what is asked, and by what ---
+# --- requests, and who answers them ---
 
 
 @contextmanager

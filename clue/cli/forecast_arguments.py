@@ -22,20 +22,20 @@ examples:
   clue forecast benchmark dgemm dtrsm --range m=64:2048
       measure routines here; any function of yours as well: mine:solve
   clue forecast time dgemm --m 2000 --n 2000 --k 2000
-      what it takes now, under the load of this computer; with --host h under that of h
+            forecast its time now, under the load of this computer; with --host h under that of h
   clue forecast best pdgemm --m 4096 --n 4096 --k 4096 --processes 32 --machine i-cluster
-      which grid of processors is the best, and the order of all
+            find the best grid of processors, and the order of all
   clue forecast serve
-      tell others (on loopback; elsewhere with a token) what is available here"""
+            tell other hosts (on loopback; elsewhere with a token) what is available here"""
 
 
 def add_forecast(commands: Commands, run: Command) -> None:
-    """Add the command, of which ``question`` says what is asked."""
+    """Add the command; ``question`` in its arguments names the request."""
     command = commands.add_parser(
         "forecast",
-        help="measure routines, and forecast what they take under the load of computers",
-        description="Forecast what routines take on computers that others use, too: by what was measured once of each "
-        "routine, and by the load, the free memory and the network of the moment.",
+        help="measure routines, and forecast their run times under the load of computers",
+        description="Forecast run times of routines on shared computers: from one set of measurements of each routine, "
+        "and from the current load, free memory and network.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -53,9 +53,9 @@ def _add_benchmark(questions: Commands) -> Parser:
     question = questions.add_parser(
         "benchmark",
         help="measure routines here, over ranges of their sizes",
-        description="Measure routines on this computer, in one thread, at sizes that are chosen while it goes on: "
-        "wherever the fit knows least. Times are CPU times, so that other load disturbs them little; memory is that "
-        "of the routine's data. A function of your own takes its sizes by name; if it is a generator, what stands "
+        description="Measure routines on this computer, in one thread, at sizes chosen adaptively where the fit is "
+        "least certain. Times are CPU times, so that other load disturbs them little; memory is that "
+        "of the routine's data. A function of your own takes its sizes by name; if it is a generator, the code "
         "before its yield is preparation, and is not timed.",
     )
     question.add_argument("routines", nargs="+", metavar="ROUTINE", help="dgemm and others shipped, or MODULE:FUNCTION")
@@ -65,13 +65,15 @@ def _add_benchmark(questions: Commands) -> Parser:
         action="append",
         default=[],
         metavar="NAME=FROM:TO",
-        help="of a size (may be repeated; default: 64:1024)",
+        help="range of a size (may be repeated; default: 64:1024)",
     )
     question.add_argument(
-        "--error", type=share, metavar="SHARE", help="enough is known when new points are off by less (default: 0.03)"
+        "--error", type=share, metavar="SHARE", help="stop when the error at new points is below this (default: 0.03)"
     )
-    question.add_argument("--points", type=positive, metavar="N", help="the most points of a routine (default: 60)")
-    question.add_argument("--seconds", type=above_zero, metavar="S", help="the most time for a routine (default: 60)")
+    question.add_argument(
+        "--points", type=positive, metavar="N", help="largest number of points per routine (default: 60)"
+    )
+    question.add_argument("--seconds", type=above_zero, metavar="S", help="largest time per routine (default: 60)")
     add_json(question)
     return question
 
@@ -79,8 +81,8 @@ def _add_benchmark(questions: Commands) -> Parser:
 def _add_time(questions: Commands) -> Parser:
     question = questions.add_parser(
         "time",
-        help="what a routine will take on a host now",
-        description="Forecast what a routine takes on a host under its load. Too little free memory is a refusal.",
+        help="forecast the run time of a routine on a host now",
+        description="Forecast the run time of a routine on a host under its load. Too little free memory is a refusal.",
     )
     return _add_routine_there(question)
 
@@ -88,8 +90,8 @@ def _add_time(questions: Commands) -> Parser:
 def _add_need(questions: Commands) -> Parser:
     question = questions.add_parser(
         "need",
-        help="what a routine needs of an unloaded host: time and memory",
-        description="Tell what a routine needs of an unloaded host, whatever its load is now.",
+        help="show the time and memory that a routine needs on an unloaded host",
+        description="Show the time and memory that a routine needs on an unloaded host, whatever its current load.",
     )
     return _add_routine_there(question)
 
@@ -97,10 +99,10 @@ def _add_need(questions: Commands) -> Parser:
 def _add_available(questions: Commands) -> Parser:
     question = questions.add_parser(
         "available",
-        help="what of hosts is available now, and what lies between them",
-        description="Tell the share of a core that one more process would get, free memory, and latency and bandwidth "
-        "of the way to each host. Of hosts nothing older than 30 s is told, of the network nothing older than 120 s, "
-        "unless a host does not answer: then the last figure and its age.",
+        help="show what is available on hosts now, and the network between them",
+        description="Show the share of a core that one more process would get, free memory, and latency and bandwidth "
+        "to each host. Figures of hosts are at most 30 s old, those of the network at most 120 s, unless a host does "
+        "not answer: then the last figure is shown with its age.",
     )
     question.add_argument("--host", action="append", default=[], metavar="HOST", help="NAME or NAME:PORT "
                           "of a host that serves (may be repeated; default: here)")  # fmt: skip
@@ -112,10 +114,10 @@ def _add_available(questions: Commands) -> Parser:
 def _add_best(questions: Commands) -> Parser:
     question = questions.add_parser(
         "best",
-        help="the best grid of processors for pdgemm or pdtrsm, and the order of all",
-        description="Order all grids of processors by what a parallel routine takes on them. Processors and links are "
-        "those of a machine, whose speed of dgemm counts if it states one, else what was measured here times its "
-        "factor; or those of hosts that serve, under their load.",
+        help="find the best grid of processors for pdgemm or pdtrsm, and rank all",
+        description="Rank all grids of processors by the run time of a parallel routine on them. Processors and links "
+        "are those of a machine, at its stated speed of dgemm or else at the speed measured here times its factor; or "
+        "those of hosts that serve, under their load.",
     )
     _add_routine(question, "pdgemm (sizes m, n, k) or pdtrsm (m, n)")
     question.add_argument("--block", type=positive, metavar="R", help="rows and columns of a block (default: 64)")
@@ -123,7 +125,7 @@ def _add_best(questions: Commands) -> Parser:
         "--processes",
         type=positive,
         metavar="P",
-        help="the most processors (default: those of the machine, or the hosts)",
+        help="largest number of processors (default: those of the machine, or the hosts)",
     )
     question.add_argument(
         "--machine", metavar="MACHINE.yaml", help="a file, or the name of a machine shipped with clue"
@@ -138,9 +140,9 @@ def _add_best(questions: Commands) -> Parser:
 def _add_sequence(questions: Commands) -> Parser:
     question = questions.add_parser(
         "sequence",
-        help="what a sequence of operations takes on several hosts, with transfers, and where each should run",
+        help="forecast a sequence of operations on several hosts, with transfers, and where each should run",
         description="Forecast a sequence of operations, each on a host, and the transfers of data between them. "
-        "Operations that name no host go where the whole ends first.",
+        "Operations that name no host are placed so that the whole sequence ends first.",
     )
     question.add_argument("sequence", metavar="SEQUENCE.yaml", help="data, steps and results")
     _add_asking(question)
@@ -152,9 +154,9 @@ def _add_serve(questions: Commands) -> Parser:
     question = questions.add_parser(
         "serve",
         help="tell other hosts what is available here",
-        description="Tell other hosts over HTTP what of this one is available, which links it has measured, and what "
-        "routines take here, until it is ended. At any address but loopback it asks for a token, which travels without "
-        "TLS: use it in networks that you trust, or through ssh.",
+        description="Serve to other hosts over HTTP, until it is ended, what is available on this one, the links that "
+        "it has measured, and the run times of routines here. At any address but loopback it requires a token, which "
+        "is sent without TLS: use it in networks that you trust, or through ssh.",
     )
     question.add_argument("--address", metavar="IP", help="where to listen (default: 127.0.0.1)")
     question.add_argument("--port", type=port, metavar="PORT", help="default: 8457; 0: any that is free")
@@ -179,7 +181,7 @@ def _add_routine_there(to: Parser) -> Parser:
     to.add_argument(
         "--host",
         metavar="HOST",
-        help="NAME or NAME:PORT of a host that serves: where it is to run (default: here)",
+        help="NAME or NAME:PORT of the serving host on which it is to run (default: here)",
     )
     _add_asking(to)
     add_json(to)
@@ -188,10 +190,10 @@ def _add_routine_there(to: Parser) -> Parser:
 
 def _add_asking(to: Parser) -> None:
     to.add_argument(
-        "--token-file", metavar="FILE", help="holds the token of hosts that ask for one (default: CLUE_FORECAST_TOKEN)"
+        "--token-file", metavar="FILE", help="file with the token that hosts require (default: CLUE_FORECAST_TOKEN)"
     )
     to.add_argument(
-        "--timeout", type=above_zero, metavar="S", help="seconds that another host may take to answer (default: 2)"
+        "--timeout", type=above_zero, metavar="S", help="seconds to wait for another host's answer (default: 2)"
     )
 
 
@@ -200,7 +202,7 @@ def _range(text: str) -> tuple[str, tuple[int, int]]:
     low, _, high = ends.partition(":")
     first, last = counted(low), counted(high)
     if not name.isidentifier() or not first or not last or first >= last:
-        raise argparse.ArgumentTypeError(f"must be a size and a range that rises, such as m=64:2048, got {text!r}")
+        raise argparse.ArgumentTypeError(f"must be a size and a rising range, such as m=64:2048, got {text!r}")
     return name, (first, last)
 
 

@@ -1,4 +1,4 @@
-"""``clue init``: ask a few questions, and write a first configuration that ``clue simulate`` takes at once."""
+"""``clue init``: ask a few questions, and write a first configuration that ``clue simulate`` can run at once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from clue.trace import Trace
 from clue.units import Quantity, count_of, format_size, parse_money, parse_quantity
 
 _Answer = TypeVar("_Answer")
-#: The recording that clue ships for those who have none.
+#: The recording shipped with clue, for users without one.
 _SHIPPED = "pingpong-2.clue.zip"
 _LARGEST = 10**6
 _NONE = "none"
@@ -33,19 +33,19 @@ _NONE = "none"
 
 @dataclass(frozen=True, slots=True)
 class _Program:
-    """What has to run: a script, or a trace and its number of ranks."""
+    """The program to run: a script, or a trace and its number of ranks."""
 
     path: Path
     ranks: int | None
 
     @property
     def is_shipped(self) -> bool:
-        """Whether it is the example, of which a copy is made."""
+        """Whether it is the example, which is copied."""
         return self.path == _example()
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Ask what is not given, write both files, and say what runs them."""
+    """Ask for what is not given, write both files, and print the command that runs them."""
     config = output_file(arguments.config)
     machine = config.with_name(f"{config.stem}-machine.yaml")
     copy = config.with_name(_SHIPPED)
@@ -63,18 +63,18 @@ def run(arguments: argparse.Namespace) -> int:
             draft.write_bytes(read_bytes(program.path, most=_LARGEST))
     write_texts(texts)
     say([f"wrote {path}" for path in ([copy] if program.is_shipped else []) + list(texts)])
-    # Meant to be copied: whole, on one line, however long it is.
+    # Meant to be copied: unbroken, on one line, whatever its length.
     print(command)
     return 0
 
 
 def _refuse_to_overwrite(path: Path) -> None:
     if exists(path):
-        raise UsageError(f"{path}: file must not exist yet, got one: name another one, or remove it")
+        raise UsageError(f"{path}: file must not exist yet, got one: name another, or remove it")
 
 
 def _starter(questions: _Questions, program: _Program, path: Path, config: Path) -> Starter:
-    """Ask all further questions; ``path`` is that of the program once all is written."""
+    """Ask all further questions; ``path`` is the program's path once everything is written."""
     ask, here = questions.ask, _processors()
     ranks: tuple[int, ...] = (program.ranks or 1,)
     arguments: tuple[str, ...] = ()
@@ -92,7 +92,7 @@ def _starter(questions: _Questions, program: _Program, path: Path, config: Path)
         ranks=ranks,
         processors=processors,
         memory=ask("memory", "Memory of a node, or none", _memory(), _size),
-        latency=ask("latency", "What a short message between nodes takes one way", "20 us", _time),
+        latency=ask("latency", "One-way latency of a short message between nodes", "20 us", _time),
         bandwidth=ask("bandwidth", "Bandwidth between nodes", "10 Gbit/s", _bandwidth),
         nodes=ask("nodes", "Numbers of nodes to compare", f"{least},{2 * least}", _room(least, ranks[0], processors)),
         price=(price := ask("price", "Price of a node, or none", _NONE, _price)),
@@ -104,10 +104,10 @@ def _starter(questions: _Questions, program: _Program, path: Path, config: Path)
 
 
 class _Questions:
-    """Asks for what was not given, until the answer will do.
+    """Asks for what was not given, until the answer is valid.
 
     Raises:
-        UsageError: With all options that will not do.
+        UsageError: With all invalid options.
     """
 
     def __init__(self, arguments: argparse.Namespace) -> None:
@@ -120,22 +120,22 @@ class _Questions:
             raise UsageError(faults)
 
     def program(self, folder: Path) -> _Program:
-        """Return what has to run.
+        """Return the program to run.
 
         Raises:
-            UsageError: If it will not do, or other options do not go with it.
+            UsageError: If it is invalid, or other options do not go with it.
         """
-        words = f"Program (.py) or recording (.clue) that has to run; {EXAMPLE}: a recorded ping-pong"
+        words = f"Program (.py) or recording (.clue) to run; {EXAMPLE}: a recorded ping-pong"
         program = self.ask("program", words, _only_one(folder), _program)
         if program.ranks is not None:
             refuse(self._arguments, ["--args", "--ranks"], "with a program", f"the recording {program.path}", "init")
         return program
 
     def ask(self, name: str, words: str, default: str, parse: Callable[[str], _Answer]) -> _Answer:
-        """Return the answer to a question: as given, by default, or as somebody types it.
+        """Return the answer to a question: as given by an option, by default, or typed.
 
         Raises:
-            UsageError: If the given one will not do, or nobody can be asked.
+            UsageError: If the option is invalid, or nobody can be asked.
         """
         given = self._given(name)
         if given is not None or self._arguments.yes:
@@ -144,12 +144,10 @@ class _Questions:
             except (ValueError, ClueError) as error:
                 raise UsageError(f"init: --{name} {error}") from None
         if sys.stdin is None or not sys.stdin.isatty():
-            raise UsageError(
-                f"init: --{name} must be given where nobody can be asked, or --yes for defaults, got neither"
-            )
+            raise UsageError(f"init: --{name} must be given if nobody can be asked, or --yes for defaults, got neither")
         if not self._explained:
             self._explained = True
-            tell(["An empty line takes what stands in brackets; Ctrl-C ends without writing anything."], prefix="")
+            tell(["An empty line accepts the default in brackets; Ctrl-C ends without writing anything."], prefix="")
         while True:
             print(f"{words} [{default}]: ", end="", file=sys.stderr, flush=True)
             line = sys.stdin.readline()
@@ -174,7 +172,7 @@ class _Questions:
             yield f"init: --{name} {error}"
 
 
-# --- what answers may be; each raises ValueError with the rule and the value ---
+# --- parsers of answers; each raises ValueError with the rule and the value ---
 
 
 def _program(text: str) -> _Program:
@@ -253,10 +251,10 @@ def _words(text: str) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(text))
     except ValueError as error:
-        raise ValueError(f"must be words as a shell takes them, got {text!r} ({error})") from None
+        raise ValueError(f"must be words in shell syntax, got {text!r} ({error})") from None
 
 
-#: By option, what its value may be, whatever the others are.
+#: Parser of each option's value, independent of the others.
 _PARSERS: dict[str, Callable[[str], object]] = {
     "program": _program,
     "args": _words,
@@ -272,11 +270,11 @@ _PARSERS: dict[str, Callable[[str], object]] = {
 }
 
 
-# --- what is here ---
+# --- defaults from this computer ---
 
 
 def _only_one(folder: Path) -> str:
-    """Return the only recording of a folder, else the example."""
+    """Return the only recording in a folder, else the example."""
     found = [*folder.glob("*.clue"), *folder.glob("*.clue.zip")]
     return str(found[0]) if len(found) == 1 else EXAMPLE
 
@@ -286,7 +284,7 @@ def _example() -> Path:
 
 
 def _machine_seen_from(folder: Path, machine: str) -> str:
-    """Return a machine as a file in a folder names it: by its shipped name, or by its path from there."""
+    """Return how a file in a folder names a machine: by its shipped name, or by its path from there."""
     if not machine or (not is_file(Path(machine)) and find(machine, ("machines",))):
         return machine
     return _seen_from(folder, Path(machine))
@@ -301,7 +299,7 @@ def _processors() -> int:
 
 
 def _memory() -> str:
-    """Return the memory of this computer in words that YAML reads back."""
+    """Return the memory of this computer as text for YAML."""
     try:
         return format_size(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (ValueError, OSError):

@@ -1,4 +1,4 @@
-"""``clue inspect``: show what is in a trace, a machine or a configuration."""
+"""``clue inspect``: show the contents of a trace, a machine or a configuration."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from clue.units import count_of
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show one thing, whatever it is."""
+    """Show one subject, whatever its kind."""
     subject = arguments.subject
     form = format_of(Path(subject))
     if form is not None and form.kind is Kind.TRACE:
@@ -77,7 +77,7 @@ def _show_simulation(config: SimulationConfig, arguments: argparse.Namespace) ->
     if trace is not None:
         show(trace_text(trace))
     else:
-        assert config.ranks is not None, "what has no trace has a number of ranks"
+        assert config.ranks is not None, "a program without a trace has a number of ranks"
         wanted = config.program.extrapolated
         how = "to be recorded" if wanted is None else f"at size {wanted.size}, to be extrapolated"
         name = config.program.script or config.program.name

@@ -1,4 +1,4 @@
-"""``clue model``: formulas fitted to measured run times, what they say, and the best processors by them."""
+"""``clue model``: fit formulas to measured run times, show and evaluate them, and find the best processors."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from clue.trace import Trace
 from clue.units import Quantity, count_of, parse_quantity
 
 _Value = TypeVar("_Value")
-#: So many configurations are shown where nothing else is asked for.
+#: Default number of configurations shown.
 _SHOWN = 20
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do what is asked."""
+    """Run the requested action."""
     return _SUBJECTS[arguments.subject](arguments)
 
 
@@ -115,15 +115,15 @@ def _predict(arguments: argparse.Namespace) -> int:
 
 
 def _uses(arguments: argparse.Namespace, model: Model) -> Configuration:
-    """Return the configuration that is asked for."""
+    """Return the requested configuration."""
     if arguments.use:
         return _pairs("--use", arguments.use, _use)
     kinds = list(model.cluster.kinds)
     if len(kinds) > 1:
-        raise UsageError(f"--use must say which processors there are ({', '.join(kinds)}), got none")
+        raise UsageError(f"--use must state which processors to use ({', '.join(kinds)}), got none")
     known = sorted({each.ranks for _, each in model.cluster.bins()}, key=lambda ranks: ranks or 0)
     if arguments.ranks is None and (len(known) > 1 or known == [None]):
-        raise UsageError("--ranks must be given where a model holds for several, got none")
+        raise UsageError("--ranks must be given if a model holds for several, got none")
     least = model.cluster.processes(kinds[0])[0]
     ranks = arguments.ranks or known[0] or least
     if ranks % least:
@@ -143,7 +143,7 @@ def _show_program(arguments: argparse.Namespace, model: ProgramModel) -> int:
 def _predict_program(arguments: argparse.Namespace, model: ProgramModel) -> int:
     refuse(arguments, ["--use"], "with a model of kinds of processors", "one composed of a program's parts")
     if arguments.ranks is None:
-        raise UsageError("--ranks must be given with a model that is composed of a program's parts, got none")
+        raise UsageError("--ranks must be given with a model composed of a program's parts, got none")
     document = predicted_document(model, arguments.size, arguments.ranks)
     say(doubts(model.time, arguments.size, arguments.ranks), prefix="clue: warning: ")
     if arguments.json:
@@ -188,7 +188,7 @@ def _best(arguments: argparse.Namespace) -> int:
 def _beside(
     arguments: argparse.Namespace, model: Model, machine: Machine, available: Mapping[str, int], found: Found
 ) -> Beside:
-    """Return what replays say of the configurations that the model finds best, and which are best by them."""
+    """Return the replays of the configurations that the model finds best, and the best configurations by replays."""
     asked = _pairs("--processes", arguments.processes, _numbers)
     processes = {kind: asked.get(kind) or model.cluster.processes(kind) for kind in model.cluster.kinds}
     most = sum(count * max(processes[kind]) for kind, count in available.items() if kind in processes)
@@ -212,7 +212,7 @@ def _programs(arguments: argparse.Namespace, most: int) -> dict[int, Program]:
     paths = {ranks: Path(pattern.replace(RANKS, str(ranks))) for ranks in numbers}
     traces = {ranks: Trace.open(path) for ranks, path in paths.items() if exists(path)}
     if not traces:
-        rule = "must name a trace of ranks that processors can have"
+        rule = "must match a trace with a number of ranks that processors can have"
         raise UsageError(f"--replay {rule}, got none by {arguments.replay}")
     for ranks, trace in traces.items():
         if ranks not in (0, trace.ranks):
@@ -221,7 +221,7 @@ def _programs(arguments: argparse.Namespace, most: int) -> dict[int, Program]:
     return {trace.ranks: compile_program(trace) for trace in traces.values()}
 
 
-# --- what stands behind options ---
+# --- values of options ---
 
 
 def _pairs(option: str, texts: Sequence[str], parse: Callable[[str], _Value]) -> dict[str, _Value]:
@@ -231,7 +231,7 @@ def _pairs(option: str, texts: Sequence[str], parse: Callable[[str], _Value]) ->
         kind, equals, rest = text.partition("=")
         try:
             if not equals or not kind or kind in found:
-                raise ValueError(f'must be a kind of processor, once, "=" and more, got {text}')
+                raise ValueError(f'must be a kind of processor, once, "=" and a value, got {text}')
             found[kind] = parse(rest)
         except ValueError as error:
             raise UsageError(f"{option} {error}") from None
@@ -254,7 +254,7 @@ def _use(text: str) -> Use:
     processors, _, processes = text.partition("x")
     counts = counted(processors), counted(processes or "1")
     if not counts[0] or not counts[1]:
-        raise ValueError(f"must be processors, and perhaps x and processes of each, such as 8x2, got {text}")
+        raise ValueError(f"must be a number of processors, optionally x and processes on each, such as 8x2, got {text}")
     return Use(counts[0], counts[1])
 
 

@@ -7,9 +7,9 @@ import argparse
 from clue.cli.options import Command, Commands, Parser, above_zero, add_json, add_plots, add_volume, positive
 
 _FIT = """\
-TABLE.csv has a line for each run: size and measured (seconds); and where known ranks, processor (its kind), processes
+TABLE.csv has a line for each run: size and measured (seconds); if known, ranks, processor (its kind), processes
 (on each processor), processors, compute and communicate (seconds of measured), and region:NAME (seconds of compute, or
-of measured where that is not known; a part of the model each). A run on several kinds joins them by +:
+of measured if that is unknown; each region is a part of the model). A run on several kinds joins them by +:
 processor athlon+pentium-ii, processors 1+8, processes 3+1.
 
 examples:
@@ -23,7 +23,7 @@ def add_fit(commands: Commands, run: Command) -> None:
         "fit",
         help="fit a model to measured run times",
         description="Fit a model to a table of run times: over the size for each number of ranks (N-T), and over "
-        "both where three or more numbers of ranks were measured (P-T), for each kind of processor and each number of "
+        "both if three or more numbers of ranks were measured (P-T), for each kind of processor and each number of "
         "processes on it.",
         epilog=_FIT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -32,39 +32,39 @@ def add_fit(commands: Commands, run: Command) -> None:
         "table", metavar="TABLE.csv | PATTERN", help="measured run times; or recordings such as cg-{size}-{ranks}.clue"
     )
     command.add_argument(
-        "--machine", metavar="MACHINE", help="with recordings: fit what replays there take (default: what they took)"
+        "--machine", metavar="MACHINE", help="with recordings: fit their replays on it (default: their recorded times)"
     )
-    command.add_argument("-o", dest="output", metavar="MODEL.yaml", required=True, help="where the model goes")
+    command.add_argument("-o", dest="output", metavar="MODEL.yaml", required=True, help="file of the model")
     command.add_argument(
         "--form",
         choices=("auto", "nt", "pt"),
         default="auto",
-        help="nt: for each number of ranks by itself; pt: for any number of ranks; auto: pt where the table has three "
+        help="nt: for each number of ranks by itself; pt: for any number of ranks; auto: pt if the table has three "
         "numbers of ranks above the processes of a processor, else nt (default: auto)",
     )
     command.add_argument(
         "--plain",
         action="store_true",
-        help="least squares in seconds with coefficients of either sign, as Kishimoto and Ichikawa have it (default: "
-        "relative to measured times, with coefficients of at least 0)",
+        help="least squares in seconds with coefficients of either sign, as by Kishimoto and Ichikawa (default: "
+        "relative least squares with coefficients of at least 0)",
     )
     command.add_argument(
         "--compose",
         action="append",
         default=[],
         metavar="KIND=OTHER[:COMPUTE[:COMMUNICATE]]",
-        help="where a kind of processor was measured too little, take the models of another, scaled by these factors; "
+        help="for a kind of processor with too few measurements, use the models of another, scaled by these factors; "
         "a factor that is left out is the ratio of their times on one processor",
     )
     command.add_argument(
         "--adjust",
         metavar="KIND",
-        help="let whole times go through lines by the runs on several kinds, one for each number of processes of KIND",
+        help="adjust whole times by lines fitted to runs on several kinds, one for each number of processes of KIND",
     )
     command.add_argument(
         "--memory",
         metavar="BYTES",
-        help='what a process needs, such as "8 n^2/P": runs that need more than --limit have models of their own',
+        help='memory of a process, such as "8 n^2/P": runs that need more than --limit have models of their own',
     )
     command.add_argument(
         "--limit", action="append", default=[], metavar="KIND=SIZE", help="the memory of a processor of a kind: 768MB"
@@ -77,11 +77,11 @@ def add_show(commands: Commands, run: Command) -> None:
     command = commands.add_parser(
         "show",
         help="show a model: formulas, errors, where it holds",
-        description="Show the formulas of a model, what they are off by at measured runs and at those left out of a "
-        "fit, outliers, and between which sizes and numbers of ranks it was fitted.",
+        description="Show the formulas of a model, their errors at fitted runs and at runs left out of the fit, "
+        "outliers, and the range of sizes and numbers of ranks to which it was fitted.",
     )
     _add_file(command)
-    add_plots(command, "draw measured and fitted times into this folder")
+    add_plots(command, "plot measured and fitted times into this folder")
     _finish(command, run)
 
 
@@ -89,9 +89,9 @@ def add_predict(commands: Commands, run: Command) -> None:
     """Add ``predict``."""
     command = commands.add_parser(
         "predict",
-        help="what a run takes, by a model",
-        description="Predict what a run takes, with an interval that is to hold 80 % of measured times; outside of the "
-        "sizes and numbers of ranks that were fitted the answer says so.",
+        help="predict the time of a run by a model",
+        description="Predict the time of a run, with an 80 % prediction interval; outside the fitted range of sizes "
+        "and numbers of ranks the answer says so.",
     )
     _add_file(command)
     _add_size(command)
@@ -112,8 +112,7 @@ def add_best(commands: Commands, run: Command) -> None:
         "best",
         help="the best set of processors, and processes on each, by a model",
         description="Find which processors of a machine to use, and how many processes to start on each: the "
-        "configuration that takes least, and those after it with what they lose. Where there are many, bounds that are "
-        "reached leave most of them out.",
+        "fastest configuration, and those after it with their losses. If there are many, bounds exclude most of them.",
     )
     _add_file(command)
     command.add_argument("--machine", required=True, metavar="MACHINE", help="whose processors may be used")
@@ -123,20 +122,21 @@ def add_best(commands: Commands, run: Command) -> None:
         action="append",
         default=[],
         metavar="KIND=M[,M…]",
-        help="how many processes a processor of a kind may have (default: as many as were fitted)",
+        help="largest number of processes on a processor of a kind (default: as many as were fitted)",
     )
     command.add_argument("--top", type=positive, metavar="K", help="show the first K (default: 20)")
     command.add_argument(
         "--replay",
         metavar="PATTERN",
-        help="beside the model's answer that of replays: what those that are shown take, and which are best of all "
-        'configurations with a trace that a name such as "hpl-{size}-{ranks}.clue" means',
+        help="also replay the configurations shown, and find the best by replays among all configurations with a "
+        "trace; "
+        'traces are named by a pattern such as "hpl-{size}-{ranks}.clue"',
     )
     _finish(command, run)
 
 
 def _add_file(command: Parser) -> None:
-    command.add_argument("model", metavar="MODEL.yaml", help="what clue model fit has written")
+    command.add_argument("model", metavar="MODEL.yaml", help="a model written by clue model fit")
 
 
 def _add_size(command: Parser) -> None:

@@ -1,4 +1,4 @@
-"""``clue model graph``: a program's structure, and the model that is composed of its parts."""
+"""``clue model graph``: draw a program's structure, and compose a model from models of its parts."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _keep(profile: GraphProfile, target: Path, arguments: argparse.Namespace) -> None:
     """Write the model of a program."""
-    assert profile.composition is not None, "it was asked for with a pattern"
+    assert profile.composition is not None, "a pattern requests it"
     today, machine = datetime.date.today().isoformat(), load_machine(arguments.machine)
     how, runs = arguments.fit or "plausible", profile.composition.runs
     model = ProgramModel(target.stem, how, machine.name, profile.name, today, runs, description_of(machine))
@@ -68,8 +68,9 @@ def _of_trace(arguments: argparse.Namespace, tell: Report) -> GraphProfile:
     trace = Trace.open(Path(arguments.trace))
     if not has_sites(trace):
         raise TraceError(
-            f"{arguments.trace}: trace must say where its calls stand in the program, got none: record it again, as it "
-            "was recorded by an earlier version of clue, or by another recorder"
+            f"{arguments.trace}: trace must have call sites, got none: record it again, as an earlier version of clue "
+            f"or "
+            "another recorder made it"
         )
     sites, examples = examples_of([(0, trace.ranks, trace)])
     times, measure = _times(arguments, examples, len(sites), tell)
@@ -78,7 +79,7 @@ def _of_trace(arguments: argparse.Namespace, tell: Report) -> GraphProfile:
 
 def _of_family(arguments: argparse.Namespace, tell: Report) -> GraphProfile:
     if arguments.machine is None:
-        raise UsageError(f"{arguments.trace}: --machine must say where models are to hold, got none")
+        raise UsageError(f"{arguments.trace}: --machine must name the machine of the models, got none")
     if (arguments.size is None) != (arguments.ranks is None):
         raise UsageError("--size and --ranks must go together, got one of them")
     family = Family.open(arguments.trace)
@@ -97,7 +98,7 @@ def _of_family(arguments: argparse.Namespace, tell: Report) -> GraphProfile:
 def _times(
     arguments: argparse.Namespace, examples: list[Example], sites: int, tell: Report
 ) -> tuple[list[SiteTimes], str]:
-    """Return what each recording takes, and what that is in words."""
+    """Return the times of each recording, and what these are in words."""
     if arguments.machine is None:
         return [recorded(each, sites) for each in examples], "as recorded, mean over ranks"
     machine = load_machine(arguments.machine)

@@ -9,19 +9,19 @@ from clue.cli.options import Command, Commands, add_json, add_plots, add_volume,
 _EXAMPLES = """\
 examples:
   clue model graph heat.clue --plots plots
-      draw what the program computes and communicates, in which loops
+            draw the program's computation and communication, in their loops
   clue model graph "heat-{size}-{ranks}.clue" --machine pempis-het --size 4000 --ranks 12
-      fit a model to each node on that machine, and compose what the program takes at a size that nobody recorded"""
+            fit a model to each node on that machine, and compose the program's time at a size that nobody recorded"""
 
 
 def add_graph(commands: Commands, run: Command) -> None:
-    """Add the command, and say what runs it."""
+    """Add the command, run by a function."""
     command = commands.add_parser(
         "graph",
         help="draw a program's structure, and compose a model of it from models of its parts",
-        description="Draw the structure of a recorded program: sequences, loops with their counts, what ranks do side "
-        "by side, computation and communication, with what each takes. Of recordings at several sizes and numbers of "
-        "ranks each node gets a model of what it takes on a machine, and the program the sum of them.",
+        description="Draw the structure of a recorded program: sequences, loops with their counts, parallel branches "
+        "of ranks, computation and communication, each with its time. From recordings at several sizes and numbers of "
+        "ranks, a model of its time on a machine is fitted to each node, and the program's model is composed of these.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -31,15 +31,15 @@ def add_graph(commands: Commands, run: Command) -> None:
     command.add_argument(
         "--machine",
         metavar="MACHINE",
-        help="show what nodes take of the critical path of a replay there (default: of a trace, what it recorded)",
+        help="show each node's time on the critical path of a replay there (default, for a trace: its recorded times)",
     )
     command.add_argument("--size", type=positive, metavar="N", help="with a pattern: the size to predict")
     command.add_argument("--ranks", type=positive, metavar="P", help="with a pattern: the number of ranks to predict")
     command.add_argument(
         "--fit",
         choices=("plausible", "in-turn"),
-        help="with a pattern: all models that are plausible, with coefficients above 0 and relative errors (the "
-        "default), or plain least squares in n, then in P, as PEMPIs-Het has it",
+        help="with a pattern: all plausible models, with positive coefficients and relative errors (the default), or "
+        "plain least squares in n, then in P, as in PEMPIs-Het",
     )
     command.add_argument(
         "-o",

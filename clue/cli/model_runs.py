@@ -1,4 +1,4 @@
-"""The runs that a model is fitted to: of a table, or of recordings, as they were or replayed on a machine."""
+"""The runs to which a model is fitted: from a table, or from recordings, as recorded or replayed on a machine."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def runs_of(text: str, machine: str | None) -> tuple[Run, ...]:
 
     Args:
         text: A path, or a pattern such as ``cg-{size}-{ranks}.clue``.
-        machine: Where recordings are replayed; ``None``: what they took when they were made.
+        machine: The machine on which recordings are replayed; ``None``: use their recorded times.
 
     Raises:
-        ClueError: If anything is wrong with them.
+        ClueError: If they have faults.
     """
     if not is_pattern(text):
         return load_runs(Path(text))
@@ -45,7 +45,7 @@ def runs_of(text: str, machine: str | None) -> tuple[Run, ...]:
     pattern.check()
     found = pattern.found()
     if not found:
-        raise UsageError(f"{text}: recordings must be there, got none")
+        raise UsageError(f"{text}: recordings must exist, got none")
     runs = []
     with progress() as tell:
         for i, ((size, ranks), paths) in enumerate(found.items()):
@@ -66,7 +66,7 @@ def _opened(path: Path, ranks: int) -> Trace:
 
 
 def _recorded(size: int, trace: Trace) -> Run:
-    """Return what a recording took: the longest of its ranks, and of that what they computed in the mean."""
+    """Return a recording as a run: the time of its longest rank, and the mean computation of all ranks as a part."""
     seconds = max(rank.wall for rank in trace.head.rank_heads)
     spent = np.bincount(trace.ops.region, weights=trace.bursts, minlength=len(trace.head.regions)) * 1e-9
     parts = _parts(seconds, dict(zip(trace.head.regions, spent.tolist(), strict=True)), trace.ranks)
@@ -81,7 +81,7 @@ def _replayed(size: int, trace: Trace, machine: Machine) -> Run:
 
 
 def _parts(seconds: float, by_region: Mapping[str, float], ranks: int) -> dict[str, float]:
-    """Return what ranks computed in the mean, in all and in regions that have names, and what is left of the time."""
+    """Return the parts of a time: mean computation over ranks, in total and in named regions, and the rest."""
     compute = min(sum(by_region.values()) / ranks, seconds)
     regions = {f"{REGION}{name}": each / ranks for name, each in by_region.items() if name and each}
     return {COMPUTE: compute, COMMUNICATE: seconds - compute, **regions}

@@ -1,4 +1,4 @@
-"""Options that several commands have, each worded once, and the types of their values."""
+"""Options of several commands, each defined once, and the types of their values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clue.units import Quantity, parse_quantity
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser of arguments, whose errors show what was given without obeying it."""
+    """A parser of arguments whose errors show the given text escaped, so that control characters have no effect."""
 
     def error(self, message: str) -> NoReturn:
         """Print an error and end."""
@@ -19,9 +19,9 @@ class Parser(argparse.ArgumentParser):
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
-#: What ``clue schema`` takes for all forms of files.
+#: Argument of ``clue schema`` that means all kinds of files.
 ALL_FORMS = "all"
-#: What a command does with its arguments; returns the exit status.
+#: Runs a command with its arguments; returns the exit status.
 Command = Callable[[argparse.Namespace], int]
 
 
@@ -30,7 +30,7 @@ def add_json(to: Parser, what: str = "print one JSON document and nothing else")
     to.add_argument("--json", action="store_true", help=what)
 
 
-def add_plots(to: Parser, what: str = "draw pictures into this folder") -> None:
+def add_plots(to: Parser, what: str = "write plots into this folder") -> None:
     """Add ``--plots``."""
     to.add_argument("--plots", metavar="DIR", help=what)
 
@@ -41,8 +41,8 @@ def add_window(to: Parser) -> None:
         "--window",
         type=window,
         metavar="FROM:TO",
-        help="with --plots: the stretch of virtual time that the timeline also shows enlarged, such as 1.2s:1.25s "
-        "(default: one that stands for the others, where there is more than can be seen at once)",
+        help="with --plots: interval of virtual time that the timeline also shows enlarged, such as 1.2s:1.25s "
+        "(default: a representative one, if there is more than can be seen at once)",
     )
 
 
@@ -52,7 +52,7 @@ def add_engine(to: Parser) -> None:
         "--engine",
         choices=("auto", "reference", "fast"),
         default="auto",
-        help="which engine simulates; all give the same figures (default: auto, whichever is done first)",
+        help="simulation engine; all give the same figures (default: auto, the one that finishes first)",
     )
 
 
@@ -72,7 +72,7 @@ def add_seed(to: Parser) -> None:
         "--seed",
         type=whole,
         metavar="S",
-        help="what samples are drawn from; the same give the same figures (default: 0)",
+        help="seed of the random numbers; the same seed gives the same figures (default: 0)",
     )
 
 
@@ -82,12 +82,12 @@ def add_repeats(to: Parser) -> None:
         "--repeats",
         type=positive,
         metavar="N",
-        help="how often a script is recorded on its first use; how much recordings differ is the noise that "
-        "--samples draws (default: 3 times where one takes less than a minute, else once)",
+        help="number of recordings of a script on its first use; their differences are the noise that --samples draws "
+        "(default: 3 if one takes less than a minute, else 1)",
     )
 
 
-def add_mpiexec(to: Parser, what: str = "what starts MPI programs, with its options") -> None:
+def add_mpiexec(to: Parser, what: str = "launcher of MPI programs, with options") -> None:
     """Add ``--mpiexec``."""
     to.add_argument("--mpiexec", metavar="COMMAND", help=what)
 
@@ -96,10 +96,10 @@ def add_volume(to: Parser) -> None:
     """Add ``-v`` and ``-q``."""
     volume = to.add_mutually_exclusive_group()
     volume.add_argument(
-        "-v", "--verbose", action="store_true", help="say on standard error what is done at each step, and why"
+        "-v", "--verbose", action="store_true", help="report each step on standard error, with its reason"
     )
     volume.add_argument(
-        "-q", "--quiet", action="store_true", help="say nothing on standard error but errors (--json has the warnings)"
+        "-q", "--quiet", action="store_true", help="print only errors on standard error (--json has the warnings)"
     )
 
 
@@ -135,7 +135,7 @@ def window(text: str) -> tuple[float, float]:
 
 
 def port(text: str) -> int:
-    """Read the number of a port; 0 stands for any that is free."""
+    """Read the number of a port; 0 stands for any free one."""
     number = counted(text)
     if number is None or number >= 2**16:
         raise argparse.ArgumentTypeError(f"must be a whole number from 0 to {2**16 - 1:,}, got {text!r}")
@@ -150,12 +150,12 @@ def share(text: str) -> float:
     return number
 
 
-#: Digits of a whole number at most: Python does not read any number of them, and nothing is counted so far.
+#: Largest number of digits of a whole number: Python limits them as well, and no count needs more.
 _MOST_DIGITS = 18
 
 
 def counted(text: str) -> int | None:
-    """Return the whole number that a text is, written in digits alone; ``None`` if it is none, or beyond counting."""
+    """Return the whole number that a text of digits states; ``None`` if it is not one, or is too large."""
     return int(text) if text.isdecimal() and text.isascii() and len(text) <= _MOST_DIGITS else None
 
 

@@ -1,4 +1,4 @@
-"""``clue parts``: list the hardware library, or show what is known of some parts, and from where."""
+"""``clue parts``: list the hardware library, or show the figures of some parts with their sources."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clue.report.parts.text import part_text, parts_text
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List parts, or show those that are named."""
+    """List all parts, or show the named ones."""
     if arguments.parts:
         refuse(arguments, ["--kind"], "without parts, which have one each", arguments.parts[0])
         shown = [load_part(name) for name in arguments.parts]

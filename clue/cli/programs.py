@@ -1,25 +1,25 @@
-"""Command lines that end with a program and its arguments, or with a file and options of clue."""
+"""Command lines that end with a program and its arguments, or with a file and clue's own options."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 
-#: Options of clue's commands that few programs have: behind a program they may have been meant for clue.
+#: Options of clue's commands that few programs have: after a program's name they may be meant for clue.
 _CLUES = ("-o", "--output", "--mpiexec", "--repeats", "--limit", "--json", "--machine", "--samples", "--plots")
-#: What may stand at the place of a program's file, as with ``python``.
+#: Options that may replace a program's file, as with ``python``.
 _PYTHON = ("-m", "-c")
 
 
 def options_first(words: Sequence[str], valued: Mapping[str, Sequence[str]]) -> list[str]:
     """Put the options of ``clue run CONFIG.yaml --json`` before the configuration.
 
-    What stands behind a program are the program's arguments and stays where it is; a program is a ``.py`` file, a
-    module (``-m``) or code (``-c``).
+    Words after a program are the program's arguments and are not moved; a program is a ``.py`` file, a module (``-m``)
+    or code (``-c``).
 
     Args:
         words: The command line.
-        valued: By command of this kind, its options with a value, which is not mistaken for the configuration.
+        valued: Options that take a value, by command, so that the value is not mistaken for the configuration.
     """
     if not words or words[0] not in valued:
         return list(words)
@@ -34,14 +34,14 @@ def options_first(words: Sequence[str], valued: Mapping[str, Sequence[str]]) -> 
 
 
 def is_program(word: str) -> bool:
-    """Tell whether a word begins a program rather than naming a configuration."""
+    """Tell whether a word starts a program rather than naming a configuration."""
     return word in _PYTHON or word.endswith(".py")
 
 
 def meant_for_clue(program: Sequence[str]) -> list[str]:
-    """Return a warning if arguments of a program, which stands first, look like options of clue."""
+    """Return a warning if arguments of a program, whose name is the first word, look like options of clue."""
     alike = [word for word in program[1:] if word.partition("=")[0] in _CLUES]
     if not alike:
         return []
     name = PurePath(program[0]).name
-    return [f"{name}: {', '.join(alike)} went to the program as its own: options of clue stand before the program"]
+    return [f"{name}: {', '.join(alike)} went to the program: options of clue must precede the program"]

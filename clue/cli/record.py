@@ -14,7 +14,7 @@ from clue.report.trace.text import recordings_text
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Record a program, as often as is asked for, and say what was recorded."""
+    """Record a program the requested number of times, and show a summary."""
     program = Path(arguments.program)
     target = output_trace(arguments.output or f"{program.stem}.clue")
     mpiexec = None if arguments.mpiexec is None else mpiexec_words(arguments.mpiexec)

@@ -1,4 +1,4 @@
-"""Results and rankings on the terminal, as JSON and as pictures, whichever command they come from."""
+"""Results and rankings on the terminal, as JSON and as plots, for all commands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from clue.result import Result
 from clue.steady import Steady
 from clue.uncertainty import Sampled
 
-#: So many reasons are told why nothing is ranked.
+#: Largest number of reasons given why nothing is ranked.
 _REASONS = 3
 
 
@@ -36,7 +36,7 @@ def show_result(
     steady: Steady | None = None,
     explanation: Explanation | None = None,
 ) -> None:
-    """Show a result as text, or as JSON where that is asked for."""
+    """Show a result as text, or as JSON if requested."""
     if arguments.json:
         say(result.warnings, prefix="clue: warning: ")
         explained = {} if explanation is None else {"explanation": explanation_document(explanation)}
@@ -51,7 +51,7 @@ def show_result(
 def plot_result(
     result: Result, machine: Machine, title: str, arguments: argparse.Namespace, explanation: Explanation | None = None
 ) -> list[Path]:
-    """Draw a result and its machine, if pictures are asked for; returns their files."""
+    """Plot a result and its machine, if requested; return the files."""
     if arguments.plots is None:
         return []
     from clue.report.explanation.plot import plot_explanation  # noqa: PLC0415 - matplotlib takes a second
@@ -72,7 +72,7 @@ def plot_result(
 def show_ranking(
     ranking: Ranking, arguments: argparse.Namespace, explanation: RankingExplanation | None = None
 ) -> None:
-    """Show a ranking as text, or as JSON where that is asked for."""
+    """Show a ranking as text, or as JSON if requested."""
     _tell_bounds(ranking)
     if arguments.json:
         say(ranking.warnings, prefix="clue: warning: ")
@@ -94,7 +94,7 @@ def _tell_bounds(ranking: Ranking) -> None:
 
 
 def status_of(ranking: Ranking) -> int:
-    """Return the exit status of a comparison; where nothing is ranked, that is 1, and why is said."""
+    """Return the exit status of a comparison; if nothing is ranked, say why and return 1."""
     if ranking.interrupted:
         return INTERRUPTED
     if is_ranked(ranking):
@@ -115,7 +115,7 @@ def is_ranked(ranking: Ranking) -> bool:
 
 
 def plot_ranking(ranking: Ranking, arguments: argparse.Namespace) -> list[Path]:
-    """Draw a ranking, if pictures are asked for and anything is ranked; returns their files."""
+    """Plot a ranking, if requested and not empty; return the files."""
     if arguments.plots is None or not is_ranked(ranking):
         return []
     from clue.report.ranking import plot  # noqa: PLC0415 - matplotlib takes a second

@@ -1,4 +1,4 @@
-"""``clue run``: a program in virtual time, on a machine, or on every option of a comparison."""
+"""``clue run``: run a program in virtual time, on a machine or on every option of a comparison."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _STANDARD_ERROR = 2
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run what the command line or its configuration names, and show what came of it."""
+    """Run the program of the command line or the configuration, and show the result."""
     check_plots(arguments.plots)
     if arguments.plots is None:
         refuse(arguments, ["--window"], "with --plots", "no folder for plots")
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A program, and where it runs."""
+    """A program and its machine."""
 
     command: tuple[str, ...]
     ranks: int
@@ -63,7 +63,7 @@ class _Run:
 
     @property
     def title(self) -> str:
-        """What stands above its result."""
+        """The title of its result."""
         words = [word for word in self.command if word != "-m"]
         program = "code" if words[0] == "-c" else Path(words[0]).name
         return f"{program} on {self.machine.name}, run live"
@@ -75,7 +75,7 @@ def _from_words(words: Sequence[str], arguments: argparse.Namespace) -> _Run:
             raise UsageError(f"{words[0]}: {option} must be given before a program, got none")
     if words[0] in {"-m", "-c"}:
         if len(words) < 2:
-            raise UsageError(f"{words[0]} must have a module or code behind it, got nothing")
+            raise UsageError(f"{words[0]} must be followed by a module or code, got nothing")
     elif not Path(words[0]).is_file():
         raise no_such_program(words[0])
     return _Run(tuple(words), arguments.ranks, load_machine(arguments.machine), _placement(arguments.placement))
@@ -94,10 +94,10 @@ def _from_config(config: SimulationConfig, arguments: argparse.Namespace) -> _Ru
 
 
 def command_of(application: Application, ranks: int, name: str) -> tuple[str, ...]:
-    """Return the words that start a program on so many ranks.
+    """Return the command line of a program for a number of ranks.
 
     Raises:
-        UsageError: If there is only a trace of it.
+        UsageError: If it has a trace only.
     """
     if application.script is None:
         raise UsageError(f"{name}: program must have a script to run live, got a trace only: use clue simulate")
@@ -120,7 +120,7 @@ def _placement(text: str | None) -> PlacementChoice:
 
 
 def _bursts(text: str | None) -> Bursts:
-    """Read where bursts come from: ``synthetic``, a speed for declared operations, or a trace."""
+    """Read the source of bursts: ``synthetic``, a speed for declared operations, or a trace."""
     if text is None:
         return MEASURED
     if text == "synthetic":
@@ -141,7 +141,7 @@ def _run_one(run: _Run, arguments: argparse.Namespace) -> None:
     if arguments.record is not None:
         check_place(output_trace(arguments.record))  # before time is spent on the run
     bursts = _bursts(arguments.bursts)
-    # A bar would be drawn over by what the program prints.
+    # The program's output would overwrite a progress bar.
     with progress(bar=False) as tell:
         tell(f"running {run.title}")
         outcome = _live(run, placement, bursts, arguments)
@@ -154,7 +154,7 @@ def _run_one(run: _Run, arguments: argparse.Namespace) -> None:
 
 def _live(run: _Run, placement: Placement, bursts: Bursts, arguments: argparse.Namespace) -> LiveRun:
     pictures = arguments.plots is not None
-    # What was printed so far comes before what the program prints.
+    # Output so far must precede the program's output.
     sys.stdout.flush()
     return run_live(
         run.command,
@@ -176,7 +176,7 @@ def _live(run: _Run, placement: Placement, bursts: Bursts, arguments: argparse.N
 
 
 def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
-    """Run the programs of a comparison live on every option, and rank these."""
+    """Run the programs of a comparison live on every option, and rank the options."""
     single = ["-n", "--machine", "--placement", "--record", "--window"]
     refuse(arguments, single, "with one program on one machine", "a comparison", scenario.name)
     from clue.predict.dispatching import DispatchingPredictor  # noqa: PLC0415 - only for comparisons

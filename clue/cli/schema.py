@@ -20,7 +20,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.form == ALL_FORMS:
         _write_all(arguments)
     elif arguments.path:
-        # A path is meant for other programs: whole, on one line, however long it is.
+        # A path is meant for other programs: unbroken, on one line, whatever its length.
         print(schema_file(arguments.form))
     elif arguments.output is None:
         show_json(json_schema(arguments.form))

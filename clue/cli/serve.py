@@ -1,4 +1,4 @@
-"""``clue serve``: the report of a comparison as a page on which figures can be changed."""
+"""``clue serve``: serve the report of a comparison as a page on which figures can be changed."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from clue.errors import UsageError
 from clue.listening import LOOPBACK, check_token
 from clue.serving.live import LiveRanking
 
-#: Where a token is looked for that no file is named for.
+#: Environment variable of the token, used if no file is named.
 _TOKEN = "CLUE_SERVE_TOKEN"
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Rank, and serve until a signal ends it."""
     try:
-        from clue.serving.application import application  # noqa: PLC0415 - what it needs may be missing
+        from clue.serving.application import application  # noqa: PLC0415 - its dependencies may be missing
         from clue.serving.running import listener  # noqa: PLC0415 - the same
         from clue.serving.running import run as serve  # noqa: PLC0415 - the same
     except ModuleNotFoundError as error:
@@ -59,5 +59,5 @@ def _ranked(changeable: ChangeableScenario, arguments: argparse.Namespace, tell:
         by=f"clue {__version__}",
     )
     if live.begin(tell).interrupted:
-        raise KeyboardInterrupt  # a part of a ranking is nothing to change
+        raise KeyboardInterrupt  # figures of an incomplete ranking cannot be changed
     return live

@@ -15,7 +15,7 @@ from clue.cli.options import (
     positive,
 )
 
-#: Where it listens unless told otherwise: beside that of ``clue forecast serve``.
+#: Default port: the one after that of ``clue forecast serve``.
 PORT = 8458
 
 
@@ -24,16 +24,16 @@ def add_serve(commands: Commands, run: Command) -> None:
     command = commands.add_parser(
         "serve",
         help="show a ranking as a page on which prices, budgets and rates can be changed",
-        description="Rank what a budget can buy, and show the report to browsers on this computer, until it is ended "
-        "(Ctrl-C). Figures of money, limits and power can be changed on the page; what has been simulated is not "
-        "simulated again, and the file stays as it is. At any address but loopback it asks for a token, which travels "
-        "without TLS: use it in networks that you trust, or through ssh.",
+        description="Rank what a budget can buy, and serve the report to browsers on this computer, until it is ended "
+        "(Ctrl-C). Figures of money, limits and power can be changed on the page; simulations are not repeated, and "
+        "the file is not changed. At any address but loopback it requires a token, which is sent without TLS: use it "
+        "in networks that you trust, or through ssh.",
     )
     command.add_argument("config", metavar="CONFIG.yaml", help="a comparison, or the name of one shipped with clue")
     command.add_argument("--address", metavar="IP", help="where to listen (default: 127.0.0.1)")
     command.add_argument("--port", type=port, metavar="PORT", help=f"default: {PORT}; 0: any that is free")
     command.add_argument(
-        "--token-file", metavar="FILE", help="holds the token that requests must carry (default: CLUE_SERVE_TOKEN)"
+        "--token-file", metavar="FILE", help="file with the token that requests must carry (default: CLUE_SERVE_TOKEN)"
     )
     command.add_argument(
         "--top",
@@ -45,7 +45,7 @@ def add_serve(commands: Commands, run: Command) -> None:
         "--samples",
         type=positive,
         metavar="N",
-        help="draw what is uncertain so often: gives probabilities of being best",
+        help="number of samples of the uncertainty: gives probabilities of being best",
     )
     add_seed(command)
     command.add_argument("--sampled", action="store_true", help="replay a part of long programs, as clue simulate does")

@@ -1,4 +1,4 @@
-"""One policy for the signals that end a program: INT, TERM and HUP alike unwind it, so that nothing is left behind."""
+"""One policy for the signals that end a program: INT, TERM and HUP all unwind it, so that nothing is left behind."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-#: What a command returns that was interrupted and has shown what it found by then: what shells report after Ctrl-C.
+#: Exit status of an interrupted command that has shown partial results: that of shells after Ctrl-C.
 INTERRUPTED = 128 + signal.SIGINT
-#: Of INT, Python itself makes a KeyboardInterrupt.
+#: Signals treated like INT, which Python itself turns into a KeyboardInterrupt.
 _ALIKE = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Ended(KeyboardInterrupt):
-    """Do what Ctrl-C does: every block that cleans up after that cleans up after this.
+    """Act like Ctrl-C: every block that cleans up after that cleans up after this.
 
-    A class of its own, as Python takes a plain KeyboardInterrupt that passes some C code for Ctrl-C, and then ends with
-    the status of that.
+    It is a class of its own because Python treats a plain KeyboardInterrupt that passes through some C code as Ctrl-C,
+    and then ends with that status.
     """
 
 
@@ -27,7 +27,7 @@ class Heard:
     """The signal that ended a command.
 
     Attributes:
-        number: It; SIGINT unless another one came.
+        number: Its number; SIGINT unless another signal came.
     """
 
     def __init__(self, number: int = signal.SIGINT) -> None:
@@ -42,27 +42,27 @@ class Heard:
         return "interrupted" if self.number == signal.SIGINT else f"ended by {signal.Signals(self.number).name}"
 
     def take(self, number: int, _frame: FrameType | None) -> None:
-        """Note the signal, and end what is being done."""
+        """Note the signal, and end the current work."""
         self.number = number
         raise Ended
 
 
 def _may_handle() -> bool:
-    """Tell whether Python lets this thread say what a signal does."""
+    """Tell whether Python lets this thread set signal handlers."""
     return threading.current_thread() is threading.main_thread()
 
 
 @contextmanager
 def ending_at_once() -> Iterator[None]:
-    """Let signals end the process on the spot: while modules load nothing has begun that would have to be put in order.
+    """Let signals end the process at once: while modules load, there is nothing to clean up.
 
-    The exception that a signal is otherwise may come up anywhere within the machinery of imports, which passes it on as
-    another one, swallows it, or stands still afterwards.
+    Otherwise a signal's exception may be raised anywhere within the import machinery, which turns it into another one,
+    swallows it, or hangs afterwards.
     """
     if not _may_handle() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
-    # What the system does of itself, or ignores on purpose, stays.
+    # Handlers that the system sets, or signals ignored on purpose, stay.
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, *_ALIKE)}
     before = {number: handler for number, handler in before.items() if callable(handler)}
     for number in before:
@@ -82,7 +82,7 @@ def _end(number: int, _frame: FrameType | None) -> None:
 
 @contextmanager
 def unwinding() -> Iterator[Heard]:
-    """Let TERM and HUP do what INT does for the length of a block; tells which came.
+    """Let TERM and HUP act like INT within a block; yield the signal that came.
 
     A signal that is ignored on purpose (by ``nohup``) stays ignored.
     """

@@ -35,13 +35,13 @@ from clue.uncertainty import BurstNoise, Sampled, sample_errors
 if TYPE_CHECKING:
     from clue.extrapolation import InLoops
 
-#: Options that need all of a program replayed op by op.
+#: Options that need the whole program replayed op by op.
 _NEED_ALL = ("--samples", "--explain", "--plots", "--trace-out", "--html")
 _NOTHING_TO_EXPLAIN = "explanation: at least two options must have a position, got fewer: it is left out"
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Simulate what the configuration describes, and show it."""
+    """Simulate the configuration, and show the result."""
     check_plots(arguments.plots)
     if arguments.trace_out is not None:
         form_of(Path(arguments.trace_out))
@@ -59,7 +59,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.sampled:
         given = [option for option in _NEED_ALL if is_given(arguments, option)]
         if given:
-            refuse(arguments, ["--sampled"], "without what needs a whole replay", " and ".join(given), config.name)
+            refuse(
+                arguments, ["--sampled"], "without options that need a whole replay", " and ".join(given), config.name
+            )
     check_files(arguments)
     if config.program.extrapolated is None:
         _simulate(config, arguments)
@@ -72,7 +74,7 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
     single = ["--window", "--colour-by", "--trace-out"]
     refuse(arguments, single, "with one program on one machine", "a comparison", scenario.name)
     if arguments.sampled and arguments.explain:
-        refuse(arguments, ["--sampled"], "without what needs a whole replay", "--explain", scenario.name)
+        refuse(arguments, ["--sampled"], "without options that need a whole replay", "--explain", scenario.name)
     wanted = [scenario.criterion, *scenario.weighted]
     if queued := [each.value for each in wanted if each in QUEUED]:
         refuse(arguments, ["--samples", "--sampled"], "with a criterion without a queue", queued[0], scenario.name)
@@ -103,7 +105,7 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
 def _watched(
     scenario: Scenario, ranking: Ranking, predictor: Predictor, tell: Report
 ) -> list[tuple[str, Result | None]]:
-    """Return what ranks do when on the option that comes first."""
+    """Return the timeline of the first option."""
     first = next((each for each in ranking.entries if each.position == 1), None)
     if first is None or ranking.interrupted:
         return []
@@ -117,14 +119,14 @@ def _watched(
 def _explain_ranking(
     scenario: Scenario, ranking: Ranking, predictor: Predictor, arguments: argparse.Namespace, tell: Report
 ) -> tuple[RankingExplanation | None, bool]:
-    """Find out what the first place depends on, if that is wanted; tells, too, whether anything was interrupted."""
+    """Explain the first place, if requested; return also whether anything was interrupted."""
     if not arguments.explain or ranking.interrupted:
         return None, ranking.interrupted
     try:
         explanation = explain_ranking(scenario, ranking, predictor, tell)
     except KeyboardInterrupt:
-        # The ranking is there, and stays.
-        say(["interrupted: what the first place depends on is left out"], prefix="clue: ", at=Volume.ERRORS)
+        # The ranking is complete, and is shown.
+        say(["interrupted: the explanation of the first place is left out"], prefix="clue: ", at=Volume.ERRORS)
         return None, True
     return explanation, False
 
@@ -144,8 +146,8 @@ def _simulate_part(config: SimulationConfig, arguments: argparse.Namespace) -> N
 
 
 def _simulate_extrapolated(config: SimulationConfig, arguments: argparse.Namespace) -> None:
-    """Simulate a program that is extrapolated; one with too many ops to be written out by its loops."""
-    from clue.extrapolation import TooLongError  # noqa: PLC0415 - only those who extrapolate need it
+    """Simulate an extrapolated program; if it has too many ops to expand, replay its loops."""
+    from clue.extrapolation import TooLongError  # noqa: PLC0415 - only extrapolation needs it
 
     try:
         _simulate(config, arguments)
@@ -154,11 +156,9 @@ def _simulate_extrapolated(config: SimulationConfig, arguments: argparse.Namespa
             raise
         got = f"about {error.loops.ops:,} ops, whose loops are replayed"
         needing = [*_NEED_ALL, "--sampled"]
-        refuse(arguments, needing, "with a trace that is written out", got, config.name)
+        refuse(arguments, needing, "with an expanded trace", got, config.name)
         if arguments.engine == "reference":
-            raise UsageError(
-                f"{config.name}: --engine reference must go with a trace that is written out, got {got}"
-            ) from None
+            raise UsageError(f"{config.name}: --engine reference must go with an expanded trace, got {got}") from None
         _simulate_loops(config, arguments, error.loops)
 
 
@@ -179,7 +179,7 @@ def _simulate_loops(config: SimulationConfig, arguments: argparse.Namespace, loo
             instances=config.instances,
             tell=lambda done: tell(what, done, program.ops * config.instances),
         )
-    detail(f"the {result.engine} engine replayed {result.ops:,} ops: as loops, for so many are not written out")
+    detail(f"the {result.engine} engine replayed {result.ops:,} ops: as loops, because so many are not expanded")
     title = f"{name} on {config.machine.name}"
     show_result(result, title, arguments)
     write_result(result, config.machine, title, arguments)
@@ -239,7 +239,7 @@ def _simulate_whole(config: SimulationConfig, arguments: argparse.Namespace) -> 
 def _prepared(
     config: SimulationConfig, arguments: argparse.Namespace, tell: Report
 ) -> tuple[Trace, Placement, BurstNoise | None]:
-    """Return the trace, where its ranks are, and how much its recordings differ."""
+    """Return the trace, the placement of its ranks, and the noise of its recordings."""
     if config.ranks is not None and config.program.trace is None:  # before time is spent on a recording
         config.placement.place(config.machine, config.ranks * config.instances)
     trace, noise = _recording(config, Traces(tell, arguments.repeats))
@@ -251,7 +251,7 @@ def _title(config: SimulationConfig, trace: Trace) -> str:
 
 
 def _name(config: SimulationConfig, trace: Trace) -> str:
-    """Return what the configuration calls the program: that of a cached recording's file says nothing to a reader."""
+    """Return the program's name in the configuration: the file name of a cached recording means nothing to a reader."""
     program = config.program
     if program.extrapolated is not None:
         return Path(trace.head.program).name
@@ -268,7 +268,7 @@ def _sample(
     arguments: argparse.Namespace,
     tell: Report,
 ) -> Sampled | None:
-    """Draw samples, if there are to be any."""
+    """Draw samples, if requested."""
     sampling = noise_of(arguments)
     if sampling is None:
         return None

@@ -1,4 +1,4 @@
-"""``clue skeleton``: a short program that stands for a long one, made of its trace."""
+"""``clue skeleton``: make a short program that stands for a long one from its trace."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _PYTHON, _C = "python", "c"
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Make a skeleton of a trace, and write it as a program."""
+    """Make a skeleton from a trace, and write it as a program."""
     target = output_file(arguments.output)
     kept = None if arguments.trace_out is None else output_trace(arguments.trace_out)
     if kept == target:
-        raise UsageError(f"{target}: --trace must name another file than -o, got the same")
+        raise UsageError(f"{target}: --trace must name a different file than -o, got the same")
     machines = [load_machine(name) for name in arguments.machine]
     language = arguments.language or (_C if target.suffix == ".c" else _PYTHON)
     with progress() as tell:
@@ -84,7 +84,7 @@ def _about(
 
 
 def _identity(identity: str, language: str, work: Sequence[str], memory: bool) -> str:
-    """Return the name of a program: that of its skeleton where it is an ordinary one."""
+    """Return the identity of a program: that of its skeleton, plus options that are not the default."""
     if language == _PYTHON and not work and not memory:
         return identity
     return hashlib.sha256(repr((identity, language, sorted(work), memory)).encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""``clue skeleton predict``: what an application takes where its skeleton was run."""
+"""``clue skeleton predict``: estimate the time of an application where its skeleton was run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Standard output and standard error: in any locale, on a full disk, and when nobody reads them any more."""
+"""Standard output and standard error: in any locale, on a full disk, and after their reader has gone."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import TextIO
 
 from clue.report.shared.printable import READABLE, printable, use_readable_errors
 
-#: Faults of one file that are shown.
+#: Largest number of faults shown for one file.
 _FEW = 100
 
 
 def open_streams() -> None:
-    """Let both be written to in any locale: what its encoding lacks is written in letters that it has.
+    """Make both writable in any locale: characters that its encoding lacks are escaped.
 
-    One that was closed before Python began (``>&-``) is nowhere to it; what is written to it is discarded.
+    A stream that was closed before Python started (``>&-``) is ``None`` in Python; output to it is discarded.
     """
     use_readable_errors()
     sys.stdout = sys.stdout or _nowhere()
@@ -29,7 +29,7 @@ def open_streams() -> None:
 
 
 def tell(lines: Iterable[str], prefix: str = "clue: ") -> None:
-    """Print lines to standard error, if anybody reads it."""
+    """Print lines to standard error; ignore failures, as when its reader has gone."""
     try:
         for line in lines:
             print(f"{prefix}{printable(line)}", file=sys.stderr)
@@ -38,22 +38,22 @@ def tell(lines: Iterable[str], prefix: str = "clue: ") -> None:
 
 
 def few(lines: Sequence[str]) -> Sequence[str]:
-    """Return so many lines as somebody may read, and how many more there are."""
+    """Return the first lines, and how many more there are."""
     more = len(lines) - _FEW
     return lines if more <= 0 else [*lines[:_FEW], f"and {more} more"]
 
 
 def finish_output() -> None:
-    """Bring standard output to where it goes.
+    """Flush standard output.
 
     Raises:
-        OSError: If that fails: the disk is full, or the reader has gone.
+        OSError: If that fails, because the disk is full or the reader has gone.
     """
     sys.stdout.flush()
 
 
 def give_up_output() -> None:
-    """Discard what could not be written to standard output, if anything: Python would try again at its end."""
+    """Discard output that could not be written to standard output: Python would try again at exit."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -1,8 +1,8 @@
-"""Where output goes: results to standard output, all else to standard error, pictures and traces to folders.
+"""Destinations of output: results to standard output, all else to standard error, plots and traces to folders.
 
-How much is said on standard error is decided here, once for all commands: with ``-q`` errors only; usually warnings,
-what was written and progress, which is a bar on a terminal and a line a minute elsewhere; with ``-v`` each step, too,
-and why it is taken.
+The volume of standard error is decided here for all commands: with ``-q`` errors only; by default warnings, names of
+written files, and progress, which is a bar on a terminal and a line a minute elsewhere; with ``-v`` also each step and
+its reason.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ from clue.report.shared.printable import printable
 from clue.report.shared.table import words
 from clue.units import format_number
 
-#: In JSON an escaped backslash, both halves of a character, or a half alone, which other readers refuse.
+#: In JSON: an escaped backslash, a surrogate pair, or a lone surrogate, which other readers refuse.
 _HALVES = re.compile(r"\\\\|\\ud[89ab]..\\ud[c-f]..|\\(ud[89a-f]..)")
-#: Tables keep this width where there is no terminal to measure.
+#: Width of tables if there is no terminal, columns.
 _WIDTH_WITHOUT_TERMINAL = 120
-#: Seconds between two lines on progress where there is no terminal.
+#: Interval between lines about progress if there is no terminal, seconds.
 _EVERY = 60.0
 
 
 class Volume(IntEnum):
-    """How much is said on standard error."""
+    """How much is printed to standard error."""
 
     ERRORS = 0
     USUAL = 1
@@ -60,7 +60,7 @@ _volume: ContextVar[Volume] = ContextVar("volume", default=Volume.USUAL)
 
 
 class Report(Protocol):
-    """Takes a line on what is being done, with what is done and how much there is."""
+    """Takes a line about the current work, with the amount done and the total."""
 
     def __call__(self, what: str, done: int = 0, total: int = 0) -> None:
         """Report."""
@@ -68,7 +68,7 @@ class Report(Protocol):
 
 @contextmanager
 def speaking(volume: Volume) -> Iterator[None]:
-    """Say so much in a ``with`` block."""
+    """Set the volume in a ``with`` block."""
     before = _volume.set(volume)
     try:
         yield
@@ -95,18 +95,18 @@ def json_text(document: object) -> str:
 
 
 def _whole(found: re.Match[str]) -> str:
-    """Return an escape of JSON as it is, but the half of a character as the text that Python shows for it."""
+    """Return an escape of JSON unchanged, but a lone surrogate as the text that Python shows for it."""
     return found[0] if found[1] is None else f"\\\\{found[1]}"
 
 
 def say(lines: Sequence[str], prefix: str = "", *, at: Volume = Volume.USUAL) -> None:
-    """Print lines to standard error, if so much is to be said."""
+    """Print lines to standard error, if the volume allows it."""
     if _volume.get() >= at:
         tell(lines, prefix)
 
 
 def detail(line: str) -> None:
-    """Print a line on a step that is taken, and why, if that is asked for."""
+    """Print a line about a step and its reason, if requested."""
     say([line], prefix="clue: ", at=Volume.STEPS)
 
 
@@ -114,10 +114,10 @@ def detail(line: str) -> None:
 
 
 def check_plots(name: str | None) -> None:
-    """Check that pictures can go to a folder, if they are asked for, before the long work that they show.
+    """Check before any long work that plots, if requested, can be written to their folder.
 
     Raises:
-        UsageError: As :func:`plots_folder`, which makes it.
+        UsageError: As :func:`plots_folder`, which creates it.
     """
     if name is None:
         return
@@ -130,10 +130,10 @@ def check_plots(name: str | None) -> None:
 
 
 def plots_folder(name: str) -> Path:
-    """Return the folder that pictures go to, made if need be.
+    """Return the folder of plots; create it if necessary.
 
     Raises:
-        UsageError: If there is a file of that name, or it cannot be made.
+        UsageError: If there is a file of that name, or it cannot be created.
     """
     check_plots(name)
     folder = Path(name)
@@ -147,10 +147,10 @@ def plots_folder(name: str) -> Path:
 
 
 def output_file(name: str | Path) -> Path:
-    """Return the path of a file that is to be written; folders on the way to it are made.
+    """Return the path of a file to write; create its folders.
 
     Raises:
-        UsageError: If it is a folder, or cannot be made.
+        UsageError: If it is a folder, or cannot be created.
     """
     path = Path(name)
     if path.is_dir():
@@ -159,10 +159,10 @@ def output_file(name: str | Path) -> Path:
 
 
 def output_trace(name: str | Path) -> Path:
-    """Return the path of a trace that is to be written, a folder or a file; folders on the way to it are made.
+    """Return the path of a trace to write, a folder or a file; create its folders.
 
     Raises:
-        UsageError: If they cannot be made, or a device or pipe has the place.
+        UsageError: If they cannot be created, or a device or pipe has that name.
     """
     path = Path(name)
     try:
@@ -177,10 +177,10 @@ def output_trace(name: str | Path) -> Path:
 
 @contextmanager
 def progress(*, bar: bool = True) -> Iterator[Report]:
-    """Show what is going on, on standard error.
+    """Show progress on standard error.
 
     Args:
-        bar: Whether to draw a bar on a terminal; not where a program prints there, too.
+        bar: Whether to draw a bar on a terminal; not if a program prints there as well.
     """
     console = Console(stderr=True)
     if _volume.get() is Volume.ERRORS:
@@ -194,7 +194,7 @@ def progress(*, bar: bool = True) -> Iterator[Report]:
 
 
 def _silent(what: str, done: int = 0, total: int = 0) -> None:
-    """Tell nobody."""
+    """Discard a report."""
 
 
 @contextmanager
@@ -207,7 +207,7 @@ def _bar(console: Console) -> Iterator[Report]:
         def report(what: str, done: int = 0, total: int = 0) -> None:
             nonlocal task, totals
             step.begin(what)
-            # Another total is another piece of work, whose time left has nothing to do with that of the last.
+            # Another total means other work, whose remaining time is unrelated to that of the last.
             if total != totals:
                 shown.remove_task(task)
                 task, totals = shown.add_task("", total=total or None), total
@@ -231,7 +231,7 @@ def _display(console: Console) -> Progress:
 
 @contextmanager
 def _lines() -> Iterator[Report]:
-    """Print a line a minute on what is being done, from a thread of its own: a single step may take hours."""
+    """Print a line a minute about the current work, from a thread of its own: a single step may take hours."""
     begin, now, step = time.monotonic(), ("", 0, 0), _Step()
     ended = threading.Event()
 
@@ -250,7 +250,7 @@ def _lines() -> Iterator[Report]:
         yield report
     finally:
         ended.set()
-        # Not for long: whoever should read the line may not do so.
+        # Do not wait long: the reader of the line may be blocked.
         thread.join(1.0)
 
 
@@ -260,13 +260,13 @@ def _line(what: str, done: int, total: int, seconds: float) -> str:
 
 
 class _Step:
-    """Says each step once, when it begins, if steps are to be said."""
+    """Prints each step once, when it begins, if steps are printed."""
 
     def __init__(self) -> None:
         self._said = ""
 
     def begin(self, what: str) -> None:
-        """Take note of a step: another number at its beginning does not make it another one."""
+        """Note a step: a different number at its start does not make it another step."""
         text = printable(what).rstrip(":")
         name = text.lstrip("0123456789,")
         if name != self._said:

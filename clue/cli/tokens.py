@@ -1,4 +1,4 @@
-"""Tokens of servers: from a file or the environment, never from the command line, where others would see them."""
+"""Tokens of servers: from a file or the environment, never from the command line, where others could see them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 from clue.errors import UsageError
 from clue.files import read_text
 
-#: Most bytes of a file with a token.
+#: Largest file with a token, bytes.
 _LONGEST = 4096
 
 
 def read_token(arguments: argparse.Namespace, variable: str) -> str | None:
-    """Return the token of ``--token-file``, else of an environment variable; it is shown nowhere.
+    """Return the token from ``--token-file``, else from an environment variable; it is never shown.
 
     Raises:
         UsageError: If the file cannot be read.

@@ -1,4 +1,4 @@
-"""Where traces come from: the files that a configuration names, or the cache of recordings."""
+"""Sources of traces: the files that a configuration names, or the cache of recordings."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Traces:
     """Traces of applications, each at a number of ranks.
 
     Args:
-        report: Told what is recorded.
-        repeats: How often to record; ``None``: as :func:`clue.recording.recordings_of` does.
+        report: Called with what is being recorded.
+        repeats: Number of recordings; ``None``: as :func:`clue.recording.recordings_of` decides.
     """
 
     def __init__(self, report: Report, repeats: int | None = None) -> None:
@@ -33,17 +33,17 @@ class Traces:
         self._recorded: dict[str, Trace] = {}
 
     def __call__(self, application: Application, ranks: int) -> Trace:
-        """Return an application's trace, the typical one where it has to be recorded."""
+        """Return an application's trace; if it has to be recorded, the typical recording."""
         if application.trace is None:
             (application,) = self.record([(application, ranks)])
         assert application.trace is not None
         return self._recorded.get(application.trace) or _opened(application.trace, ranks)
 
     def record(self, wanted: Sequence[Key]) -> list[Application]:
-        """Return applications with their traces: those of scripts alone are recorded, all of them in turn.
+        """Return applications with their traces; scripts without a trace are recorded, all in turn.
 
         Raises:
-            UsageError: If it is said how often to record, and only traces are wanted.
+            UsageError: If a number of recordings is given, and there are only traces.
         """
         named = {key: self._extrapolated(*key) for key in wanted if key[0].trace is None and key[0].extrapolated}
         scripts = [key for key in wanted if key[0].trace is None and key not in named]
@@ -51,7 +51,7 @@ class Traces:
             if wanted and self._repeats is not None:
                 raise UsageError("--repeats must go with a script to record, got traces only")
             return [named.get(key, key[0]) for key in wanted]
-        from clue.recording import recordings_of  # noqa: PLC0415 - only those who record need it
+        from clue.recording import recordings_of  # noqa: PLC0415 - only recording needs it
 
         requests = [_request(*key) for key in scripts]
         found = recordings_of(requests, self._repeats, self._report)
@@ -62,8 +62,8 @@ class Traces:
         return [named.get(key, key[0]) for key in wanted]
 
     def _extrapolated(self, application: Application, ranks: int) -> Application:
-        """Return an application with the trace that is made of its recordings."""
-        from clue.extrapolation.kept import kept_extrapolation  # noqa: PLC0415 - only those who extrapolate need it
+        """Return an application with the trace extrapolated from its recordings."""
+        from clue.extrapolation.kept import kept_extrapolation  # noqa: PLC0415 - only extrapolation needs it
 
         wanted = application.extrapolated
         assert wanted is not None
@@ -81,7 +81,7 @@ def _opened(pattern: str, ranks: int) -> Trace:
     path = Path(pattern.replace(PLACEHOLDER, str(ranks)))
     if PLACEHOLDER in pattern and not path.exists():
         known = ", ".join(map(str, recorded_ranks(pattern)))
-        there = f"Recordings are there for these numbers of ranks: {known}. Ask for them, or" if known else "First"
+        there = f"Recordings exist for these numbers of ranks: {known}. Use them, or" if known else "First"
         advice = f"{there} {record_on(ranks, str(path))}; or {EXTRAPOLATE}"
         raise UsageError(f"{path}: trace must exist, got no such file or folder. {advice}")
     trace = Trace.open(path)
@@ -90,7 +90,7 @@ def _opened(pattern: str, ranks: int) -> Trace:
 
 
 def recorded_ranks(pattern: str) -> list[int]:
-    """Return the numbers that stand in the place of ``{ranks}`` in the names of files, sorted."""
+    """Return the numbers that replace ``{ranks}`` in the names of existing files, sorted."""
     path = Path(pattern)
     before, _, after = path.name.partition(PLACEHOLDER)
     found = path.parent.glob(f"{escape(before)}*{escape(after)}")

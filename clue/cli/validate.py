@@ -1,4 +1,4 @@
-"""``clue validate``: predictions held against run times that were measured, and where their errors come from."""
+"""``clue validate``: compare predictions with measured run times, and find the sources of errors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from clue.validation.learning import Known, as_yaml, learn
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Predict what was measured, and show how right the predictions are."""
+    """Predict the measured runs, and show the errors."""
     check_plots(arguments.plots)
     config = load_validation(arguments.config)
     if not arguments.samples:
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _learn(validation: Validation, name: str) -> Path:
-    """Let further predictions of this site have the errors of these, beside what is shipped."""
+    """Combine these errors with the shipped ones for further predictions at this site."""
     cases = [
         Known(each.case.program, math.log(each.case.measured / each.predicted), each.character)
         for each in validation.compared
@@ -97,7 +97,7 @@ def _case(case: MeasuredCase, source: Program | Measured, noise: BurstNoise | No
 def _ranks(case: MeasuredCase) -> int:
     if case.ranks is not None:
         return case.ranks
-    assert case.program.trace is not None, "who names no number of ranks has a trace that knows it"
+    assert case.program.trace is not None, "a case without a number of ranks has a trace that states it"
     return Trace.open(case.program.trace).ranks
 
 

@@ -1,6 +1,6 @@
 """The only reader of YAML: files and mappings in, the values of clue out, and all faults of a file at once.
 
-Loading pydantic takes a tenth of a second, so nothing is imported before it is used.
+Importing pydantic takes a tenth of a second, so submodules are imported on first use.
 """
 
 from __future__ import annotations

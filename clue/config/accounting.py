@@ -1,4 +1,4 @@
-"""Read what Slurm's sacct says of jobs: lines of cells with bars between, the first of which names the columns."""
+"""Read Slurm's accounting of jobs (sacct -P): lines of cells separated by bars; the first line names the columns."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from clue.config.document import format_value
 from clue.errors import ConfigError
 from clue.files import read_text
 
-#: Columns that count. Elapsed may be left out where Start and End are there.
+#: Columns that are read. Elapsed may be missing if there are Start and End.
 COLUMNS = ("JobName", "Submit", "NNodes", "Timelimit", "Elapsed", "Start", "End", "JobID", "State")
 _NEEDED = ("JobName", "Submit", "NNodes", "Timelimit")
 _DURATION = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d{1,2}):(\d{2}(?:\.\d+)?)")
-#: What sacct writes where a job has no time limit of its own.
+#: Values of Timelimit for jobs without a time limit of their own.
 _UNLIMITED = {"UNLIMITED", "Partition_Limit", "NOT_SET"}
-#: What stands for a time that has not come.
+#: Values of Start and End for a time that is unknown.
 _NEVER = {"Unknown", "None", "N/A", ""}
-#: So many bytes of a file, and so many of its faults, are enough.
+#: Largest accounting file that is read, bytes, and largest number of its faults that are reported.
 _LONGEST, _MOST_FAULTS = 2**30, 100
 
 
 @dataclass(frozen=True, slots=True)
 class AccountedJob:
-    """A job as it was.
+    """A job as it was recorded.
 
     Attributes:
         name: Its name.
-        submit: When it was submitted: seconds since 1970, on the file's own clock.
-        nodes: Nodes that it took.
-        run: Seconds that it ran.
-        limit: Its time limit, seconds, and not less than it ran.
-        waited: Seconds from its submission to its start; ``None``: not told.
+        submit: Submission time, seconds since 1970 by the file's clock.
+        nodes: Number of nodes that it used.
+        run: Its run time, seconds.
+        limit: Its time limit, seconds; at least its run time.
+        waited: Time from its submission to its start, seconds; ``None`` if unknown.
     """
 
     name: str
@@ -47,13 +47,13 @@ class AccountedJob:
 
 @dataclass(slots=True)
 class Accounting:
-    """What an accounting file says.
+    """The contents of an accounting file.
 
     Attributes:
-        jobs: Jobs that ran, in the order in which they were submitted.
-        steps: Lines of steps of jobs, which belong to these.
-        never: Jobs that never ran.
-        unlimited: Jobs without a time limit; they count as if it were what they ran.
+        jobs: Jobs that ran, in order of submission.
+        steps: Number of lines about steps of jobs, which are skipped.
+        never: Number of jobs that never ran.
+        unlimited: Number of jobs without a time limit; their run time stands for it.
     """
 
     jobs: list[AccountedJob] = field(default_factory=list)
@@ -63,10 +63,10 @@ class Accounting:
 
 
 def read_accounting(path: Path) -> Accounting:
-    """Read what ``sacct -P`` printed.
+    """Read the output of ``sacct -P``.
 
     Raises:
-        ConfigError: If the file cannot be read, or with everything that is wrong with it.
+        ConfigError: If the file cannot be read, or with all its faults.
     """
     lines = _text(path).splitlines()
     head = [cell.strip() for cell in lines[0].split("|")] if lines else []
@@ -77,7 +77,7 @@ def read_accounting(path: Path) -> Accounting:
         got = ", ".join(filter(None, head)) or "an empty line"
         raise ConfigError(f"{path}:1:1: first line must name the columns {' and '.join(lacking)}, got {got}")
     if twice := [column for column in COLUMNS if head.count(column) > 1]:
-        raise ConfigError(f"{path}:1:1: columns must have names of their own, got {twice[0]} twice")
+        raise ConfigError(f"{path}:1:1: columns must have distinct names, got {twice[0]} twice")
     reader = _Reader(path, head)
     for number, line in enumerate(lines[1:], 2):
         if line.strip():
@@ -111,10 +111,10 @@ class _Reader:
         self._number = 0
 
     def take(self, number: int, line: str) -> None:
-        """Take a line."""
+        """Read a line."""
         self._number = number
         cells = line.split("|")
-        # Whoever writes with -p instead of -P ends each line with a bar.
+        # sacct -p, unlike -P, ends each line with a bar.
         if len(cells) == len(self._head) + 1 and not cells[-1].strip():
             cells.pop()
         if len(cells) != len(self._head):
@@ -142,7 +142,7 @@ class _Reader:
             self._fault("JobName", "must be given, got nothing")
         if len(self.faults) == before and run:
             self.found.unlimited += limit is None
-            # Slurm ends a job some seconds after its limit.
+            # Slurm ends a job a few seconds after its limit.
             waited = None if start is None else max(start - submit, 0.0)
             self.found.jobs.append(AccountedJob(row["JobName"], submit, nodes, run, max(limit or run, run), waited))
 
@@ -184,7 +184,7 @@ class _Reader:
 
 
 def notes_of(accounting: Accounting, file: str) -> Iterator[str]:
-    """Yield what a reader should know about what was read."""
+    """Yield notes about what was read, for the reader of results."""
     if accounting.never:
         yield f"{file}: {accounting.never:,} jobs that never ran are left out"
     if accounting.unlimited:

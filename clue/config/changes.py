@@ -1,7 +1,7 @@
-"""A comparison some of whose figures can be changed: prices, budget, rates, limits, deadlines, what machines take.
+"""A comparison with figures that can be changed: prices, budget, rates, limits, deadlines, power.
 
-None of them is part of what is simulated. A changed figure is read as if it stood in the file: by the same rules, with
-the same errors.
+None of them affects a simulation. A changed figure is read as if it were written in the file, by the same rules and
+with the same errors.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from clue.errors import ConfigError, UsageError
 from clue.purchase.scenario import SERVICE_LIFE, Criterion, Option, Scenario
 from clue.units import format_time
 
-#: What may stand in the place of any key.
+#: Wildcard: matches any key.
 _ANY = "*"
-#: Figures beside those of costs; below ``generate`` there may be a list.
+#: Paths of figures other than those in blocks of costs; below ``generate`` there may be a list.
 _CHANGEABLE: tuple[Path, ...] = (
     ("limits", _ANY),
     ("currencies", _ANY, "rate"),
     *(("generate", *key) for key in (("price",), ("node_types", _ANY, "price"), ("networks", _ANY, "price"),
                                      ("networks", _ANY, "price_per_node"), ("networks", _ANY, "switch", "price"))),
 )  # fmt: skip
-#: Where blocks of costs stand.
+#: Paths of blocks of costs.
 _BLOCKS: tuple[Path, ...] = (("costs", _ANY), ("options", _ANY, "cost"), ("generate", "cost"))
-#: Keys of costs that are no figures of money, power or time.
+#: Keys of costs whose values are not figures of money, power or time.
 _NO_FIGURES = {"source", "date", "type", "of", "paid", "tariff", "count", "per_node", "ports", "per_rack"}
-#: Headings of groups that are not called by what stands in the file.
+#: Headings of groups whose heading is not a name in the file.
 _HEADINGS = {"": "The comparison", "options": "Prices of options", "limits": "Limits", "workloads": "Workloads",
              "currencies": "Currencies", "generate": "Prices of parts"}  # fmt: skip
 
@@ -45,12 +45,12 @@ class Figure:
 
     Attributes:
         name: Its path as messages show it: ``"options.ours.price"``.
-        path: Where it stands in the file, or would.
-        group: The heading that it stands under.
-        label: What a reader calls it there.
-        text: What the file says; empty: nothing.
-        default: What counts where it says nothing.
-        choices: What it may be, where that is one of a few words.
+        path: Its path in the file, whether or not it is written there.
+        group: The heading of its group.
+        label: Its label under that heading.
+        text: Its text in the file; empty if it is not written.
+        default: The value that holds if it is not written.
+        choices: Its possible values, if it is one of a few words.
     """
 
     name: str
@@ -63,11 +63,11 @@ class Figure:
 
 
 class ChangeError(ConfigError):
-    """Report what is wrong with changed figures.
+    """Faults of changed figures.
 
     Args:
-        of_figures: By the name of a figure what is wrong with it.
-        others: What else is wrong with the comparison then.
+        of_figures: The fault of each figure, by its name.
+        others: Other faults that the comparison then has.
     """
 
     def __init__(self, of_figures: Mapping[str, tuple[str, ...]], others: tuple[str, ...]) -> None:
@@ -76,20 +76,20 @@ class ChangeError(ConfigError):
 
 
 class ChangeableScenario:
-    """A comparison as its file has it, and with other figures.
+    """A comparison as written in its file, and with other figures.
 
     Attributes:
-        scenario: As its file has it.
-        figures: What can be changed, in the order of its groups.
+        scenario: The comparison as written.
+        figures: The figures that can be changed, by group.
 
     Args:
         source: A path, the name of a scenario shipped with clue, or the mapping itself.
-        full: Whether to take its full-size variant.
-        relative_to: Folder that a relative path starts from; left out: the current one.
+        full: Whether to use its full-size variant.
+        relative_to: Base directory of a relative path; default: the current one.
 
     Raises:
-        ConfigError: With everything that is wrong with it.
-        UsageError: If it is no comparison, or has no full-size variant.
+        ConfigError: With all faults of the file.
+        UsageError: If it is not a comparison, or has no full-size variant.
     """
 
     def __init__(self, source: Source, *, full: bool = False, relative_to: FilePath | None = None) -> None:
@@ -112,10 +112,10 @@ class ChangeableScenario:
         """Return the comparison with some figures changed.
 
         Args:
-            changes: What counts instead, by the names of figures; empty text: the figure is left out.
+            changes: New texts by the names of figures; an empty text removes the figure.
 
         Raises:
-            ChangeError: With everything that is wrong with it then.
+            ChangeError: With all faults of the changed comparison.
         """
         unknown = [name for name in changes if name not in self._by_name]
         if unknown:
@@ -133,7 +133,7 @@ class ChangeableScenario:
         return build_scenario(Reading(document, self._base, faults), self._name)
 
     def _error(self, faults: Faults) -> ChangeError:
-        """Say what is wrong by the figures that it is wrong with."""
+        """Sort faults by the figures that they are about."""
         by_path = {figure.path: figure.name for figure in self.figures}
         of_figures: dict[str, list[str]] = {}
         others = []
@@ -147,7 +147,7 @@ class ChangeableScenario:
 
 
 def _with(document: Document, path: Path, text: str) -> Document:
-    """Return a document with another value at a path, whose parent exists, or without one."""
+    """Return a document with another value at a path, whose parent exists; empty text removes the value."""
     parent = document.at(*path[:-1])
     if not text and isinstance(parent.value, dict):
         left = {key: value for key, value in parent.value.items() if key != path[-1]}
@@ -162,11 +162,11 @@ def _has(document: Document, path: Path) -> bool:
     return isinstance(parent, list) or (isinstance(parent, dict) and path[-1] in parent)
 
 
-# --- which figures there are -----------------------------------------------------------------------------------------
+# --- finding the figures ----------------------------------------------------------------------------------------------
 
 
 def _figures(document: Document, scenario: Scenario) -> Iterator[Figure]:
-    """Yield what can be changed, each once."""
+    """Yield the figures that can be changed, each once."""
     known: set[str] = set()
     for figure in (*_always(document, scenario), *_written(document)):
         if figure.name not in known:
@@ -175,7 +175,7 @@ def _figures(document: Document, scenario: Scenario) -> Iterator[Figure]:
 
 
 def _always(document: Document, scenario: Scenario) -> Iterator[Figure]:
-    """Yield what every comparison has, whether it is stated or not."""
+    """Yield the figures that every comparison has, written or not."""
     yield _figure(document, ("budget",), default="no limit")
     yield _figure(document, ("criterion",), Criterion.POINTS.value, tuple(each.value for each in Criterion))
     yield _figure(document, ("service_life",), default=format_time(SERVICE_LIFE))
@@ -203,7 +203,7 @@ def _keys(document: Document, section: str) -> list[object]:
 
 
 def _written(document: Document) -> Iterator[Figure]:
-    """Yield the figures that are written in the file, in its order."""
+    """Yield the figures written in the file, in its order."""
     for path in document.origins:
         if _is_changeable(path) or _is_of_costs(path):
             value = document.at(*path).value if len(path) < _DEEPEST else None
@@ -211,7 +211,7 @@ def _written(document: Document) -> Iterator[Figure]:
                 yield _figure(document, path)
 
 
-#: Deeper than any figure of a comparison stands.
+#: Depth of nesting that no figure of a comparison reaches.
 _DEEPEST = 16
 
 
@@ -226,13 +226,13 @@ def _is_of_costs(path: Path) -> bool:
     if block is None or _NO_FIGURES & set(map(str, plain[len(block) :])):
         return False
     below = plain[len(block) :]
-    if isinstance(below[0], int):  # one of several blocks: or the name of one, which is none
+    if isinstance(below[0], int):  # one of several blocks, unless it is the name of a block
         below = below[1:]
     return bool(below) and ("steps" not in below or below[-1] == 1)
 
 
 def _without_number(path: Path) -> Path:
-    """Return a path without the place in a list of families that are generated."""
+    """Return a path without its index into the list of families of generated options."""
     return path[:1] + path[2:] if path[:1] == ("generate",) and len(path) > 1 and isinstance(path[1], int) else path
 
 
@@ -251,7 +251,7 @@ def _text(value: object) -> str:
 
 
 def _called(path: Path) -> tuple[str, str]:
-    """Return the heading that a figure stands under, and what it is called there."""
+    """Return the heading of a figure's group, and its label there."""
     first = str(path[0]) if len(path) > 1 else ""
     if first == "costs":
         return f"Costs: {path[1]}", _words(path[2:])
@@ -264,7 +264,7 @@ def _called(path: Path) -> tuple[str, str]:
 
 
 def _words(path: Path) -> str:
-    """Return a path for a reader; names that users give stay as they are."""
+    """Return a path in words; names that users give are not changed."""
     if len(path) > 2 and path[-3] == "steps":
         return f"{_words(path[:-3])}: step {int(str(path[-2])) + 1}"
     return ": ".join(str(step + 1) if isinstance(step, int) else str(step).replace("_", " ") for step in path)

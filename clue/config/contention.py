@@ -1,4 +1,4 @@
-"""What a network says of contention: the forms of the models and of LogGOPS, and the way from these to values."""
+"""Contention of a network: the forms of the models and of LogGOPS, and their conversion to values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clue.config.reading import Reading
 from clue.config.topologies import FlowsForm, TopologyForm, build_topology, check_topology
 from clue.machine import Contention, Curve, FactorTable, Flows, Link, NoContention, Ports
 
-#: Where a network states it.
+#: Path of the key in a machine file.
 CONTENTION: Path = ("network", "contention")
 
 # --- forms ---
@@ -26,19 +26,19 @@ def _from_one(table: dict[int, float]) -> dict[int, float]:
     return dict(sorted(table.items()))
 
 
-#: Engines are handed the factor for every number up to the largest of a table; no network was measured with more.
+#: Largest number of simultaneous communications in a table of factors: engines get one factor for each number up to it.
 _MOST_SIMULTANEOUS = 10**6
 Simultaneous = Annotated[int, Field(ge=1, le=_MOST_SIMULTANEOUS)]
 FactorForm = Annotated[dict[Simultaneous, Annotated[Number, Field(ge=1)]], AfterValidator(_from_one)]
 
 
 class PortsForm(Form):
-    """Each node's send and receive port serve messages in turn."""
+    """Each node's send port and receive port serve one message after another."""
 
     busy: CurveForm | None = Field(
         None,
-        description="Time for which a message keeps a port, by its size, whatever its link says; left out: as that "
-        "says.",
+        description="Time for which a message occupies a port, by its size, whatever its link says; default: the "
+        "time that its link states.",
     )
 
 
@@ -50,12 +50,14 @@ class ContentionForm(Form):
         description="Factor on send and transmission delays by number of simultaneous communications "
         "between nodes; linear between entries, constant beyond the last.",
     )
-    ports: PortsForm | None = Field(None, description="Each node's send and receive port serve messages in turn.")
+    ports: PortsForm | None = Field(
+        None, description="Each node's send port and receive port serve one message after another."
+    )
     flows: FlowsForm | None = Field(None, description="Messages share the links of a topology max-min fairly.")
 
     @property
     def stated(self) -> dict[int, float] | PortsForm | TopologyForm:
-        """The form of the one model that is stated."""
+        """The form of the stated model."""
         form: dict[int, float] | PortsForm | TopologyForm = next(each for _, each in self if each is not None)
         return form
 
@@ -92,15 +94,15 @@ AnyContentionForm = Annotated[_StatedForm | None, BeforeValidator(_contention_wo
 
 
 class LogGOPSForm(Form):
-    """The network in the parameters of LogGOPS (Hoefler and others, 2010), for a message of m bytes, m at least 1."""
+    """The network in the parameters of LogGOPS (Hoefler et al., 2010), for a message of m ≥ 1 bytes."""
 
-    L: Time = Field(description="Latency: the first byte is there L after it was sent.")
-    o: Time = Field(description="Overhead: time that the processor takes to send, and to receive, a message.")
+    L: Time = Field(description="Latency: the first byte arrives L after it was sent.")
+    o: Time = Field(description="Overhead: processor time to send a message, and to receive one.")
     g: Time = Field(description="Gap between messages: a port is busy for g + (m - 1) G.")
     G: TimePerByte = Field(description="Gap per byte: transmission takes L + (m - 1) G.")
     O: TimePerByte = Field(0.0, description="Overhead per byte of a send, which takes o + (m - 1) O.")  # noqa: E741
     S: EagerLimit = Field(
-        None, description="Largest message that is sent without waiting for its receive; none, or left out: all are."
+        None, description="Largest message that is sent without waiting for its receive; none (the default): all are."
     )
 
 
@@ -108,12 +110,12 @@ class LogGOPSForm(Form):
 
 
 def _from_one_byte(first: float, per_byte: float) -> Curve:
-    """Return the curve ``first + (m - 1) per_byte``; an empty message counts as one of 1 B."""
+    """Return the curve ``first + (m - 1) per_byte``; an empty message counts as 1 B."""
     return Curve((1.0,), (first,), (per_byte,))
 
 
 def loggops_link(form: LogGOPSForm) -> Link:
-    """Build the link of a LogGOPS network: the send takes o + (m-1) O, the way L + (m-1) G, the receive o."""
+    """Build the link of a LogGOPS network: send time o + (m-1) O, transmission time L + (m-1) G, receive time o."""
     return Link(
         send_delay=_from_one_byte(form.o, form.O),
         transmission_delay=_from_one_byte(form.L, form.G),
@@ -128,7 +130,7 @@ def loggops_link(form: LogGOPSForm) -> Link:
 def build_contention(
     given: ContentionForm | dict[int, float] | Literal["none", "ports"] | None, loggops: LogGOPSForm | None
 ) -> Contention:
-    """Build the contention of a network: ports, where it says nothing; as LogGOPS says, where that stands beside."""
+    """Build the contention of a network: the default is ports, with LogGOPS's times if the network states LogGOPS."""
     form = given.stated if isinstance(given, ContentionForm) else given
     match form:
         case "none":
@@ -149,23 +151,23 @@ def _ports(busy: CurveForm | None, loggops: LogGOPSForm | None) -> Ports:
     return Ports(_from_one_byte(loggops.g, loggops.G) if loggops is not None else None)
 
 
-# --- what several keys say together ---
+# --- rules over several keys ---
 
 
 def check_contention(reading: Reading, given: object, nodes: int) -> None:
-    """Check a topology in itself, and that it has a place for every node."""
+    """Check that a topology is consistent, and has a place for every node."""
     if isinstance(given, ContentionForm) and given.flows is not None:
         check_topology(reading, (*CONTENTION, "flows"), given.flows, nodes)
 
 
 def check_kept(reading: Reading, path: Path, before: Contention, after: Contention) -> None:
-    """Check that a change during a run keeps the model of contention, and the topology; figures may change.
+    """Check that a change during a run keeps the contention model and the topology; figures may change.
 
     Args:
         reading: The machine as written.
-        path: Of the change.
-        before: What held before it.
-        after: What it would make of that.
+        path: Path of the change.
+        before: The contention before it.
+        after: The contention after it.
     """
     if before.name != after.name:
         reading.fault((*path, *CONTENTION), f"must stay {before.name} during a run, got {after.name}")

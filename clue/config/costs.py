@@ -1,4 +1,4 @@
-"""Build what options cost from documents: blocks by name, laid over each other, and what their keys say together."""
+"""Build the costs of options from documents: named blocks, overlays of them, and rules over several keys."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _YEARLY = ("staff", "hosting", "support")
 
 @dataclass(frozen=True, slots=True)
 class CostReader:
-    """Reads what options cost.
+    """Reads the costs of options.
 
     Attributes:
         reading: The comparison.
-        exchange: What currencies are worth.
+        exchange: The exchange rates.
         queued: Whether jobs are stated, whose queue says how much options are used.
-        types: Takes the node types that parts count, with where each is named.
+        types: Collects the node types that parts count, with the path of each mention.
     """
 
     reading: Reading
@@ -49,7 +49,7 @@ class CostReader:
     types: dict[str, tuple[Document, Path]] = field(default_factory=dict)
 
     def read(self, path: Path) -> Costs | None:
-        """Return the costs at a path: a block, the name of one, or a list of both, each laid over those before it."""
+        """Return the costs at a path: a block, the name of one, or a list of both, each overlaid on those before it."""
         written = self._laid_over_each_other(path)
         if written is None:
             return None
@@ -93,7 +93,7 @@ class CostReader:
         return None
 
     def check_types(self, known: Set[str]) -> None:
-        """Check that parts count nodes of known types, or that have known parts."""
+        """Check that the node types counted by parts are known."""
         for name, (document, path) in self.types.items():
             if name not in known:
                 rule = "must be a node type of an option's machine"
@@ -101,15 +101,15 @@ class CostReader:
 
 
 def with_costs(option: Option, costs: Costs | None, currency: str, parts: float | None = None) -> Option:
-    """Return an option with its costs, and with the prices of its parts in its price.
+    """Return an option with its costs, and with the prices of its parts added to its price.
 
-    What nodes cost that are bought has to be stated: parts alone make no price.
+    The price of purchased nodes must be stated: parts alone do not make a price.
 
     Args:
         option: The option.
-        costs: Its costs, if there are any.
-        currency: Of the comparison.
-        parts: What its parts cost, where that is known already.
+        costs: Its costs, if any.
+        currency: The currency of the comparison.
+        parts: The price of its parts, if known already.
     """
     if costs is None:
         return option
@@ -121,7 +121,7 @@ def with_costs(option: Option, costs: Costs | None, currency: str, parts: float 
 
 
 def _deviations(form: CostForm) -> Iterator[tuple[str, float]]:
-    """Yield how uncertain prices are, by where they stand (:mod:`clue.purchase.prices`)."""
+    """Yield the relative standard deviations of prices by path (:mod:`clue.purchase.prices`)."""
     for name, part in form.parts.items():
         yield f"parts.{name}.price", 0.0 if part.price is None else part.price.deviation
     if form.racks is not None and form.racks.price is not None:
@@ -140,7 +140,7 @@ def _deviations(form: CostForm) -> Iterator[tuple[str, float]]:
         yield "cloud.egress", 0.0 if cloud.egress is None else cloud.egress.price.deviation
 
 
-# --- what several keys say together ---
+# --- rules over several keys ---
 
 
 def _faults_of(form: CostForm) -> Iterator[tuple[Path, str]]:
@@ -149,14 +149,14 @@ def _faults_of(form: CostForm) -> Iterator[tuple[Path, str]]:
     takes_power = any(part.power is not None for part in form.parts.values())
     takes_units = any(part.rack_units for part in form.parts.values())
     if form.electricity is not None and not takes_power:
-        yield ("electricity",), "must stand beside parts that take power, got none"
+        yield ("electricity",), "must be given with parts that draw power, got none"
     if form.racks is not None:
         if form.racks.rack_units is None and form.racks.power is None:
-            yield ("racks",), "must have rack_units or power that one takes, got neither"
+            yield ("racks",), "must have the rack_units or the power of one rack, got neither"
         if form.racks.power == 0:
             yield ("racks", "power"), "must be above 0, got 0 W"
         if not (takes_power and form.racks.power is not None) and not (takes_units and form.racks.rack_units):
-            yield ("racks",), "must stand beside parts that take rack units or power, got none"
+            yield ("racks",), "must be given with parts that take rack units or power, got none"
     if form.cloud is not None:
         yield from _faults_of_cloud(form.cloud)
 
@@ -167,19 +167,19 @@ def _faults_of_part(part: PartForm, racks: bool) -> Iterator[tuple[Path, str]]:
         got = " and ".join(stated) or "none"
         yield (), f"must have one of {', '.join(per.value for per in Per)}, got {got}"
     if part.type is not None and not set(stated) <= {"per_node", "ports"}:
-        yield ("type",), f"must stand beside per_node or ports, got {' and '.join(stated)}"
+        yield ("type",), f"must be given with per_node or ports, got {' and '.join(stated)}"
     if part.per_rack is not None:
         if not racks:
-            yield ("per_rack",), "must stand beside racks, got none"
+            yield ("per_rack",), "must be given with racks, got none"
         for key in ("power", "rack_units"):
             if getattr(part, key):
-                yield (key,), "must be left out for what stands beside racks, got one"
+                yield (key,), "must not be given for parts outside racks, got one"
     if isinstance(part.power, DrawForm):
         idle, busy = part.power.idle, part.power.busy
         if busy is None:
-            yield ("power", "busy"), "must be given where there is no part of the hardware library, got nothing"
+            yield ("power", "busy"), "must be given without a part of the hardware library, got nothing"
         elif busy < idle:
-            rule = f"must be at least that where it is idle, {format_power(idle)}"
+            rule = f"must be at least the idle power, {format_power(idle)}"
             yield ("power", "busy"), f"{rule}, got {format_power(busy)}"
 
 
@@ -190,14 +190,14 @@ def _faults_of_cloud(form: CloudForm) -> Iterator[tuple[Path, str]]:
         ("quantum", form.quantum, ("on_demand", "spot")),
     ):
         if given and form.tariff not in tariffs:
-            yield ("cloud", key), f"must stand beside tariff {' or '.join(tariffs)}, got {form.tariff}"
+            yield ("cloud", key), f"must be given with tariff {' or '.join(tariffs)}, got {form.tariff}"
 
 
 # --- values ---
 
 
 def costs_of(form: CostForm, exchange: Exchange) -> Costs:
-    """Build costs from their form, in the one currency of the comparison."""
+    """Build costs from their form, in the currency of the comparison."""
     amount, racks, electricity = exchange.amount, form.racks, form.electricity
     yearly = {name: getattr(form, name) for name in _YEARLY}
     return Costs(
@@ -252,7 +252,7 @@ def _cloud(form: CloudForm, exchange: Exchange) -> Cloud:
 
 
 def _sources(value: object, path: Path = ()) -> Iterator[Source]:
-    """Yield where figures come from, as far as it is said."""
+    """Yield the stated sources of figures."""
     if isinstance(value, SourcedForm) and (value.source or value.date):
         yield Source(format_path(path), value.source, value.date or "")
     if isinstance(value, Form):

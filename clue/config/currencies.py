@@ -1,4 +1,4 @@
-"""One currency for a comparison: that of its prices, or of the rates that it states for the others."""
+"""The currency of a comparison: that of its prices, or that of its exchange rates."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from clue.units import Money
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What amounts in some currencies are in the one of a comparison; those in any other stay as they are.
+    """Exchange of amounts into the currency of a comparison; amounts in a currency without a rate are unchanged.
 
     Attributes:
-        currency: That one; empty where no price is stated.
-        rates: What a unit of others is in it.
+        currency: The currency of the comparison; empty if no price is stated.
+        rates: Value of a unit of each other currency in it.
     """
 
     currency: str = ""
@@ -31,12 +31,12 @@ class Exchange:
         return money if rate is None else Money(money.amount * rate, self.currency, money.deviation)
 
     def amount(self, money: Money | None) -> float:
-        """Return an amount in the one currency; 0 for none."""
+        """Return an amount in the currency of the comparison; 0 for ``None``."""
         return 0.0 if money is None else self(money).amount
 
 
 def exchange_of(reading: Reading, forms: Mapping[str, RateForm], prices: Mapping[Path, Money]) -> Exchange:
-    """Return what currencies are worth in that of the rates, or of the first price; faults of rates are reported."""
+    """Return the exchange into the currency of the rates, or of the first price; report faults of rates."""
     for name, form in forms.items():
         path: Path = ("currencies", name)
         if form.rate.currency == name:
@@ -53,7 +53,7 @@ def exchange_of(reading: Reading, forms: Mapping[str, RateForm], prices: Mapping
 
 
 def check_prices(reading: Reading, prices: Mapping[Path, Money], exchange: Exchange) -> None:
-    """Check that prices, given by their paths, are in one currency, or in one that has a rate."""
+    """Check that prices, given by path, are in the currency of the comparison or in one with a rate."""
     if not exchange.rates:
         check_currencies(reading, prices)
         return
@@ -64,7 +64,7 @@ def check_prices(reading: Reading, prices: Mapping[Path, Money], exchange: Excha
 
 
 def prices_in(value: object, path: Path = ()) -> Iterator[tuple[Path, Money]]:
-    """Yield all prices in a form with their paths, in its order."""
+    """Yield all prices in a form with their paths, in order."""
     if isinstance(value, Money):
         yield path, value
     elif isinstance(value, Form):
@@ -79,7 +79,7 @@ def prices_in(value: object, path: Path = ()) -> Iterator[tuple[Path, Money]]:
 
 
 def notes_of(forms: Mapping[str, RateForm]) -> Iterator[str]:
-    """Yield which rates amounts were exchanged at."""
+    """Yield notes about the exchange rates used."""
     for name, form in forms.items():
         by = f", {form.source}" if form.source else ""
         yield f"1 {name} counts as {form.rate.amount:.15g} {form.rate.currency} ({form.date}{by})"

@@ -1,4 +1,4 @@
-"""Delay curves: their forms, and the way from these to the values of :mod:`clue.machine`."""
+"""Delay curves: their forms, and their conversion to the values of :mod:`clue.machine`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class LineForm(Form):
     """A straight line: latency + size / bandwidth."""
 
     latency: Time = Field(description="Time of an empty message.")
-    bandwidth: Bandwidth | None = Field(None, description="Left out: the size costs nothing.")
+    bandwidth: Bandwidth | None = Field(None, description="Bandwidth; default: infinite.")
 
 
 Point = Annotated[tuple[Size, Time], Strict(False)]
@@ -27,12 +27,12 @@ def _rising(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
         if size <= before:
             raise ValueError(f"must be sorted by strictly rising size, got {size:.15g} B after {before:.15g} B")
     if len(points) > 1 and points[-1][1] < points[-2][1]:
-        raise ValueError("must not fall over the last segment, whose slope goes on beyond it, got a falling one")
+        raise ValueError("must not fall over the last segment, whose slope continues beyond it, got a falling one")
     return points
 
 
 class PointsForm(Form):
-    """Points [size, time] with straight lines between; the last segment goes on beyond the last point."""
+    """Points [size, time] with linear interpolation; the last segment continues beyond the last point."""
 
     points: Annotated[list[Point], Field(min_length=1), AfterValidator(_rising)]
 

@@ -1,8 +1,8 @@
-"""Read text as plain values that remember where each one was written: file, line, column and path.
+"""Plain values that remember where each one was written: file, line, column and path.
 
-A :class:`Document` is what the rest of the configuration reader works on, whether it came from a YAML file,
-from a Python mapping, or from one laid over the other: faults found later still point at the line that caused
-them. This module knows nothing of machines or scenarios, and reads no files.
+The rest of the configuration reader works on a :class:`Document`, whether it came from a YAML file, from a Python
+mapping, or from one overlaid on the other: faults found later still point at the line that caused them. This module
+knows nothing of machines or scenarios, and reads no files.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class Origin:
     """Where a value was written.
 
     Attributes:
-        file: As the user named it; ``""`` for a value given in Python.
-        line: From 1; 0 if unknown.
-        column: From 1; 0 if unknown.
+        file: Its name as the user gave it; ``""`` for a value given in Python.
+        line: Line, from 1; 0 if unknown.
+        column: Column, from 1; 0 if unknown.
         path: The value's path within that file.
-        key: Line and column of its key, where it has one; else those of the value.
+        key: Line and column of its key, if it has one; else those of the value.
     """
 
     file: str
@@ -43,11 +43,11 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A tree of plain values (mappings, lists, text, numbers, truth values, nothing) and the origin of each.
+    """A tree of plain values (mappings, lists, text, numbers, booleans, null) and the origin of each.
 
     Attributes:
         value: The tree.
-        origins: By path from the top, ``()`` being the top itself.
+        origins: Origin of each value by its path from the top, which is ``()``.
     """
 
     value: object
@@ -67,14 +67,14 @@ class Document:
         return Document(value, {p[depth:]: origin for p, origin in self.origins.items() if p[:depth] == path})
 
     def without(self, *keys: str) -> Document:
-        """Return the document without some of its top keys."""
+        """Return the document without some of its top-level keys."""
         if not isinstance(self.value, dict):
             return self
         value = {key: item for key, item in self.value.items() if key not in keys}
         return Document(value, {p: o for p, o in self.origins.items() if not p or p[0] not in keys})
 
     def nearest(self, path: Path) -> tuple[Origin, Path]:
-        """Return the origin of the deepest part of a path that was written, and the steps that were not."""
+        """Return the origin of the deepest part of a path that exists, and the remaining steps."""
         for depth in range(len(path), 0, -1):
             origin = self.origins.get(path[:depth])
             if origin is not None:
@@ -82,18 +82,18 @@ class Document:
         return self.origins[()], path
 
     def overlaid(self, overlay: Document) -> Document:
-        """Return this document with another laid over it.
+        """Return this document with another overlaid on it.
 
         Mappings merge key by key; anything else (text, numbers, lists) is replaced; a key given as ``null``
-        is taken out. A curve by points replaces one by line, and the other way round; so does contention of one
-        model, or on one topology, that of another; and a part of the hardware library what it stands for.
+        is removed. A curve by points replaces one by line, and vice versa; contention of one model, or on one
+        topology, replaces that of another; a part of the hardware library replaces the keys that it supplies.
         """
         origins = dict(self.origins)
         value = _overlay(self.value, overlay, (), origins)
         return Document(value, origins)
 
     def replaced(self, path: Path, part: Document) -> Document:
-        """Return this document with another put in place of the value at a path, whose parent exists."""
+        """Return this document with the value at a path, whose parent exists, replaced by another document."""
         origins = dict(self.origins)
         _replace_origins(path, part, origins)
         return Document(_put(self.value, path, part.value), origins)
@@ -141,7 +141,7 @@ def _mergeable(base: object, overlay: object, path: Path) -> bool:
 
 
 def _stood_for(path: Path, overlay: dict[object, object]) -> tuple[str, ...]:
-    """Return the keys below that a part stands for which is laid over them."""
+    """Return the keys of the base that an overlaid part supplies."""
     if path[-1:] == ("network",) and overlay.get("part") is not None:
         return ("between_nodes", "loggops")
     if path[-2:-1] == ("node_types",) and overlay.get("processor") is not None:
@@ -168,7 +168,7 @@ def from_python(value: object, name: str = "") -> Document:
 
     Args:
         value: The mapping.
-        name: What stands for the file in messages.
+        name: Its name in messages, instead of a file.
     """
     plain = _plain(value)
     return Document(plain, {path: Origin(name, 0, 0, path) for path in _paths(plain, ())})
@@ -195,7 +195,7 @@ def _paths(value: object, path: Path) -> Iterator[Path]:
 
 
 def children(value: object) -> Iterator[tuple[object, object]]:
-    """Yield the keys or indices of a mapping or list with their items; nothing for anything else."""
+    """Yield the keys or indices of a mapping or list with their items; yield nothing for other values."""
     if isinstance(value, dict):
         yield from value.items()
     elif isinstance(value, list):
@@ -209,7 +209,7 @@ def format_path(path: Path) -> str:
 
 
 def format_value(value: object) -> str:
-    """Format a value for the end of a message, in one short line."""
+    """Format a value in one short line, for the end of a message."""
     if value is None:
         return "nothing"
     if isinstance(value, dict):

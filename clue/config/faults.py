@@ -1,10 +1,10 @@
-"""Gather what is wrong with a file, and say it: one line a fault, with place, subject, rule and value.
+"""Collect the faults of a file and report them: one line per fault, with place, subject, rule and value.
 
 ::
 
     machines/fast.yaml:12:9: nodes[0].count must be at least 1, got -4
 
-Everything that is found is reported together, in the order of the file.
+All faults are reported together, in the order of the file.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _FORM_WORDS = {"<one>": "one value", "<list>": "a list", "<table>": "a mapping",
 
 
 class Faults:
-    """The faults found in some documents so far."""
+    """The faults found so far in some documents."""
 
     def __init__(self) -> None:
         self._found: list[tuple[str, int, int, Path, str]] = []
@@ -69,19 +69,19 @@ class Faults:
             self._found.append((origin.file, line, column, origin.path + unwritten, text))
 
     def take(self, error: ConfigError) -> None:
-        """Add the faults of an error that another file raised."""
+        """Add the faults of an error raised for another file."""
         self._found.extend(("", 0, 0, (), text) for text in error.faults)
 
     def extend(self, others: Faults) -> None:
-        """Add the faults that were gathered apart."""
+        """Add faults that were collected separately."""
         self._found.extend(fault for fault in others._found if fault not in self._found)
 
     def places(self) -> Iterator[tuple[Path, str]]:
-        """Yield the path of each fault within its file, and what is wrong there."""
+        """Yield the path of each fault within its file, and its message."""
         yield from ((path, text) for *_, path, text in self._found)
 
     def check(self) -> None:
-        """Raise everything found, if anything.
+        """Raise all faults found, if any.
 
         Raises:
             ConfigError: With all faults, by file (in order of discovery), line and column.
@@ -93,10 +93,10 @@ class Faults:
 
 
 def validated(form: type[AnyForm], document: Document, faults: Faults) -> AnyForm | None:
-    """Return a document in its form, or add what is wrong with it to the faults and return nothing."""
+    """Return a document in its form, or add its faults and return ``None``."""
     unusable = list(_unusable(document.value, ()))
     for path in unusable:
-        rule = "must be text without NUL and halves of characters"
+        rule = "must be text without NUL characters or lone surrogates"
         faults.add(document, path, f"{rule}, got {format_value(document.at(*path).value)}")
     try:
         built = form.model_validate(document.value)
@@ -108,7 +108,7 @@ def validated(form: type[AnyForm], document: Document, faults: Faults) -> AnyFor
 
 
 def _unusable(value: object, path: Path) -> Iterator[Path]:
-    """Yield where text stands that can be no path and no argument of a program, wherever it would be used as one."""
+    """Yield the paths of text that could be neither a file name nor an argument of a program."""
     if isinstance(value, str) and ("\0" in value or not _is_unicode(value)):
         yield path
     for step, below in children(value):
@@ -145,7 +145,7 @@ def _add(detail: ErrorDetails, form: type[Form], document: Document, faults: Fau
 
 
 def _cut_in_two(key: object, value: object) -> str:
-    """Recognise what is left of ``price: 1,900 EUR`` between braces, where YAML ends a value at a comma."""
+    """Recognise the remains of ``price: 1,900 EUR`` between braces, where YAML ends a value at a comma."""
     if value is not None or not re.match(r"\d{3}(\D|$)", str(key)):
         return ""
     return ": between braces a comma ends a value, so put a number with commas in quotes"
@@ -155,7 +155,7 @@ def _got(detail: ErrorDetails) -> str:
     return "nothing" if detail["type"] == "missing" else format_value(detail["input"])
 
 
-#: What others call what stands here under another name.
+#: Names that other tools use for keys of clue.
 _SYNONYMS = {
     "processors": ("cores", "cpus", "procs", "sockets", "slots", "ppn"),
     "memory": ("ram", "mem"),
@@ -192,7 +192,7 @@ _SYNONYMS = {
 
 
 def did_you_mean(name: object, known: Iterable[object]) -> str:
-    """Return the end of a message that names the known name that means the same or is spelt most alike, or nothing.
+    """Return a hint for the end of a message: the known name with the same meaning or the closest spelling, or nothing.
 
     Names come from the file itself too, where a key may be a number.
     """
@@ -205,7 +205,7 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
 
 
 def known_keys(form: type[Form], path: Path) -> set[str]:
-    """Return the keys that may stand at a path of a form, over all forms that a value there may have."""
+    """Return the keys allowed at a path of a form, over all forms that a value there may have."""
     schema = form.model_json_schema()
     places = [schema]
     for step in path:

@@ -1,4 +1,4 @@
-"""What all forms of files share: strictness, and how the alternative forms of one key are told apart."""
+"""Common to all forms of files: strictness, and how the alternative forms of a key are told apart."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
-#: Names of alternative forms in pydantic's locations; they are no part of a path in the file.
+#: Names of alternative forms in pydantic's locations; they are not part of a path in the file.
 FORMS = frozenset(
     f"<{name}>"
     for name in (
@@ -40,7 +40,7 @@ def curve_shape(value: object) -> str:
 _One = TypeVar("_One")
 _Table = TypeVar("_Table")
 _Each = TypeVar("_Each")
-#: A key that takes one value, or in its place a mapping or a list that is not empty.
+#: A key that takes one value, or instead a non-empty mapping or list.
 OneOrTable = Annotated[Annotated[_One, Tag("<one>")] | Annotated[_Table, Tag("<table>")], Discriminator(shape)]
 OneOrList = Annotated[
     Annotated[_One, Tag("<one>")] | Annotated[list[_Each], Field(min_length=1), Tag("<list>")], Discriminator(shape)

@@ -1,4 +1,4 @@
-"""Load what ``clue simulate`` is given: one program on one machine, or a comparison."""
+"""Load the input of ``clue simulate``: one program on one machine, or a comparison."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clue.machine import Machine
 from clue.predict.application import PLACEHOLDER
 from clue.purchase.scenario import Scenario
 
-#: Keys that only one kind of file has at its top.
+#: Top-level keys that only one kind of file has.
 _TELLING = {
     **dict.fromkeys(("program",), "simulation"),
     **dict.fromkeys(("workloads", "options", "generate"), "scenario"),
@@ -33,12 +33,12 @@ def load_config(
 
     Args:
         source: A path, the name of a scenario shipped with clue, or the mapping itself.
-        full: Whether to take the full-size variant of a comparison.
-        relative_to: Folder that a relative path starts from; left out: the current one.
-        more: Of a comparison: money of which is asked what it gains, instead of its ``next``.
+        full: Whether to use the full-size variant of a comparison.
+        relative_to: Base directory of a relative path; default: the current one.
+        more: Additional money whose best use a comparison is to find, instead of its ``next``.
 
     Raises:
-        ConfigError: With everything that is wrong with it.
+        ConfigError: With all faults of the file.
         UsageError: If there is no full-size variant.
     """
     document, path = read_source(source, ("scenarios",), relative_to)
@@ -50,10 +50,10 @@ def load_config(
 
 
 def load_any(source: Source, *, relative_to: FilePath | None = None) -> Machine | Scenario | SimulationConfig:
-    """Load whatever a file, a shipped name or a mapping holds.
+    """Load a machine, a comparison or a simulation from a file, a shipped name or a mapping.
 
     Raises:
-        ConfigError: With everything that is wrong with it.
+        ConfigError: With all faults of the file.
     """
     document, path = read_source(source, ("scenarios", "machines"), relative_to)
     if kind_of(document) == "machine":
@@ -65,7 +65,7 @@ def kind_of(document: Document) -> str:
     """Return whether a document holds a ``"machine"``, a ``"scenario"`` or a ``"simulation"``.
 
     Raises:
-        ConfigError: If it has no key that tells.
+        ConfigError: If it has none of the keys that tell the kinds apart.
     """
     keys = document.value if isinstance(document.value, dict) else {}
     for key, kind in _TELLING.items():
@@ -100,7 +100,7 @@ def _config(
 
 
 def variant(document: Document, name: str, full: bool) -> Document:
-    """Return the document in the size asked for.
+    """Return the document at the requested size.
 
     Raises:
         UsageError: If there is no full-size variant.
@@ -119,7 +119,7 @@ def _simulation(reading: Reading, name: str, path: FilePath | None) -> Simulatio
         return None
     program = build_application(reading, ("program",), form.program)
     if program.modelled is not None:
-        rule = "must be a script or a trace where one program is simulated, got a model: clue model predict asks it"
+        rule = "must be a script or a trace to simulate one program, got a model: use clue model predict"
         reading.fault(("program", "model"), rule, of_key=True)
     ranks = _ranks(reading, form.program)
     placement = _placement(form.placement)
@@ -142,7 +142,7 @@ def _machine(reading: Reading) -> Machine | None:
 def _ranks(reading: Reading, form: RunForm) -> int | None:
     ranks = number_of_ranks(reading, ("program",), form, form.ranks)
     if ranks is None and (form.trace is None or PLACEHOLDER in form.trace):
-        rule = "must be given where there is no trace that knows it, got nothing"
+        rule = "must be given if no trace states it, got nothing"
         reading.fault(("program", "ranks"), rule)
     return ranks
 

@@ -1,7 +1,7 @@
 """Build machines from documents: the second half of reading a machine file, after its form has been checked.
 
-Here is what several keys say together (a node type that is named must exist), and the way from the words of
-the file to the values of :mod:`clue.machine`.
+This module checks rules over several keys (a named node type must exist) and converts the file to the values of
+:mod:`clue.machine`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from clue.machine import (
 )
 from clue.units import Money
 
-#: What stands for any other region, or any other key, in a table of the file.
+#: Key that stands for any other region, or any other key, in a table of the file.
 DEFAULT = "default"
 
 NO_WITHIN_NODE = (
@@ -65,19 +65,19 @@ def load_machine(source: Source, *, relative_to: FilePath | None = None) -> Mach
 
     Args:
         source: A path, the name of a machine shipped with clue, or the mapping itself.
-        relative_to: Folder that a relative path starts from; left out: the current one.
+        relative_to: Base directory of a relative path; default: the current one.
 
     Raises:
-        ConfigError: With everything that is wrong with it.
+        ConfigError: With all faults of the file.
     """
     return machine_from(*read_source(source, ("machines",), relative_to))
 
 
 def machine_from(document: Document, path: FilePath | None) -> Machine:
-    """Build a machine from the document of a file, or of no file.
+    """Build a machine from a document, which may come from a file.
 
     Raises:
-        ConfigError: With everything that is wrong with it.
+        ConfigError: With all faults of the document.
     """
     reading = Reading(document)
     machine = build_machine(reading, path.stem if path else "machine")
@@ -87,11 +87,11 @@ def machine_from(document: Document, path: FilePath | None) -> Machine:
 
 
 def build_machine(reading: Reading, name: str = "machine") -> Machine | None:
-    """Build a machine from its document, or add what is wrong to the faults and return nothing.
+    """Build a machine from its document, or add its faults and return ``None``.
 
     Args:
-        reading: The machine as written, with anything laid over it.
-        name: Its name if the document does not say.
+        reading: The machine as written, with any overlays.
+        name: Its name if the document states none.
     """
     document, sockets = with_parts(reading.document, reading.faults)
     reading = reading.of(document)
@@ -113,7 +113,7 @@ def build_machine(reading: Reading, name: str = "machine") -> Machine | None:
 
 
 def build_machine_apart(reading: Reading, document: Document, name: str) -> Machine | None:
-    """Build a machine that is read beside other things: faults that those have do not keep it from being built."""
+    """Build a machine that is read with other documents, whose faults do not prevent that."""
     own = Reading(document)
     machine = build_machine(own, name)
     reading.faults.extend(own.faults)
@@ -229,7 +229,7 @@ def _between_nodes(form: NetworkForm) -> Link | None:
 
 
 def build_link(form: BetweenNodesForm) -> Link:
-    """Build a link between nodes that stands alone, as that of a part."""
+    """Build a link between nodes that belongs to no machine, such as that of a part."""
     return _link(form, LinkNoiseForm.model_validate({}))
 
 
@@ -272,7 +272,7 @@ def _varied(link: Link, form: PartialLinkForm) -> Link:
 
 
 def _varied_busy(link: Link, form: PartialLinkForm) -> Curve | None:
-    """Return how long messages keep what they share: what another link says of that holds for its delays alone."""
+    """Return how long messages occupy shared resources: another link's statement holds for that link's delays alone."""
     if isinstance(form, BetweenForm) and form.busy is not None:
         return build_curve(form.busy)
     own_delays = form.send_delay is not None or form.transmission_delay is not None
@@ -287,11 +287,11 @@ def _algorithms(choice: str | list[AlgorithmForm]) -> AlgorithmChoice:
     )
 
 
-# --- what several keys say together ---
+# --- rules over several keys ---
 
 
 def _check_names(reading: Reading) -> None:
-    """Check the names in a machine against one another; other faults it may have are passed over."""
+    """Check the names in a machine against one another; ignore other faults."""
     top = reading.document.value
     if not isinstance(top, dict):
         return
@@ -328,9 +328,9 @@ def _check_network_given(reading: Reading, top: dict[object, object], network: d
         return
     path: Path = ("network", "loggops")
     if between is not None:
-        reading.fault(path, "must stand instead of between_nodes, got both", of_key=True)
+        reading.fault(path, "must be given instead of between_nodes, got both", of_key=True)
     if network.get("pairs"):
-        reading.fault(path, "must hold for all nodes, got pairs that differ", of_key=True)
+        reading.fault(path, "must hold for all nodes, got pairs with links of their own", of_key=True)
 
 
 def _check_collectives(reading: Reading, collectives: object) -> None:
@@ -367,7 +367,7 @@ def _got(name: object, known: Iterable[str]) -> str:
 
 
 def check_currencies(reading: Reading, prices: Mapping[Path, Money]) -> None:
-    """Check that all prices, given by their paths, are in one currency: that of most of them."""
+    """Check that all prices, given by path, are in one currency: that of most of them."""
     currencies = Counter(price.currency for price in prices.values()).most_common(1)
     for path, price in prices.items():
         for usual, _ in currencies:
@@ -376,13 +376,13 @@ def check_currencies(reading: Reading, prices: Mapping[Path, Money]) -> None:
 
 
 def _check_domains(reading: Reading, form: MachineForm) -> None:
-    """Check that domains are equal groups of processors, and that there are some if a link is between them."""
+    """Check that domains are equal groups of processors, and exist if a link joins them."""
     for name, node in form.node_types.items():
         if node.processors % node.domains:
             path: Path = ("node_types", name, "domains")
             reading.fault(path, f"must divide the processors, {node.processors}, got {node.domains}")
     if form.network.across_domains is not None and all(node.domains == 1 for node in form.node_types.values()):
-        rule = "must be of a machine with domains (node_types), got none"
+        rule = "must be given with domains in node_types, got none"
         reading.fault(("network", "across_domains"), rule, of_key=True)
 
 
@@ -425,8 +425,8 @@ def _check_change(reading: Reading, path: Path, change: ChangeForm, form: Machin
                 reading.fault((*below, key), f"must stay {kept} during a run, got {format_value(keys[key])}")
         for key in ("copy_bandwidth", "processor", "sockets"):
             if key in keys:
-                rule = f"must stay as it is at first, got {format_value(keys[key])}"
+                rule = f"must not change during a run, got {format_value(keys[key])}"
                 reading.fault((*below, key), rule)
     if "part" in change.network:
-        rule = f"must stay as it is at first, got {format_value(change.network['part'])}"
+        rule = f"must not change during a run, got {format_value(change.network['part'])}"
         reading.fault((*path, "network", "part"), rule)

@@ -1,4 +1,4 @@
-"""Load what is known of the errors of predictions: the file shipped with clue, or a site's own."""
+"""Load the known errors of predictions: from the file shipped with clue, or from a site's own."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from clue.files import is_file
 from clue.uncertainty.model_error import Kind, ModelError, Scatter
 
 _SHIPPED = Path(__file__).with_name("model-error.yaml")
-#: Names the file of a site.
+#: Environment variable that names a site's file.
 VARIABLE = "CLUE_MODEL_ERROR"
 
 _Range = Annotated[list[Annotated[float, Field(ge=0)] | None], Field(min_length=2, max_length=2)]
 
 
 class ScatterForm(Form):
-    """How far logarithms are from 0."""
+    """The distribution of logarithms of ratios around 0."""
 
     deviation: Annotated[float, Field(ge=0, le=10)]
     degrees: Annotated[float, Field(ge=3)]
@@ -43,7 +43,7 @@ class KindForm(Form):
 
 
 class ModelErrorForm(Form):
-    """What predictions were off by."""
+    """The errors of predictions."""
 
     source: str
     date: str
@@ -54,7 +54,7 @@ class ModelErrorForm(Form):
 
 
 def site_file() -> Path:
-    """Return where a site's own file is looked for: what ``CLUE_MODEL_ERROR`` names, else in the user's settings."""
+    """Return the path of a site's own file: from ``CLUE_MODEL_ERROR``, else in the user's settings."""
     named = os.environ.get(VARIABLE)
     if named:
         return Path(named)
@@ -63,25 +63,25 @@ def site_file() -> Path:
 
 
 def shipped_model_error() -> ModelError:
-    """Return what is shipped with clue."""
+    """Return the model error shipped with clue."""
     return load_model_error(_SHIPPED)
 
 
 def known_model_error() -> ModelError:
-    """Return what is known: by a site's own file, if there is one, else by that shipped.
+    """Return the model error of a site's own file, if there is one, else the shipped one.
 
     Raises:
-        ConfigError: If it is not what it should be.
+        ConfigError: If the file has faults.
     """
     file = site_file()
     return load_model_error(file) if os.environ.get(VARIABLE) or is_file(file) else shipped_model_error()
 
 
 def load_model_error(file: Path) -> ModelError:
-    """Read such a file.
+    """Read a file of model errors.
 
     Raises:
-        ConfigError: If it is not what it should be.
+        ConfigError: If the file has faults.
     """
     form = Reading(read_file(file)).checked(ModelErrorForm, _faults_of)
     kinds = tuple(map(_kind, form.kinds))
@@ -90,7 +90,7 @@ def load_model_error(file: Path) -> ModelError:
 
 def _faults_of(form: ModelErrorForm) -> Iterator[tuple[Steps, str]]:
     if not _hold_all(tuple(map(_kind, form.kinds))):
-        yield ("kinds",), f"must hold any case once, from [0, …] to […, null], got {len(form.kinds)}"
+        yield ("kinds",), f"must cover every case once, from [0, …] to […, null], got {len(form.kinds)}"
 
 
 def _kind(form: KindForm) -> Kind:
@@ -107,7 +107,7 @@ def _ends(given: list[float | None]) -> tuple[float, float]:
 
 
 def _hold_all(kinds: tuple[Kind, ...]) -> bool:
-    """Tell whether kinds are a grid without gaps from 0 to infinity."""
+    """Tell whether kinds form a grid without gaps from 0 to infinity."""
     found = {(kind.communication, kind.message) for kind in kinds}
     edges = [sorted(set(chain(*axis))) for axis in zip(*found, strict=True)]
     whole = set(product(*map(pairwise, edges)))

@@ -1,4 +1,4 @@
-"""Load a fitted model: what ``clue model fit`` has written."""
+"""Load a fitted model, as ``clue model fit`` writes it."""
 
 from __future__ import annotations
 
@@ -29,35 +29,35 @@ _Span = Annotated[list[_NotNegative], Field(min_length=2, max_length=2)]
 
 
 class TimeForm(Form):
-    """A fitted time: the sum of its terms; what is null is unknown."""
+    """A fitted time: the sum of its terms; null means unknown."""
 
     terms: Annotated[dict[Name, _Number], Field(min_length=1)] = Field(description="Coefficients in seconds, by term.")
-    covariance: list[list[_Number]] = Field(description="Of the coefficients, s².")
-    domain: dict[Name, _Span] = Field(description="The least and the largest measured value of each feature.")
+    covariance: list[list[_Number]] = Field(description="Covariance of the coefficients, s².")
+    domain: dict[Name, _Span] = Field(description="Smallest and largest measured value of each feature.")
     deviation: _NotNegative | None = Field(
-        description="What it is off by at points left out: root mean square, a share."
+        description="Relative error at points left out of the fit: root mean square."
     )
-    mean: _NotNegative = Field(description="What it is off by in the mean, as a share.")
-    largest: _NotNegative = Field(description="What it is off by at most, as a share.")
-    leave_one_out: _NotNegative | None = Field(description="What it is off by in the mean at points left out, a share.")
-    points: PositiveInt = Field(description="How many points it was fitted to.")
-    outliers: list[dict[Name, _Number]] = Field(default=[], description="Points that the others' fit rules out.")
+    mean: _NotNegative = Field(description="Mean relative error.")
+    largest: _NotNegative = Field(description="Largest relative error.")
+    leave_one_out: _NotNegative | None = Field(description="Mean relative error at points left out of the fit.")
+    points: PositiveInt = Field(description="Number of points fitted.")
+    outliers: list[dict[Name, _Number]] = Field(default=[], description="Points that the fit of the others rejects.")
 
 
 class BinForm(Form):
-    """A model of one kind of processor, and where it holds."""
+    """A model for one kind of processor, and where it holds."""
 
     processor: Name = Field(description="The kind of processor: a node type of machines.")
-    processes: PositiveInt = Field(1, description="How many processes share each processor.")
+    processes: PositiveInt = Field(1, description="Number of processes that share each processor.")
     ranks: PositiveInt | None = Field(
-        None, description="The only number of ranks that it holds for; left out: any above the processes."
+        None, description="The only number of ranks for which it holds; default: any above the processes."
     )
     memory: Annotated[list[_NotNegative | None], Field(min_length=2, max_length=2)] | None = Field(
-        None, description="It holds where a processor's processes need more than the first and at most the second, B."
+        None, description="Range of memory per processor in which it holds: above the first, at most the second, bytes."
     )
     composed: Name | None = Field(None, description="The kind whose models these are, scaled.")
     parts: Annotated[dict[Name, TimeForm], Field(min_length=1)] = Field(
-        description="What adds up to the time, by name."
+        description="Parts whose sum is the time, by name."
     )
 
 
@@ -69,28 +69,32 @@ class FootprintForm(Form):
 
 
 class LineForm(Form):
-    """What whole times go through: offset + factor × seconds."""
+    """Adjustment of whole times: offset + factor × seconds."""
 
-    processes: PositiveInt = Field(description="Where each processor of the kind has so many processes.")
+    processes: PositiveInt = Field(description="Number of processes on each processor of the kind for which it holds.")
     factor: Annotated[float, Field(gt=0)]
     offset: _Number = Field(0.0, description="Seconds.")
 
 
 class AdjustmentForm(Form):
-    """How times are adjusted to runs on several kinds."""
+    """Adjustment of times to runs on several kinds of processors."""
 
-    processor: Name = Field(description="The kind whose number of processes decides.")
+    processor: Name = Field(description="The kind whose number of processes selects the line.")
     lines: list[LineForm]
 
 
 class RunForm(Form):
-    """A run that models were fitted to."""
+    """A run to which models were fitted."""
 
     size: _NotNegative
-    processors: Annotated[dict[Name, PositiveInt], Field(min_length=1)] = Field(description="How many, by kind.")
-    processes: dict[Name, PositiveInt] = Field(default={}, description="Of each processor, by kind; left out: 1.")
+    processors: Annotated[dict[Name, PositiveInt], Field(min_length=1)] = Field(
+        description="Number of processors, by kind."
+    )
+    processes: dict[Name, PositiveInt] = Field(
+        default={}, description="Processes on each processor, by kind; default: 1."
+    )
     seconds: _NotNegative
-    parts: dict[Name, _NotNegative] = Field(default={}, description="Seconds by part.")
+    parts: dict[Name, _NotNegative] = Field(default={}, description="Time of each part, seconds.")
 
 
 class ModelForm(Form):
@@ -99,13 +103,15 @@ class ModelForm(Form):
     model: Literal[1] = Field(description="Version of the form.")
     name: Name
     form: Literal["nt", "pt"]
-    plain: bool = Field(False, description="Whether fitted by least squares in seconds, of either sign.")
-    source: str = Field("", description="Where the runs came from.")
+    plain: bool = Field(
+        False, description="Whether it was fitted by least squares in seconds, with coefficients of either sign."
+    )
+    source: str = Field("", description="Source of the runs.")
     made: str = Field("", description="When it was fitted.")
     footprint: FootprintForm | None = None
     adjustment: AdjustmentForm | None = None
     models: Annotated[list[BinForm], Field(min_length=1)]
-    runs: list[RunForm] = Field(default=[], description="What it was fitted to.")
+    runs: list[RunForm] = Field(default=[], description="The runs to which it was fitted.")
 
 
 def load_model(source: Source, *, relative_to: FilePath | None = None) -> Model:
@@ -113,10 +119,10 @@ def load_model(source: Source, *, relative_to: FilePath | None = None) -> Model:
 
     Args:
         source: A path, the name of one shipped with clue, or the mapping itself.
-        relative_to: Folder that a relative path starts from; left out: the current one.
+        relative_to: Base directory of a relative path; default: the current one.
 
     Raises:
-        ConfigError: With everything that is wrong with it.
+        ConfigError: With all faults of the file.
     """
     document, _ = read_source(source, ("models",), relative_to)
     if is_composed(document):
@@ -131,7 +137,7 @@ def load_model(source: Source, *, relative_to: FilePath | None = None) -> Model:
 
 
 def load_any_model(source: Source) -> Model | ProgramModel:
-    """Load a model of kinds of processors, or one that is composed of a program's parts.
+    """Load a model of kinds of processors, or one composed of a program's parts.
 
     Raises:
         ConfigError: As :func:`load_model`.

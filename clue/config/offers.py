@@ -1,9 +1,9 @@
-"""Generate the options of a comparison: every number of every kind of node with every network on offer.
+"""Generate the options of a comparison: every offered number of every kind of node with every network.
 
-A kind of node is a node with one of the processors and one of the memories on offer, where there are any; a network is
-one of the networks with one of the topologies. The parts are checked once each, as parts of a machine; thousands of
-machines are then put together from them without another look at the file. What the budget does not cover is counted and
-left out; what more money would make of an option is kept apart.
+A kind of node is a node with one of the offered processors and one of the offered memories, if any; a network is one of
+the networks with one of the topologies. Each part is checked once, as a part of a machine; thousands of machines are
+then assembled from them without reading the file again. Options that the budget does not cover are counted and left
+out; options that more money would allow are kept separately.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from clue.purchase.costs import Stated, hardware_of
 from clue.purchase.scenario import Built, Kind, Option, name_of
 from clue.units import Money, format_size
 
-#: More options than this are a slip of the pen rather than a comparison.
+#: Largest number of generated options: more are taken for a mistake in the file.
 MOST_OPTIONS = 250_000
 
 _OFFER_KEYS = ("machine", "price", "price_per_node", "switch", "most_nodes")
@@ -40,14 +40,14 @@ _OFFER_KEYS = ("machine", "price", "price_per_node", "switch", "most_nodes")
 
 @dataclass(slots=True)
 class Generated:
-    """Options that were generated.
+    """Generated options.
 
     Attributes:
-        options: Those that the budget covers, or the cheapest if it covers none.
-        left_out: How many it does not cover.
-        beyond: Those of them that it would cover with the money that is asked about.
-        notes: What a reader should know about their parts.
-        node_types: Names of kinds of nodes and of their parts.
+        options: Options that the budget covers, or the cheapest if it covers none.
+        left_out: Number of options that it does not cover.
+        beyond: Those of them that it would cover with the additional money in question.
+        notes: Notes about their parts for the reader of results.
+        node_types: Names of the kinds of nodes and of their parts.
     """
 
     options: list[Option] = field(default_factory=list)
@@ -58,12 +58,12 @@ class Generated:
 
 
 def generate_options(costs: CostReader, form: ScenarioForm, more: Money | None = None) -> Generated:
-    """Generate the options that a comparison asks for; what is wrong with it is among the faults.
+    """Generate the options that a comparison asks for; add its faults to the reading.
 
     Args:
-        costs: Reads what they cost.
+        costs: Reads their costs.
         form: The comparison.
-        more: Money of which is asked what it gains beside the budget.
+        more: Money in addition to the budget, whose best use is asked for.
     """
     reading, budget = costs.reading, None if form.budget is None else costs.exchange(form.budget)
     most = math.inf if budget is None else budget.amount
@@ -74,7 +74,7 @@ def generate_options(costs: CostReader, form: ScenarioForm, more: Money | None =
         family = _Family(costs, path, family_form, number, priced=budget is not None)
         for option in family.options():
             if option.name in names:
-                reading.fault(path, f'must generate options of different names, got "{option.name}" twice')
+                reading.fault(path, f'must generate options with distinct names, got "{option.name}" twice')
                 break
             names.add(option.name)
             amount = _amount(option)
@@ -117,18 +117,18 @@ class _Offer:
 
     @property
     def title(self) -> str:
-        """What both are called."""
+        """The names of both."""
         return f"{self.name} {self.topology}".rstrip()
 
     def takes(self, nodes: int) -> bool:
-        """Tell whether it has room for so many nodes."""
+        """Tell whether it has room for a number of nodes."""
         topology = self.network.contention.topology
         room = topology.room if topology is not None else None
         limits = (room, *(form.most_nodes for form in self.forms.values()))
         return all(most is None or nodes <= most for most in limits)
 
     def prices(self, nodes: int) -> Iterator[Stated]:
-        """Yield the figures of its price for so many nodes."""
+        """Yield the figures of its price for a number of nodes."""
         for path, form in self.forms.items():
             if form.price is not None:
                 yield _figure(f"{path}.price", form.price, self.exchange)
@@ -144,7 +144,7 @@ def _figure(name: str, price: Money, exchange: Exchange, number: float = 1.0) ->
 
 @dataclass(frozen=True, slots=True)
 class _NodeKind:
-    """A kind of node with what one of it costs; ``None``: its price is not stated."""
+    """A kind of node with its price; ``None`` if that is not stated."""
 
     kind: Kind
     node: NodeType
@@ -152,7 +152,7 @@ class _NodeKind:
 
 
 class _Family:
-    """All clusters of some parts."""
+    """All clusters that can be built from some parts."""
 
     def __init__(self, costs: CostReader, path: Path, form: GenerateForm, number: int, *, priced: bool) -> None:
         self.notes: list[str] = []
@@ -163,7 +163,7 @@ class _Family:
         self._form = form
         self._number = number
         self._counts = _numbers(form.nodes)
-        #: The memories on offer as they are written, by where they stand.
+        #: Index of each offered memory, by its text in the file.
         self._memories: dict[str, int] = {}
         for i, _ in enumerate(form.memory):
             self._memories.setdefault(str(costs.reading.document.at(*path, "memory", i, "size").value), i)
@@ -192,7 +192,7 @@ class _Family:
         return {name for kind in self._types for name in (name_of(kind), *kind) if name}
 
     def options(self) -> Iterator[Option]:
-        """Yield the clusters: of one kind of node first, then mixed ones, with each network."""
+        """Yield the clusters with each network: first those of one kind of node, then mixed ones."""
         if self._reading.faults or not self._few_enough():
             return
         kinds = [*self._of_one_kind(), *self._of_two_kinds()]
@@ -209,12 +209,12 @@ class _Family:
         machine = Machine(name, nodes, offer.network, price=price, reference_processor=self._form.reference_processor)
         built = Built(self._number, counts, offer.name, offer.topology)
         option = Option(name, machine, price, built=built, stated=stated)
-        if self._costs is not None and id(counts) not in self._parts:  # shared by networks, and alive as long as these
+        if self._costs is not None and id(counts) not in self._parts:  # networks share them, so ids stay valid
             self._parts[id(counts)] = hardware_of(self._costs, option.nodes).price
         return with_costs(option, self._costs, self._exchange.currency, self._parts.get(id(counts)))
 
     def _prices(self, counts: Mapping[Kind, int], offer: _Offer) -> tuple[Stated, ...]:
-        """Return the figures of the price; none where that of a node is not stated."""
+        """Return the figures of the price; none if that of a node is not stated."""
         found = [*self._every, *offer.prices(sum(counts.values()))]
         for kind, n in counts.items():
             prices = self._types[kind].prices
@@ -223,7 +223,7 @@ class _Family:
             found += [replace(each, number=float(n)) for each in prices]
         return tuple(found)
 
-    # --- how many of what ---
+    # --- numbers of nodes ---
 
     def _of_one_kind(self) -> Iterator[tuple[Mapping[Kind, int], tuple[NodeType, ...]]]:
         for kind, of in self._types.items():
@@ -291,7 +291,7 @@ class _Family:
         return found
 
     def _node_type(self, kind: Kind) -> Document:
-        """Return a kind of node as it is written: the node, with the processor and the memory laid over it."""
+        """Return a kind of node as written: the node, overlaid with the processor and the memory."""
         name, processor, memory = kind
         found = self._node(name)
         if processor:
@@ -331,14 +331,14 @@ class _Family:
         return found
 
     def _base(self, path: Path) -> Document | None:
-        """Return the machine that a part is taken from."""
+        """Return the machine from which a part is taken."""
         referred = refer_to_machine(self._reading, (*path, "machine"))
         return referred[0] if referred is not None else None
 
     def _built(
         self, name: str, topology: str, types: Mapping[Kind, Document], *, every: bool = False
     ) -> Machine | None:
-        """Check the kinds of nodes with a network as parts of one machine; with nodes of every kind, no contention."""
+        """Check the kinds of nodes with a network as parts of one machine; with nodes of every kind: no contention."""
         network, name = self._network(name, topology), f"{name} {topology}".rstrip()
         if every:
             network = network.without("contention")
@@ -358,7 +358,7 @@ class _Family:
         self.notes += [f"{name}: {note}" for note in machine.notes] if machine is not None else []
         return machine
 
-    # --- what several keys say together ---
+    # --- rules over several keys ---
 
     def _check(self, priced: bool) -> None:
         if isinstance(self._form.nodes, CountsForm) and self._form.nodes.to < self._form.nodes.first:
@@ -367,7 +367,7 @@ class _Family:
         for kind, of in self._types.items():
             if priced and of.prices is None:
                 path = (*self._path, "node_types", kind[0], "price")
-                self._reading.fault(path, "must be given where there is a budget, got nothing")
+                self._reading.fault(path, "must be given if there is a budget, got nothing")
         sizes = [each.size for each in self._form.memory]
         for i, size in enumerate(sizes):
             if size in sizes[:i]:

@@ -1,4 +1,4 @@
-"""Load parts of the hardware library: one by name, or all that are shipped."""
+"""Load parts of the hardware library: one by name, or all shipped parts."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def load_part(name: str, *, relative_to: FilePath | None = None) -> AnyPart:
 
     Args:
         name: A path, or the name of a part shipped with clue, with ``parts/`` or without.
-        relative_to: Folder that a relative path starts from; left out: the current one.
+        relative_to: Base directory of a relative path; default: the current one.
 
     Raises:
-        ConfigError: With everything that is wrong with it.
+        ConfigError: With all faults of the part.
     """
     try:
         file, key = locate_part(name, relative_to or FilePath())
@@ -51,7 +51,7 @@ def load_parts() -> dict[str, AnyPart]:
     """Load all parts shipped with clue, by their names in the library.
 
     Raises:
-        ConfigError: With everything that is wrong with any of them.
+        ConfigError: With all faults of the parts.
     """
     faults = Faults()
     found = {PREFIX + name: _built(file, PREFIX + name, faults) for name, file in shipped_parts().items()}

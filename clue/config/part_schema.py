@@ -1,7 +1,6 @@
 """The form of a part of the hardware library, key by key: every figure with its source and its date.
 
-Pydantic models only, as in :mod:`clue.config.schema`; what several keys say together is checked in
-:mod:`clue.config.parts`.
+Pydantic models only, as in :mod:`clue.config.schema`; :mod:`clue.config.parts` checks rules over several keys.
 """
 
 from __future__ import annotations
@@ -29,33 +28,33 @@ Benchmark = Literal["stream_triad", "spec_fp_rate", "spec_int_rate", "spec_fp_on
 
 
 class FigureForm(Form):
-    """A figure with where it comes from."""
+    """A figure with its source and date."""
 
     how: Literal["measured", "published"] = Field(
         "published", description="measured by the source, or published by the maker or the benchmark's organisation."
     )
-    source: Name = Field(description="Where it stands.")
-    date: Date = Field(description="When it was published, or read, as 2026-11-02.")
+    source: Name = Field(description="Where the figure is published.")
+    date: Date = Field(description="Date of publication or retrieval, as 2026-11-02.")
     note: str = Field("", description="What a reader should know.")
 
 
 class BenchmarkForm(FigureForm):
-    """What a benchmark said of some processors together."""
+    """The result of a benchmark on some processors together."""
 
-    sockets: PositiveInt = Field(1, description="Of how many processors.")
-    cores: PositiveInt | None = Field(None, description="Of how many of their cores; left out: all.")
+    sockets: PositiveInt = Field(1, description="Number of processors.")
+    cores: PositiveInt | None = Field(None, description="Number of their cores in use; default: all.")
 
 
 class ScoreForm(BenchmarkForm):
     """A score."""
 
-    value: Annotated[Number, Field(gt=0)] = Field(description="As the benchmark has it.")
+    value: Annotated[Number, Field(gt=0)] = Field(description="The benchmark's score.")
 
 
 class OneCopyForm(FigureForm):
     """A score of one copy, while all other cores are idle."""
 
-    value: Annotated[Number, Field(gt=0)] = Field(description="As the benchmark has it.")
+    value: Annotated[Number, Field(gt=0)] = Field(description="The benchmark's score.")
 
 
 class BandwidthBenchmarkForm(BenchmarkForm):
@@ -73,31 +72,31 @@ class SpeedBenchmarkForm(BenchmarkForm):
 class BandwidthFigureForm(FigureForm):
     """A bandwidth."""
 
-    value: Bandwidth = Field(description="Between two nodes.")
+    value: Bandwidth = Field(description="Bandwidth between two nodes.")
 
 
 class TimeFigureForm(FigureForm):
     """A time."""
 
-    value: Time = Field(description="One way, between MPI ranks of two nodes.")
+    value: Time = Field(description="One-way time between MPI ranks on two nodes.")
 
 
 class ClockForm(Form):
-    """Clocks of a core."""
+    """Clock frequencies of a core."""
 
-    base: Frequency | None = Field(None, description="That all cores keep.")
-    boost: Frequency | None = Field(None, description="At most, of one core.")
+    base: Frequency | None = Field(None, description="Base clock, which all cores sustain.")
+    boost: Frequency | None = Field(None, description="Largest clock of one core.")
 
 
 class MemoryChannelsForm(Form):
     """How memory is attached to a processor."""
 
-    channels: PositiveInt = Field(description="How many; each moves 8 bytes by a transfer.")
-    rate: TransferRate = Field(description="Transfers per second of each.")
+    channels: PositiveInt = Field(description="Number of channels; each moves 8 bytes per transfer.")
+    rate: TransferRate = Field(description="Transfers per second of each channel.")
 
 
 class BenchmarksForm(Form):
-    """What benchmarks said of a processor."""
+    """Results of benchmarks on a processor."""
 
     stream_triad: BandwidthBenchmarkForm | None = Field(None, description="Memory bandwidth by STREAM triad.")
     spec_fp_rate: ScoreForm | None = Field(None, description="SPECrate 2017 floating point, base, all cores busy.")
@@ -109,61 +108,65 @@ class BenchmarksForm(Form):
 
 
 class PartFileForm(Form):
-    """What all parts say."""
+    """Keys common to all parts."""
 
-    name: Name = Field(description="What it is called.")
-    source: Name = Field(description="Where its specifications come from.")
-    date: Date = Field(description="When they were published, or read, as 2026-11-02.")
+    name: Name = Field(description="Product name.")
+    source: Name = Field(description="Source of its specifications.")
+    date: Date = Field(description="Date of publication or retrieval, as 2026-11-02.")
     notes: Notes = Field(default=[], description="What a reader should know.")
 
 
 class ProcessorPartForm(PartFileForm):
     """A processor as it is sold: all cores of one socket."""
 
-    kind: Literal["processor"] = Field(description="That it is a processor.")
-    names: list[Name] = Field(default=[], description="How operating systems and traces name it besides.")
+    kind: Literal["processor"] = Field(description="Kind of part: a processor.")
+    names: list[Name] = Field(default=[], description="Other names that operating systems and traces have for it.")
     cores: PositiveInt = Field(description="How many.")
-    clock: ClockForm = Field(default_factory=lambda: ClockForm.model_validate({}), description="Clocks of its cores.")
-    memory: MemoryChannelsForm | None = Field(None, description="Its channels of memory; left out: not known.")
+    clock: ClockForm = Field(
+        default_factory=lambda: ClockForm.model_validate({}), description="Clock frequencies of its cores."
+    )
+    memory: MemoryChannelsForm | None = Field(None, description="Its memory channels; default: unknown.")
     flops_per_cycle: PositiveInt | None = Field(
-        None, description="Operations in double precision that a core does in a cycle; left out: not known."
+        None, description="Double-precision operations of a core per cycle; default: unknown."
     )
-    power: Power | None = Field(None, description="Thermal design power; left out: not known.")
-    price: Price | None = Field(None, description="As its maker lists it; left out: not published.")
+    power: Power | None = Field(None, description="Thermal design power; default: unknown.")
+    price: Price | None = Field(None, description="Its maker's list price; default: not published.")
     figures: BenchmarksForm = Field(
-        default_factory=lambda: BenchmarksForm.model_validate({}), description="What benchmarks said of it."
+        default_factory=lambda: BenchmarksForm.model_validate({}), description="Results of benchmarks."
     )
-    missing: dict[Benchmark, Name] = Field(default={}, description="Of each benchmark that has no figure, the reason.")
+    missing: dict[Benchmark, Name] = Field(default={}, description="The reason for each benchmark without a figure.")
 
 
 class NetworkPartForm(PartFileForm):
     """A network: how messages travel between two nodes."""
 
-    kind: Literal["network"] = Field(description="That it is a network.")
-    rate: Bandwidth = Field(description="Of a port, by its name.")
-    latency: TimeFigureForm | None = Field(None, description="Of an empty message.")
-    bandwidth: BandwidthFigureForm | None = Field(None, description="Of large messages.")
+    kind: Literal["network"] = Field(description="Kind of part: a network.")
+    rate: Bandwidth = Field(description="Nominal rate of a port, as its name states it.")
+    latency: TimeFigureForm | None = Field(None, description="Latency of an empty message.")
+    bandwidth: BandwidthFigureForm | None = Field(None, description="Bandwidth of large messages.")
     between_nodes: BetweenNodesForm | None = Field(None, description="The link, from a published curve.")
-    machine: Name | None = Field(None, description="A shipped machine whose link between nodes it is, instead.")
+    machine: Name | None = Field(None, description="Instead: a shipped machine whose link between nodes it has.")
 
 
 class SwitchPartForm(PartFileForm):
     """A switch."""
 
-    kind: Literal["switch"] = Field(description="That it is a switch.")
+    kind: Literal["switch"] = Field(description="Kind of part: a switch.")
     ports: PositiveInt = Field(description="How many.")
-    rate: Bandwidth = Field(description="Of a port.")
-    rack_units: Number = Field(1.0, description="That it takes.")
-    power: Power | None = Field(None, description="That it takes typically.")
+    rate: Bandwidth = Field(description="Rate of a port.")
+    rack_units: Number = Field(1.0, description="Its height in rack units.")
+    power: Power | None = Field(None, description="Typical power.")
     price: Price | None = Field(None, description="As listed.")
-    missing: dict[Literal["power", "price"], Name] = Field(default={}, description="Of what is not known, the reason.")
+    missing: dict[Literal["power", "price"], Name] = Field(
+        default={}, description="The reason for each figure that is unknown."
+    )
 
 
 def _kind(value: object) -> str:
     return str(value.get("kind")) if shape(value) == "<table>" and isinstance(value, dict) else ""
 
 
-#: By kind, its form.
+#: Form of each kind of part.
 PART_FORMS: dict[str, type[ProcessorPartForm | NetworkPartForm | SwitchPartForm]] = {
     "processor": ProcessorPartForm,
     "network": NetworkPartForm,

@@ -1,7 +1,6 @@
-"""Parts of the hardware library where something is made of them: nodes of processors, networks, and what is paid for.
+"""Uses of the hardware library: in nodes, networks and costs.
 
-A part lies in a file of its own. What refers to it gets what the part says; a key that stands beside the reference
-goes before it.
+Each part is a file. A reference to a part supplies the part's keys; keys beside the reference take precedence.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ AnyForm = ProcessorPartForm | NetworkPartForm | SwitchPartForm
 
 @dataclass(frozen=True, slots=True)
 class PartFile:
-    """A part as it was read.
+    """A part as read from its file.
 
     Attributes:
         key: Its name in the library, or its file.
-        document: What the file says.
-        form: The same, checked.
+        document: The contents of the file.
+        form: The contents, checked.
     """
 
     key: str
@@ -45,7 +44,7 @@ class PartFile:
     form: AnyForm
 
     def picked(self, keys: Sequence[str]) -> Document:
-        """Return some of its top keys, as far as it has them, as a document."""
+        """Return those of some top-level keys that it has, as a document."""
         assert isinstance(self.document.value, dict)
         kept = [key for key in keys if self.document.value.get(key) is not None]
         origins = {path: origin for path, origin in self.document.origins.items() if not path or path[0] in kept}
@@ -56,10 +55,10 @@ class PartFile:
 
 
 def locate_part(text: str, base: FilePath) -> tuple[FilePath, str]:
-    """Return the file of a part, and its name: a path from a folder, or one of the library, with ``parts/`` or without.
+    """Return a part's file and name, given a path from a folder or a name in the library (``parts/`` is optional).
 
     Raises:
-        ValueError: If there is neither; with rule and value, so that the caller can add the place.
+        ValueError: If there is no such part; with rule and value, so that the caller can add the place.
     """
     if is_file(base / text):
         return base / text, text
@@ -72,7 +71,7 @@ def locate_part(text: str, base: FilePath) -> tuple[FilePath, str]:
 
 
 def read_part(file: FilePath, key: str, faults: Faults) -> PartFile | None:
-    """Read a part; what is wrong with it is among the faults."""
+    """Read a part, or add its faults and return ``None``."""
     try:
         document = read_file(file)
     except ConfigError as error:
@@ -91,7 +90,7 @@ def read_part(file: FilePath, key: str, faults: Faults) -> PartFile | None:
 
 
 def _referred(document: Document, path: Path, kinds: Sequence[str], faults: Faults) -> PartFile | None:
-    """Return the part that is named at a path, which is of one of some kinds; what is wrong is among the faults."""
+    """Return the part named at a path, which must be of one of some kinds; else add the faults and return ``None``."""
     text = document.at(*path).value
     if not isinstance(text, str) or not text:
         return None
@@ -107,7 +106,7 @@ def _referred(document: Document, path: Path, kinds: Sequence[str], faults: Faul
     return found
 
 
-# --- what several keys say together ---
+# --- rules over several keys ---
 
 
 def _check(document: Document, form: AnyForm, faults: Faults) -> None:
@@ -122,7 +121,7 @@ def _check(document: Document, form: AnyForm, faults: Faults) -> None:
 
 def _check_processor(document: Document, form: ProcessorPartForm, faults: Faults) -> None:
     if form.clock.base is not None and form.clock.boost is not None and form.clock.boost < form.clock.base:
-        rule = f"must be at least the base, {form.clock.base / 1e9:g} GHz, got {form.clock.boost / 1e9:g} GHz"
+        rule = f"must be at least the base clock, {form.clock.base / 1e9:g} GHz, got {form.clock.boost / 1e9:g} GHz"
         faults.add(document, ("clock", "boost"), rule)
     for name in BENCHMARKS:
         figure = getattr(form.figures, name)
@@ -133,9 +132,9 @@ def _check_processor(document: Document, form: ProcessorPartForm, faults: Faults
 
 
 def _check_missing(document: Document, path: Path, given: bool, excused: bool, faults: Faults) -> None:
-    """Check that a figure is either there, or said to be missing, and why."""
+    """Check that a figure is either given, or its reason is given under missing."""
     if given and excused:
-        faults.add(document, ("missing", path[-1]), "must be left out beside the figure, got both", of_key=True)
+        faults.add(document, ("missing", path[-1]), "must not be given with the figure, got both", of_key=True)
     if not given and not excused:
         faults.add(document, path, "must be given, or the reason under missing, got neither")
 
@@ -143,7 +142,7 @@ def _check_missing(document: Document, path: Path, given: bool, excused: bool, f
 def _check_network(document: Document, form: NetworkPartForm, faults: Faults) -> None:
     line = form.latency is not None and form.bandwidth is not None
     if form.between_nodes is not None and form.machine is not None:
-        faults.add(document, ("machine",), "must stand without between_nodes, got both", of_key=True)
+        faults.add(document, ("machine",), "must be given without between_nodes, got both", of_key=True)
     if form.between_nodes is None and form.machine is None and not line:
         faults.add(document, (), "must have between_nodes, machine, or latency and bandwidth, got none")
     if form.machine is not None and form.machine not in shipped("machines"):
@@ -199,7 +198,7 @@ def build_switch(part: PartFile) -> Switch:
 
 
 def notes_of(notes: str | list[str]) -> tuple[str, ...]:
-    """Return notes, of which there may be one."""
+    """Return notes as a tuple; a text is one note."""
     return (notes,) if isinstance(notes, str) else tuple(notes)
 
 
@@ -221,11 +220,11 @@ def _cores(figure: FigureForm, of_one: int) -> int:
     return (figure.cores or figure.sockets * of_one) if isinstance(figure, BenchmarkForm) else 1
 
 
-# --- what is made of parts ---
+# --- uses of parts ---
 
 
 def with_parts(document: Document, faults: Faults) -> tuple[Document, dict[str, Sockets]]:
-    """Return the document of a machine with what its parts say, and the processors of its node types by their names."""
+    """Return the document of a machine completed from its parts, and the processors of its node types by name."""
     sockets: dict[str, Sockets] = {}
     top = document.value
     if not isinstance(top, dict):
@@ -249,7 +248,7 @@ def _with_processor(
 ) -> Document:
     if "processor" not in node:
         if "sockets" in node:
-            faults.add(document, (*path, "sockets"), "must stand beside a processor, got none", of_key=True)
+            faults.add(document, (*path, "sockets"), "must be given with a processor, got none", of_key=True)
         return document
     part = _referred(document, (*path, "processor"), ("processor",), faults)
     if part is None:
@@ -266,8 +265,8 @@ def _with_processor(
 def link_document(part: PartFile) -> Document:
     """Return the link between nodes of a network: its curve, or latency and bandwidth.
 
-    Of these two it is made so that a stream of messages has the bandwidth, and an empty message the latency: the send
-    delay is size / bandwidth, the transmission delay is the latency.
+    From latency and bandwidth it is built so that a stream of messages has the bandwidth, and an empty message has the
+    latency: the send delay is size / bandwidth, the transmission delay is the latency.
     """
     form = part.form
     assert isinstance(form, NetworkPartForm)
@@ -281,7 +280,7 @@ def link_document(part: PartFile) -> Document:
 
 
 def link_from(form: NetworkPartForm) -> str:
-    """Say where the link of a network comes from."""
+    """Return the source of a network's link, in words."""
     if form.between_nodes is not None:
         return "published curve"
     if form.machine is not None:
@@ -290,7 +289,7 @@ def link_from(form: NetworkPartForm) -> str:
 
 
 def _busy(derived: Document) -> Document:
-    """Return what a part says with its power as that at work, which stands beside one where it is idle."""
+    """Return a part's document with its power as the busy power, for costs that state an idle power."""
     assert isinstance(derived.value, dict)
     if "power" not in derived.value:
         return derived
@@ -300,15 +299,15 @@ def _busy(derived: Document) -> Document:
     return Document(value, origins)
 
 
-#: What a part of an option's cost gets from one of the library.
+#: Keys that a part of an option's costs takes from the library, by kind.
 _COSTS = {"processor": ("power",), "switch": ("power", "rack_units", "ports")}
 _NUMBERS = ("count", "per_node", "ports", "per_rack")
 
 
 def with_cost_parts(document: Document, faults: Faults) -> Document:
-    """Return the document of costs with what the library says of the parts that name one of it: power, room, ports.
+    """Return the document of costs completed from the library, for parts that refer to it: power, rack units, ports.
 
-    Prices are not among it: that of a processor is usually in the price of its node.
+    Prices are not taken from the library: that of a processor is usually part of the price of its node.
     """
     top = document.value
     parts = top.get("parts") if isinstance(top, dict) else None
@@ -327,7 +326,7 @@ def with_cost_parts(document: Document, faults: Faults) -> Document:
         if getattr(part.form, "power", None) is None and (
             drawn is None or (isinstance(drawn, dict) and "busy" not in drawn)
         ):
-            rule = f"must be given, as none is known of {part.form.name}, got nothing"
+            rule = f"must be given, as it is unknown for {part.form.name}, got nothing"
             faults.add(document, (*path, "power"), rule)
         document = document.replaced(path, derived.overlaid(document.at(*path)))
     return document

@@ -1,4 +1,4 @@
-"""Load the model of a program: what ``clue model graph -o`` has written."""
+"""Load the model of a program, as ``clue model graph -o`` writes it."""
 
 from __future__ import annotations
 
@@ -18,17 +18,15 @@ _COMPOSED = "composed"
 
 
 class PartForm(Form):
-    """A part of a program: what it took, or how often its parts were repeated."""
+    """A part of a program: its times, or the repetitions of its parts."""
 
     name: Name
     seconds: list[_NotNegative] | None = Field(
-        None, description="What one iteration of the loop around it took, by run."
+        None, description="Time of one iteration of the enclosing loop, by run, seconds."
     )
-    others: Annotated[int, Field(ge=0)] = Field(
-        0, description="How many ranks there are beside those that share its work."
-    )
-    times: list[_NotNegative] | None = Field(None, description="How often its parts are repeated, by run.")
-    parts: Annotated[list[PartForm], Field(min_length=1)] | None = Field(None, description="What is repeated.")
+    others: Annotated[int, Field(ge=0)] = Field(0, description="Number of ranks that do not share its work.")
+    times: list[_NotNegative] | None = Field(None, description="Number of repetitions of its parts, by run.")
+    parts: Annotated[list[PartForm], Field(min_length=1)] | None = Field(None, description="The repeated parts.")
 
 
 class ProgramModelForm(Form):
@@ -38,25 +36,25 @@ class ProgramModelForm(Form):
     form: Literal["composed"]
     name: Name
     fit: Literal["plausible", "in-turn"] = Field("plausible", description="How parts are fitted.")
-    machine: str = Field("", description="Where parts took so long.")
-    source: str = Field("", description="Which recordings they are of.")
+    machine: str = Field("", description="The machine on which the parts were timed.")
+    source: str = Field("", description="The recordings that were used.")
     made: str = Field("", description="When they were measured.")
-    described: str = Field("", description="Tells the description of the machine at that time from others.")
+    described: str = Field("", description="Digest of the machine's description at that time.")
     sizes: Annotated[list[_NotNegative], Field(min_length=1)] = Field(description="Size of each run.")
     ranks: Annotated[list[_Positive], Field(min_length=1)] = Field(description="Ranks of each run.")
     parts: Annotated[list[PartForm], Field(min_length=1)]
 
 
 def is_composed(document: Document) -> bool:
-    """Tell whether a document is the model of a program, composed of its parts, and not one of kinds of processors."""
+    """Tell whether a document is a program's model composed of its parts, rather than one of kinds of processors."""
     return isinstance(document.value, dict) and document.value.get("form") == _COMPOSED
 
 
 def program_model(document: Document) -> ProgramModel:
-    """Return the model of a program that a document describes.
+    """Return the model of a program from its document.
 
     Raises:
-        ConfigError: With everything that is wrong with it.
+        ConfigError: With all faults of the document.
     """
     form = Reading(document).checked(ProgramModelForm, _faults_of)
     runs = Runs(tuple(form.sizes), tuple(form.ranks), tuple(map(_part, form.parts)))

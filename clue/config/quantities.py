@@ -1,6 +1,6 @@
-"""Types of the schema for quantities: text with a unit in the file, an SI number in the model.
+"""Schema types of quantities: text with a unit in the file, an SI number in the value.
 
-Every one goes through :mod:`clue.units`; nothing is parsed here.
+:mod:`clue.units` parses all of them; nothing is parsed here.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _pattern(quantity: Quantity) -> str:
 
 
 def says_none(value: object) -> bool:
-    """Tell whether a value is the word none: there is none. YAML's null is another thing: the key is left out."""
+    """Tell whether a value is the word none. YAML's null is different: it means that the key is left out."""
     return isinstance(value, str) and value.lower() == "none"
 
 
@@ -61,7 +61,7 @@ def _unless_none(value: object) -> object:
 
 def _stated(value: object) -> object:
     if value is None:
-        raise ValueError("must be a size, or none where all messages are eager, got nothing")
+        raise ValueError("must be a size, or none if all messages are eager, got nothing")
     return _unless_none(value)
 
 
@@ -76,7 +76,7 @@ def _sensible(number: float) -> float:
 
 
 def run_time(value: object) -> float:
-    """Return seconds: what programs print of themselves is a bare number, so that one is taken here."""
+    """Return seconds; a bare number is allowed here, because programs print their run times so."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ValueError(f'must be a run time in seconds, or with a unit such as "2 min", got {_shown(value)}')
     seconds = parse_quantity(value, Quantity.TIME) if isinstance(value, str) else float(value)
@@ -89,7 +89,7 @@ def _shown(value: object) -> str:
     return {type(None): "nothing", dict: "a mapping", list: "a list"}.get(type(value), repr(value).lower())
 
 
-#: Largest number without a unit, and the reciprocal of the smallest above 0.
+#: Largest number without a unit; its reciprocal is the smallest such number above 0.
 _MOST = 1e12
 PositiveInt = Annotated[int, Field(ge=1, le=10**12)]
 Number = Annotated[float, Field(ge=0, le=_MOST), AfterValidator(_sensible)]
@@ -153,7 +153,7 @@ _MONEY = rf"({_SYMBOL}\s*\+?{AMOUNT_OF_MONEY}|\+?{AMOUNT_OF_MONEY}\s*([A-Za-z]{{
 
 
 def _price(value: object) -> Money:
-    """Parse a price: text, or a table with what it is and how uncertain that is."""
+    """Parse a price: text, or a mapping with value and spread."""
     if not isinstance(value, Mapping):
         return parse_money(value)
     if set(value) != {"value", "spread"}:
@@ -178,8 +178,8 @@ def _exactly(value: object) -> Money:
 
 _PRICE_TEXT = {
     "type": "string",
-    "description": "An amount with the three letters of its currency, or €, £, $ (USD) or ¥ (JPY); how uncertain it is "
-    "may stand behind it, as a relative standard deviation.",
+    "description": "An amount with the three letters of its currency, or €, £, $ (USD) or ¥ (JPY); its uncertainty may "
+    "follow, as a relative standard deviation.",
     "pattern": rf"^\s*{_MONEY}({SPREAD})?\s*$",
     "examples": ["300000 ATS", "1,900.50 EUR", "€1900", "4200 EUR ± 5 %"],
 }
@@ -192,7 +192,7 @@ Price = Annotated[
                 _PRICE_TEXT,
                 {
                     "type": "object",
-                    "description": "A price, and how uncertain it is.",
+                    "description": "A price and its uncertainty.",
                     "properties": {"value": _PRICE_TEXT, "spread": {"type": ["string", "number"]}},
                     "required": ["value", "spread"],
                     "additionalProperties": False,
@@ -201,7 +201,7 @@ Price = Annotated[
         }
     ),
 ]
-#: An amount that is not uncertain: a limit, a rate.
+#: An amount without uncertainty: a limit, a rate.
 Amount = Annotated[
     Money,
     BeforeValidator(_exactly),
@@ -217,7 +217,7 @@ Amount = Annotated[
 
 
 def _more(value: object) -> Money:
-    """Parse an amount that may be in the currency of whatever it is held to: then it has none."""
+    """Parse an amount, whose currency may be left out: then it is that of the comparison."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return _exactly(value)
     if isinstance(value, str) and re.fullmatch(rf"\s*{AMOUNT_OF_MONEY}\s*", value) is None:
@@ -238,7 +238,7 @@ MoreMoney = Annotated[
     WithJsonSchema(
         {
             "type": ["string", "number"],
-            "description": "An amount above 0; without a currency it is in that of the comparison.",
+            "description": "An amount above 0; its currency defaults to that of the comparison.",
             "examples": ["10000 EUR", 10000],
         }
     ),
@@ -254,7 +254,7 @@ def _price_text(unit: Quantity, *examples: str) -> WithJsonSchema:
     return WithJsonSchema(
         {
             "type": "string",
-            "description": "An amount with its currency, and what it is the price of.",
+            "description": "An amount with its currency, per unit.",
             "pattern": rf"^\s*{_MONEY}\s*/\s*({units})({SPREAD})?\s*$",
             "examples": list(examples),
         }
@@ -270,7 +270,7 @@ def _date(value: object) -> str:
     raise ValueError(f'must be a date such as "2026-11-02", got {value!r}')
 
 
-#: Prices of one SI unit.
+#: Prices per SI unit.
 PricePerTime = Annotated[
     Money,
     BeforeValidator(_price_per(Quantity.DURATION, "5.06 USD/h")),
@@ -293,7 +293,7 @@ Date = Annotated[
     WithJsonSchema({"type": "string", "format": "date", "description": "A day.", "examples": ["2026-11-02"]}),
 ]
 EagerLimit = Annotated[Size | None, BeforeValidator(_unless_none, json_schema_input_type=Size | Literal["none"] | None)]
-#: One that stands in for another link's, which holds where it is left out: null could mean either.
+#: Eager limit of a link that differs from another; null would be ambiguous, since the other's limit is the default.
 OtherEagerLimit = Annotated[Size | None, BeforeValidator(_stated, json_schema_input_type=Size | Literal["none"])]
 Budget = Annotated[Amount | None, BeforeValidator(_unless_none, json_schema_input_type=Amount | Literal["none"] | None)]
 RunTime = Annotated[

@@ -1,4 +1,4 @@
-"""Build what is submitted to the options of a comparison, and the figures that criteria of their own take."""
+"""Build the jobs submitted to the options of a comparison, and the values of criteria with keys of their own."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from clue.purchase.sustained import Reference, ReferenceSystem
 from clue.units import MONTH, format_time
 
 _DAY = 86400.0
-#: Weeks of a replication with office hours, at least: whole weeks of it count.
+#: Smallest number of weeks in a replication with office hours; only whole weeks count.
 _WEEKS = 4
-#: Criteria that take jobs.
+#: Criteria that need jobs.
 _OF_QUEUES = ("waiting", "slowdown", "unused_nodes", "job_throughput")
-#: So many names of jobs that are of no class are told.
+#: Largest number of names of unclassified jobs in a message.
 _NAMED = 3
 
 
@@ -39,7 +39,7 @@ class QueueReader:
     """Reads jobs and their queue.
 
     Attributes:
-        reading: The comparison that is read.
+        reading: The comparison being read.
         workloads: Its workloads.
     """
 
@@ -47,11 +47,11 @@ class QueueReader:
     workloads: Sequence[Workload]
 
     def mix(self, forms: Mapping[str, JobClassForm], queue: QueueForm | None) -> Mix | None:
-        """Build what is submitted; ``None`` if nothing is stated, or with faults."""
+        """Build the job mix; ``None`` if none is stated, or if it has faults."""
         form = queue or QueueForm.model_validate({})
         if not forms and form.accounting is None:
             if queue is not None:
-                self._fault(("queue",), "must stand beside jobs, or have an accounting file, got neither", of_key=True)
+                self._fault(("queue",), "must be given with jobs, or have an accounting file, got neither", of_key=True)
             return None
         found = [self._job_class(name, each, form) for name, each in forms.items()]
         classes = tuple(each for each in found if each is not None)
@@ -61,7 +61,7 @@ class QueueReader:
         if form.accounting is not None and len(classes) == len(forms):
             recorded = self._recorded(form, forms)
         elif form.others is not None and form.accounting is None:
-            self._fault(("queue", "others"), "must stand beside an accounting file, got none", of_key=True)
+            self._fault(("queue", "others"), "must be given with an accounting file, got none", of_key=True)
         return Mix(
             classes=classes,
             policy=Policy(form.policy),
@@ -90,16 +90,16 @@ class QueueReader:
         if queue.sharing == "copies":
             ranks = ranks or (dict.fromkeys(workload.ranks, 1.0) if len(workload.ranks) == 1 else {})
             if not ranks:
-                self._fault((*path, "ranks"), "must be given where jobs run beside copies, got nothing")
+                self._fault((*path, "ranks"), "must be given if jobs run beside copies, got nothing")
             if workload.instances != 1:
-                rule = f"must be of 1 instance where jobs run beside copies, got {workload.instances or 'fill'}"
+                rule = f"must be of 1 instance if jobs run beside copies, got {workload.instances or 'fill'}"
                 self._fault((*path, "workload"), rule)
         if form.time_limit is not None and form.overestimate is not None:
-            self._fault((*path, "overestimate"), "must stand without time_limit, got both", of_key=True)
+            self._fault((*path, "overestimate"), "must be given without time_limit, got both", of_key=True)
         if form.names is not None and queue.accounting is None:
-            self._fault((*path, "names"), "must stand beside an accounting file, got none", of_key=True)
+            self._fault((*path, "names"), "must be given with an accounting file, got none", of_key=True)
         if form.overestimate is not None and queue.accounting is not None:
-            rule = "must be left out beside an accounting file, which tells what users ask for, got both"
+            rule = "must not be given with an accounting file, which has the requested limits, got both"
             self._fault((*path, "overestimate"), rule, of_key=True)
         return JobClass(
             name=name,
@@ -121,27 +121,27 @@ class QueueReader:
         return known.get(name)
 
     def _check_submission(self, forms: Mapping[str, JobClassForm], queue: QueueForm) -> None:
-        """Check that it is said once, and of all classes in the same way, when jobs are submitted."""
+        """Check that submission times are stated once, and in the same way for all classes."""
         listed = any(form.submitted is not None for form in forms.values())
         for name, form in forms.items():
             path: Path = ("jobs", name)
             stated = [key for key in ("per_month", "submitted") if getattr(form, key) is not None]
             if queue.accounting is not None:
                 for key in stated:
-                    self._fault((*path, key), "must be left out beside an accounting file, got both", of_key=True)
+                    self._fault((*path, key), "must not be given with an accounting file, got both", of_key=True)
             elif len(stated) == 2:
-                self._fault((*path, "submitted"), "must stand without per_month, got both", of_key=True)
+                self._fault((*path, "submitted"), "must be given without per_month, got both", of_key=True)
             elif not stated:
                 self._fault((*path, "per_month"), "must be given (or submitted), got nothing")
             elif listed and form.submitted is None:
-                self._fault((*path, "submitted"), "must be given where another class has it, got nothing")
+                self._fault((*path, "submitted"), "must be given if another class has it, got nothing")
 
     def _office_hours(
         self, form: OfficeHoursForm, forms: Mapping[str, JobClassForm], queue: QueueForm
     ) -> OfficeHours | None:
         path: Path = ("queue", "office_hours")
         if queue.accounting is not None or any(each.submitted is not None for each in forms.values()):
-            self._fault(path, "must be left out where it is given when jobs are submitted, got both", of_key=True)
+            self._fault(path, "must not be given with submission times, got both", of_key=True)
         if not form.begin < form.to <= _DAY:
             rule = f"must be after from ({format_time(form.begin)}) on the same day, got {format_time(form.to)}"
             self._fault((*path, "to"), rule)
@@ -155,7 +155,7 @@ class QueueReader:
     # --- accounting ---
 
     def _recorded(self, form: QueueForm, forms: Mapping[str, JobClassForm]) -> Recorded | None:
-        import numpy as np  # noqa: PLC0415 - numpy is for those who have jobs
+        import numpy as np  # noqa: PLC0415 - only comparisons with jobs need numpy
 
         assert form.accounting is not None
         try:
@@ -169,8 +169,8 @@ class QueueReader:
         if others and form.others is None:
             names = list(dict.fromkeys(job.name for job, kind in zip(found.jobs, kinds, strict=True) if kind < 0))
             told = ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
-            rule = f"must be given (as recorded, or left out) where jobs are of no class, got nothing: {others:,} of "
-            self._fault(("queue", "others"), f"{rule}{len(kinds):,} are not ({told})")
+            rule = f"must be given (as recorded, or left out) if jobs belong to no class, got nothing: {others:,} of "
+            self._fault(("queue", "others"), f"{rule}{len(kinds):,} belong to none ({told})")
             return None
         jobs = [
             (job, kind) for job, kind in zip(found.jobs, kinds, strict=True) if kind >= 0 or form.others != "left out"
@@ -179,8 +179,8 @@ class QueueReader:
             self._fault(("queue", "accounting"), f"must have jobs of a class, got none of {len(kinds):,}")
             return None
         if others:
-            how = "take what was recorded on every option" if form.others == "as recorded" else "are left out"
-            notes.append(f"{form.accounting}: {others:,} of {len(kinds):,} jobs are of no class and {how}")
+            how = "run as recorded on every option" if form.others == "as recorded" else "are left out"
+            notes.append(f"{form.accounting}: {others:,} of {len(kinds):,} jobs belong to no class and {how}")
         waits = [job.waited for job, _ in jobs if job.waited is not None]
         if waits:
             mean = format_time(sum(waits) / len(waits))
@@ -197,7 +197,7 @@ class QueueReader:
         )
 
     def _kinds(self, jobs: Iterable[AccountedJob], forms: Mapping[str, JobClassForm]) -> list[int]:
-        """Return of which class each job is, the first whose names it has; -1: of none."""
+        """Return the class of each job, the first with a matching name; -1 for none."""
         patterns = [
             (i, pattern)
             for i, (name, form) in enumerate(forms.items())
@@ -220,19 +220,19 @@ class QueueReader:
         if form and sum(form.values()) == 0:
             self._fault(("weighted",), "must have weights that sum to more than 0, got 0")
         if form and "weighted" not in criteria:
-            self._fault(("weighted",), "must stand with the criterion weighted, got another one", of_key=True)
+            self._fault(("weighted",), "must be given with the criterion weighted, got another one", of_key=True)
         if not form and "weighted" in criteria:
             self._fault(("weighted",), "must be given for the criterion weighted, got nothing")
         return {Criterion(name): weight for name, weight in form.items() if weight > 0}
 
     def operations(self, form: SspForm | None, criteria: Sequence[str]) -> Mapping[str, float]:
-        """Build what the SSP counts."""
+        """Build the operations that the SSP counts."""
         found = {} if form is None else dict(form.operations)
         self._check_workloads(("ssp", "operations"), found, needed="ssp" in criteria)
         return found
 
     def reference(self, form: SsiForm | None, criteria: Sequence[str]) -> ReferenceSystem | None:
-        """Build the system that the SSI is relative to."""
+        """Build the reference system of the SSI."""
         forms = {} if form is None else form.workloads
         self._check_workloads(("ssi", "workloads"), forms, needed="ssi" in criteria)
         if form is None:
@@ -245,10 +245,10 @@ class QueueReader:
         return ReferenceSystem(form.nodes, found)
 
     def check_jobs(self, mix: Mix | None, criteria: Sequence[str], *, limited: bool) -> None:
-        """Check that there are jobs where a criterion or a limit takes them."""
+        """Check that there are jobs if a criterion or a limit needs them."""
         wanted = [name for name in criteria if name in _OF_QUEUES]
         if mix is None and (wanted or limited) and not self.reading.faults:
-            what = f"the criterion {wanted[0]}" if wanted else "a limit of waiting"
+            what = f"the criterion {wanted[0]}" if wanted else "a limit on waiting"
             self._fault(("jobs",), f"must be given for {what}, got nothing")
 
     def _check_workloads(self, path: Path, given: Mapping[str, object], *, needed: bool) -> None:

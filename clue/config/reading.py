@@ -1,7 +1,7 @@
-"""A document on its way to a value: all that is wrong with it is found on one visit, and said together.
+"""Conversion of a document to a value: one pass finds all faults, which are then reported together.
 
-A reader makes a :class:`Reading` of its document, takes its form from it, adds what several keys say together, and then
-raises everything that was found. Documents that it refers to are read within the same visit.
+A reader makes a :class:`Reading` of its document, gets its form from it, adds faults of rules over several keys, and
+then raises all faults. Documents to which it refers are read in the same pass.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path as FilePath
 from clue.config.document import Document, Path
 from clue.config.faults import AnyForm, Faults, validated
 
-#: What is wrong with a form whose keys are right one by one: the path of each fault, and the rule with the value got.
+#: Rules over several keys of a form: yield the path of each fault, and the rule with the value got.
 Rules = Callable[[AnyForm], Iterable[tuple[Path, str]]]
 
 
@@ -22,9 +22,9 @@ class Reading:
     """A document that is being read.
 
     Attributes:
-        document: What it says.
-        base: Folder that the relative paths in it start from.
-        faults: Takes what is wrong with it.
+        document: Its contents.
+        base: Base directory of its relative paths.
+        faults: Collects its faults.
     """
 
     document: Document
@@ -36,11 +36,11 @@ class Reading:
         self.faults.add(self.document, path, rule, of_key=of_key)
 
     def form(self, form: type[AnyForm], rules: Rules[AnyForm] | None = None) -> AnyForm | None:
-        """Return the document in its form; ``None`` if it is not in that form, which is then among the faults.
+        """Return the document in its form, or add its faults and return ``None``.
 
         Args:
             form: The form.
-            rules: What several keys say together; asked only where the document is in the form.
+            rules: Rules over several keys; applied only if every key is valid.
         """
         found = validated(form, self.document, self.faults)
         if found is not None and rules is not None:
@@ -52,7 +52,7 @@ class Reading:
         """Return the document in its form, as :meth:`form`.
 
         Raises:
-            ConfigError: With everything that is wrong with it.
+            ConfigError: With all faults of the document.
         """
         found = self.form(form, rules)
         self.check()
@@ -60,7 +60,7 @@ class Reading:
         return found
 
     def check(self) -> None:
-        """Raise everything that was found, if anything.
+        """Raise all faults found, if any.
 
         Raises:
             ConfigError: With all faults.
@@ -68,5 +68,5 @@ class Reading:
         self.faults.check()
 
     def of(self, document: Document) -> Reading:
-        """Return the reading of another document within the same visit."""
+        """Return the reading of another document in the same pass."""
         return replace(self, document=document)

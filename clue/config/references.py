@@ -1,4 +1,4 @@
-"""Follow what a comparison or simulation refers to: machines, scripts and traces, relative to its file."""
+"""Resolve the references of a comparison or simulation, relative to its file: machines, scripts and traces."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clue.predict.application import MACHINE, PLACEHOLDER, Application, Extrapol
 def refer_to_machine(reading: Reading, path: Path) -> tuple[Document, str] | None:
     """Return the document of the machine named or written at a path, and a name for it.
 
-    ``None`` if there is none, which is then among the faults.
+    If there is none, the fault is added, and ``None`` is returned.
     """
     part = reading.document.at(*path)
     if isinstance(part.value, dict):
@@ -37,7 +37,7 @@ def refer_to_machine(reading: Reading, path: Path) -> tuple[Document, str] | Non
 
 
 def option_machine(reading: Reading, name: object) -> Machine | None:
-    """Build the machine of an option: what it refers to, with its own keys and number of nodes."""
+    """Build the machine of an option: the machine that it names, with the option's keys and number of nodes."""
     path: Path = ("options", name)
     option = reading.document.at(*path).value
     if not isinstance(option, dict) or "machine" not in option:
@@ -49,7 +49,7 @@ def option_machine(reading: Reading, name: object) -> Machine | None:
     if isinstance(option.get("with"), dict):
         machine = machine.overlaid(reading.document.at(*path, "with"))
     if option.get("nodes") is not None:
-        # A price of the whole belongs to the number of nodes that was written with it.
+        # A price of the whole machine holds for the number of nodes in its file only.
         machine = _counted(machine.without("price"), reading, (*path, "nodes"))
     return build_machine_apart(reading, machine, title)
 
@@ -78,7 +78,7 @@ def _counted(machine: Document, reading: Reading, path: Path) -> Document:
 
 
 def build_application(reading: Reading, path: Path, form: ProgramForm) -> Application:
-    """Build an application whose form stands at a path, and check that what it names is there."""
+    """Build an application from the form at a path, and check that the files that it names exist."""
     if form.model is not None or form.size is not None:
         return Application(modelled=_modelled(reading, path, form))
     if form.script is None and form.trace is None and form.extrapolate is None:
@@ -92,13 +92,13 @@ def build_application(reading: Reading, path: Path, form: ProgramForm) -> Applic
             reading.fault((*path, "inputs", i), f"must be a file that exists, got {format_value(form.inputs[i])}")
     for key in ("inputs", "environment"):
         if getattr(form, key) and script is None:
-            reading.fault((*path, key), "must stand beside a script, got none", of_key=True)
+            reading.fault((*path, key), "must be given with a script, got none", of_key=True)
     trace = reading.base / form.trace if form.trace is not None else None
     if trace is not None and script is None and PLACEHOLDER not in str(trace) and not exists(trace):
         reading.fault((*path, "trace"), f"must be a trace that exists, got {format_value(form.trace)}")
     repeats = [str(reading.base / repeat) for repeat in form.repeats]
     if repeats and trace is None:
-        reading.fault((*path, "repeats"), "must stand beside a trace, got none", of_key=True)
+        reading.fault((*path, "repeats"), "must be given with a trace, got none", of_key=True)
     for i, repeat in enumerate(repeats):
         if PLACEHOLDER not in repeat and not exists(FilePath(repeat)):
             reading.fault((*path, "repeats", i), f"must be a trace that exists, got {format_value(form.repeats[i])}")
@@ -115,17 +115,17 @@ def build_application(reading: Reading, path: Path, form: ProgramForm) -> Applic
 
 
 def _modelled(reading: Reading, path: Path, form: ProgramForm) -> Modelled | None:
-    """Build what refers to a model, and check that this is one."""
-    from clue.config.models import load_any_model  # noqa: PLC0415 - numpy is for those who have models
+    """Build a program that names a model, and check that the file is one."""
+    from clue.config.models import load_any_model  # noqa: PLC0415 - only models need numpy
 
     if form.model is None:
-        reading.fault((*path, "size"), "must stand beside a model, got none", of_key=True)
+        reading.fault((*path, "size"), "must be given with a model, got none", of_key=True)
         return None
     for key in ("script", "trace", "extrapolate"):
         if getattr(form, key) is not None:
-            reading.fault((*path, key), "must stand without a model, got both", of_key=True)
+            reading.fault((*path, key), "must be given without a model, got both", of_key=True)
     if form.size is None:
-        reading.fault((*path, "size"), "must be given beside a model, got nothing")
+        reading.fault((*path, "size"), "must be given with a model, got nothing")
     file = reading.base / form.model
     if MACHINE not in form.model:
         if not is_file(file):
@@ -139,13 +139,13 @@ def _modelled(reading: Reading, path: Path, form: ProgramForm) -> Modelled | Non
 
 
 def _extrapolated(reading: Reading, path: Path, form: ProgramForm) -> Extrapolated | None:
-    """Build what traces are made of, and check that it is there."""
-    from clue.extrapolation.pattern import Pattern  # noqa: PLC0415 - numpy is for those who have recordings
+    """Build the recordings from which a trace is extrapolated, and check that they exist."""
+    from clue.extrapolation.pattern import Pattern  # noqa: PLC0415 - only extrapolation needs numpy
 
     named = form.extrapolate
     assert named is not None
     if form.trace is not None:
-        reading.fault(path, "must stand without a trace, got both", of_key=True)
+        reading.fault(path, "must be given without a trace, got both", of_key=True)
     if named.size is None:
         reading.fault((*path, "size"), "must be given, got nothing")
     pattern = Pattern(str(reading.base / named.traces))
@@ -157,8 +157,8 @@ def _extrapolated(reading: Reading, path: Path, form: ProgramForm) -> Extrapolat
 
 
 def number_of_ranks(reading: Reading, path: Path, form: ProgramForm, ranks: int | None) -> int | None:
-    """Return on how many ranks a program runs whose form stands at a path: as is said beside it, or by it."""
+    """Return the number of ranks of a program, as stated beside it or by the form at its path."""
     own = None if form.extrapolate is None else form.extrapolate.ranks
     if own is not None and ranks not in (own, None):
-        reading.fault((*path, "extrapolate", "ranks"), f"must be {ranks}, as is said elsewhere, or left out, got {own}")
+        reading.fault((*path, "extrapolate", "ranks"), f"must be {ranks}, as stated elsewhere, or left out, got {own}")
     return ranks if ranks is not None else own

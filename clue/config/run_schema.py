@@ -1,7 +1,7 @@
 """The form of a comparison and of a single simulation, key by key.
 
-The machine's form is in :mod:`clue.config.schema`. Pydantic models only, as there: what several keys say
-together is checked where the values are built.
+The machine's form is in :mod:`clue.config.schema`. Pydantic models only, as there: rules over several keys are checked
+where the values are built.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from clue.purchase.scenario import SERVICE_LIFE
 
 
 def _as_text(value: object) -> object:
-    # A whole number comes out as it was meant; a fraction might not (1.50, 1e9), so it has to be quoted.
+    # A whole number keeps its text; a fraction might not (1.50, 1e9), so it has to be quoted.
     if isinstance(value, float):
         raise ValueError(f"must be text or a whole number, got {value!r}: put it in quotes")
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
@@ -33,27 +33,27 @@ Argument = Annotated[str, BeforeValidator(_as_text, json_schema_input_type=str |
 
 
 class ExtrapolateForm(Form):
-    """Recordings at small sizes and numbers of ranks, of which the trace of a large one is made."""
+    """Recordings at small sizes and numbers of ranks, from which the trace of a large run is extrapolated."""
 
     traces: Name = Field(
         description="Names of the recordings, relative to the file that names it; {size} and {ranks} stand for theirs."
     )
-    size: PositiveInt | None = Field(None, description="The size that is wanted; in a validation that of the case.")
+    size: PositiveInt | None = Field(None, description="The size to predict; in a validation that of the case.")
     ranks: Ranks | None = Field(
-        None, description="The number of ranks that is wanted; left out: that of the program or the workload."
+        None, description="The number of ranks to predict; default: that of the program or the workload."
     )
     distributions: list[Name] = Field(
         default=[],
-        description="Call sites, as cg.py:72, at which sizes of messages that follow no rule are drawn from those that "
-        "were recorded.",
+        description="Call sites, such as cg.py:72, whose message sizes follow no rule: they are drawn from the "
+        "recorded ones.",
     )
 
 
 class ProgramForm(Form):
-    """A program: a script to record, a trace that was recorded or is made of others; a trace is preferred."""
+    """A program: a script to record, or a trace, recorded or extrapolated; a trace takes precedence."""
 
     script: str | None = Field(
-        None, min_length=1, description="Python program with mpi4py; relative to the file that names it."
+        None, min_length=1, description="Python program that uses mpi4py; relative to the file that names it."
     )
     args: list[Argument] = Field(
         default=[], description="Arguments of the script; {ranks} stands for the number of ranks."
@@ -71,21 +71,22 @@ class ProgramForm(Form):
     trace: str | None = Field(
         None,
         min_length=1,
-        description="Recorded trace; relative to the file that names it, {ranks} stands for their number.",
+        description="Recorded trace; relative to the file that names it, {ranks} stands for the number of ranks.",
     )
     repeats: list[Name] = Field(
         default=[],
-        description="Further recordings of the same run beside the trace: each burst then takes the median of all, and "
-        "--samples draws bursts as they differ.",
+        description="Further recordings of the same run: each burst then takes the median of all recordings, and "
+        "--samples draws bursts from their distribution.",
     )
     extrapolate: ExtrapolateForm | None = Field(
-        None, description="Make the trace of recordings of smaller sizes on fewer ranks (clue extrapolate --plan)."
+        None,
+        description="Extrapolate the trace from recordings of smaller sizes on fewer ranks (clue extrapolate --plan).",
     )
     model: Name | None = Field(
         None,
-        description="In a comparison: a model that was fitted to run times (clue model fit) or composed of a program's "
-        "parts (clue model graph), relative to the file that names it; instead of a script or a trace. {machine} in it "
-        "stands for the name of the machine, as composed models hold for one each.",
+        description="In a comparison, instead of a script or a trace: a model fitted to run times (clue model fit) or "
+        "composed of a program's parts (clue model graph), relative to the file that names it. {machine} stands for "
+        "the name of the machine, as each composed model holds for one machine.",
     )
     size: PositiveInt | None = Field(None, description="With a model: the size of the problem.")
 
@@ -93,29 +94,27 @@ class ProgramForm(Form):
 class RunForm(ProgramForm):
     """A program at one number of ranks."""
 
-    ranks: Ranks | None = Field(
-        None, description="Number of ranks; may be left out if a trace is given, which knows it."
-    )
+    ranks: Ranks | None = Field(None, description="Number of ranks; default: that of the trace, if one is given.")
 
 
 Order = Literal["block", "cyclic"]
 
 
 class OrderForm(Form):
-    """Where ranks run: node after node, or dealt out to the nodes in turn."""
+    """Placement of ranks: node after node, or round-robin over the nodes."""
 
-    order: Order = Field("block", description="block: node after node; cyclic: dealt out to the nodes in turn.")
-    ranks_per_processor: PositiveInt = Field(1, description="How many ranks may share a processor.")
+    order: Order = Field("block", description="block: node after node; cyclic: round-robin over the nodes.")
+    ranks_per_processor: PositiveInt = Field(1, description="Largest number of ranks that share a processor.")
 
 
 class LayoutForm(OrderForm):
-    """Where ranks run in a comparison."""
+    """Placement of ranks in a comparison."""
 
     ranks_per_node: PositiveInt | None = Field(
-        None, description="How many ranks a node takes at most; left out: as many as its processors do."
+        None, description="Largest number of ranks on a node; default: as many as its processors take."
     )
     nodes: Literal["first", "last"] = Field(
-        "first", description="Which nodes are filled first; of a machine of two kinds of nodes: which kind."
+        "first", description="Which nodes are filled first; with two kinds of nodes: which kind."
     )
 
 
@@ -141,12 +140,12 @@ MachineSource = OneOrTable[Name, dict[str, Any]]
 class SimulationForm(Form):
     """One program on one machine."""
 
-    name: str | None = Field(None, min_length=1, description="Its name; left out: that of the file.")
+    name: str | None = Field(None, min_length=1, description="Its name; default: that of the file.")
     program: RunForm = Field(description="What runs.")
     machine: MachineSource = Field(description="A path, the name of a shipped machine, or the machine itself.")
     placement: RunPlacement = Field(
         "block",
-        description="block, cyclic, one of them with ranks_per_processor, or a list of a node for each rank.",
+        description="block, cyclic, one of them with ranks_per_processor, or a list with the node of each rank.",
     )
     instances: PositiveInt = Field(1, description="Independent copies that run side by side.")
 
@@ -168,7 +167,7 @@ class KernelForm(Form):
     """One of several programs of a workload, which run one after the other."""
 
     program: ProgramForm = Field(description="What runs.")
-    share: Weight = Field(1.0, description="Its share of the workload's points, relative to those of the others.")
+    share: Weight = Field(1.0, description="Its share of the workload's points, relative to the other kernels.")
 
 
 def _is_fill(value: object) -> object:
@@ -185,43 +184,45 @@ Instances = Annotated[
 
 
 class WorkloadForm(Form):
-    """What has to be run, and how it may be split; either one program or several kernels."""
+    """A program, or several kernels, to be run, and how they may be split."""
 
     program: ProgramForm | None = Field(None, description="The one program.")
     kernels: Annotated[dict[str, KernelForm], Field(min_length=1)] | None = Field(
         None, description="Several programs, by name."
     )
-    instances: Instances = Field(1, description="Independent copies to run; fill: as many as the machine takes.")
+    instances: Instances = Field(
+        1, description="Number of independent copies to run; fill: as many as fit on the machine."
+    )
     weight: Weight = Field(1.0, description="Share of the whole score.")
     ranks: OneOrList[Ranks, Ranks] | None = Field(
-        None, description="Allowed numbers of ranks of an instance; left out: 1."
+        None, description="Allowed numbers of ranks of an instance; default: 1."
     )
     memory: OneOrTable[Size, dict[PositiveInt, Size]] | None = Field(
-        None, description="Memory of one rank, or by number of ranks; left out: the peak that the traces measured."
+        None, description="Memory of one rank, or by number of ranks; default: the peak recorded in the traces."
     )
     placement: WorkloadPlacement = Field(
         "block",
-        description="block, cyclic, or one with ranks_per_processor, ranks_per_node and nodes; a list of such, of "
-        "which the best counts on each option; or search: block and cyclic with 1, 2, 4, … ranks on a node, from the "
-        "first node or from the last one.",
+        description="block, cyclic, or one with ranks_per_processor, ranks_per_node and nodes; a list of these, of "
+        "which each option uses the best; or search: block and cyclic with 1, 2, 4, … ranks per node, from the first "
+        "node or from the last.",
     )
-    deadline: Duration | None = Field(None, description="Time within which a run has to end; left out: any.")
+    deadline: Duration | None = Field(None, description="Largest allowed run time; default: no limit.")
     runs_a_month: Annotated[Number, Field(gt=0)] | None = Field(
         None, description="Runs that have to be done, on average; of all workloads or of none. Left out beside jobs."
     )
 
 
 class MeasuredSkeletonForm(Form):
-    """Runs of a program's skeleton (clue skeleton), which tell what the program takes."""
+    """Runs of a program's skeleton (clue skeleton), from which the program's run time is estimated."""
 
-    here: Name = Field(description="What the skeleton printed with --json on this machine, as a file.")
+    here: Name = Field(description="File with the skeleton's output (--json) on this machine.")
     dedicated: Name | None = Field(
         None,
-        description="What it printed where the application was recorded, and nothing else ran; left out: the skeleton "
-        "is taken to be as short as it was built for.",
+        description="File with its output where the application was recorded, on an otherwise idle computer; default: "
+        "the skeleton is assumed to be as short as it was built to be.",
     )
     application: RunTime | None = Field(
-        None, description="What the application takes there; left out: what it took when it was recorded."
+        None, description="Run time of the application there; default: its recorded run time."
     )
 
 
@@ -237,21 +238,21 @@ class OptionForm(Form):
     )
     price: Price | None = Field(
         None,
-        description="What has to be paid; left out: the machine's price, or the sum over its nodes. Prices of the "
-        "parts of its cost come on top: 0 EUR where they have all.",
+        description="Price of the option; default: the machine's price, or the sum over its nodes. Prices of the parts "
+        "under cost are added: state 0 EUR if they cover everything.",
     )
     cost: Cost | None = Field(
         None,
-        description="What else it costs: a block, the name of one of the costs, or a list of both, each laid "
-        "over those before.",
+        description="Further costs: a block, the name of one of the costs, or a list of both, each overlaid on those "
+        "before.",
     )
     changed: dict[str, Any] = Field(
         default={}, alias="with", description="Keys of the machine that differ in this option."
     )
     measured_skeleton: dict[Name, MeasuredSkeleton] = Field(
         default={},
-        description="By workload: what its skeleton printed with --json on this very machine, as a file; or that with "
-        "further runs. It is taken instead of a prediction.",
+        description="By workload, instead of a prediction: a file with its skeleton's output (--json) on this very "
+        "machine, or that with further runs.",
     )
 
 
@@ -259,11 +260,13 @@ class OptionForm(Form):
 
 
 class CountsForm(Form):
-    """Numbers from one to another."""
+    """A range of numbers."""
 
-    first: PositiveInt = Field(1, alias="from", description="The first; left out: 1.")
-    to: Annotated[int, Field(ge=1, le=100_000)] = Field(description="The last, if the steps meet it.")
-    step: PositiveInt = Field(1, description="From one to the next.")
+    first: PositiveInt = Field(1, alias="from", description="The first number; default: 1.")
+    to: Annotated[int, Field(ge=1, le=100_000)] = Field(
+        description="Upper bound; the last number if a step reaches it."
+    )
+    step: PositiveInt = Field(1, description="Difference between successive numbers.")
 
 
 Counts = Annotated[
@@ -275,67 +278,65 @@ Counts = Annotated[
 
 
 class OfferedNodeForm(NodeTypeForm):
-    """A kind of node on offer: written out, or taken from a machine with what differs."""
+    """A kind of node on offer: written out, or taken from a machine, with the keys that differ."""
 
     machine: Name | None = Field(
-        None, description="A path or the name of a shipped machine that it is taken from; keys beside it differ."
+        None, description="Path or shipped name of a machine from which it is taken; other keys override it."
     )
-    type: str | None = Field(None, description="Which node type of that machine; left out: the only one.")
+    type: str | None = Field(None, description="Node type of that machine; default: the only one.")
 
 
 class OfferedProcessorForm(NodeTypeForm):
-    """A processor on offer, for any kind of node: keys of a node type, laid over those of the node."""
+    """A processor on offer, for any kind of node: keys of a node type, which override those of the node."""
 
-    price: Price | None = Field(None, description="In each node, on top of the node's price.")
+    price: Price | None = Field(None, description="Price per node, added to the node's price.")
 
 
 class OfferedMemoryForm(Form):
     """Memory on offer, for any kind of node."""
 
-    size: Size = Field(description="Of each node.")
-    price: Price | None = Field(None, description="In each node, on top of the node's price.")
+    size: Size = Field(description="Memory of each node.")
+    price: Price | None = Field(None, description="Price per node, added to the node's price.")
 
 
 class SwitchPriceForm(Form):
-    """Switches, of which there are as many as the nodes fill."""
+    """Switches, as many as the nodes need."""
 
-    ports: PositiveInt = Field(description="Nodes that one takes.")
-    price: Price = Field(description="Price of one.")
+    ports: PositiveInt = Field(description="Nodes per switch.")
+    price: Price = Field(description="Price of one switch.")
 
 
 class OfferedNetworkForm(NetworkForm):
-    """A network on offer: written out, or taken from a machine with what differs; and what it costs."""
+    """A network on offer: written out, or taken from a machine, with the keys that differ; and its price."""
 
     machine: Name | None = Field(
         None,
-        description="A path or the name of a shipped machine that it is taken from; keys beside it differ. "
-        "Links of particular node types are not taken along.",
+        description="Path or shipped name of a machine from which it is taken; other keys override it. "
+        "Links of particular node types are not taken over.",
     )
-    price: Price | None = Field(None, description="Once, however many nodes there are.")
-    price_per_node: Price | None = Field(None, description="For each node: adapter, cable, port.")
-    switch: SwitchPriceForm | None = Field(None, description="Switches, of which there are as many as the nodes fill.")
+    price: Price | None = Field(None, description="Fixed price, whatever the number of nodes.")
+    price_per_node: Price | None = Field(None, description="Price per node: adapter, cable, port.")
+    switch: SwitchPriceForm | None = Field(None, description="Switches, as many as the nodes need.")
     most_nodes: PositiveInt | None = Field(
-        None, description="Most nodes that it takes; left out: what its topology has room for, or any number."
+        None, description="Largest number of nodes; default: the room of its topology, or no limit."
     )
 
 
 class OfferedTopologyForm(Form):
-    """How a network may be built: its contention, and what that costs."""
+    """How a network may be built: its contention, and its price."""
 
     contention: AnyContentionForm = Field(description="How messages slow each other down, with the topology.")
-    price: Price | None = Field(None, description="Once, however many nodes there are.")
-    price_per_node: Price | None = Field(None, description="For each node: cable, port.")
-    switch: SwitchPriceForm | None = Field(None, description="Switches, of which there are as many as the nodes fill.")
-    most_nodes: PositiveInt | None = Field(
-        None, description="Most nodes that it takes; left out: what it has room for, or any number."
-    )
+    price: Price | None = Field(None, description="Fixed price, whatever the number of nodes.")
+    price_per_node: Price | None = Field(None, description="Price per node: cable, port.")
+    switch: SwitchPriceForm | None = Field(None, description="Switches, as many as the nodes need.")
+    most_nodes: PositiveInt | None = Field(None, description="Largest number of nodes; default: its room, or no limit.")
 
 
 NodeTypePair = Annotated[list[str], Field(min_length=2, max_length=2)]
 
 
 class GenerateForm(Form):
-    """Clusters to choose from: every number of every kind of node with every network."""
+    """Generated clusters: every number of every kind of node with every network."""
 
     nodes: Counts = Field(description="Numbers of nodes: one, a list, or {from, to, step}.")
     node_types: Annotated[dict[str, OfferedNodeForm], Field(min_length=1)] = Field(
@@ -346,28 +347,30 @@ class GenerateForm(Form):
     )
     processors: dict[Name, OfferedProcessorForm] = Field(
         default={},
-        description="Processors on offer, by name: every kind of node comes with each of them; left out: with its own.",
+        description="Processors on offer, by name: every kind of node comes with each; default: with its own.",
     )
     memory: list[OfferedMemoryForm] = Field(
-        default=[], description="Memory on offer: every kind of node comes with each; left out: with its own."
+        default=[], description="Memory on offer: every kind of node comes with each; default: with its own."
     )
     topologies: dict[Name, OfferedTopologyForm] = Field(
         default={},
-        description="How networks may be built, by name: every network comes with each; left out: as it says itself.",
+        description="Topologies on offer, by name: every network comes with each; default: with its own.",
     )
     mixed: Annotated[
         Annotated[bool, Tag("<one>")] | Annotated[list[NodeTypePair], Tag("<list>")], Discriminator(shape)
     ] = Field(
         False,
-        description="Clusters of two kinds of nodes too: true for any two, or a list of pairs. Each kind comes in "
-        "the numbers given, both together in no more nodes than the largest of them.",
+        description="Also clusters of two kinds of nodes: true for any two, or a list of pairs. Each kind comes in "
+        "the given numbers; the largest of these limits the sum of both.",
     )
-    price: Price | None = Field(None, description="What every cluster needs besides: rack, console, installation.")
+    price: Price | None = Field(
+        None, description="Fixed price of what every cluster needs: rack, console, installation."
+    )
     cost: Cost | None = Field(
-        None, description="What else each costs: a block, the name of one of the costs, or a list of both."
+        None, description="Further costs of each: a block, the name of one of the costs, or a list of both."
     )
     reference_processor: str = Field(
-        "", description="Processor that the performance factors are relative to, as a trace names it."
+        "", description="Processor to which the performance factors are relative, as a trace names it."
     )
 
 
@@ -387,22 +390,24 @@ CurrencyName = Annotated[str, AfterValidator(_currency)]
 
 
 class NextForm(Form):
-    """More money, of which is asked what it gains."""
+    """Additional money, whose best use is asked for."""
 
     amount: MoreMoney = Field(description="How much.")
     option: Name | None = Field(
-        None, alias="from", description="The option that it is spent on; left out: the first of the ranking."
+        None, alias="from", description="The option on which it is spent; default: the first of the ranking."
     )
 
 
 class ScenarioForm(Form):
     """A comparison of machines that could be bought."""
 
-    name: str | None = Field(None, min_length=1, description="Its name; left out: that of the file.")
-    budget: Budget = Field(None, description="What may be spent; none, or left out: no limit.")
-    workloads: Annotated[dict[str, WorkloadForm], Field(min_length=1)] = Field(description="What has to run.")
+    name: str | None = Field(None, min_length=1, description="Its name; default: that of the file.")
+    budget: Budget = Field(None, description="Largest price of an option; none (the default): no limit.")
+    workloads: Annotated[dict[str, WorkloadForm], Field(min_length=1)] = Field(
+        description="The programs to be run, by name."
+    )
     options: Annotated[dict[str, OptionForm], Field(min_length=1)] | None = Field(
-        None, description="What could be bought; may be left out where options are generated."
+        None, description="Machines that could be bought, by name; may be left out if options are generated."
     )
     generate: (
         Annotated[
@@ -410,39 +415,39 @@ class ScenarioForm(Form):
             Discriminator(shape),
         ]
         | None
-    ) = Field(None, description="What could be bought besides: all clusters of some parts, or a list of such.")
-    costs: dict[Name, CostForm] = Field(default={}, description="Blocks of costs that options name.")
+    ) = Field(None, description="Further options: all clusters built from some parts, or a list of such families.")
+    costs: dict[Name, CostForm] = Field(default={}, description="Blocks of costs, to which options refer by name.")
     currencies: dict[CurrencyName, RateForm] = Field(
-        default={}, description="What other currencies are worth in the one of the comparison."
+        default={}, description="Exchange rates of other currencies into that of the comparison."
     )
-    limits: LimitsForm | None = Field(None, description="What an option has to keep beside the budget.")
-    criterion: CriterionName = Field("points", description="What the ranking is by.")
+    limits: LimitsForm | None = Field(None, description="Limits for options besides the budget.")
+    criterion: CriterionName = Field("points", description="Criterion of the ranking.")
     pareto: Annotated[list[CriterionName], Field(min_length=2, max_length=3), AfterValidator(_each_once)] | None = (
-        Field(None, description="Two or three criteria: which options are beaten by none in all of them at once.")
+        Field(
+            None,
+            description="Two or three criteria whose Pareto front is wanted: options that no other option dominates.",
+        )
     )
     weighted: dict[PlainCriterionName, Weight] = Field(
         default={},
-        description="With the criterion weighted: how much each criterion counts. Each gives its weight to the best "
-        "option, to others "
-        "in proportion to the best.",
+        description="With the criterion weighted: weights of criteria. The best option by a criterion gets its whole "
+        "weight, others a part in proportion to the best.",
     )
     jobs: dict[Name, JobClassForm] = Field(
-        default={}, description="What is submitted to the queue, by class: runs of the workloads."
+        default={}, description="Classes of jobs submitted to the queue, by name: runs of the workloads."
     )
-    queue: QueueForm | None = Field(None, description="How jobs are queued, and how that is simulated.")
-    ssp: SspForm | None = Field(None, description="What the sustained system performance counts.")
-    ssi: SsiForm | None = Field(
-        None, description="The reference system that the scalable system improvement is relative to."
-    )
+    queue: QueueForm | None = Field(None, description="The policy of the queue, and its simulation.")
+    ssp: SspForm | None = Field(None, description="The operations that the sustained system performance counts.")
+    ssi: SsiForm | None = Field(None, description="The reference system of the scalable system improvement.")
     next: OneOrTable[MoreMoney, NextForm] | None = Field(
         None,
-        description="More money: where it goes, by what each step gains for it (one node more, another network, more "
-        "memory).",
+        description="Additional money: how to spend it best, step by step (one more node, another network, more "
+        "memory), judged by gain per price.",
     )
     service_life: Duration = Field(
-        SERVICE_LIFE, description="How long a purchase is used; costs are counted over it; left out: 3 years."
+        SERVICE_LIFE, description="How long a purchase is used; costs are summed over it; default: 3 years."
     )
-    discount_rate: UpToOne = Field(0.0, description="What money costs a year, as a share: 0.03 for 3 %.")
+    discount_rate: UpToOne = Field(0.0, description="Discount rate per year, as a share: 0.03 for 3 %.")
     notes: Notes = Field(default=[], description="What a reader of the ranking should know.")
     full: dict[str, Any] | None = Field(
         None, description="Keys that differ in the full-size variant of this comparison."

@@ -1,4 +1,4 @@
-"""Load a table of measured runs that models are fitted to."""
+"""Load a table of measured runs to which models are fitted."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from clue.models import Run, Use
 from clue.models.cluster_fit import COMMUNICATE, COMPUTE, REGION, ROUNDED
 from clue.models.model import ANY
 
-#: The columns that count, beside ``region:NAME``. ``per_processor`` is another word for ``processes``.
+#: The columns that are read, besides ``region:NAME``. ``per_processor`` is another name for ``processes``.
 COLUMNS = (
     *("size", "measured", "runs", "ranks", "processor", "processors", "processes", "per_processor"),
     *("compute", "communicate", "program", "machine"),
 )
-#: What stands between the kinds of processors of a run on several, and between their numbers.
+#: Separator between kinds of processors, and between their numbers, for a run on several kinds.
 AND = "+"
 
 
@@ -35,7 +35,7 @@ _Part = Annotated[float, BeforeValidator(_part)]
 
 
 class RowForm(Form):
-    """A row: a run, or several of the same."""
+    """A row: a run, or several runs of the same case."""
 
     size: Annotated[float, Field(gt=0)]
     measured: RunTime | None = None
@@ -46,7 +46,7 @@ class RowForm(Form):
     processes: Name | None = None
     compute: _Part | None = None
     communicate: _Part | None = None
-    regions: dict[Name, _Part] = Field(default={}, description="Seconds by region.")
+    regions: dict[Name, _Part] = Field(default={}, description="Time of each region, seconds.")
     program: Name | None = None
     machine: Name | None = None
 
@@ -61,7 +61,7 @@ def load_runs(file: FilePath) -> tuple[Run, ...]:
     """Return the runs of a table.
 
     Raises:
-        ConfigError: With everything that is wrong with it.
+        ConfigError: With all faults of the table.
     """
     reading = Reading(read_table(file, COLUMNS, _row), file.parent)
     form = reading.form(RunsForm)
@@ -76,7 +76,7 @@ def load_runs(file: FilePath) -> tuple[Run, ...]:
 
 
 def _row(cells: dict[str, str]) -> dict[str, Any]:
-    """Return a row as its form takes it: sizes and parts as numbers, what may be a list of kinds as text."""
+    """Return a row as its form expects it: sizes and parts as numbers, possible lists of kinds as text."""
     regions = [column for column in cells if column.startswith(REGION)]
     numbers = ("measured", "ranks", "size", "compute", "communicate", *regions)
     row = row_of(cells, (*COLUMNS, *regions), numbers)
@@ -100,17 +100,17 @@ def _runs(reading: Reading, path: Path, row: RowForm) -> Iterator[Run]:
 
 
 def _parts(reading: Reading, path: Path, row: RowForm, measured: float) -> dict[str, float]:
-    """Return the seconds of the parts that a row has, or add its faults."""
+    """Return the times of the parts in a row, seconds, or add its faults."""
     of, whole = ("measured", measured) if row.compute is None else ("compute", row.compute)
     if (taken := sum(row.regions.values())) > whole * (1 + ROUNDED):
-        reading.fault((*path, "regions"), f"must take at most {of} together, {whole:g} s, got {taken:g} s")
+        reading.fault((*path, "regions"), f"must sum to at most {of}, {whole:g} s, got {taken:g} s")
     stated = {COMPUTE: row.compute, COMMUNICATE: row.communicate}
     regions = {f"{REGION}{name}": seconds for name, seconds in row.regions.items()}
     return {part: seconds for part, seconds in stated.items() if seconds is not None} | regions
 
 
 def _uses(reading: Reading, path: Path, row: RowForm) -> dict[str, Use] | None:
-    """Return on which processors a row's runs were."""
+    """Return the processors that a row's runs used."""
     kinds = (row.processor or row.machine or ANY).split(AND)
     processes = _counts(reading, (*path, "processes"), row.processes, kinds)
     processors = _counts(reading, (*path, "processors"), row.processors, kinds)
@@ -134,12 +134,16 @@ def _uses(reading: Reading, path: Path, row: RowForm) -> dict[str, Use] | None:
 
 
 def _counts(reading: Reading, path: Path, text: str | None, kinds: list[str]) -> list[int] | None:
-    """Return a whole number for each kind; 1 where nothing is said."""
+    """Return a whole number for each kind; 1 if there is none."""
     if text is None:
         return [1] * len(kinds)
     words = text.split(AND)
     if len(words) == len(kinds) and all(word.isdecimal() and 0 < int(word) < 10**9 for word in words):
         return list(map(int, words))
-    rule = "must be a whole number above 0" if len(kinds) == 1 else f"must be {len(kinds)} such, joined by {AND}"
+    rule = (
+        "must be a whole number above 0"
+        if len(kinds) == 1
+        else f"must be {len(kinds)} whole numbers above 0, joined by {AND}"
+    )
     reading.fault(path, f"{rule}, got {format_value(text)}")
     return None

@@ -26,7 +26,7 @@ from clue.units import MONTH, Money
 
 
 def build_scenario(reading: Reading, name: str) -> Scenario | None:
-    """Build a comparison, called so if it has no name of its own; ``None`` if it has faults."""
+    """Build a comparison, with this name unless it states one; ``None`` if it has faults."""
     form = reading.form(ScenarioForm)
     machines = _machines(reading)
     if form is None:
@@ -39,7 +39,7 @@ def build_scenario(reading: Reading, name: str) -> Scenario | None:
     if sum(workload.weight for workload in workloads) == 0:
         reading.fault(("workloads",), "must have weights that sum to more than 0, got 0")
     if form.options is None and form.generate is None:
-        reading.fault(("options",), "must be given where none are generated, got nothing")
+        reading.fault(("options",), "must be given if none are generated, got nothing")
     prices = _prices(form, machines)
     exchange = exchange_of(reading, form.currencies, prices)
     check_prices(reading, prices, exchange)
@@ -77,17 +77,17 @@ def build_scenario(reading: Reading, name: str) -> Scenario | None:
 
 
 def _next(reading: Reading, form: ScenarioForm, exchange: Exchange) -> Money | None:
-    """Return the money of which is asked what it gains, in the currency of the comparison."""
+    """Return the additional money whose best use is asked for, in the currency of the comparison."""
     if form.next is None:
         return None
     amount = form.next.amount if isinstance(form.next, NextForm) else form.next
     if not exchange.currency:
-        reading.fault(("next",), f"must stand beside prices, got {amount.amount:g} and none")
+        reading.fault(("next",), f"must be given with prices, got {amount.amount:g} and none")
     return exchange(amount) if amount.currency else Money(amount.amount, exchange.currency)
 
 
 def _next_from(reading: Reading, form: ScenarioForm, options: Sequence[Option]) -> str:
-    """Return the option that it is spent on; empty: the first of the ranking."""
+    """Return the option on which it is spent; empty: the first of the ranking."""
     name = form.next.option if isinstance(form.next, NextForm) else None
     if name is not None and all(option.name != name for option in options):
         near = did_you_mean(name, [option.name for option in options])
@@ -96,7 +96,7 @@ def _next_from(reading: Reading, form: ScenarioForm, options: Sequence[Option]) 
 
 
 def _check_demands(reading: Reading, form: ScenarioForm, *, queued: bool) -> None:
-    """Check that runs a month are stated of all workloads or of none: they share the machine's time.
+    """Check that runs per month are stated for all workloads or for none: they share the machine's time.
 
     Beside jobs they are stated of none: these are the runs.
     """
@@ -109,11 +109,11 @@ def _check_demands(reading: Reading, form: ScenarioForm, *, queued: bool) -> Non
     for key, is_stated in stated.items():
         if any(stated.values()) and not is_stated:
             path: Path = ("workloads", key, "runs_a_month")
-            reading.fault(path, "must be given where another workload has it, got nothing")
+            reading.fault(path, "must be given if another workload has it, got nothing")
 
 
 def _machines(reading: Reading) -> Mapping[str, Machine]:
-    """Return the machines of the options by name, leaving out those that have faults."""
+    """Return the machines of the options by name, without those that have faults."""
     top = reading.document.value
     options = top.get("options") if isinstance(top, dict) else None
     found = {}
@@ -125,7 +125,7 @@ def _machines(reading: Reading) -> Mapping[str, Machine]:
 
 
 def _prices(form: ScenarioForm, machines: Mapping[str, Machine]) -> dict[Path, Money]:
-    """Return all prices by their paths, those of options' machines too; those of the rates are no prices."""
+    """Return all prices by path, including those of options' machines; exchange rates are not prices."""
     prices = {path: price for path, price in prices_in(form) if path[0] != "currencies" and price.currency}
     for key, option in (form.options or {}).items():
         price = machines[key].price if option.price is None and key in machines else None
@@ -141,12 +141,12 @@ def _option(costs: CostReader, key: str, form: OptionForm, machine: Machine) -> 
     option = Option(key, machine, None if bought is None else Money(bought.amount, bought.currency), stated=stated)
     found = costs.read(("options", key, "cost")) if form.cost is not None else None
     if found is not None and found.cloud is not None and price is not None:
-        costs.reading.fault(("options", key, "price"), f"must be left out beside nodes of a cloud, got {price}")
+        costs.reading.fault(("options", key, "price"), f"must not be given with nodes of a cloud, got {price}")
     return with_costs(option, found, costs.exchange.currency)
 
 
 def _stated(key: str, form: OptionForm, machine: Machine, exchange: Exchange) -> tuple[Stated, ...]:
-    """Return the figures that an option's price is the sum of: the price, or those of the nodes."""
+    """Return the figures whose sum is an option's price: the price, or those of the nodes."""
     price = form.price or machine.price
     if price is None:
         return ()
@@ -183,7 +183,7 @@ def _limits(form: LimitsForm | None, exchange: Exchange) -> Limits:
 
 
 def _measured(reading: Reading, option: str, form: OptionForm, workloads: Sequence[Workload]) -> Mapping[str, Measured]:
-    """Return what runs of skeletons on an option say of workloads, leaving out those that have faults."""
+    """Return the skeletons' runs of workloads on an option, without those that have faults."""
     known = {workload.name: workload for workload in workloads}
     found = {}
     for name, runs in form.measured_skeleton.items():
@@ -199,13 +199,13 @@ def _measured(reading: Reading, option: str, form: OptionForm, workloads: Sequen
 
 def _check_measured(reading: Reading, path: Path, workload: Workload, measured: Measured) -> None:
     if len(workload.components) != 1:
-        reading.fault(path, f"must be a workload of one program, got {len(workload.components)} kernels", of_key=True)
+        reading.fault(path, f"must be a workload with one program, got {len(workload.components)} kernels", of_key=True)
     if workload.instances != 1:
         got = workload.instances or "fill"
-        reading.fault(path, f"must be a workload of 1 instance, as a skeleton is run, got {got}", of_key=True)
+        reading.fault(path, f"must be a workload with 1 instance, as skeletons have, got {got}", of_key=True)
     if measured.ranks not in workload.ranks:
         ranks = ", ".join(map(str, workload.ranks))
-        reading.fault(path, f"must be of a number of ranks that the workload has ({ranks}), got {measured.ranks}")
+        reading.fault(path, f"must have a number of ranks that the workload allows ({ranks}), got {measured.ranks}")
 
 
 # --- workloads ---
@@ -232,7 +232,7 @@ def _workload(reading: Reading, name: str, form: WorkloadForm) -> Workload:
 
 
 def _layouts(form: WorkloadForm) -> list[Layout]:
-    """Return the ways to place ranks that are stated, each once."""
+    """Return the stated placements of ranks, each once."""
     stated = form.placement if isinstance(form.placement, list) else [form.placement]
     found = [
         Layout(each.order, each.ranks_per_processor, each.ranks_per_node, each.nodes == "last")
@@ -252,13 +252,13 @@ def _ranks(reading: Reading, path: Path, form: WorkloadForm) -> tuple[int, ...]:
             number_of_ranks(reading, place, program, ranks)
     if not listed:
         if any(program.script is None for program in programs.values()):
-            reading.fault((*path, "ranks"), "must be given where there is only a trace, got nothing")
+            reading.fault((*path, "ranks"), "must be given if there is only a trace, got nothing")
         return (1,)
     return tuple(dict.fromkeys(listed))
 
 
 def _programs(path: Path, form: WorkloadForm) -> Mapping[Path, ProgramForm]:
-    """Return the forms of a workload's programs by where they stand."""
+    """Return the forms of a workload's programs by path."""
     kernels = {(*path, "kernels", key, "program"): kernel.program for key, kernel in (form.kernels or {}).items()}
     return kernels if form.program is None else {(*path, "program"): form.program, **kernels}
 

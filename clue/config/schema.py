@@ -1,8 +1,8 @@
-"""The form of a machine file, key by key: what may stand where, in which unit, and what each key means.
+"""The form of a machine file, key by key: its keys, their units and their meaning.
 
-Pydantic models only: they check one value at a time and print the JSON Schema. What several keys say together
-(a node type that is named must exist) is checked in :mod:`clue.config.machines`, where the values of clue
-proper are built. Words and parameters follow the CLUE paper, section 3.
+Pydantic models only: they check one value at a time and generate the JSON Schema. :mod:`clue.config.machines` checks
+rules over several keys (a named node type must exist), and builds the values of :mod:`clue.machine`. Terms and
+parameters follow the CLUE paper, section 3.
 """
 
 from __future__ import annotations
@@ -32,64 +32,64 @@ from clue.machine import MOST_RANKS
 # --- links ---
 
 
-#: More than this is no measurement.
+#: Relative standard deviation: a larger one than 1 is not a measurement.
 Deviation = Annotated[float, Field(ge=0, le=1)]
 
 
 class LinkNoiseForm(Form):
-    """How far delays may be from what is stated: relative standard deviations, 0.05 for 5 %."""
+    """Uncertainty of delays: relative standard deviations, 0.05 for 5 %."""
 
-    send: Deviation = Field(0.0, description="Of send and receive delays, all messages of the link together.")
-    transmission: Deviation = Field(0.0, description="Of the transmission delay, all messages of the link together.")
+    send: Deviation = Field(0.0, description="That of send and receive delays, common to all messages of the link.")
+    transmission: Deviation = Field(
+        0.0, description="That of the transmission delay, common to all messages of the link."
+    )
 
 
 class LinkForm(Form):
     """How messages travel between two ranks."""
 
-    send_delay: CurveForm = Field(
-        description="Time for which a blocking send keeps its rank until its data have left, by message size."
-    )
+    send_delay: CurveForm = Field(description="Duration of a blocking send until its data have left, by message size.")
     send_overhead: CurveForm | None = Field(
         None,
-        description="Time that the call of a nonblocking send takes, by message size; left out: send_delay.",
+        description="Duration of the call of a nonblocking send, by message size; default: send_delay.",
     )
     transmission_delay: CurveForm = Field(description="Further time until the message arrives, by message size.")
-    receive_delay: Time = Field(0.0, description="Time used in a receive or probe, whether it finds something or not.")
+    receive_delay: Time = Field(0.0, description="Time of a receive or probe call, whether or not it finds a message.")
     eager_limit: EagerLimit = Field(
-        None, description="Largest message that is sent without waiting for its receive; none, or left out: all are."
+        None, description="Largest message that is sent without waiting for its receive; none (the default): all are."
     )
     acknowledged_from: EagerLimit = Field(
         None,
-        description="Smallest message within the eager limit whose send ends only when the receiver's library has "
-        "acknowledged it; none, or left out: no such message.",
+        description="Smallest eager message whose send ends only when the receiver's library has acknowledged it; "
+        "none (the default): no send waits for that.",
     )
-    noise: LinkNoiseForm | None = Field(None, description="How sure the delays are; left out: that of the network.")
+    noise: LinkNoiseForm | None = Field(None, description="Uncertainty of the delays; default: that of the network.")
 
 
 class BetweenNodesForm(LinkForm):
-    """How messages travel between two ranks of different nodes, where they share ports or links with others."""
+    """How messages travel between two ranks on different nodes, where they share ports or links with others."""
 
     busy: CurveForm | None = Field(
         None,
-        description="Time for which a message keeps a port, or the links of a topology if they were its own, by its "
-        "size; left out: the part of its delays that grows with its size.",
+        description="Time for which a message alone occupies a port, or the links of a topology, by its size; default: "
+        "the part of its delays that grows with its size.",
     )
 
 
 class PartialLinkForm(Form):
-    """What differs from the link it stands in for; keys left out are those of that link."""
+    """The keys in which a link differs from another one; the other link supplies the rest."""
 
-    send_delay: CurveForm | None = Field(None, description="Time for which a blocking send keeps its rank.")
-    send_overhead: CurveForm | None = Field(None, description="Time that the call of a nonblocking send takes.")
+    send_delay: CurveForm | None = Field(None, description="Duration of a blocking send until its data have left.")
+    send_overhead: CurveForm | None = Field(None, description="Duration of the call of a nonblocking send.")
     transmission_delay: CurveForm | None = Field(None, description="Further time until the message arrives.")
-    receive_delay: Time | None = Field(None, description="Time used in a receive or probe.")
+    receive_delay: Time | None = Field(None, description="Time of a receive or probe call.")
     eager_limit: OtherEagerLimit = Field(
         None, description="Largest message sent without waiting for its receive; none: all are."
     )
     acknowledged_from: OtherEagerLimit = Field(
-        None, description="Smallest message whose send ends only when it is acknowledged; none: no such message."
+        None, description="Smallest message whose send ends only when it is acknowledged; none: no send waits for that."
     )
-    noise: LinkNoiseForm | None = Field(None, description="How sure the delays are.")
+    noise: LinkNoiseForm | None = Field(None, description="Uncertainty of the delays.")
 
 
 class BetweenForm(PartialLinkForm):
@@ -98,8 +98,8 @@ class BetweenForm(PartialLinkForm):
     between: Annotated[list[str], Field(min_length=2, max_length=2)] = Field(description="Names of two node types.")
     busy: CurveForm | None = Field(
         None,
-        description="Time for which a message keeps what it shares; left out with delays of its own: the part of these "
-        "that grows with its size.",
+        description="Time for which a message occupies shared resources; default, if the link has delays of its own: "
+        "the part of these that grows with its size.",
     )
 
 
@@ -137,10 +137,10 @@ Ranks = Annotated[int, Field(ge=1, le=MOST_RANKS)]
 
 
 class NodeNoiseForm(Form):
-    """How far computation times may be from what is stated: relative standard deviations, 0.03 for 3 %."""
+    """Uncertainty of computation times: relative standard deviations, 0.03 for 3 %."""
 
-    computation: Deviation = Field(0.0, description="Of each burst, independently of all others.")
-    factor: Deviation = Field(0.0, description="Of the performance factor: of all bursts on such nodes together.")
+    computation: Deviation = Field(0.0, description="That of each burst, independent of all others.")
+    factor: Deviation = Field(0.0, description="That of the performance factor, common to all bursts on such nodes.")
 
 
 Wait = Annotated[tuple[Time, Time], Strict(False)]
@@ -158,16 +158,15 @@ def _rising_waits(points: list[tuple[float, float]]) -> list[tuple[float, float]
 
 
 class ColdStartForm(Form):
-    """What a burst takes longer after its rank has waited: its caches have cooled down."""
+    """Extra time of a burst after its rank has waited: its caches have cooled down."""
 
     after: Annotated[list[Wait], Field(min_length=1), AfterValidator(_rising_waits)] = Field(
-        description="Points [wait, extra time], with straight lines between, from 0 s after no wait; beyond the last "
-        "it stays."
+        description="Points [wait, extra time] with linear interpolation, from 0 s after no wait; constant beyond the "
+        "last."
     )
     at_most: Annotated[Number, Field(gt=0)] = Field(
         1.0,
-        description="The largest extra time of a burst, as a share of what it takes warm; the next bursts take what is "
-        "left.",
+        description="Largest extra time of a burst, as a share of its warm time; the next bursts pay what is left.",
     )
 
 
@@ -176,17 +175,17 @@ class NodeTypeForm(Form):
 
     processor: Name | None = Field(
         None,
-        description="A part of the hardware library (parts/amd-epyc-9654), or a file with one: the node has the cores "
-        "of its sockets, unless processors says otherwise.",
+        description="A processor of the hardware library (parts/amd-epyc-9654), or a file with one: the node has the "
+        "cores of its sockets, unless processors states another number.",
     )
-    sockets: PositiveInt = Field(1, description="With processor: how many of it a node has.")
+    sockets: PositiveInt = Field(1, description="With processor: number of sockets of a node.")
     processors: PositiveInt = Field(1, description="Processors of a node; a processor is one CPU core.")
     domains: PositiveInt = Field(
         1,
-        description="Equal groups of a node's processors, such as sockets or cores that share a cache; ranks fill "
-        "processors in order, and those of different domains talk by network.across_domains.",
+        description="Number of equal groups of a node's processors, such as sockets or cores that share a cache; ranks "
+        "fill processors in order, and communicate between domains by network.across_domains.",
     )
-    memory: Size | None = Field(None, description="Memory per node; left out: memory is not checked.")
+    memory: Size | None = Field(None, description="Memory per node; default: memory is not checked.")
     performance_factor: OneOrTable[Factor, dict[str, Factor]] = Field(
         1.0,
         description="Multiplies recorded computation time, so smaller is faster; 0 leaves it unscaled. "
@@ -195,7 +194,7 @@ class NodeTypeForm(Form):
     speed: dict[str, SpeedForm] = Field(
         default={},
         description="Speed of one processor by region; it takes precedence over performance_factor where "
-        "the program declares its flops in that region. One speed, or what it is by the operations of a burst: points, "
+        "the program declares its flops in that region. One speed, or a function of the operations of a burst: points, "
         "or a routine that clue forecast has measured.",
     )
     memory_contention_factor: dict[PositiveInt, OneOrTable[Share, dict[str, Share]]] = Field(
@@ -208,30 +207,28 @@ class NodeTypeForm(Form):
     )
     time_slice: Time = Field(
         0.0,
-        description="How long a process runs before another has its turn, where ranks share processors with background "
-        "load (Linux: some 3 ms); left out: processors are shared evenly at every instant.",
+        description="Time slice of the scheduler, where ranks share processors with background load (Linux: about 3 "
+        "ms); default: processors are shared evenly at every instant.",
     )
-    cold_start: ColdStartForm | None = Field(
-        None, description="What bursts take longer after waits; left out: nothing."
-    )
+    cold_start: ColdStartForm | None = Field(None, description="Extra time of bursts after waits; default: none.")
     copy_bandwidth: Bandwidth | None = Field(
         None,
-        description="What the memory of a node copies per second of all messages within it together; copies at once "
-        "share it equally. Left out: they do not slow each other.",
+        description="Rate at which the memory of a node copies all messages within it together; simultaneous copies "
+        "share it equally. Default: they do not slow each other.",
     )
     price: Price | None = Field(None, description="Price of one node.")
     initialisation_delay: Time = Field(0.0, description="Time before a spawned process starts.")
-    spawn_delay: Time = Field(0.0, description="Time that spawning takes the caller.")
+    spawn_delay: Time = Field(0.0, description="Time that the caller of Spawn spends in it.")
     packing_delay: TimePerByte = Field(0.0, description="Time per amount of data packed or unpacked.")
     reduction_delay: TimePerByte = Field(0.0, description="Time per amount of data combined in a reduction.")
     wait: Literal["yield", "poll"] = Field(
         "yield",
-        description="What a rank does with its processor while it waits in MPI: gives it up, or keeps it.",
+        description="What a rank does with its processor while it waits in MPI: gives it up, or keeps it busy.",
     )
     source: str = Field("", description="Where the figures come from.")
     noise: NodeNoiseForm = Field(
         default_factory=lambda: NodeNoiseForm.model_validate({}),
-        description="How sure computation times are; left out: no noise is drawn.",
+        description="Uncertainty of computation times; default: no noise.",
     )
 
 
@@ -241,7 +238,9 @@ class NodeTypeForm(Form):
 class AlgorithmForm(Form):
     """One algorithm of a collective, up to a size."""
 
-    up_to: Size | None = Field(None, description="Largest size for this algorithm; left out in the last entry only.")
+    up_to: Size | None = Field(
+        None, description="Largest size for this algorithm; must be left out in the last entry, and only there."
+    )
     algorithm: str = Field(description="Name of the algorithm.")
 
 
@@ -268,60 +267,61 @@ Algorithms = Annotated[
 
 
 class CollectivesForm(Form):
-    """Whose choices of algorithm hold, and by name of a collective the algorithms that differ from them."""
+    """The library whose choices of algorithms hold, and exceptions by name of a collective."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Algorithms]
 
     library: Literal["mpich", "mpich-flat", "openmpi"] = Field(
-        "mpich", description="Whose choices of algorithm hold; mpich-flat as if each rank had a node of its own."
+        "mpich",
+        description="Library whose choices of algorithms hold; mpich-flat as if each rank had a node of its own.",
     )
 
     @property
     def choices(self) -> dict[str, str | list[AlgorithmForm]]:
-        """The algorithms that differ, by name of the collective."""
+        """The exceptions, by name of the collective."""
         return self.__pydantic_extra__
 
 
 def _no_loggops(value: object) -> object:
     if isinstance(value, dict) and "loggops" in value:
-        raise ValueError("must be a link; loggops stands beside, as network.loggops, got loggops in between_nodes")
+        raise ValueError("must be a link, with loggops as network.loggops, got loggops in between_nodes")
     return value
 
 
 class NetworkForm(Form):
-    """How the nodes talk."""
+    """The network between and within nodes."""
 
     part: Name | None = Field(
         None,
-        description="A part of the hardware library (parts/infiniband-hdr), or a file with one: its link is that "
-        "between nodes; keys of between_nodes beside it differ.",
+        description="A network of the hardware library (parts/infiniband-hdr), or a file with one: it supplies the "
+        "link between nodes; keys of between_nodes override it.",
     )
     between_nodes: Annotated[BetweenNodesForm | None, BeforeValidator(_no_loggops)] = Field(
-        None, description="Link between ranks of different nodes; may be left out only if there is one node or loggops."
+        None, description="Link between ranks on different nodes; required unless there is one node, or loggops."
     )
     loggops: LogGOPSForm | None = Field(
         None,
-        description="The link between nodes, and its ports, by the parameters of LogGOPS: instead of between_nodes.",
+        description="Instead of between_nodes: the link between nodes, and its ports, in the parameters of LogGOPS.",
     )
     within_node: LinkForm | None = Field(
-        None, description="Link between ranks of one node; left out: that between nodes."
+        None, description="Link between ranks on one node; default: that between nodes."
     )
     across_domains: LinkForm | None = Field(
-        None, description="Link between ranks of one node in different domains; left out: that within the node."
+        None, description="Link between ranks on one node in different domains; default: that within the node."
     )
     pairs: Annotated[list[PairForm], AfterValidator(_each_pair_once)] = Field(
         default=[], description="Links that differ for two node types, or within nodes of one type."
     )
     contention: AnyContentionForm = Field(
         None,
-        description="How messages between nodes slow each other down; none: not at all; left out: ports. A table of "
-        "numbers alone is one of factors.",
+        description="How messages between nodes slow each other down; none: not at all; default: ports. A plain table "
+        "of numbers is a table of factors.",
     )
     progress: Literal["asynchronous", "calls"] = Field(
         "asynchronous",
-        description="When the MPI library answers and acknowledges messages: at any time (a thread or the network's "
-        "adapter does it), or only while its rank is within a call.",
+        description="When the MPI library answers and acknowledges messages: at any time (by a thread or the network "
+        "adapter), or only while its rank is in a call.",
     )
     collectives: CollectivesForm = Field(
         default_factory=lambda: CollectivesForm.model_validate({}),
@@ -329,7 +329,7 @@ class NetworkForm(Form):
     )
     noise: LinkNoiseForm = Field(
         default_factory=lambda: LinkNoiseForm.model_validate({}),
-        description="How sure the delays of links are that do not say so themselves.",
+        description="Uncertainty of the delays of links that state none themselves.",
     )
 
 
@@ -337,14 +337,14 @@ class NetworkForm(Form):
 
 
 class NodesForm(Form):
-    """A group of equal nodes."""
+    """A group of identical nodes."""
 
     count: Annotated[int, Field(ge=1, le=1_000_000)] = Field(1, description="How many.")
     type: str = Field(description="Name of their node type.")
 
 
 class ChangeForm(Form):
-    """Parameters that change at a virtual time; only what differs is given."""
+    """Parameters that change at a virtual time; only the differences are given."""
 
     at: Time = Field(description="Virtual time from which they hold.")
     node_types: dict[str, dict[str, Any]] = Field(
@@ -370,19 +370,19 @@ Notes = Annotated[
 class MachineForm(Form):
     """A virtual cluster."""
 
-    name: str | None = Field(None, min_length=1, description="Its name; left out: that of the file.")
+    name: str | None = Field(None, min_length=1, description="Its name; default: that of the file.")
     nodes: Annotated[list[NodesForm], Field(min_length=1)] = Field(description="Its nodes, in order of their index.")
     node_types: Annotated[dict[str, NodeTypeForm], Field(min_length=1)] = Field(description="Kinds of nodes, by name.")
-    network: NetworkForm = Field(description="How the nodes talk.")
+    network: NetworkForm = Field(description="The network between and within nodes.")
     changes: Annotated[list[ChangeForm], AfterValidator(_rising_times)] = Field(
         default=[], description="Parameters that change during a run, by rising virtual time."
     )
     price: Price | None = Field(
         None,
-        description="Price of the whole; left out: the sum over its nodes, if every node type has a price.",
+        description="Price of the whole machine; default: the sum over its nodes, if every node type has a price.",
     )
     source: str = Field("", description="Where the figures come from.")
     notes: Notes = Field(default=[], description="What a reader of results should know about this machine.")
     reference_processor: str = Field(
-        "", description="Processor that the performance factors are relative to, as a trace names it."
+        "", description="Processor to which the performance factors are relative, as a trace names it."
     )

@@ -1,7 +1,7 @@
-"""The forms of the files as JSON Schema, for editors and for ``clue schema``.
+"""JSON Schemas of the files' forms, for editors and for ``clue schema``.
 
-The same text lies in ``scenarios/schemas/KIND.schema.json``, where editors find it: shipped YAML files name it in a
-comment line (``# yaml-language-server: $schema=…``). ``clue schema all -o scenarios/schemas`` writes these files anew.
+Editors find the same text in ``scenarios/schemas/KIND.schema.json``: shipped YAML files name it in a comment line
+(``# yaml-language-server: $schema=…``). ``clue schema all -o scenarios/schemas`` writes these files.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from clue.config.sequences import SequenceForm
 from clue.config.validation_schema import ValidationForm
 from clue.errors import UsageError
 
-#: What the identifier (``$id``) of a schema begins with; the name of its kind follows.
+#: Prefix of the identifier (``$id``) of a schema; the name of its kind follows.
 IDENTIFIER: Final = "urn:clue:schema:"
 _FORMS: Final[dict[str, type[Form]]] = {
     "machine": MachineForm,
@@ -27,7 +27,7 @@ _FORMS: Final[dict[str, type[Form]]] = {
     "validation": ValidationForm,
     "sequence": SequenceForm,
 }
-#: A part of the hardware library, which has a form by its kind.
+#: Kind of file: a part of the hardware library, whose form depends on the kind of part.
 PART = "part"
 
 

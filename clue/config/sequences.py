@@ -1,4 +1,4 @@
-"""Load what ``clue forecast sequence`` is given: data, operations, and where results go."""
+"""Load the input of ``clue forecast sequence``: data, operations, and the destinations of results."""
 
 from __future__ import annotations
 
@@ -14,30 +14,32 @@ from clue.forecasting.sequence import Data, Plan, Step
 
 
 class DataForm(Form):
-    """Data that are there before anything runs."""
+    """Data that exist before anything runs."""
 
-    size: Size = Field(description="How large they are.")
-    host: Name = Field(description="Where they are.")
+    size: Size = Field(description="Size of the data.")
+    host: Name = Field(description="Host that has them.")
 
 
 class StepForm(Form):
     """An operation."""
 
-    makes: Name = Field(description="The name of what it makes.")
-    routine: Name = Field(description="What computes it: dgemm, or MODULE:FUNCTION.")
+    makes: Name = Field(description="Name of its result.")
+    routine: Name = Field(description="Routine that computes it: dgemm, or MODULE:FUNCTION.")
     sizes: dict[Name, PositiveInt] = Field(description="The routine's sizes.")
-    reads: list[Name] = Field(default_factory=list, description="The names of what it reads.")
-    size: Size = Field(description="How large what it makes is.")
-    host: Name | None = Field(None, description="Where it runs; left out: wherever the whole ends first.")
+    reads: list[Name] = Field(default_factory=list, description="Names of the data that it reads.")
+    size: Size = Field(description="Size of its result.")
+    host: Name | None = Field(
+        None, description="Host that runs it; default: the one with which the whole sequence ends first."
+    )
 
 
 class SequenceForm(Form):
     """A sequence of operations on several hosts."""
 
-    data: dict[Name, DataForm] = Field(default_factory=dict, description="What is there, by name.")
+    data: dict[Name, DataForm] = Field(default_factory=dict, description="Data that exist at the start, by name.")
     steps: list[StepForm] = Field(min_length=1, description="The operations, in their order.")
-    results: dict[Name, Name] = Field(default_factory=dict, description="Where what is made must be in the end.")
-    hosts: list[Name] = Field(default_factory=list, description="Where operations may run that name no host.")
+    results: dict[Name, Name] = Field(default_factory=dict, description="Host that must have each result in the end.")
+    hosts: list[Name] = Field(default_factory=list, description="Hosts for operations that name none.")
 
 
 def load_sequence(source: Source, *, relative_to: FilePath | None = None) -> Plan:
@@ -45,10 +47,10 @@ def load_sequence(source: Source, *, relative_to: FilePath | None = None) -> Pla
 
     Args:
         source: A path, or the mapping itself.
-        relative_to: Folder that a relative path starts from; left out: the current one.
+        relative_to: Base directory of a relative path; default: the current one.
 
     Raises:
-        ConfigError: With everything that is wrong with it.
+        ConfigError: With all faults of the file.
     """
     document, _ = read_source(source, ("sequences",), relative_to)
     form = Reading(document).checked(SequenceForm)

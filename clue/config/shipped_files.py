@@ -1,19 +1,19 @@
-"""Find the machines and scenarios that are shipped with clue, by name, and the schemas of their forms."""
+"""Find the machines and scenarios shipped with clue by name, and the schemas of their forms."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-#: The kinds of files that are shipped, which are also the names of their folders.
+#: Kinds of shipped files, which are also the names of their folders.
 KINDS = ("machines", "scenarios")
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def shipped(kind: str) -> dict[str, Path]:
-    """Return the files shipped of a kind (``"machines"`` or ``"scenarios"``) by name, sorted.
+    """Return the shipped files of a kind (``"machines"`` or ``"scenarios"``) by name, sorted.
 
-    In an installed package they lie in ``clue/library``; in a checkout at its top, beside the package.
+    In an installed package they are in ``clue/library``, in a checkout at its top level.
     """
     return _files(_folder(kind))
 
@@ -38,7 +38,7 @@ def _files(folder: Path) -> dict[str, Path]:
 
 
 def find(name: str, kinds: tuple[str, ...] = KINDS) -> Path | None:
-    """Return the shipped file of a name, or ``None``; scenarios come before machines of the same name."""
+    """Return the shipped file with a name, or ``None``; a scenario takes precedence over a machine of the same name."""
     for kind in sorted(kinds, reverse=True):
         if name in shipped(kind):
             return shipped(kind)[name]

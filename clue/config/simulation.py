@@ -13,12 +13,12 @@ from clue.units import count_of
 
 @dataclass(frozen=True, slots=True)
 class PlacementChoice:
-    """How ranks are to be placed, whatever their number.
+    """A placement for any number of ranks.
 
     Attributes:
         order: ``"block"`` or ``"cyclic"``.
-        ranks_per_processor: How many ranks may share a processor.
-        nodes: Node index of each rank, if listed; then the order does not matter.
+        ranks_per_processor: Largest number of ranks that share a processor.
+        nodes: Node index of each rank, if listed; then the order does not apply.
     """
 
     order: str = "block"
@@ -26,10 +26,10 @@ class PlacementChoice:
     nodes: tuple[int, ...] | None = None
 
     def place(self, machine: Machine, ranks: int) -> Placement:
-        """Place so many ranks on a machine.
+        """Place a number of ranks on a machine.
 
         Raises:
-            UsageError: If they do not fit, or the list is for another number of ranks.
+            UsageError: If they do not fit, or the list has another length.
         """
         if self.nodes is not None:
             return Placement.listed(machine, self.nodes, ranks)
@@ -45,7 +45,7 @@ class SimulationConfig:
         name: Its name.
         program: What runs; its trace, if any, may be for any number of ranks.
         machine: What it runs on.
-        ranks: How many ranks; ``None`` if only the trace knows.
+        ranks: Number of ranks; ``None`` if only the trace states it.
         placement: Where the ranks run.
         instances: Independent copies that run side by side.
         path: The file it was read from, or ``None``.
@@ -60,7 +60,7 @@ class SimulationConfig:
     path: Path | None = None
 
     def __repr__(self) -> str:
-        """Tell what runs where."""
+        """Return a short form: what runs where."""
         return short_repr(
             self, self.name, "" if self.ranks is None else count_of(self.ranks), f"on {self.machine.name}"
         )

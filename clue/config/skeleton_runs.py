@@ -1,4 +1,4 @@
-"""Load what runs of skeletons tell: the JSON that a skeleton prints with ``--json``, and what a file says of it."""
+"""Load runs of skeletons: the JSON that a skeleton prints with ``--json``, and a file's statements about it."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ _Seconds = Annotated[float, Field(gt=0, strict=False)]
 
 
 class SkeletonRunForm(Form):
-    """A run of a skeleton, as it tells itself."""
+    """The output of a skeleton's run."""
 
     skeleton: Name = Field(description="Which skeleton.")
-    ranks: PositiveInt = Field(description="On how many ranks it ran.")
-    seconds: _Seconds = Field(description="What it took, the median of its runs.")
-    scale: _Seconds = Field(description="How many times longer the application is, by construction.")
-    application: _Seconds = Field(description="What the application took when it was recorded, seconds.")
-    runs: list[_Seconds] = Field(default=[], description="What each run took, seconds.")
+    ranks: PositiveInt = Field(description="Number of ranks.")
+    seconds: _Seconds = Field(description="Median time of its runs, seconds.")
+    scale: _Seconds = Field(description="Ratio of the application's run time to the skeleton's, by construction.")
+    application: _Seconds = Field(description="Run time of the application when it was recorded, seconds.")
+    runs: list[_Seconds] = Field(default=[], description="Time of each run, seconds.")
     dedicated: _Seconds | None = Field(
-        None, description="What the skeleton took where the application was recorded, seconds."
+        None, description="Time of the skeleton where the application was recorded, seconds."
     )
-    host: list[Name] = Field(default=[], description="Names of the computers that it ran on.")
+    host: list[Name] = Field(default=[], description="Names of the computers on which it ran.")
     compute: Annotated[float, Field(ge=0, le=1, strict=False)] | None = Field(
-        None, description="Share of the time that ranks computed."
+        None, description="Share of the time in which ranks computed."
     )
 
 
 def load_skeleton_run(path: FilePath | str) -> SkeletonRun:
-    """Load what a skeleton printed.
+    """Load the output of a skeleton.
 
     Raises:
-        ConfigError: With everything that is wrong with it.
+        ConfigError: With all faults of the file.
     """
     form = Reading(read_file(FilePath(path))).checked(SkeletonRunForm)
     return SkeletonRun(
@@ -58,13 +58,13 @@ def load_skeleton_run(path: FilePath | str) -> SkeletonRun:
 
 
 def measured_by(reading: Reading, path: Path, form: str | MeasuredSkeletonForm) -> Measured | None:
-    """Return what the runs of a skeleton say whose form stands at a path; ``None`` if they have faults."""
+    """Return a skeleton's runs from the form at a path; ``None`` if they have faults."""
     if isinstance(form, str):
         return _predicted(reading, path, _run(reading, path, form))
     here = _run(reading, (*path, "here"), form.here)
     if form.dedicated is None:
         if form.application is not None:
-            reading.fault((*path, "application"), "must stand beside dedicated, got none", of_key=True)
+            reading.fault((*path, "application"), "must be given with dedicated, got none", of_key=True)
         return _predicted(reading, path, here)
     dedicated = _run(reading, (*path, "dedicated"), form.dedicated)
     return None if dedicated is None else _predicted(reading, path, here, dedicated, form.application)

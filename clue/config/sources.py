@@ -1,4 +1,4 @@
-"""Get a document from whatever a user names: a path, the name of a shipped file, or a mapping."""
+"""Get a document from a path, the name of a shipped file, or a mapping."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from clue.config.yaml12 import parse_yaml
 from clue.errors import ConfigError
 from clue.files import is_file, is_readable, kind_of, names_open_file, read_text
 
-#: Bytes of a YAML file: far more than the values that one may hold take.
+#: Largest YAML file, bytes: far more than the allowed number of values needs.
 LONGEST_FILE = 16 * 10**6
-#: What a user may give for a machine, a scenario or a simulation.
+#: What users may pass for a machine, a scenario or a simulation.
 Source = str | Path | Mapping[str, object]
 
 
 def locate(source: str | Path, kinds: tuple[str, ...], relative_to: Path | None = None) -> Path:
-    """Return the file meant by a path or by the name of a shipped file of some kinds.
+    """Return the file of a path, or of the name of a shipped file of some kinds.
 
     Raises:
-        ValueError: If there is neither; with rule and value, so that the caller can add the place.
+        ValueError: If there is no such file; with rule and value, so that the caller can add the place.
     """
     path = (relative_to or Path()) / source
-    # What a file refers to is an ordinary file; a pipe is only what a user names himself.
+    # Files may refer to ordinary files only; users may also name a pipe.
     if is_file(path) or (relative_to is None and is_readable(path)):
         return path
     text = str(source)
@@ -58,7 +58,7 @@ def read_file(path: Path) -> Document:
 def read_source(
     source: Source, kinds: tuple[str, ...], relative_to: Path | None = None
 ) -> tuple[Document, Path | None]:
-    """Return the document that a source means, and the file it came from (``None`` for a mapping, or what is open).
+    """Return the document of a source, and its file (``None`` for a mapping or an open stream).
 
     Raises:
         ConfigError: If there is no such file, or it cannot be read.

@@ -1,7 +1,7 @@
-"""Speeds of processors by region: their forms, and the way from these to the values of :mod:`clue.machine`.
+"""Speeds of processors by region: their forms, and their conversion to the values of :mod:`clue.machine`.
 
-A speed is one number, or depends on the operations of a burst: by points, or as a routine of a store of ``clue
-forecast`` took them where it was measured.
+A speed is one number, or a function of the operations of a burst: given by points, or by measurements of a routine in a
+store of ``clue forecast``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from clue.machine import SpeedCurve
 if TYPE_CHECKING:
     from clue.forecasting.store import Measured
 
-#: At so many sizes a routine is asked.
+#: Number of sizes at which the measured time of a routine is evaluated.
 _SIZES = 49
 
 Point = Annotated[tuple[Work, Speed], Strict(False)]
@@ -36,33 +36,33 @@ def _rising(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
             raise ValueError(f"must be sorted by strictly rising work, got {work:.15g} flop after {before:.15g} flop")
         if work / faster < before / speed:
             raise ValueError(
-                f"must be of bursts that take longer the more they do, got {work:.15g} flop in {work / faster:.6g} s "
+                f"must give longer bursts for more operations, got {work:.15g} flop in {work / faster:.6g} s "
                 f"after {before:.15g} flop in {before / speed:.6g} s"
             )
     return points
 
 
 class SpeedPointsForm(Form):
-    """A speed by the operations of a burst; between points the time of a burst is linear in them."""
+    """A speed as a function of a burst's operations; between points the time of a burst is linear in them."""
 
     points: Annotated[list[Point], Field(min_length=1), AfterValidator(_rising)] = Field(
-        description="Points [operations of a burst, speed]; before the first and beyond the last the speed stays."
+        description="Points [operations of a burst, speed]; the speed is constant before the first and beyond the last."
     )
 
 
 class RoutineForm(Form):
-    """The speed of a routine, as it was measured."""
+    """The measured speed of a routine."""
 
-    routine: Name = Field(description="One that clue forecast benchmark has by name, such as dgemm.")
+    routine: Name = Field(description="Name of a routine of clue forecast benchmark, such as dgemm.")
     store: Name | None = Field(
-        None, description="The store, relative to the file that names it; left out: that of clue forecast."
+        None, description="The store, relative to the file that names it; default: that of clue forecast."
     )
-    host: Name | None = Field(None, description="Where it was measured; left out: on this computer.")
+    host: Name | None = Field(None, description="Host on which it was measured; default: this computer.")
     sizes: dict[Name, PositiveInt] = Field(
-        default={}, description="Sizes that stay, such as the width of a panel; the others are equal to each other."
+        default={}, description="Fixed sizes, such as the width of a panel; the others are equal to each other."
     )
     burst: Work | None = Field(
-        None, description="Operations of a burst; left out: what the program declares in the region, by its bursts."
+        None, description="Operations of a burst; default: those that the program declares in the region, per burst."
     )
 
 
@@ -83,12 +83,12 @@ SpeedForm = Annotated[
 def build_speeds(
     forms: Mapping[str, float | SpeedPointsForm | RoutineForm], reading: Reading, path: Path
 ) -> dict[str, float | SpeedCurve]:
-    """Build the speeds of a node type, or add what is wrong.
+    """Build the speeds of a node type, or add their faults.
 
     Args:
-        forms: By region.
-        reading: The machine's.
-        path: Where they stand in it.
+        forms: Form of each region's speed.
+        reading: The machine being read.
+        path: Path of the speeds in it.
     """
     found: dict[str, float | SpeedCurve] = {}
     for region, form in forms.items():
@@ -107,26 +107,26 @@ def _measured_speed(form: RoutineForm, file: str) -> float | SpeedCurve:
     """Return the speed of a routine.
 
     Raises:
-        ClueError: It is not known.
+        ClueError: If it is unknown.
     """
     curve = SpeedCurve.through(_points(form, _measured(form, file)))
     return curve if form.burst is None else curve.at(form.burst)
 
 
 def _measured(form: RoutineForm, file: str) -> Measured:
-    from clue.forecasting.shipped import OPERATIONS  # noqa: PLC0415 - numpy is for those who have routines
+    from clue.forecasting.shipped import OPERATIONS  # noqa: PLC0415 - only measured routines need numpy
     from clue.forecasting.store import default_store, open_store  # noqa: PLC0415 - the same
 
     if form.routine not in OPERATIONS:
         known = ", ".join(OPERATIONS)
-        rule = f"must be one whose operations are known ({known}), got {format_value(form.routine)}: state points"
+        rule = f"must be one with known operations ({known}), got {format_value(form.routine)}: state points instead"
         raise ClueError(f"routine {rule}")
     path = default_store() if form.store is None else FilePath(file).parent / form.store
     host = form.host or platform.node()
     with open_store(path) as store:
         measured = store.find(host, form.routine)
     if measured is None:
-        rule = f"must have been measured on {host} by {path}, got none: clue forecast benchmark {form.routine}"
+        rule = f"must have been measured on {host} by {path}, got none: run clue forecast benchmark {form.routine}"
         raise ClueError(f"routine {rule}")
     unknown = sorted(set(form.sizes) - set(measured.routine.parameters))
     if unknown or len(form.sizes) == len(measured.routine.parameters):
@@ -136,8 +136,8 @@ def _measured(form: RoutineForm, file: str) -> Measured:
 
 
 def _points(form: RoutineForm, measured: Measured) -> list[tuple[float, float]]:
-    """Return what bursts of the routine have to do, and how fast they do it, at sizes that it was measured at."""
-    import numpy as np  # noqa: PLC0415 - numpy is for those who have routines
+    """Return points (operations, speed) of the routine at sizes within the measured range."""
+    import numpy as np  # noqa: PLC0415 - only measured routines need numpy
 
     from clue.forecasting.shipped import OPERATIONS  # noqa: PLC0415 - the same
 
@@ -146,7 +146,7 @@ def _points(form: RoutineForm, measured: Measured) -> list[tuple[float, float]]:
     high = min(fitted.domain[name][1] for name in free)
     if low > high:
         raise ClueError(
-            f"sizes must be given for some of {', '.join(free)}, as they were not measured at the same, got none"
+            f"sizes must be given for some of {', '.join(free)}, as their measured ranges do not overlap, got none"
         )
     points: list[tuple[float, float]] = []
     longest = 0.0

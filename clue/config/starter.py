@@ -1,4 +1,4 @@
-"""The text of a first configuration: a comparison, and the machine that it names. Reads and writes no files."""
+"""The text of a first configuration: a comparison and the machine that it names. Reads and writes no files."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from dataclasses import dataclass
 
 from clue.config.shipped_files import schema_file
 
-#: A word that begins with a letter, or a number with its unit behind a blank: ``jacobi.py``, ``20 us``.
+#: A word that begins with a letter, or a number with its unit: ``jacobi.py``, ``20 us``.
 _PLAIN = re.compile(r"[A-Za-z][\w./-]*|[0-9.]+ [A-Za-z][A-Za-z/]*", re.ASCII)
-#: What YAML, or an earlier version of it, takes for something else than text.
+#: Words that YAML, or an earlier version of it, does not read as text.
 _NO_TEXT = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf"})
 
 
 @dataclass(frozen=True, slots=True)
 class Starter:
-    """What a first configuration says. Quantities and prices are text with units, as they will stand in the file.
+    """The contents of a first configuration. Quantities and prices are text with units, as in the file.
 
     Attributes:
-        name: Of the comparison.
-        workload: Name of what has to run.
-        program: Path of a script or a trace, as it will stand in the file.
+        name: Name of the comparison.
+        workload: Name of the workload.
+        program: Path of a script or a trace, as it will appear in the file.
         recorded: Whether it is a trace.
-        arguments: Of the script.
+        arguments: Arguments of the script.
         ranks: Numbers of ranks to choose from.
-        processors: Of a node.
-        memory: Of a node; ``""``: not stated.
-        latency: Of a short message between nodes, one way.
-        bandwidth: Between nodes.
+        processors: Processors of a node.
+        memory: Memory of a node; ``""``: not stated.
+        latency: One-way latency of a short message between nodes.
+        bandwidth: Bandwidth between nodes.
         nodes: Numbers of nodes to compare.
-        price: Of a node; ``""``: not stated.
-        budget: What may be spent; ``""``: not stated.
-        other: Another machine to compare with, as it will stand in the file; ``""``: none.
+        price: Price of a node; ``""``: not stated.
+        budget: The budget; ``""``: not stated.
+        other: Another machine to compare with, as it will appear in the file; ``""``: none.
     """
 
     name: str
@@ -57,7 +57,7 @@ def machine_text(starter: Starter) -> str:
     node = [f"    processors: {starter.processors:<21}# CPU cores of a node"]
     if starter.memory:
         node.append(f"    memory: {_quoted(starter.memory)}")
-    node.append("    performance_factor: 1            # computes as fast as the computer that recorded")
+    node.append("    performance_factor: 1            # as fast as the computer of the recording")
     if starter.price:
         node.append(f"    price: {_quoted(starter.price)}")
     return _lines(
@@ -73,7 +73,7 @@ def machine_text(starter: Starter) -> str:
         *node,
         "network:",
         "  between_nodes:",
-        f"    send_delay: {{latency: 0 us, bandwidth: {_quoted(starter.bandwidth)}}}   # the sender is blocked so long",
+        f"    send_delay: {{latency: 0 us, bandwidth: {_quoted(starter.bandwidth)}}}   # duration of a send",
         f"    transmission_delay: {_quoted(starter.latency):<13}# further time until the message arrives",
         "    eager_limit: 64 KB               # larger messages wait for their receive",
         "  within_node:                       # assumed: memory shared by the cores of a node",
@@ -87,14 +87,14 @@ def comparison_text(starter: Starter, machine: str, command: str) -> str:
     """Return the YAML of the comparison.
 
     Args:
-        starter: What it says.
-        machine: Path of the machine's file, as it will stand in the file.
-        command: What runs it, for its comment.
+        starter: Its contents.
+        machine: Path of the machine's file, as it will appear in the file.
+        command: The command that runs it, for a comment.
     """
     return _lines(
         _schema("scenario"),
         f"# Run it: {command}",
-        "# clue schema scenario prints every key that may stand here.",
+        "# clue schema scenario prints every key that is allowed here.",
         f"name: {_quoted(starter.name)}",
         *([f"budget: {_quoted(starter.budget)}"] if starter.budget else []),
         "workloads:",
@@ -103,7 +103,7 @@ def comparison_text(starter: Starter, machine: str, command: str) -> str:
         f"    ranks: {_flow(starter.ranks)}",
         "options:",
         *_options(starter, machine),
-        "criterion: makespan                  # clue finds the split that is done first, on each option",
+        "criterion: makespan                  # clue finds the fastest split on each option",
     )
 
 
@@ -128,7 +128,7 @@ def _flow(values: Sequence[object]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return text as YAML reads it back: plain where that is text in any case, else in quotes as in JSON."""
+    """Return text so that YAML reads it back as text: plain if that is unambiguous, else quoted as in JSON."""
     plain = _PLAIN.fullmatch(text) and text.lower() not in _NO_TEXT
     return text if plain else json.dumps(text, ensure_ascii=False)
 

@@ -15,17 +15,17 @@ from clue.files import read_text
 
 
 def read_table(path: Path, columns: Sequence[str], row_of: Callable[[dict[str, str]], dict[str, object]]) -> Document:
-    """Return a CSV file as a mapping of ``rows``; a fault of a cell is said with its line, and where it begins there.
+    """Return a CSV file as a mapping of ``rows``, which knows the line and column of each cell.
 
-    The first line names the columns. Lines that are empty or begin with ``#`` are left out.
+    The first line names the columns. Lines that are empty or begin with ``#`` are skipped.
 
     Args:
         path: The file.
-        columns: Names that count, of which one must be there; others may be.
-        row_of: Makes a row of its cells by column.
+        columns: Names of the columns that are read, at least one of which must exist; others are ignored.
+        row_of: Converts cells by column to a row.
 
     Raises:
-        ConfigError: If the file cannot be read, names no such columns, or has a line with more cells than columns.
+        ConfigError: If the file cannot be read, has none of the columns, or has a line with more cells than columns.
     """
     written = enumerate(_text(path).splitlines(), 1)
     lines = [(number, line) for number, line in written if line.strip() and not line.lstrip().startswith("#")]
@@ -35,7 +35,7 @@ def read_table(path: Path, columns: Sequence[str], row_of: Callable[[dict[str, s
         raise ConfigError(f"{path}:1:1: first line must name columns among {', '.join(columns)}, got {got}")
     head, rows = cells[0], list[object]()
     if twice := [column for column, times in Counter(head).items() if column and times > 1]:
-        raise ConfigError(f"{path}:{lines[0][0]}:1: columns must have names of their own, got {twice[0]} twice")
+        raise ConfigError(f"{path}:{lines[0][0]}:1: columns must have distinct names, got {twice[0]} twice")
     origins: dict[Steps, Origin] = {(): Origin(str(path), 1, 1, ()), ("rows",): Origin(str(path), 1, 1, ())}
     for (number, line), found in zip(lines[1:], cells[1:], strict=True):
         if len(found) > len(head):
@@ -66,7 +66,7 @@ def _cells(line: str, place: str) -> list[str]:
 
 
 def _starts(line: str, cells: int) -> list[int]:
-    """Return the columns of text in which cells begin, from 1; all 1 where quotes hide commas."""
+    """Return the text column at which each cell begins, from 1; always 1 if quotes hide commas."""
     if '"' in line:
         return [1] * cells
     starts = [1]

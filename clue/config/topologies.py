@@ -1,4 +1,4 @@
-"""Topologies: their forms, the way from these to values, and what several keys say together."""
+"""Topologies: their forms, the conversion to values, and rules over several keys."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from clue.config.reading import Reading
 if TYPE_CHECKING:
     from clue.machine.contention.topology import Topology
 
-#: Most places and links of a topology: enough for the largest computers there are.
+#: Largest numbers of places and of links of a topology: enough for the largest computers in existence.
 MOST_PLACES = 1_000_000
 MOST_LINKS = 20_000_000
-#: The key that gives a topology its places.
+#: Key of a topology's form that determines the number of its places.
 _PLACES = {"fat_tree": "down", "torus": "dimensions", "dragonfly": "groups"}
 
 Places = Annotated[int, Field(ge=1, le=MOST_PLACES)]
 
 
 class SwitchForm(Form):
-    """One switch that never blocks."""
+    """One non-blocking switch."""
 
-    topology: Literal["switch"] = Field(description="One switch that never blocks.")
-    bandwidth: Bandwidth = Field(description="Of the link of each node, each way.")
+    topology: Literal["switch"] = Field(description="One non-blocking switch.")
+    bandwidth: Bandwidth = Field(description="Bandwidth of the link of each node, in each direction.")
 
 
 class SwitchesForm(Form):
-    """Switches of equally many nodes, each with an uplink to a core that never blocks."""
+    """Switches with the same number of nodes, each with an uplink to a non-blocking core."""
 
-    topology: Literal["switches"] = Field(description="Several switches, each with an uplink to a core.")
+    topology: Literal["switches"] = Field(description="Several switches, each with an uplink to a non-blocking core.")
     nodes_per_switch: Places = Field(description="Nodes at each switch; the last may have fewer.")
-    bandwidth: Bandwidth = Field(description="Of the link of each node, each way.")
+    bandwidth: Bandwidth = Field(description="Bandwidth of the link of each node, in each direction.")
     oversubscription: Annotated[Number, Field(gt=0)] = Field(
-        1.0, description="Bandwidth of a switch's nodes together over that of its uplink: 2 for 2:1."
+        1.0, description="Total bandwidth of a switch's nodes divided by that of its uplink: 2 for 2:1."
     )
 
 
@@ -52,54 +52,56 @@ class FatTreeForm(Form):
     topology: Literal["fat_tree"] = Field(description="A fat tree with D-mod-k routing.")
     down: Levels = Field(description="Children of a switch: nodes at level 1, switches above.")
     up: Levels = Field(description="Parents of a node (usually 1), then of a switch of each level but the top.")
-    links: Levels | None = Field(None, description="Cables between a child and each of its parents; left out: 1.")
+    links: Levels | None = Field(None, description="Cables between a child and each of its parents; default: 1.")
     bandwidth: Annotated[
         Annotated[Bandwidth, Tag("<one>")] | Annotated[list[Bandwidth], Tag("<list>")], Discriminator(shape)
-    ] = Field(description="Of each cable, each way: one for all levels, or one for each.")
+    ] = Field(description="Bandwidth of each cable, in each direction: one for all levels, or one for each.")
 
     @property
     def cables(self) -> list[int]:
-        """Cables by level."""
+        """The number of cables by level."""
         return [1] * len(self.down) if self.links is None else self.links
 
     @property
     def bandwidths(self) -> list[float]:
-        """Bandwidths by level."""
+        """The bandwidths by level."""
         return self.bandwidth if isinstance(self.bandwidth, list) else [self.bandwidth] * len(self.down)
 
 
 class TorusForm(Form):
     """A torus with dimension-order routing."""
 
-    topology: Literal["torus"] = Field(description="A grid of nodes whose ends are joined.")
+    topology: Literal["torus"] = Field(description="A grid of nodes whose opposite ends are joined.")
     dimensions: Annotated[list[Places], Field(min_length=1, max_length=10)] = Field(
-        description="Places in each dimension; node 1 is next to node 0 in the first."
+        description="Number of places in each dimension; node 1 is next to node 0 in the first."
     )
-    bandwidth: Bandwidth = Field(description="Of the link to each neighbour, each way.")
+    bandwidth: Bandwidth = Field(description="Bandwidth of the link to each neighbour, in each direction.")
 
 
 class DragonflyBandwidthForm(Form):
-    """Bandwidths of the three kinds of links of a dragonfly, each way."""
+    """Bandwidths of the three kinds of links of a dragonfly, in each direction."""
 
-    node: Bandwidth = Field(description="Of the link of each node.")
-    within_group: Bandwidth = Field(description="Of the link between each two routers of a group.")
-    between_groups: Bandwidth = Field(description="Of the link between each two groups.")
+    node: Bandwidth = Field(description="Bandwidth of the link of each node.")
+    within_group: Bandwidth = Field(description="Bandwidth of the link between any two routers of a group.")
+    between_groups: Bandwidth = Field(description="Bandwidth of the link between any two groups.")
 
 
 class DragonflyForm(Form):
     """A dragonfly with minimal routing."""
 
-    topology: Literal["dragonfly"] = Field(description="Groups of routers, joined all to all inside and outside.")
-    groups: Places = Field(description="Groups, each two joined by one link each way.")
-    routers_per_group: Places = Field(description="Routers of a group, each two joined by one link each way.")
+    topology: Literal["dragonfly"] = Field(
+        description="Groups of routers: all-to-all between groups and within each group."
+    )
+    groups: Places = Field(description="Number of groups; one link in each direction joins any two.")
+    routers_per_group: Places = Field(description="Routers of a group; one link in each direction joins any two.")
     nodes_per_router: Places = Field(description="Nodes at each router.")
     bandwidth: Annotated[
         Annotated[Bandwidth, Tag("<one>")] | Annotated[DragonflyBandwidthForm, Tag("<table>")], Discriminator(shape)
-    ] = Field(description="Of each link, each way: one for all, or one for each of the three kinds.")
+    ] = Field(description="Bandwidth of each link, in each direction: one for all, or one for each of the three kinds.")
 
     @property
     def bandwidths(self) -> DragonflyBandwidthForm:
-        """Bandwidths by kind of link."""
+        """The bandwidths by kind of link."""
         one = self.bandwidth
         if isinstance(one, DragonflyBandwidthForm):
             return one
@@ -155,7 +157,7 @@ def build_topology(form: TopologyForm) -> Topology:
 
 
 def check_topology(reading: Reading, path: Path, form: TopologyForm, nodes: int) -> None:
-    """Check a topology in itself, and that it has a place for every node."""
+    """Check that a topology is consistent, and has a place for every node."""
     if isinstance(form, FatTreeForm) and not _levels_agree(reading, path, form):
         return
     topology = build_topology(form)

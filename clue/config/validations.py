@@ -1,4 +1,4 @@
-"""Load what ``clue validate`` is given: measured run times, and what ran where."""
+"""Load the input of ``clue validate``: measured run times, their programs and machines."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from clue.formats.extrap import Measurement
 from clue.machine import Machine
 from clue.predict.application import PLACEHOLDER, Application
 
-#: A size that is a number.
+#: A size that is a whole number.
 _NUMBER = re.compile("[1-9][0-9]{0,17}")
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredCase:
-    """A program that was run for real, as a file describes it.
+    """A real run of a program, as a file describes it.
 
     Attributes:
-        program_name: What it is called.
-        machine_name: What its machine is called.
-        size: What was solved; ``""`` if that is not said.
-        program: What ran; its trace, if any, may be for any number of ranks.
-        machine: Where.
-        ranks: How many ranks; ``None`` if only the trace knows.
+        program_name: Name of the program.
+        machine_name: Name of the machine.
+        size: Size of the problem; ``""`` if not stated.
+        program: The program; its trace, if any, may be for any number of ranks.
+        machine: The machine.
+        ranks: Number of ranks; ``None`` if only the trace states it.
         placement: Where the ranks ran.
         instances: Independent copies that ran side by side.
-        runs: What the runs took, seconds.
-        spread: Half of what lies between fastest and slowest run, where that is stated; seconds.
+        runs: Times of the runs, seconds.
+        spread: Half the difference between the slowest and the fastest run, if stated; seconds.
     """
 
     program_name: str
@@ -59,7 +59,7 @@ class MeasuredCase:
 
 @dataclass(frozen=True, slots=True)
 class ValidationConfig:
-    """What was run for real.
+    """The real runs of a validation.
 
     Attributes:
         name: Its name.
@@ -75,10 +75,10 @@ def load_validation(source: Source, *, relative_to: FilePath | None = None) -> V
 
     Args:
         source: A path, or the mapping itself.
-        relative_to: Folder that a relative path starts from; left out: the current one.
+        relative_to: Base directory of a relative path; default: the current one.
 
     Raises:
-        ConfigError: With everything that is wrong with it.
+        ConfigError: With all faults of the file.
     """
     document, path = read_source(source, ("validations",), relative_to)
     base = path.parent if path is not None else relative_to or FilePath()
@@ -104,7 +104,7 @@ def _validation(reading: Reading, name: str) -> ValidationConfig | None:
 
 
 def _check_machines(reading: Reading) -> None:
-    """Add the faults of the machines at the top of a file whose other faults keep its cases from being built."""
+    """Add the faults of the machines at the top of a file whose cases cannot be built because of other faults."""
     top = reading.document.value if isinstance(reading.document.value, dict) else {}
     machines, machine = top.get("machines"), top.get("machine")
     named = machines if isinstance(machines, dict) else {}
@@ -117,7 +117,7 @@ def _check_machines(reading: Reading) -> None:
             build_machine_apart(reading, *referred)
 
 
-#: A case: the file that it stands in, the path there, and its form.
+#: A case: its file, its path there, and its form.
 _Written = tuple[Reading, Path, CaseForm]
 
 
@@ -132,10 +132,10 @@ def _cases(reading: Reading, form: ValidationForm) -> Iterator[_Written]:
 
 
 def load_measurements(table: FilePath) -> list[Measurement]:
-    """Return the run times of a table, whose rows have a size and a number of ranks.
+    """Return the run times of a table whose rows have a size and a number of ranks.
 
     Raises:
-        ConfigError: With everything that is wrong with it.
+        ConfigError: With all faults of the table.
     """
     reading = Reading(read_table(table, COLUMNS, row_of), table.parent)
     form = reading.form(TableForm)
@@ -158,7 +158,7 @@ def load_measurements(table: FilePath) -> list[Measurement]:
     ]
 
 
-#: What a row must have, to be a measurement at a size and a number of ranks.
+#: Cells that a row must have to be a measurement, with the words for them in messages.
 _NEEDED = {"size": "a whole number", "ranks": "a number of ranks", "measured": "a run time"}
 
 
@@ -178,7 +178,7 @@ def _rows(reading: Reading, name: str) -> Iterator[_Written]:
 
 
 def _together(cases: list[MeasuredCase]) -> tuple[MeasuredCase, ...]:
-    """Put the runs of equal cases together: a row of a table may be a single run."""
+    """Combine the runs of equal cases: a row of a table may be a single run."""
     found: dict[object, MeasuredCase] = {}
     for case in cases:
         what = (case.program_name, case.program, case.size, case.ranks)
@@ -190,12 +190,12 @@ def _together(cases: list[MeasuredCase]) -> tuple[MeasuredCase, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Builder:
-    """Builds cases of what they name.
+    """Builds cases from the programs and machines that they name.
 
     Attributes:
         top: The file.
         form: Its form.
-        machines: Those that were built, by name; ``None`` for those with faults.
+        machines: Machines built so far, by name; ``None`` for those with faults.
     """
 
     top: Reading
@@ -203,7 +203,7 @@ class _Builder:
     machines: dict[str, Machine | None] = field(default_factory=dict)
 
     def case(self, reading: Reading, path: Path, form: CaseForm) -> MeasuredCase | None:
-        """Build a case, or add its faults and return nothing."""
+        """Build a case, or add its faults and return ``None``."""
         runs = _runs(form)
         if not runs:
             reading.fault((*path, "measured"), "must be given, got nothing")
@@ -252,28 +252,28 @@ class _Builder:
                 return None
             within, place, source = self.top, ("programs", name), programs[name]
         if ranks is None and (source.trace is None or PLACEHOLDER in source.trace):
-            reading.fault((*path, "ranks"), "must be given where there is no trace that knows it, got nothing")
+            reading.fault((*path, "ranks"), "must be given if no trace states it, got nothing")
             return None
         number_of_ranks(within, place, source, ranks)
         filled = _filled(source, size, ranks)
         if "{size}" in str(filled.model_copy(update={"extrapolate": None})):
-            reading.fault((*path, "size"), f"must be given where program {name} has {{size}}, got nothing")
+            reading.fault((*path, "size"), f"must be given if program {name} has {{size}}, got nothing")
             return None
         return name, build_application(within, place, filled)
 
     def _by_skeleton(
         self, reading: Reading, path: Path, form: CaseForm, ranks: int | None
     ) -> tuple[str, Application] | None:
-        """Return the name of a case's program, and the program as its skeleton knows it."""
+        """Return the name of a case's program, and the program as measured by its skeleton."""
         source = form.program or self.form.program
         assert form.measured_skeleton is not None
         measured = measured_by(reading, path, form.measured_skeleton)
         if measured is None:
             return None
         if ranks not in {None, measured.ranks}:
-            reading.fault(path, f"must be of {ranks} ranks like the case, got {measured.ranks}")
+            reading.fault(path, f"must have {ranks} ranks like the case, got {measured.ranks}")
         if (form.instances or self.form.instances or 1) > 1:
-            reading.fault(path, "must be a case of 1 instance, as a skeleton is run, got several", of_key=True)
+            reading.fault(path, "must be a case with 1 instance, as skeletons have, got several", of_key=True)
         name = "program" if source is None else source if isinstance(source, str) else _name(source)
         return name, Application(measured=measured)
 
@@ -298,14 +298,14 @@ class _Builder:
             if referred is None:
                 self.machines[key] = None
             else:
-                # A machine that is written under machines is called what it is called there.
+                # A machine written under machines keeps its name there.
                 title = key if place[0] == "machines" else referred[1]
                 self.machines[key] = build_machine_apart(reading, referred[0], title)
         return self.machines[key]
 
 
 def _check_room(reading: Reading, path: Path, form: CaseForm, case: MeasuredCase) -> None:
-    """Check that the ranks fit, where their number is known before the trace is read."""
+    """Check that the ranks fit, if their number is known before the trace is read."""
     if case.ranks is None:
         return
     try:
@@ -316,7 +316,7 @@ def _check_room(reading: Reading, path: Path, form: CaseForm, case: MeasuredCase
 
 
 def _runs(form: CaseForm) -> tuple[float, ...]:
-    """Return the runs of a case, none if there are none."""
+    """Return the run times of a case; empty if there are none."""
     runs = form.runs if isinstance(form, RowForm) and form.runs is not None else form.measured
     if runs is None:
         return ()
@@ -333,13 +333,13 @@ def _placement(form: CaseForm) -> PlacementChoice | None:
 
 
 def _name(form: ProgramForm) -> str:
-    """Return what a program is called that has no name of its own: its file, without extension and placeholders."""
+    """Return the name of a program that states none: its file, without extension and placeholders."""
     stem = FilePath(form.script or form.trace or "").stem
     return re.sub(r"[-_.]*\{\w+\}", "", stem) or stem or "program"
 
 
 def _filled(form: ProgramForm, size: str, ranks: int | None) -> ProgramForm:
-    """Return the form of a program with the size and ranks of a case in the place of what stands for them."""
+    """Return the form of a program with its placeholders replaced by the size and ranks of a case."""
 
     def fill(text: str) -> str:
         if size:

@@ -1,4 +1,4 @@
-"""Read YAML as YAML 1.2 means it, remembering the line and column of every value.
+"""Read YAML by the rules of YAML 1.2, remembering the line and column of every value.
 
 PyYAML follows YAML 1.1, where ``1e9`` is text, ``no`` is false, ``010`` is eight and ``12:30:45`` a number of
 seconds. Here the core schema of YAML 1.2.2 (section 10.3) decides; a key given twice is an error, and so are
@@ -16,7 +16,7 @@ import yaml
 from clue.config.document import Document, Origin, Path, format_path
 from clue.errors import ConfigError
 
-_LIMIT = 100_000  # values in one file: far more than any machine needs, and a stop for aliases that multiply
+_LIMIT = 100_000  # values in one file: far more than any machine needs; stops aliases that multiply
 _DEPTH = 100
 
 _Parser: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -46,11 +46,11 @@ def parse_yaml(text: str, file: str) -> Document:
 
     Args:
         text: The text.
-        file: What to call it in messages.
+        file: Its name in messages.
 
     Raises:
-        ConfigError: If it is not YAML, holds nothing or several documents, repeats a key, or has a tag that
-            is not of the core schema.
+        ConfigError: If it is not YAML, is empty, has several documents, repeats a key, or has a tag outside the
+            core schema.
     """
     try:
         _check_size(text, file)
@@ -70,7 +70,7 @@ def parse_yaml(text: str, file: str) -> Document:
 
 
 def number_or_text(text: str) -> int | float | str:
-    """Return what text would be as a plain value in a file: a number where it is one, else text."""
+    """Return the value that a plain text has in a file: a number if it is one, else text."""
     for name, build in (("int", _integer), ("float", _number)):
         if any(name == each and re.fullmatch(pattern, text) for each, pattern, _ in _RESOLVERS):
             return build(text)
@@ -78,7 +78,7 @@ def number_or_text(text: str) -> int | float | str:
 
 
 def _check_size(text: str, file: str) -> None:
-    # The fast parser of PyYAML composes by recursion without a guard: some 10,000 levels end the process.
+    # The fast parser of PyYAML composes by unguarded recursion: about 10,000 levels crash the process.
     depth = values = 0
     for event in yaml.parse(text, Loader=_Core):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
@@ -103,7 +103,7 @@ def _marked(error: yaml.MarkedYAMLError, file: str) -> str:
 
 
 class _Reading:
-    """One pass over the composed nodes of a file: builds the values, notes origins and gathers faults."""
+    """One pass over the composed nodes of a file: builds the values, notes origins and collects faults."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -112,7 +112,7 @@ class _Reading:
         self._open: set[int] = set()
 
     def construct(self, node: yaml.Node, path: Path, key: yaml.Node | None) -> object:
-        """Return the plain value of a node, whose key (if it has one) is given for its position."""
+        """Return the plain value of a node; its key, if any, gives the position."""
         self.origins[path] = self._origin(node, path, key)
         if len(self.origins) > _LIMIT:
             raise ConfigError(_too_many(self.file))
@@ -155,7 +155,7 @@ class _Reading:
         try:
             return build(node.value)
         except (ValueError, KeyError):
-            self._fault(node, path, f'must be what its tag {node.tag} says, got "{node.value[:40]}"')
+            self._fault(node, path, f'must have the type of its tag {node.tag}, got "{node.value[:40]}"')
             return None
 
     def _origin(self, node: yaml.Node, path: Path, key: yaml.Node | None) -> Origin:

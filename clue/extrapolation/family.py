@@ -64,7 +64,7 @@ class Family:
         found = named.found()
         if not found:
             raise UsageError(
-                f"{pattern}: recordings must be there, got none. Ask which to make: clue extrapolate --plan --size N "
+                f"{pattern}: recordings must exist, got none. Ask which to make: clue extrapolate --plan --size N "
                 "--ranks P PROGRAM.py [ARGS with {size}]"
             )
         opened: list[Recording] = []
@@ -152,8 +152,8 @@ def _opened(size: int, ranks: int, paths: Sequence[Path]) -> Recording:
             raise TraceError(f"{trace.path}: trace must be a recording, got one that was extrapolated itself")
         if not has_sites(trace):
             raise TraceError(
-                f"{trace.path}: trace must say where its calls stand in the program, got none: record it again, as it "
-                "was recorded by an earlier version of clue, or by another recorder"
+                f"{trace.path}: trace must have call sites, got none: record it again, as an earlier version "
+                "of clue or another recorder made it"
             )
     if len(traces) == 1 or traces[0].head.typical is not None:
         return Recording(size, ranks, tuple(traces))

@@ -251,7 +251,7 @@ class Forecaster:
         specification(name)
         if host == self.host:
             raise ForecastError(
-                f"{name}: routine must have been measured on {host}, got none: clue forecast benchmark {name}"
+                f"{name}: routine must have been measured on {host}, got none: run clue forecast benchmark {name}"
             )
         told = _understood(host, lambda: self.peer(host).ask(f"/routines/{name}"), Measured.of)
         measured = replace(Measured.of(told), host=host)

@@ -238,7 +238,7 @@ class _Parser:
 
     def _begin_all(self, number: int, ranks: str) -> None:
         if self._size:
-            raise self._fault(number, f"num_ranks must stand once, got it again after line {self._size_line}")
+            raise self._fault(number, f"num_ranks must appear once, got it again after line {self._size_line}")
         size = _whole(ranks)
         if not 1 <= size <= MOST_RANKS:
             raise self._fault(number, f"num_ranks must be from 1 to {MOST_RANKS}, got {ranks}")

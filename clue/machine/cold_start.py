@@ -1,4 +1,4 @@
-"""Cold starts: what a burst takes longer after its rank has waited, because caches and predictors have cooled down."""
+"""Cold starts: extra time of a burst after its rank has waited, because caches and predictors have cooled down."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from clue.machine.curve import Curve
 
 @dataclass(frozen=True, slots=True)
 class ColdStart:
-    """What bursts on a node take longer after waits.
+    """Extra time of bursts on a node after waits.
 
     Attributes:
-        after: Extra time (seconds) by how long the rank has waited (seconds), from no wait on; it never falls.
-        at_most: The largest extra time of a burst, as a share of what it takes warm; the next bursts take what is left.
+        after: Extra time (seconds) as a function of the wait (seconds), from no wait on; it never falls.
+        at_most: Largest extra time of a burst, as a share of its warm time; the next bursts pay what is left.
     """
 
     after: Curve = field(default_factory=lambda: Curve.line(0.0))
@@ -24,7 +24,7 @@ class ColdStart:
     def through(cls, points: Sequence[tuple[float, float]], at_most: float = 1.0) -> ColdStart:
         """Return the cold start through points (wait, extra time), sorted by strictly rising wait.
 
-        No wait costs nothing. Between points it grows linearly; after waits beyond the last one nothing gets colder.
+        No wait costs nothing. Extra time is linear between points, and constant beyond the last one.
         """
         known = Curve.through(points if points and points[0][0] == 0.0 else [(0.0, 0.0), *points])
         return cls(replace(known, slopes=(*known.slopes[:-1], 0.0)), at_most)
@@ -36,13 +36,13 @@ class ColdStart:
 
     @property
     def is_stated(self) -> bool:
-        """Whether it ever costs anything."""
+        """Whether any wait has a cost."""
         return self.at_most > 0.0 and any(self.after.times)
 
     def scaled(self, factor: float) -> ColdStart:
-        """Return the cold start of a processor on which everything takes so many times as long."""
+        """Return the cold start of a processor whose times are all multiplied by a factor."""
         return replace(self, after=self.after.scaled(factor))
 
     def colder(self, factor: float) -> ColdStart:
-        """Return the cold start with everything that it costs multiplied, and bursts taking as long as before."""
+        """Return the cold start with its extra time multiplied and warm times unchanged."""
         return ColdStart(self.after.scaled(factor), self.at_most * factor)

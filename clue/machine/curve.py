@@ -1,4 +1,4 @@
-"""Delay curves: time as a piecewise-linear function of message size. The only place where they are evaluated."""
+"""Delay curves: time as a piecewise-linear function of message size. No other module evaluates them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-#: Message sizes at which delays are shown.
+#: Message sizes at which reports show delays, bytes.
 SHOWN_SIZES = (0, 1_000, 64_000, 1_000_000)
 
 
@@ -22,7 +22,7 @@ class Curve:
     """A piecewise-linear delay curve (CLUE paper, section 3: ``s = k·m + d``, or points with linear interpolation).
 
     Segment i starts at ``sizes[i]`` bytes with ``times[i]`` seconds and rises by ``slopes[i]`` seconds per byte. Below
-    the first size the curve is constant; beyond the last it goes on with the last slope.
+    the first size the curve is constant; beyond the last it continues with the last slope.
     """
 
     sizes: tuple[float, ...]
@@ -30,15 +30,15 @@ class Curve:
     slopes: tuple[float, ...]
 
     def __call__(self, nbytes: float) -> float:
-        """Return the delay of a message of so many bytes, in seconds."""
+        """Return the delay of a message of ``nbytes`` bytes, in seconds."""
         i = bisect_right(self.sizes, nbytes) - 1
         if i < 0:
             return self.times[0]
         return self.times[i] + (nbytes - self.sizes[i]) * self.slopes[i]
 
     def over(self, nbytes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return the delays of many messages at once: to the last bit those that calls for each would return."""
-        import numpy as np  # noqa: PLC0415 - those who only look at machines do not load it
+        """Return the delays of many messages at once, bit for bit those that single calls return."""
+        import numpy as np  # noqa: PLC0415 - code that only looks at machines does not load it
 
         sizes, times, slopes = (np.array(column) for column in (self.sizes, self.times, self.slopes))
         i = np.searchsorted(sizes, nbytes, side="right") - 1
@@ -63,26 +63,26 @@ class Curve:
         return Curve(self.sizes, *(tuple(x * factor for x in column) for column in (self.times, self.slopes)))
 
     def start_scaled(self, factor: float) -> Curve:
-        """Return the curve with the delay of an empty message multiplied, and the others that much longer."""
+        """Return the curve with the delay of an empty message multiplied, and all others shifted by the same time."""
         more = self(0) * (factor - 1)
         return Curve(self.sizes, tuple(time + more for time in self.times), self.slopes)
 
     def growth_scaled(self, factor: float) -> Curve:
-        """Return the curve with what it grows by with size multiplied."""
+        """Return the curve with its growth with size multiplied."""
         empty = self(0)
-        # In this form a factor of 1 changes no bit: what arrives at one instant still does.
+        # In this form a factor of 1 changes no bit: simultaneous arrivals stay simultaneous.
         times = tuple(time + (time - empty) * (factor - 1) for time in self.times)
         return Curve(self.sizes, times, tuple(slope * factor for slope in self.slopes))
 
     @property
     def growth(self) -> Curve:
-        """The curve without the delay of an empty message: what it grows by with size."""
+        """The growth of the curve with size: the delay minus that of an empty message."""
         empty = self(0)
         return Curve(self.sizes, tuple(time - empty for time in self.times), self.slopes)
 
     @classmethod
     def upper(cls, curves: Sequence[Curve]) -> Curve:
-        """Return the largest of some curves at every size."""
+        """Return the maximum of some curves at every size."""
         starts = sorted({0.0, *(size for curve in curves for size in curve.sizes if size > 0)})
         segments = [
             segment
@@ -92,7 +92,7 @@ class Curve:
         return cls(*zip(*segments, strict=True))
 
     def _line_at(self, begin: float) -> tuple[float, float]:
-        """Return the delay at a size, and the slope from there on."""
+        """Return the delay at a size, and the slope just beyond it."""
         i = bisect_right(self.sizes, begin) - 1
         return self(begin), self.slopes[i] if i >= 0 else 0.0
 
@@ -102,7 +102,7 @@ def _envelope(lines: Sequence[tuple[float, float]], begin: float, end: float) ->
     at, (value, slope) = begin, max(lines)
     while at < end:
         yield at, value + (at - begin) * slope, slope
-        # Only a steeper line overtakes, so each does so once.
+        # Only a steeper line overtakes, so each line does so at most once.
         overtaking = [(begin + (value - v) / (s - slope), -s, v) for v, s in lines if s > slope]
         at, falling, value = min(overtaking, default=(inf, 0.0, 0.0))
         slope = -falling

@@ -9,14 +9,14 @@ from clue.machine.curve import Curve
 
 @dataclass(frozen=True, slots=True)
 class LinkNoise:
-    """How far the delays of a link may be from what is stated.
+    """Uncertainty of the delays of a link.
 
-    Both are relative standard deviations (0.05 is 5 %) of log-normal multipliers whose median is 1, one for all
-    messages of the link. How messages of one run differ from one another is left out.
+    Both are relative standard deviations (0.05 is 5 %) of log-normal multipliers with median 1. One multiplier holds
+    for all messages of the link in a run; variation from message to message is not modelled.
 
     Attributes:
-        send: Of the send and receive delays.
-        transmission: Of the transmission delay.
+        send: That of the send and receive delays.
+        transmission: That of the transmission delay.
     """
 
     send: float = 0.0
@@ -28,18 +28,18 @@ class Link:
     """How messages between one pair of node types (or within a node) travel.
 
     Attributes:
-        send_delay: s(m): a blocking send lasts so long, if nothing else keeps it: until its data have left.
+        send_delay: s(m): duration of a blocking send that nothing else delays, until its data have left.
         transmission_delay: t(m): further time until the message arrives.
-        receive_delay: Time used in a receive or probe call, whether it finds something or not.
-        eager_limit: Largest message sent without waiting for its receive; ``None``: all are.
-        send_overhead: c(m): what the call of a nonblocking send takes of its rank's processor; ``None``: s(m), as far
-            as it is known then.
-        acknowledged_from: Smallest eager message whose send ends only when the receiver's library has acknowledged
-            that it is there; ``None``: none does.
-        noise: How sure the delays are.
-        busy: How long a message keeps what it shares with others, if that were its own: ports, or the links of a
-            topology; ``None``: the part of its delays that grows with its size, the larger of s(m) - s(0) and
-            t(m) - t(0). It may be longer than the message travels.
+        receive_delay: Time of a receive or probe call, whether or not it finds a message.
+        eager_limit: Largest message sent without waiting for its receive, bytes; ``None``: all messages are.
+        send_overhead: c(m): processor time that the call of a nonblocking send takes from its rank; ``None``: s(m), as
+            far as it is known at the call.
+        acknowledged_from: Smallest eager message whose send ends only when the receiver's library has acknowledged its
+            arrival, bytes; ``None``: no send waits for that.
+        noise: Uncertainty of the delays.
+        busy: How long a message alone occupies its shared resources, ports or links of a topology; ``None``: the part
+            of its delays that grows with its size, the larger of s(m) - s(0) and t(m) - t(0). It may be longer than the
+            message travels.
     """
 
     send_delay: Curve
@@ -53,11 +53,11 @@ class Link:
 
     @property
     def occupation(self) -> Curve:
-        """How long a message keeps what it shares: as stated, or by what its delays grow by with size, at least 0."""
+        """How long a message occupies shared resources: as stated, or the growth of its delays with size (≥ 0)."""
         if self.busy is not None:
             return self.busy
         return Curve.upper([Curve.line(0.0), self.send_delay.growth, self.transmission_delay.growth])
 
     def kept_longer(self, factor: float) -> Link:
-        """Return the link with messages that keep what they share so many times as long, and take no longer alone."""
+        """Return the link with the occupation of shared resources multiplied, and all delays unchanged."""
         return replace(self, busy=self.occupation.scaled(factor))

@@ -1,6 +1,6 @@
-"""A virtual machine: node types, network and what changes over time. Values only; nothing here runs or reads.
+"""A virtual machine: node types, network and changes over time. Values only: nothing here simulates or reads files.
 
-Words and parameters follow the CLUE paper, section 3. All times are in seconds, sizes in bytes.
+Terms and parameters follow the CLUE paper, section 3. All times are in seconds, sizes in bytes.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from clue.units import Money, count_of, format_size, format_time
 if TYPE_CHECKING:
     import pandas
 
-#: Sizes of messages, bytes, of which notebooks show the delay.
+#: Message sizes for which notebooks show the delay, bytes.
 _SHOWN_SIZES = (8, 10**6)
-#: Ranks that may be placed: more are a slip, and would take all memory.
+#: Largest number of ranks that may be placed: a larger one is a mistake, and would exhaust memory.
 MOST_RANKS = 2**24
 
 
@@ -38,7 +38,7 @@ class Waiting(Enum):
 
 
 class Progress(Enum):
-    """When a library goes on with messages that are under way."""
+    """When the MPI library progresses messages that are under way."""
 
     ASYNCHRONOUS = "asynchronous"
     CALLS = "calls"
@@ -46,13 +46,13 @@ class Progress(Enum):
 
 @dataclass(frozen=True, slots=True)
 class NodeNoise:
-    """How far computation times on a node may be from what is stated.
+    """Uncertainty of computation times on a node.
 
-    Both are relative standard deviations (0.03 is 3 %) of log-normal multipliers whose median is 1.
+    Both are relative standard deviations (0.03 is 3 %) of log-normal multipliers with median 1.
 
     Attributes:
-        computation: Of each burst, independently of all others.
-        factor: Of the performance factor itself: one multiplier for all bursts on nodes of the type.
+        computation: That of each burst, independent of all others.
+        factor: That of the performance factor: one multiplier for all bursts on nodes of the type.
     """
 
     computation: float = 0.0
@@ -66,30 +66,31 @@ class NodeType:
     Attributes:
         name: Its name in the machine.
         processors: CPU cores per node.
-        domains: Equal groups of a node's processors, in order: sockets, or cores that share a cache.
-        memory: Bytes per node; ``None`` if not stated (then no memory check is possible).
+        domains: Number of equal groups of a node's processors, in order: sockets, or cores that share a cache.
+        memory: Bytes per node; ``None`` if not stated (memory is not checked then).
         performance_factor: Multiplies recorded computation time; 0 leaves it unscaled (the paper's "real").
-        performance_factors: The same by region, where it differs.
-        speeds: flop/s by region, or how it depends on the operations of a burst; where the program declares its flops
-            in a region, the factor is the recording host's speed there divided by this, and takes precedence.
-        memory_contention: Share of its speed that a processor keeps when so many processors of the node are busy
-            (the paper's mcf, section 4.5), as ``{busy: {region: share}}``; region ``""`` stands for any other. The
-            entry of the largest ``busy`` not above the actual number counts; below the smallest the share is 1.
-        background_load: Competing processes that are always runnable on each node (a load average; may be fractional).
-        time_slice: How long a process runs there before another has its turn, where ranks share processors with
+        performance_factors: Performance factors by region, where they differ.
+        speeds: Speed by region, flop/s, or as a function of the operations of a burst. Where the program declares its
+            flops in a region, the host's speed there divided by this speed is the factor, and takes precedence.
+        memory_contention: Share of its speed that a processor keeps when ``busy`` processors of the node compute (the
+            paper's mcf, section 4.5), as ``{busy: {region: share}}``; region ``""`` stands for any other. The entry
+            with the largest ``busy`` not above the actual number holds; below the smallest the share is 1.
+        background_load: Number of competing processes on each node that are always runnable (a load average; may be
+            fractional).
+        time_slice: How long a process runs before the scheduler switches to another, where ranks share processors with
             background load, seconds; 0: processors are shared evenly at every instant.
-        cold_start: What bursts take longer after waits.
-        copy_bandwidth: Bytes per second that all messages within a node together are copied at most, by its memory;
-            ``None``: they share nothing. It holds at all times as it is at first.
+        cold_start: Extra time of bursts after waits.
+        copy_bandwidth: Largest rate at which the node's memory copies all messages within the node together, bytes per
+            second; ``None``: they share nothing. The initial value holds throughout a run.
         price: Price of one node.
         initialisation_delay: Time before a spawned process starts.
-        spawn_delay: Time that a Spawn takes its caller.
+        spawn_delay: Time that the caller of Spawn spends in it.
         packing_delay: Time per byte packed or unpacked.
         reduction_delay: Time per byte combined in a reduction.
         waiting: What a waiting rank does with its processor.
         source: Where the figures come from.
-        noise: How sure they are.
-        sockets: Which processors it has, if they are a part of the hardware library; what is simulated stands above.
+        noise: Their uncertainty.
+        sockets: Its processors, if they come from the hardware library; the simulation uses the figures above.
     """
 
     name: str
@@ -119,14 +120,14 @@ class NodeType:
         return self.performance_factors.get(region, self.performance_factor) or 1.0
 
     def speed(self, region: str, flops: float) -> float | None:
-        """Return the speed in a region in bursts of so many operations (0: unknown), flop/s; ``None``: unknown, too."""
+        """Return the speed in a region for a burst's operations (0: unknown), flop/s; ``None``: unknown as well."""
         stated = self.speeds.get(region)
         if not isinstance(stated, SpeedCurve):
             return stated
         return stated.at(flops) if flops else None
 
     def share_kept(self, busy: int, region: str) -> float:
-        """Return the share of its speed that a processor keeps with so many busy ones, in a region."""
+        """Return the share of its speed that a processor keeps in a region, with ``busy`` busy processors."""
         level = max((n for n in self.memory_contention if n <= busy), default=None)
         if level is None:
             return 1.0
@@ -134,7 +135,7 @@ class NodeType:
         return by_region.get(region, by_region.get("", 1.0))
 
     def slower(self, factor: float) -> NodeType:
-        """Return the node type with all computation taking so many times as long."""
+        """Return the node type with all computation times multiplied."""
         return replace(
             self,
             # 0 stands for "as recorded".
@@ -145,7 +146,7 @@ class NodeType:
         )
 
     def copying_longer(self, factor: float) -> NodeType:
-        """Return the node type with a memory that takes so many times as long for what it copies of messages."""
+        """Return the node type with the copying times of its memory multiplied."""
         return self if self.copy_bandwidth is None else replace(self, copy_bandwidth=self.copy_bandwidth / factor)
 
 
@@ -154,16 +155,16 @@ class AlgorithmChoice:
     """The algorithms of one collective by message size.
 
     Attributes:
-        thresholds: ``(up_to, algorithm)`` by rising size in bytes; the last ``up_to`` is infinite. The size is that of
-            the collective's ``nbytes`` as defined in :mod:`clue.trace.ops` (for gather, scatter, allgather: one
-            block; for alltoall: the block to one rank).
+        thresholds: ``(up_to, algorithm)`` by rising size in bytes; the last ``up_to`` is infinite. The size is the
+            collective's ``nbytes`` as defined in :mod:`clue.trace.ops` (for gather, scatter, allgather: one block;
+            for alltoall: the block to one rank).
     """
 
     thresholds: tuple[tuple[float, str], ...]
 
     @property
     def algorithms(self) -> frozenset[str]:
-        """All that it may choose."""
+        """All algorithms that it may choose."""
         return frozenset(name for _, name in self.thresholds)
 
     def algorithm(self, nbytes: float) -> str:
@@ -172,11 +173,11 @@ class AlgorithmChoice:
 
 
 class Place(NamedTuple):
-    """Where in a network a link stands.
+    """The position of a link in a network.
 
     Attributes:
         within: Whether it joins ranks of one node.
-        types: The node types that it is for, a pair or a single one; empty for all that have no link of their own.
+        types: The node types that it joins, a pair or a single one; empty for all types without a link of their own.
         across: Whether it joins ranks of one node in different domains.
     """
 
@@ -196,10 +197,10 @@ class Network:
         within: Links within a node of one type that differ from ``within_node``.
         contention: How communications between nodes slow each other down.
         collectives: Chosen algorithms by collective name (``"allreduce"``); others follow ``collective_library``.
-        collective_library: Whose default choices apply: one of :data:`clue.collectives.LIBRARIES`.
+        collective_library: Library whose default choices apply: one of :data:`clue.collectives.LIBRARIES`.
         progress: When the library answers and acknowledges messages: at any time, or only while its rank is within a
             call.
-        across_domains: Link between ranks of one node in different domains; ``None``: that within the node.
+        across_domains: Link between ranks of one node in different domains; ``None``: ``within_node``.
     """
 
     between_nodes: Link
@@ -213,7 +214,7 @@ class Network:
     across_domains: Link | None = None
 
     def link(self, sender: str, receiver: str, same_node: bool, same_domain: bool = True) -> Link:
-        """Return the link from a node of one type to one of another, or within a node, perhaps between its domains."""
+        """Return the link from one node type to another, or within a node: within a domain or between its domains."""
         if same_node:
             if not same_domain and self.across_domains is not None:
                 return self.across_domains
@@ -222,17 +223,17 @@ class Network:
 
     @property
     def states_overheads(self) -> bool:
-        """Whether any link states what the call of a nonblocking send takes."""
+        """Whether any link states the time of a nonblocking send's call."""
         return any(link.send_overhead is not None for link in self.links.values())
 
     @property
     def acknowledges(self) -> bool:
-        """Whether any link has messages whose sends end when they are acknowledged."""
+        """Whether any link has sends that wait for an acknowledgement."""
         return any(link.acknowledged_from is not None for link in self.links.values())
 
     @property
     def links(self) -> dict[Place, Link]:
-        """The links, by where they stand; one link may stand in several places."""
+        """The links by position; one link may have several positions."""
         return {
             Place(within=False): self.between_nodes,
             Place(within=True): self.within_node,
@@ -249,9 +250,9 @@ class Network:
         """Return the network with parts of it replaced.
 
         Args:
-            link: Returns what comes into the place of a link. A link that stands in several places stays one, as far as
-                it becomes the same in them.
-            contention: Returns what comes into the place of the contention.
+            link: Returns the replacement of a link. A link with several positions stays one link where its replacements
+                are equal.
+            contention: Returns the replacement of the contention model.
         """
         found: dict[int, list[Link]] = {}
 
@@ -280,13 +281,13 @@ class Machine:
     Attributes:
         name: Its name.
         nodes: The type of each node, by node index.
-        network: How its nodes talk.
-        changes: ``(time, machine)`` by rising time: from this virtual time on the parameters are those of that
+        network: The network between and within its nodes.
+        changes: ``(time, machine)`` by rising time: from this virtual time on, the parameters are those of that
             machine, which has the same nodes and processors (the paper: parameters "may be changed dynamically").
-        price: Price of the whole, if stated.
+        price: Price of the whole machine, if stated.
         source: Where the figures come from.
-        notes: What a reader of results should know about this model; shown beside them.
-        reference_processor: Processor that the performance factors are relative to, as the trace's head names it.
+        notes: What a reader of results should know about this machine; shown beside them.
+        reference_processor: Processor to which the performance factors are relative, as a trace's head names it.
     """
 
     name: str
@@ -300,15 +301,15 @@ class Machine:
 
     @property
     def epochs(self) -> tuple[Machine, ...]:
-        """The machine as it is at first, and after each change."""
+        """The machine at the start, and after each change."""
         return (self, *(changed for _, changed in self.changes))
 
     @property
     def contention(self) -> Contention:
-        """The model of contention, which holds at all times; with its figures as they are at first.
+        """The contention model of the whole run, with its initial figures.
 
         Raises:
-            UsageError: If a change makes it another model.
+            UsageError: If a change replaces it with another model.
         """
         first, *later = (state.network.contention for state in self.epochs)
         for each in later:
@@ -317,7 +318,7 @@ class Machine:
         return first
 
     def domains(self, nodes: Iterable[int]) -> Iterator[int]:
-        """Yield the domain of its node that each rank is in, given the node of each: ranks fill processors in order."""
+        """Yield the domain of each rank within its node, given the node of each: ranks fill processors in order."""
         seats: Counter[int] = Counter()
         for node in nodes:
             kind = self.nodes[node]
@@ -334,7 +335,7 @@ class Machine:
         return {node.name: node for node in self.nodes}
 
     def rows(self) -> list[dict[str, object]]:
-        """Return a row for each node type, under names with units; what is not stated is ``None``."""
+        """Return a row for each node type, with units in the column names; ``None`` where nothing is stated."""
         numbers = Counter(node.name for node in self.nodes)
         return [
             {
@@ -349,7 +350,7 @@ class Machine:
         ]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a data frame of pandas: a row for each node type.
+        """Return a pandas data frame with a row for each node type.
 
         Raises:
             UsageError: If pandas is not installed (``pip install "clue[pandas]"``).
@@ -357,7 +358,7 @@ class Machine:
         return frame_of(self.rows())
 
     def __repr__(self) -> str:
-        """Tell its size."""
+        """Return a short form with the machine's size."""
         return short_repr(self, self.name, count_of(len(self.nodes), "node"), count_of(self.processors, "processor"))
 
     def _repr_html_(self) -> str:
@@ -388,11 +389,11 @@ class Machine:
         node: Callable[[NodeType], NodeType] = lambda node: node,
         network: Callable[[Network], Network] = lambda network: network,
     ) -> Machine:
-        """Return the machine with its parts replaced, as they are at first and after each change.
+        """Return the machine with its parts replaced, at the start and after each change.
 
         Args:
-            node: Returns what comes into the place of a node type.
-            network: Returns what comes into the place of a network; :meth:`Network.map` makes it of another.
+            node: Returns the replacement of a node type.
+            network: Returns the replacement of a network; :meth:`Network.map` makes one from another.
         """
         types = {name: node(each) for name, each in self.node_types().items()}
         return replace(
@@ -409,13 +410,13 @@ def _memory(size: object) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parameter:
-    """A part of a machine's description, with the way to multiply it alone.
+    """A parameter of a machine, with a function that multiplies it alone.
 
     Attributes:
-        name: What it is called.
+        name: Its name in reports.
         change: Returns a machine with the parameter multiplied by a factor.
-        of: Which of those of its name it is, where there are several; else ``""``.
-        figures: What decides it, over time, so that parameters of two machines can be told apart.
+        of: Which of several parameters with that name it is; else ``""``.
+        figures: Its values over time, by which parameters of two machines are compared.
     """
 
     name: str
@@ -424,7 +425,7 @@ class Parameter:
     figures: object = None
 
     def is_same(self, other: Parameter) -> bool:
-        """Tell whether a parameter of another machine is this one."""
+        """Tell whether a parameter of another machine has the same name and values."""
         return (self.name, self.of, self.figures) == (other.name, other.of, other.figures)
 
 
@@ -433,14 +434,14 @@ class Placement:
     """Where ranks run.
 
     Attributes:
-        nodes: Node index of each rank. Ranks beyond a node's processors share them.
+        nodes: Node index of each rank. Ranks in excess of a node's processors share them.
     """
 
     nodes: tuple[int, ...]
 
     @classmethod
     def block(cls, machine: Machine, ranks: int, per_processor: int = 1) -> Placement:
-        """Fill node after node, ``per_processor`` ranks to each processor.
+        """Fill node after node with ``per_processor`` ranks on each processor.
 
         Raises:
             UsageError: If the machine has too few processors.
@@ -451,7 +452,7 @@ class Placement:
 
     @classmethod
     def cyclic(cls, machine: Machine, ranks: int, per_processor: int = 1) -> Placement:
-        """Deal ranks out to the nodes in turn, ``per_processor`` ranks to each processor.
+        """Deal ranks to the nodes round-robin, ``per_processor`` ranks to each processor.
 
         Raises:
             UsageError: If the machine has too few processors.
@@ -461,13 +462,13 @@ class Placement:
 
     @classmethod
     def seated(cls, order: Sequence[int], seats: Sequence[int], ranks: int, *, in_turn: bool = False) -> Placement:
-        """Give each rank a seat on a node; there are enough.
+        """Give each rank a seat on a node; there must be enough seats.
 
         Args:
-            order: The nodes, as they are filled.
-            seats: How many ranks each node takes, by its index.
-            ranks: How many there are.
-            in_turn: Whether ranks are dealt out to the nodes in turn; else node after node is filled.
+            order: The nodes in the order in which they are filled.
+            seats: Number of ranks that each node takes, by node index.
+            ranks: Number of ranks.
+            in_turn: Whether ranks are dealt to the nodes round-robin; else node after node is filled.
 
         Raises:
             UsageError: If there are more ranks than may be placed.
@@ -479,10 +480,10 @@ class Placement:
 
     @classmethod
     def listed(cls, machine: Machine, nodes: tuple[int, ...], ranks: int) -> Placement:
-        """Place each rank on the node listed for it; a node may be listed more often than it has processors.
+        """Place each rank on its listed node; a node may be listed more often than it has processors.
 
         Raises:
-            UsageError: If the list has another length, or names a node that is not there.
+            UsageError: If the list has the wrong length, or names a node that does not exist.
         """
         _check_number(ranks)
         if len(nodes) != ranks:
@@ -513,7 +514,7 @@ def _check_room(machine: Machine, ranks: int, per_processor: int) -> None:
 
 
 def _dealt(room: Sequence[int]) -> Iterator[int]:
-    """Yield nodes in turn, each as often as it has room."""
+    """Yield nodes round-robin, each as often as it has room."""
     left = list(enumerate(room))
     for turn in count(1):
         yield from (i for i, _ in left)

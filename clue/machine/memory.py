@@ -1,4 +1,4 @@
-"""Whether ranks fit in the memory of their nodes: one rule for single simulations and for comparisons."""
+"""Whether ranks fit in the memory of their nodes: one rule for simulations and for comparisons."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from clue.units import format_size
 
 
 def memory_fault(machine: Machine, nodes: Sequence[int], needs: Sequence[float]) -> str:
-    """Say which node has too little memory for its ranks, or nothing.
+    """Return a message about a node with too little memory for its ranks, or an empty string.
 
-    A node whose memory is not stated has enough.
+    A node without stated memory has enough.
 
     Args:
-        machine: Where the ranks are.
+        machine: The machine that the ranks run on.
         nodes: Node of each rank.
         needs: Bytes that each rank needs.
     """

@@ -1,7 +1,7 @@
-"""Parts that machines are made of: processors, networks and switches, with what is published of each. Values only.
+"""Parts of machines: processors, networks and switches, with their published figures. Values only.
 
-Every figure says whether it was measured (by who says so in its source) or published by its maker or a benchmark's
-organisation, where, and when. What follows from specifications is computed here, by the formula that stands beside it.
+Every figure has a date and a source, and says whether that source measured it, or a maker or a benchmark's
+organisation published it. Figures that follow from specifications are computed here, by the formula beside them.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from clue.machine.link import Link
 from clue.units import Money
 
-#: Bytes that a channel of memory moves by one transfer.
+#: Bytes that a memory channel moves per transfer.
 CHANNEL_WIDTH = 8
-#: Benchmarks of processors, with what they are called; in flop/s, B/s or as SPEC scores them.
+#: Benchmarks of processors and their names in reports; in flop/s, B/s, or SPEC's scores.
 BENCHMARKS = {
     "stream_triad": "STREAM triad",
     "spec_fp_rate": "SPECrate 2017 fp base",
@@ -27,7 +27,7 @@ BENCHMARKS = {
 }
 
 
-#: What the names of parts that are shipped begin with.
+#: Prefix of the names of shipped parts.
 PREFIX = "parts/"
 _IDLE_WORDS = re.compile(r"\((r|tm)\)|\bcpu\b|@.*|\b\d+-core\b|\bprocessor\b")
 
@@ -41,11 +41,11 @@ class Figure:
     """One figure of a part.
 
     Attributes:
-        value: In SI units, or as the benchmark scores.
-        measured: Whether the source measured it, rather than its maker or the benchmark's organisation published it.
-        source: Where it stands.
-        date: When it was published, or read, as ``"2026-11-02"``.
-        cores: How many cores have it together.
+        value: Its value, in SI units or the benchmark's score.
+        measured: Whether the source measured it; else its maker or the benchmark's organisation published it.
+        source: Where it is published.
+        date: Date of publication or retrieval, as ``"2026-11-02"``.
+        cores: Number of cores that reach it together.
         note: What a reader should know.
     """
 
@@ -58,26 +58,26 @@ class Figure:
 
     @property
     def per_core(self) -> float:
-        """The share of one core."""
+        """Its value divided by the number of cores."""
         return self.value / self.cores
 
     @property
     def how(self) -> str:
-        """How it is known, in a word."""
+        """Where it comes from, in one word: measured or published."""
         return "measured" if self.measured else "published"
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What all parts have.
+    """Attributes common to all parts.
 
     Attributes:
         key: Its name in the library, or its file.
-        name: What it is called.
+        name: Its product name.
         source: Where its specifications come from.
-        date: Of which day they are.
+        date: Date of the specifications.
         notes: What a reader should know.
-        missing: By figure, why it is not there.
+        missing: By figure, the reason why it is missing.
     """
 
     key: str
@@ -93,15 +93,15 @@ class Processor(Part):
     """A processor as it is sold: all cores of one socket.
 
     Attributes:
-        cores: How many.
-        base_clock: Hz.
-        boost_clock: Hz, at most, of one core.
-        channels: Of memory; ``None`` if not stated.
-        memory_rate: Transfers per second of each; ``None`` if not stated.
-        flops_per_cycle: Operations in double precision that a core does in a cycle; ``None`` if not stated.
+        cores: Number of cores.
+        base_clock: Base clock, Hz.
+        boost_clock: Largest clock of one core, Hz.
+        channels: Number of memory channels; ``None`` if not stated.
+        memory_rate: Transfers per second of each channel; ``None`` if not stated.
+        flops_per_cycle: Double-precision operations of a core per cycle; ``None`` if not stated.
         power: Thermal design power, watts.
-        price: As listed by its maker.
-        names: How operating systems and traces name it.
+        price: Its maker's list price.
+        names: Names that operating systems and traces have for it.
         figures: Benchmarks, by name out of :data:`BENCHMARKS`.
     """
 
@@ -118,27 +118,27 @@ class Processor(Part):
 
     @property
     def peak_bandwidth(self) -> float | None:
-        """Of its memory, B/s: channels × rate × 8 B."""
+        """Peak memory bandwidth, B/s: channels × rate × 8 B."""
         if self.channels is None or self.memory_rate is None:
             return None
         return self.channels * self.memory_rate * CHANNEL_WIDTH
 
     @property
     def peak_speed(self) -> float | None:
-        """In double precision, flop/s: cores × base clock × operations a cycle."""
+        """Peak speed in double precision, flop/s: cores × base clock × operations per cycle."""
         if self.base_clock is None or self.flops_per_cycle is None:
             return None
         return self.cores * self.base_clock * self.flops_per_cycle
 
     @property
     def is_shipped(self) -> bool:
-        """Whether it is found by its name wherever clue is installed, rather than as a file."""
+        """Whether it is shipped with clue and found by its name, rather than a file."""
         return self.key.startswith(PREFIX)
 
     def is_called(self, model: str) -> bool:
-        """Tell whether a processor that an operating system or a trace names is this one.
+        """Tell whether the name of a processor from an operating system or a trace means this one.
 
-        Words that say nothing of the model are left out: ``Intel(R) Xeon(R) Platinum 8168 CPU @ 2.70GHz`` is an
+        Words that do not identify the model are ignored: ``Intel(R) Xeon(R) Platinum 8168 CPU @ 2.70GHz`` is an
         ``Intel Xeon Platinum 8168``.
         """
         return _model(model) in {_model(name) for name in (self.name, *self.names)}
@@ -149,9 +149,9 @@ class NetworkPart(Part):
     """A network: how messages travel between two nodes.
 
     Attributes:
-        rate: Of a port, B/s, by its name.
-        latency: Seconds that an empty message takes, one way, between MPI ranks.
-        bandwidth: B/s of large messages between two nodes.
+        rate: Nominal rate of a port, B/s, as the network's name states it.
+        latency: One-way time of an empty message between MPI ranks, seconds.
+        bandwidth: Bandwidth of large messages between two nodes, B/s.
         link: The link between nodes: a published curve, or latency and bandwidth.
         link_from: Where the link comes from, in words.
     """
@@ -168,11 +168,11 @@ class Switch(Part):
     """A switch.
 
     Attributes:
-        ports: How many.
-        rate: Of a port, B/s.
-        rack_units: That it takes.
-        power: Watts, typically; ``None`` if not stated.
-        price: As listed.
+        ports: Number of ports.
+        rate: Rate of a port, B/s.
+        rack_units: Height, rack units.
+        power: Typical power, watts; ``None`` if not stated.
+        price: Its list price.
     """
 
     ports: int = 1
@@ -187,8 +187,8 @@ class Sockets:
     """The processors of a node, as parts.
 
     Attributes:
-        processor: Which.
-        number: How many sockets have one.
+        processor: The model of processor.
+        number: Number of sockets.
     """
 
     processor: Processor
@@ -196,16 +196,16 @@ class Sockets:
 
     @property
     def cores(self) -> int:
-        """Of all."""
+        """Number of cores of all sockets."""
         return self.number * self.processor.cores
 
     @property
     def peak_bandwidth(self) -> float | None:
-        """Of all memory, B/s: sockets × channels × rate × 8 B."""
+        """Peak memory bandwidth of the node, B/s: sockets × channels × rate × 8 B."""
         each = self.processor.peak_bandwidth
         return None if each is None else self.number * each
 
     @property
     def power(self) -> float | None:
-        """Thermal design power of all, watts."""
+        """Thermal design power of all sockets, watts."""
         return None if self.processor.power is None else self.number * self.processor.power

@@ -1,4 +1,4 @@
-"""The speed of a processor where small blocks are computed less efficiently: by how much there is to do in a burst."""
+"""The speed of a processor as a function of the work in a burst: small blocks are computed less efficiently."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class SpeedCurve:
     """A speed that depends on the operations of a burst.
 
     Attributes:
-        time: What a burst takes by its operations, seconds. Its first point is 0 flop in 0 s.
+        time: Time of a burst as a function of its operations, seconds. Its first point is 0 flop in 0 s.
     """
 
     time: Curve
@@ -22,8 +22,8 @@ class SpeedCurve:
     def through(cls, points: Sequence[tuple[float, float]]) -> SpeedCurve:
         """Return the speed through points (flop of a burst, flop/s), which must be sorted by strictly rising work.
 
-        Between points the time of a burst is linear in its operations; before the first and beyond the last the speed
-        stays as it is there.
+        Between points the time of a burst is linear in its operations; before the first and beyond the last point the
+        speed is constant.
         """
         times = Curve.through([(0.0, 0.0), *((flops, flops / speed) for flops, speed in points)])
         return cls(replace(times, slopes=(*times.slopes[:-1], 1 / points[-1][1])))
@@ -36,11 +36,11 @@ class SpeedCurve:
 
     @property
     def domain(self) -> tuple[float, float]:
-        """The least and the largest work of a burst that it is stated for, flop."""
+        """The smallest and the largest work of a burst for which it is stated, flop."""
         return self.time.sizes[1], self.time.sizes[-1]
 
     def at(self, flops: float) -> float:
-        """Return the speed in bursts of so many operations (above 0), flop/s."""
+        """Return the speed in bursts of ``flops`` operations (above 0), flop/s."""
         return flops / self.time(flops)
 
     def __mul__(self, factor: float) -> SpeedCurve:

@@ -1,4 +1,4 @@
-"""Comparing what a budget can buy: workloads on options, best splits, points, an order."""
+"""Comparison of what a budget can buy: workloads on options, best splits, scores, a ranking."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
     "what_if",
 ]
 
-# Reading a scenario needs its values only; the ranking brings the kernel along, and with it simpy and numpy.
+# Reading a scenario needs its values only; the ranking imports the simulator, and with it simpy and numpy.
 _HOME = {
     "ComponentOutcome": "outcome",
     "Entry": "outcome",

@@ -1,4 +1,4 @@
-"""What options cost over their life, by what is known of their runs.
+"""Costs of options over their service life, from the predictions of their runs.
 
 What says how much an option is used, the first of these that is stated:
 
@@ -11,7 +11,7 @@ What says how much an option is used, the first of these that is stated:
 A run costs its share of what all runs cost together, by time or with a queue by the nodes' time, and what a cloud bills
 for it alone: with a queue its own nodes, else all of them.
 
-Cost, energy and carbon of a run grow with its makespan, or stay; so does the cost of all runs that are wanted. Beside a
+Cost, energy and carbon of a run never fall as its makespan grows; nor does the cost of all required runs. Beside a
 queue an option counts, until it is settled, as if it were never used.
 """
 
@@ -30,7 +30,7 @@ from clue.purchase.queue.replications import QueueOutcome
 from clue.purchase.scenario import Criterion, Option, Scenario
 from clue.units import YEAR
 
-#: Of a longer life it is not told what is paid year by year.
+#: Longest service life, years, for which payments are listed by year.
 MOST_YEARS = 50
 #: Where run times vary, what is billed of them is a mean over so many quantiles.
 _QUANTILES = 200
@@ -67,10 +67,10 @@ class Accounts:
         self._queue_of = queue_of
         self._uses: dict[tuple[int, int], tuple[QueueOutcome, list[Use]]] = {}
         self._known: dict[int, Account] = {}
-        self._options: list[Option] = []  # keeps alive what is known by identity
+        self._options: list[Option] = []  # keeps alive the options that are looked up by identity
         self._hardware: dict[tuple[int, int], Hardware] = {}
         demands = [workload.demand for workload in scenario.workloads]
-        #: Runs per second of each workload that are wanted, where they are stated.
+        #: Required runs per second of each workload, if stated.
         self.demands = [d for d in demands if d is not None] if None not in demands else []
 
     def of(self, option: Option) -> Account:
@@ -87,7 +87,7 @@ class Accounts:
         return account_of(costs, purchase, self.hardware(option), nodes, cores, life)
 
     def hardware(self, option: Option) -> Hardware:
-        """Return what the parts of an option amount to; generated ones on other networks have the same."""
+        """Return the totals of an option's parts, which generated options on other networks share."""
         costs = option.costs or _NOTHING
         if option.built is None:
             return hardware_of(costs, option.nodes)
@@ -98,7 +98,7 @@ class Accounts:
         return self._hardware[key]
 
     def lacks(self, option: Option, criterion: Criterion) -> str:
-        """Return what is not stated of an option that a criterion needs, or ``""``."""
+        """Return the figure of an option that a criterion needs but that is not stated, or ``""``."""
         if criterion in {Criterion.COST_PER_RUN, Criterion.TOTAL_COST}:
             return "price" if option.price is None else ""
         if criterion not in {Criterion.ENERGY_PER_RUN, Criterion.CARBON_PER_RUN}:
@@ -112,7 +112,7 @@ class Accounts:
     # --- use ---
 
     def busy(self, attempt: Attempt) -> float:
-        """Return the share of its life for which an option is busy; of one that is not settled, no more."""
+        """Return the share of its life for which an option is busy, or a lower bound if it is not settled."""
         if self._scenario.queue is not None:
             return sum(use.rate * use.seconds for use in self.uses(attempt))
         if not self.demands:
@@ -120,18 +120,18 @@ class Accounts:
         return sum(d / cell.throughput for d, cell in zip(self.demands, attempt.cells, strict=True))
 
     def sheet(self, attempt: Attempt) -> Sheet:
-        """Return what an option costs over its life, as it is used."""
+        """Return the costs of an option over its life at its utilisation."""
         return self.of(attempt.option).sheet(*self._use(attempt))
 
     def _use(self, attempt: Attempt) -> tuple[float, float]:
-        """Return the shares of its life for which an option is busy, and billed."""
+        """Return the shares of its life for which an option is busy, and for which it is billed."""
         account, busy = self.of(attempt.option), self.busy(attempt)
         if not account.per_billed or (self._scenario.queue is None and not self.demands):
             return busy, busy
         return busy, sum(use.rate * use.billed for use in self.uses(attempt))
 
     def billed(self, attempt: Attempt, cell: Cell) -> float:
-        """Return the seconds that are billed for a run of a workload: the whole campaign's by its instances."""
+        """Return the billed time per run of a workload, seconds: that of all its instances divided by their number."""
         account = self.of(attempt.option)
         return min(account.billed(choice.makespan) / choice.instances for choice in cell.possible)
 
@@ -194,7 +194,7 @@ class Accounts:
     # --- criteria ---
 
     def figure(self, attempt: Attempt, w: int, criterion: Criterion) -> float:
-        """Return an option's figure by a criterion of costs: of a run of one workload, or of any that is wanted."""
+        """Return an option's figure by a criterion of costs, per run of a workload, or per required run of any."""
         if criterion is Criterion.TOTAL_COST:
             return self.sheet(attempt).total
         of_any = bool(self.demands) or self._scenario.queue is not None
@@ -214,12 +214,12 @@ class Accounts:
         return total / (runs * self._scenario.service_life)
 
     def cost_of_run(self, attempt: Attempt, w: int) -> float:
-        """Return what a run of a workload costs."""
+        """Return the cost of a run of a workload."""
         throughput, billed = self._of_run(attempt, w)
         return self.of(attempt.option).cost_of_run(self.busy(attempt), throughput, billed)
 
     def energy_of_run(self, attempt: Attempt, w: int) -> float:
-        """Return the joules of a run of a workload."""
+        """Return the energy of a run of a workload, joules."""
         return self.of(attempt.option).energy_of_run(self.busy(attempt), self._of_run(attempt, w)[0])
 
     def _of_run(self, attempt: Attempt, w: int) -> tuple[float, float]:
@@ -234,10 +234,10 @@ class Accounts:
                 return 1 / _mean(own, [use.seconds for use in own]), _mean(own, [use.billed for use in own])
         return cell.throughput, self.billed(attempt, cell)
 
-    # --- what is told ---
+    # --- reports ---
 
     def told(self, attempt: Attempt) -> OptionCost | None:
-        """Return what an option costs, for a reader, if its costs are stated."""
+        """Return the costs of an option for reports, if they are stated."""
         option = attempt.option
         if option.costs is None or option.price is None:
             return None
@@ -255,7 +255,7 @@ class Accounts:
         )
 
     def _by_year(self, attempt: Attempt) -> Iterator[tuple[float, float]]:
-        """Yield years and what is paid up to their end."""
+        """Yield years, and payments up to the end of each."""
         life, whole = self._scenario.life, self.sheet(attempt)
         years = life.seconds / YEAR
         if years > MOST_YEARS:

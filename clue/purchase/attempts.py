@@ -1,7 +1,7 @@
-"""What there is to predict: every allowed split of every workload on every option, each different one once.
+"""The set of predictions: every allowed split of every workload on every option, each distinct one once.
 
-Options that differ only in what a split does not use (further nodes) give the same prediction, so thousands of options
-share far fewer runs. Which of them have to be predicted, :mod:`clue.purchase.search` decides.
+Options that differ only in parts that a split does not use, such as further nodes, give the same prediction. So
+thousands of options share far fewer runs. :mod:`clue.purchase.search` decides which of them have to be predicted.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from clue.units import count_of
 
 @dataclass(slots=True, eq=False)
 class Run:
-    """One turn of a split: what is known of its time, first roughly from below, then better, then exactly.
+    """One turn of a split, and the knowledge of its time: a rough lower bound, a better one, then the prediction.
 
     Attributes:
-        tasks: What it takes to know it exactly: of each component.
-        workload: For messages.
-        seconds: Of each component: a lower bound of the makespan, or the makespan.
+        tasks: The task of each component, whose prediction gives the exact time.
+        workload: Its workload, for messages.
+        seconds: Makespan of each component, or a lower bound of it, seconds.
         known: Whether these are the makespans.
         refined: Whether these are at least the better bounds.
-        predictions: Of each component, once made.
-        cells: Where it may be chosen.
+        predictions: Prediction of each component, once made.
+        cells: The cells in which it may be chosen.
     """
 
     tasks: tuple[Task, ...]
@@ -49,13 +49,13 @@ class Run:
     cells: list[Cell] = field(default_factory=list)
 
     def bound(self, seconds: Sequence[float], exact: Sequence[bool]) -> None:
-        """Take better bounds of each component's makespan, and whether they are the makespans themselves."""
+        """Store better bounds of each component's makespan, and whether they are the makespans themselves."""
         self.known, self.refined = all(exact), True
         self.seconds = tuple(seconds) if self.known else tuple(map(max, self.seconds, seconds))
         self._check()
 
     def take(self, predictions: Sequence[Prediction]) -> None:
-        """Take the predictions."""
+        """Store the predictions."""
         self.predictions = tuple(predictions)
         self.seconds = tuple(prediction.makespan for prediction in predictions)
         self.known = self.refined = True
@@ -72,7 +72,7 @@ class Run:
 
 @dataclass(slots=True, eq=False)
 class Choice:
-    """A split that a workload might run in, on an option."""
+    """A candidate split of a workload on an option."""
 
     split: Split
     run: Run
@@ -80,12 +80,12 @@ class Choice:
 
     @property
     def seconds(self) -> float:
-        """Seconds that a run takes from its own start, or a lower bound."""
+        """Run time from its own start, seconds, or a lower bound."""
         return sum(self.run.seconds)
 
     @property
     def makespan(self) -> float:
-        """Seconds until all instances of all components are done, or a lower bound."""
+        """Time until all instances of all components are done, seconds, or a lower bound."""
         turns, makespan = self.split.turns, 0.0
         for seconds in self.run.seconds:
             makespan += seconds * turns
@@ -107,21 +107,22 @@ class Choice:
 
 @dataclass(slots=True, eq=False)
 class Cell:
-    """A workload on an option: the splits it might run in, of which the one with the highest throughput counts.
+    """A workload on an option: its candidate splits, of which the one with the highest throughput is chosen.
 
-    Of splits with equal throughput the first in the order of ``workload.ranks`` counts. One in which a run ends after
-    the deadline counts only where all do: then that in which it ends first.
+    Ties go to the first split in the order of ``workload.ranks``. A split that misses the deadline is chosen only if
+    all
+    do: then the one in which a run ends first.
 
     Attributes:
-        choices: All splits, in the order of ``workload.ranks``.
-        deadline: Seconds within which a run has to end.
-        possible: Those that may still turn out to be the one that counts.
-        settled: Whether it is known which split counts, and what it gives.
-        late: Whether no split can keep the deadline.
-        makespan: Of the split that counts; a lower bound until settled.
-        throughput: Of the split that counts; an upper bound until settled.
-        rates: Instances of each component finished per second in it; upper bounds until settled; none where it is late.
-        changes: How many times something has become known of it.
+        choices: All candidate splits, in the order of ``workload.ranks``.
+        deadline: Largest allowed run time, seconds.
+        possible: Splits that may still be chosen.
+        settled: Whether the chosen split and its figures are known.
+        late: Whether no split can meet the deadline.
+        makespan: Makespan of the chosen split; a lower bound until settled.
+        throughput: Throughput of the chosen split; an upper bound until settled.
+        rates: Instances of each component finished per second in it; upper bounds until settled; empty if it is late.
+        changes: Number of times that its figures have changed.
     """
 
     choices: tuple[Choice, ...]
@@ -138,7 +139,7 @@ class Cell:
         self.possible = self.choices
 
     def narrow(self) -> None:
-        """Rule out splits that cannot beat one that is known."""
+        """Exclude splits that cannot beat a known one."""
         self.changes += 1
         in_time = [choice for choice in self.possible if choice.seconds <= self.deadline]
         self.late = not in_time
@@ -163,11 +164,11 @@ class Cell:
         return [*before, best, *after]
 
     def next_run(self) -> Run:
-        """Return the most promising run that is not known; there is one unless the cell is settled."""
+        """Return the most promising run that is not known; it exists unless the cell is settled."""
         return max((c for c in self.possible if not c.run.known), key=self._merit).run
 
     def rough_runs(self) -> list[Run]:
-        """Return the runs that may come next but have rough bounds alone: of placements these are often the same."""
+        """Return the most promising runs that have only rough bounds, which are often equal for several placements."""
         unknown = [choice for choice in self.possible if not choice.run.known]
         merits = [self._merit(choice) for choice in unknown]
         best = max(merits, default=0.0)
@@ -214,11 +215,11 @@ class LaterCell(Cell):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JobCells:
-    """What a job of a class on so many ranks takes on an option.
+    """The cells of a class's jobs on a number of ranks on an option.
 
     Attributes:
         queued: As it runs where others run, too: alone, beside copies of itself, or beside others of the mix.
-        alone: On an empty machine.
+        alone: The job on an empty machine.
     """
 
     queued: Cell
@@ -243,11 +244,11 @@ class Attempt:
     """An option and its workloads.
 
     Attributes:
-        option: What is tried.
-        order: Its place in the scenario.
+        option: The option.
+        order: Its index in the scenario.
         cells: One for each workload; empty if it cannot run them.
         reason: Why it cannot, or ``""``.
-        jobs: By class of the mix, and by ranks, what jobs take; 0 stands for the ranks of the split that counts.
+        jobs: Cells of jobs by class of the mix and by ranks; 0 stands for the ranks of the chosen split.
     """
 
     option: Option
@@ -258,7 +259,7 @@ class Attempt:
 
     @property
     def every(self) -> tuple[Cell, ...]:
-        """Its cells and those of jobs, each once."""
+        """All its cells, including those of jobs, each once."""
         if not self.jobs:
             return self.cells
         of_jobs = (cell for by_ranks in self.jobs for each in by_ranks.values() for cell in (each.queued, each.alone))
@@ -266,7 +267,7 @@ class Attempt:
 
     @property
     def settled(self) -> bool:
-        """Whether all its workloads and jobs are."""
+        """Whether all its cells are settled."""
         # Asked millions of times: a loop takes half as long as a generator.
         for cell in self.every:  # noqa: SIM110
             if not cell.settled:
@@ -275,7 +276,7 @@ class Attempt:
 
     @property
     def changes(self) -> int:
-        """How many times something has become known of it."""
+        """Number of times that the figures of its cells have changed."""
         changes = 0
         for cell in self.every:
             changes += cell.changes
@@ -283,7 +284,7 @@ class Attempt:
 
 
 def predicted(runs: Sequence[Run], predictor: Predictor, *, may_deadlock: bool = False) -> Iterator[Run]:
-    """Have runs predicted; yields each when it is known."""
+    """Predict runs; yield each when it is known."""
     places = [(run, k) for run in runs for k in range(len(run.tasks))]
     tasks = [replace(run.tasks[k], may_deadlock=may_deadlock) for run, k in places]
     found: dict[Run, dict[int, Prediction]] = {run: {} for run in runs}
@@ -296,9 +297,9 @@ def predicted(runs: Sequence[Run], predictor: Predictor, *, may_deadlock: bool =
 
 
 def wanted_on(options: Sequence[Option], scenario: Scenario) -> Mapping[Key, str]:
-    """Return the applications, each at a number of ranks, that any option has processors for, and their names.
+    """Return the applications and numbers of ranks for which any option has enough processors, with their names.
 
-    What was measured on all options nobody has to predict.
+    Workloads that were measured on all options are left out.
     """
     processors = max((option.machine.processors for option in options), default=0)
     return {
@@ -320,15 +321,15 @@ def attempts_on(
     *,
     rough: bool = False,
 ) -> list[Attempt]:
-    """Find what there is to run on options, and bound it from below.
+    """Find the splits of workloads on options, and lower bounds of their times.
 
     Args:
         options: The options.
         scenario: What is compared.
-        predictor: Tells what applications take.
-        progress: Told about what is done.
-        samples: Each run may be wanted in so many samples, too.
-        rough: Whether rough bounds will do for now.
+        predictor: Predicts applications.
+        progress: Called with the progress.
+        samples: Number of samples in which each run may also be needed.
+        rough: Whether rough bounds suffice for now.
 
     Raises:
         UsageError: If an application cannot be predicted.
@@ -355,7 +356,7 @@ def attempts_on(
 
 
 def refine(runs: Sequence[Run], predictor: Predictor, progress: Progress) -> None:
-    """Have runs bounded better."""
+    """Compute the better bounds of runs."""
     seconds, exact = predictor.bounds([task for run in runs for task in run.tasks], progress)
     bounds = zip(seconds.tolist(), exact.tolist(), strict=True)
     for run in runs:
@@ -365,10 +366,10 @@ def refine(runs: Sequence[Run], predictor: Predictor, progress: Progress) -> Non
 
 
 class _Plan:
-    """Finds the splits of options, and the runs and cells that they share.
+    """Finds the splits of options, and the runs and cells that options share.
 
-    Thousands of generated options have the same nodes on other networks, or nodes that differ in memory and price
-    alone. What they have in common is looked up by identity of these parts, which the options keep alive.
+    Thousands of generated options have the same nodes on other networks, or nodes that differ only in memory and
+    price. Shared results are looked up by the identity of these parts, which the options keep alive.
     """
 
     def __init__(self, scenario: Scenario, wanted: Mapping[Key, str], predictor: Predictor) -> None:
@@ -389,7 +390,7 @@ class _Plan:
         self.runs: dict[object, Run] = {}
 
     def attempt(self, option: Option, order: int) -> Attempt:
-        """Find what to run on an option, or why it cannot run the workloads."""
+        """Find the splits of the workloads on an option, or the reason why it cannot run them."""
         found = [self._possible(w, option) for w in range(len(self._workloads))]
         for workload, possible in zip(self._workloads, found, strict=True):
             if not any(isinstance(split, Split) for split in possible):
@@ -415,7 +416,7 @@ class _Plan:
     def _jobs(
         self, of: JobClass, w: int, option: Option, possible: Sequence[Split | Misfit], counting: Cell
     ) -> Mapping[int, JobCells]:
-        """Return what jobs of a class take, by their ranks; of several ways to place these the best counts."""
+        """Return the cells of jobs of a class by ranks; of several placements the best is chosen."""
         assert self._queue is not None
         if not of.ranks:
             return {0: JobCells(counting, counting)}
@@ -484,7 +485,7 @@ class _Plan:
         return Choice(alone.split, self.runs[key], alone.instances)
 
     def _recorded_fault(self, option: Option) -> str:
-        """Say which job of an accounting file does not fit on an option, if it is to take what was recorded."""
+        """Return a message about a recorded job that does not fit on an option, if jobs run as recorded."""
         recorded = None if self._queue is None else self._queue.recorded
         if recorded is None:
             return ""
@@ -501,20 +502,20 @@ class _Plan:
         return found if measured is None else tuple(each for each in found if each.ranks == measured.ranks)
 
     def _fitting_on(self, w: int, machine: Machine) -> tuple[Split | Misfit, ...]:
-        """Return what fits, for which networks and speeds play no part, nor names but in what is said of memory."""
+        """Return the splits that fit, which do not depend on networks and speeds, nor on names except in messages."""
         if not any(any(needs) for needs in self._needs[w]):
             return self._splits_as(w, machine, (w, tuple(node.processors for node in machine.nodes), _kinds(machine)))
         return self._splits_as(w, machine, (w, tuple((n.processors, n.memory, n.name) for n in machine.nodes)))
 
     def _splits_as(self, w: int, machine: Machine, key: object) -> tuple[Split | Misfit, ...]:
-        """Return what fits on all machines of one key."""
+        """Return the splits that fit, the same for all machines with one key."""
         if key not in self._splits:
             splits = tuple(allowed_splits(self._workloads[w], machine, self._needs[w]))
             self._splits[key] = self._different.setdefault(splits, splits)
         return self._splits[key]
 
     def _cell(self, w: int, option: Option, possible: Sequence[Split | Misfit]) -> Cell:
-        """Return the cell of a workload on an option, which is that of all options on which it runs alike."""
+        """Return the cell of a workload on an option, shared by all options on which its prediction is the same."""
         workload, machine = self._workloads[w], option.machine
         measured = option.measured.get(workload.name)
         key = (w, id(possible), *self._place(machine))
@@ -526,7 +527,7 @@ class _Plan:
         return cell
 
     def _new_cell(self, w: int, option: Option, splits: Sequence[Split]) -> Cell:
-        """Return a cell of its own for these splits of a workload on an option."""
+        """Return a new cell for these splits of a workload on an option."""
         workload = self._workloads[w]
         choices = (Choice(s, self._run(w, option, s), workload.instances or s.side_by_side) for s in splits)
         cell = Cell(tuple(choices), workload.deadline)
@@ -546,10 +547,10 @@ class _Plan:
             self.runs[key] = Run(tuple(Task((each, split.ranks), where) for each in applications), workload)
         return self.runs[key]
 
-    # --- on what programs run alike ---
+    # --- machines with the same prediction ---
 
     def _place(self, machine: Machine) -> tuple[int, ...]:
-        """Return what decides all predictions on a machine: network, and the kind of each node."""
+        """Return a key of all predictions on a machine: its network, and the kind of each node."""
         if machine.changes:
             return (id(machine),)
         by_name = self._goes_by_name(machine)
@@ -560,7 +561,7 @@ class _Plan:
         return (id(machine.network), self._kinds[place])
 
     def _signature(self, machine: Machine, placement: Placement) -> tuple[object, ...]:
-        """Return what decides a prediction, where kinds of nodes that compute alike are one."""
+        """Return a key of a prediction, in which kinds of nodes with the same speed are equal."""
         by_name = self._goes_by_name(machine)
 
         def identity(part: object) -> int:
@@ -569,11 +570,11 @@ class _Plan:
         return (by_name, *what_decides(machine, placement, identity))
 
     def _goes_by_name(self, machine: Machine) -> bool:
-        """Tell whether anything depends on what kinds of nodes are called."""
+        """Tell whether predictions depend on the names of kinds of nodes."""
         return self._by_name or bool(machine.network.pairs or machine.network.within)
 
     def _kind(self, node: NodeType, by_name: bool) -> int:
-        """Return a number that stands for how a kind of node computes, whatever its memory and price are."""
+        """Return a number that identifies the speed of a kind of node, regardless of its memory and price."""
         if by_name:
             return id(node)
         if id(node) not in self._alike:
@@ -592,13 +593,13 @@ def is_replayed(run: Run) -> bool:
 
 
 def _kinds(machine: Machine) -> tuple[int, ...]:
-    """Return which nodes are of one kind, as they are called."""
+    """Return the kind of each node, by name."""
     numbers: dict[str, int] = {}
     return tuple(numbers.setdefault(node.name, len(numbers)) for node in machine.nodes)
 
 
 def _needed(workload: Workload, ranks: int, memory: Mapping[Key, Sequence[float]]) -> list[float]:
-    """Return bytes needed by each rank: as stated, or the largest need known of the components, or nothing."""
+    """Return the memory needed by each rank, bytes: as stated, or the largest known need of a component, or nothing."""
     if ranks in workload.memory:
         return [workload.memory[ranks]] * ranks
     known = [memory.get((component.application, ranks), ()) for component in workload.components]

@@ -1,6 +1,6 @@
-"""What a reader of a ranking must know: what its simulations say, and why processors stay idle; each once.
+"""Caveats of a ranking, each once: those of its simulations, and the reasons for idle processors.
 
-Options and workloads are called by the names that the scenario gives them.
+Options and workloads have the names that the scenario gives them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from clue.units import count_of, format_number
 
 
 def caveats_of(scenario: Scenario, listed: Sequence[Attempt]) -> Iterator[str]:
-    """Yield what a reader of a ranking must know, each once.
+    """Yield the caveats of a ranking, each once.
 
     Args:
         scenario: What is compared.
@@ -38,17 +38,17 @@ def _said(scenario: Scenario, listed: Sequence[Attempt]) -> Iterator[Said]:
 
 
 def _slower(scenario: Scenario, workload: Workload, cell: Cell) -> Caveat | None:
-    """Say that a workload is slower than on the reference system, where options are compared with one."""
+    """Report that a workload is slower than on the reference system, if options are compared with one."""
     known = scenario.reference.workloads.get(workload.name) if scenario.reference is not None else None
     speedup = math.inf if known is None else known.seconds / cell.makespan
     if speedup >= 1:
         return None
-    text = "its speedup over the reference system is {speedup}: NERSC takes none below 1 for the SSI"
+    text = "its speedup over the reference system is {speedup}: NERSC requires at least 1 for the SSI"
     return Caveat(About.PROGRAM, workload.name, text, figures={"speedup": f"{speedup:.3g}"}, size=-speedup)
 
 
 def _idle(workload: Workload, machine: Machine, cell: Cell) -> Iterator[Caveat]:
-    """Say why most of a machine's processors stay idle, if they do."""
+    """Report the reason if most of a machine's processors stay idle."""
     idle, processors = cell.possible[0].split.idle, machine.processors
     if 2 * idle > processors:
         yield Caveat(

@@ -1,10 +1,10 @@
-"""The search for the Pareto front of all options: what cannot be on it is not simulated.
+"""Search for the Pareto front of all options: options that cannot be on it are not simulated.
 
-Of every option the figures that it cannot beat are known, one for each criterion. If a simulated option is as good in
-all of them and better in one, it beats the option itself: that is ruled out. Of the others those come next whose bounds
-no other's bounds beat. When none is left, the front of what is simulated is that of all options, exactly.
+Every option has bounds that its figures cannot beat, one for each criterion. If a simulated option dominates these
+bounds, it dominates the option, which is excluded. Among the others, those whose bounds no other bounds dominate are
+simulated next. When none is left, the front of the simulated options is exactly that of all options.
 
-Limits count as in the ranking: an option that misses one is not on the front, and beats nobody.
+Limits hold as in the ranking: an option that misses one is not on the front, and dominates none.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from clue.purchase.scenario import Criterion
 from clue.purchase.scores import Scores, twelve_digits
 from clue.purchase.search import Search
 
-#: A round takes so many options at first, later more.
+#: Number of options in the first round, and largest number in later ones.
 _FIRST_ROUND, _LARGEST_ROUND = 16, 512
 
 
@@ -27,8 +27,8 @@ class FrontSearch:
     """Finds the Pareto front.
 
     Args:
-        search: Simulates; its options are those that there are.
-        criteria: Two or three, with how options are scored by them.
+        search: Simulates its options.
+        criteria: Two or three criteria, with the scores by each.
     """
 
     def __init__(self, search: Search, criteria: Mapping[Criterion, Scores]) -> None:
@@ -38,7 +38,7 @@ class FrontSearch:
         self._options = search.attempts
         self._rows: Doubles = np.zeros((len(search.attempts), len(criteria)))
         self._changes = [-1] * len(search.attempts)
-        #: Indices of the options that may be on the front, and of those of them that are simulated.
+        #: Indices of the options that may be on the front, and of the simulated ones among them.
         self._open, self._known = list(range(len(search.attempts))), list[int]()
 
     def run(self) -> None:
@@ -54,26 +54,26 @@ class FrontSearch:
             size = min(2 * size, _LARGEST_ROUND)
 
     def found(self) -> list[Attempt]:
-        """Return the options on the front of what is simulated, in the scenario's order."""
+        """Return the options on the front of the simulated ones, in the scenario's order."""
         self._look()
         return [self._options[i] for i in sorted(self._front())]
 
     def figures(self, attempt: Attempt) -> dict[Criterion, float]:
-        """Return what an option has by the criteria."""
+        """Return an option's figures by the criteria."""
         return {criterion: scores.score(attempt) for criterion, scores in self._criteria.items()}
 
     def _front(self) -> list[int]:
         return [self._known[i] for i in front(self._rows[self._known])]
 
     def _rivals(self) -> list[int]:
-        """Return the options that may be on the front but are not known."""
+        """Return the options that may be on the front but are not simulated."""
         self._look()
         left = ~beaten(self._rows[self._open], self._rows[self._front()])
         self._open = [i for i, may_be in zip(self._open, left.tolist(), strict=True) if may_be]
         return self._open
 
     def _look(self) -> None:
-        """Take down what has become known of options."""
+        """Update the figures of options."""
         still: list[int] = []
         for i in self._open:
             attempt = self._options[i]
@@ -84,7 +84,7 @@ class FrontSearch:
             self._changes[i] = changes
             figures = self.figures(attempt).values()
             self._rows[i] = [s * twelve_digits(each) for s, each in zip(self._signs, figures, strict=True)]
-            # Limits are the same by all criteria.
+            # Limits are the same for all criteria.
             if not next(iter(self._criteria.values())).misses(attempt):
                 (self._known if attempt.settled else still).append(i)
         self._open = still

@@ -1,4 +1,4 @@
-"""What an option has to keep beside the budget: power, room, memory, deadlines, runs a month; and how far off it is."""
+"""Limits of options besides the budget, and how far they are missed: power, room, memory, deadlines, runs per month."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from clue.purchase.costs import Costs, Electricity
 from clue.purchase.scenario import Criterion, Limits, Option, Scenario
 from clue.units import Money, format_number, format_power, format_share, format_size, format_time
 
-#: What rounding may leave of a figure at its limit.
+#: Tolerance for rounding errors of a figure at its limit, relative.
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """A limit that an option does not keep.
+    """A limit that an option misses.
 
     Attributes:
         limit: The limit, in words.
-        got: What it has, in words.
-        figure: What it has: less is nearer; infinite if nobody knows.
+        got: The option's figure, in words.
+        figure: The option's figure: less is nearer; infinite if unknown.
     """
 
     limit: str
@@ -35,7 +35,7 @@ class Miss:
 
 
 def misses_of(option: Option, limits: Limits, accounts: Accounts) -> Iterator[Miss]:
-    """Yield the limits that an option does not keep, whatever runs on it."""
+    """Yield the limits that an option misses, whatever runs on it."""
     if option.costs is None and limits == Limits():
         return
     costs, machine = option.costs or Costs(), option.machine
@@ -43,7 +43,7 @@ def misses_of(option: Option, limits: Limits, accounts: Accounts) -> Iterator[Mi
     watts = hardware.busy if costs.states_power else None
     units = hardware.rack_units or None
     pue = (costs.electricity or Electricity()).pue
-    if costs.cloud is None:  # what is rented stands elsewhere
+    if costs.cloud is None:  # rented nodes need no room here
         yield from _at_most("power", limits.power, None if watts is None else pue * watts, format_power)
         yield from _at_most("heat", limits.cooling, watts, format_power)
         yield from _at_most("rack units", limits.rack_units, units, format_number)
@@ -61,7 +61,7 @@ def misses_of(option: Option, limits: Limits, accounts: Accounts) -> Iterator[Mi
 
 
 def misses_in_use(attempt: Attempt, scenario: Scenario, accounts: Accounts) -> Iterator[Miss]:
-    """Yield the limits that an option does not keep in what runs on it; until it is settled, those it cannot keep."""
+    """Yield the limits that an option misses in use; until it is settled, those that it certainly misses."""
     for workload, cell in zip(scenario.workloads, attempt.cells, strict=True):
         if cell.late:
             seconds = min(choice.seconds for choice in cell.possible)
@@ -85,10 +85,10 @@ def _at_most(what: str, most: float | None, got: float | None, text: Callable[[f
 
 
 def nobody_keeps(missed: Mapping[str, Sequence[Miss]]) -> Iterator[str]:
-    """Yield a sentence on each limit that no option keeps, with the option that is nearest.
+    """Yield a sentence about each limit that no option meets, with the nearest option.
 
     Args:
-        missed: By option what it does not keep.
+        missed: The missed limits of each option.
     """
     limits = dict.fromkeys(miss.limit for misses in missed.values() for miss in misses)
     for limit in limits:

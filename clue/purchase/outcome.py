@@ -1,4 +1,4 @@
-"""What a comparison yields: how each option did, and their order. Values only."""
+"""The results of a comparison: the outcome of each option, and their order. Values only."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComponentOutcome:
-    """How one component of a workload ran on an option.
+    """The outcome of one component of a workload on an option.
 
     Attributes:
         name: The component.
-        makespan: Seconds until all instances are done, turn after turn.
-        points: Points it earned, if the criterion counts points.
-        prediction: Of one turn; ``None`` in an interrupted ranking where a bound gave the makespan.
+        makespan: Time until all instances are done, turn after turn, seconds.
+        points: Its points, if the criterion counts points.
+        prediction: Prediction of one turn; ``None`` in an interrupted ranking if a bound gave the makespan.
     """
 
     name: str
@@ -38,20 +38,20 @@ class ComponentOutcome:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WorkloadOutcome:
-    """How a workload ran on an option, in the best allowed split.
+    """The outcome of a workload on an option, in the best allowed split.
 
     Attributes:
         workload: Its name.
-        makespan: Seconds until all instances of all components are done.
+        makespan: Time until all instances of all components are done, seconds.
         throughput: Instances finished per second.
-        side_by_side: Instances that run at a time (high-level parallelism).
+        side_by_side: Instances that run simultaneously (high-level parallelism).
         ranks: Ranks per instance (low-level parallelism).
-        turns: How many times in turn instances have to be started.
-        idle: Processors left idle.
-        layout: How ranks are placed, in words, where there are several ways; else empty.
-        points: Points it earned, if the criterion counts points.
-        components: By component.
-        spread: How the makespan is spread over samples, if there are any.
+        turns: Number of successive batches of instances.
+        idle: Number of idle processors.
+        layout: Placement of ranks, in words, if there are several; else empty.
+        points: Its points, if the criterion counts points.
+        components: Outcome of each component.
+        spread: Distribution of the makespan over samples, if there are any.
     """
 
     workload: str
@@ -67,7 +67,7 @@ class WorkloadOutcome:
     layout: str = ""
 
     def row(self) -> dict[str, object]:
-        """Return its figures under names with units."""
+        """Return its figures, with units in their names."""
         row: dict[str, object] = {
             "workload": self.workload,
             "instances": self.side_by_side,
@@ -84,12 +84,12 @@ class WorkloadOutcome:
 
 @dataclass(frozen=True, slots=True)
 class RunCost:
-    """What a run costs.
+    """The cost of a run.
 
     Attributes:
         cost: Its share of the total.
-        energy: Joules; ``None``: no power is stated.
-        carbon: Kilograms of carbon dioxide; ``None``: not stated.
+        energy: Energy, joules; ``None``: no power is stated.
+        carbon: Carbon dioxide, kg; ``None``: not stated.
     """
 
     cost: float
@@ -99,19 +99,19 @@ class RunCost:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OptionCost:
-    """What an option costs over the service life, as it is used.
+    """The costs of an option over the service life, at its utilisation.
 
     Attributes:
-        sheet: The figures; values today.
-        currency: Of amounts.
-        per_run: By workload, what a run costs.
-        parts: How many of each part are in use.
-        racks: How many it takes; 0 where none are described.
-        rack_units: That it takes.
-        power: Watts at most, those of the site included; ``None``: not stated.
-        sources: Where the figures come from.
-        by_year: Years, and what is paid up to their end, as values today: at once (0), after each year, and at the end
-            of the life, where what is left of the purchase counts.
+        sheet: The figures, as present values.
+        currency: Currency of amounts.
+        per_run: Cost of a run of each workload.
+        parts: Number of each part in use.
+        racks: Number of racks; 0 if none are described.
+        rack_units: Rack units used.
+        power: Largest power with the overhead of the site, watts; ``None``: not stated.
+        sources: Sources of the figures.
+        by_year: Years, and present value of the payments up to their end: at the start (0), after each year, and at the
+            end of the life, which includes the residual value.
     """
 
     sheet: Sheet
@@ -133,20 +133,20 @@ class Entry:
         option: Its name.
         machine: Its machine's name.
         price: Its price, if stated.
-        affordable: Whether the budget covers it; ``None``: nobody knows, because its price is not stated.
+        affordable: Whether the budget covers it; ``None``: unknown, because its price is not stated.
         position: Place in the ranking from 1, or ``None`` for an option that is not known to be affordable, cannot run
-            the workloads, or is not among the first that were asked for. Options that cannot be told apart share one.
+            the workloads, or is not among the requested first ones. Statistically indistinguishable options share one.
         score: The criterion's figure, or ``None`` without a position.
         reason: Why it has no position; empty otherwise.
-        workloads: Outcomes in the scenario's order; empty for what has no position.
-        tried: Outcomes of all splits that were simulated, by workload and rising ranks per instance.
-        bound: Of an option that is not among the first: what its score cannot be better than.
-        spread: How the score is spread over samples, if there are any.
-        best: The share of the samples in which it is the best option.
-        cost: What it costs over its life, where costs are stated and it has a position.
-        figures: By the criteria of the Pareto front, if one is wanted, what it has.
-        parts: By the criteria of a weighted sum, if that counts, what it has.
-        queue: Its queue, where jobs are stated and it has a position.
+        workloads: Outcomes in the scenario's order; empty without a position.
+        tried: Outcomes of all simulated splits, by workload and rising ranks per instance.
+        bound: Of an option that is not among the first: the bound that its score cannot beat.
+        spread: Distribution of the score over samples, if there are any.
+        best: Share of the samples in which it is the best option.
+        cost: Its costs over its life, if costs are stated and it has a position.
+        figures: Its figures by the criteria of the Pareto front, if one is requested.
+        parts: Its figures by the criteria of a weighted sum, if that is the criterion.
+        queue: Its queue, if jobs are stated and it has a position.
     """
 
     option: str
@@ -169,12 +169,12 @@ class Entry:
     def rows(
         self, unit: str, weighted: Mapping[Criterion, tuple[float, str]], front: Sequence[str] | None
     ) -> Iterator[dict[str, object]]:
-        """Yield its figures under names with units: once for each workload, or once without any.
+        """Yield its figures, with units in their names: a row for each workload, or one row without any.
 
         Args:
-            unit: That of scores.
-            weighted: Weights and units of what scores are sums of.
-            front: Options of the Pareto front; ``None``: none was asked for.
+            unit: Unit of scores.
+            weighted: Weights and units of the terms of weighted scores.
+            front: Options of the Pareto front; ``None``: not requested.
         """
         about: dict[str, object] = {"position": self.position, "option": self.option, "machine": self.machine}
         if self.price is not None:
@@ -207,29 +207,29 @@ class Ranking:
 
     Attributes:
         scenario: Its name.
-        criterion: What counts.
+        criterion: The criterion.
         unit: Unit of the scores in words, e.g. ``"points"`` or ``"s"``.
-        higher_is_better: How scores are read.
-        budget: What may be spent.
+        higher_is_better: Whether a higher score is better.
+        budget: The budget.
         entries: By position; options without one come last.
-        warnings: What a reader must know beside the figures, each once.
-        first: How many positions were asked for; ``None``: all.
-        left_out: Generated options that cost more than the budget; they are not among the entries.
-        simulations: How many simulations it took.
-        interrupted: Whether it was interrupted: then positions up to ``certain`` hold, the others among those
-            options that were simulated.
-        certain: How many positions hold whatever the options that were not simulated would give.
-        sampling: Which samples there are, if any.
-        error: What is known of the model's error, which samples have beside the noise that is stated.
-        engine: Which engine simulated: ``"fast"``, ``"reference"``, ``"fast and reference"``, or ``"live"``; ``""`` if
-            nothing was simulated.
-        engine_reason: Why that one.
-        life: Seconds over which costs are counted.
-        discount_rate: What money costs a year.
+        warnings: Caveats, each once.
+        first: Number of requested positions; ``None``: all.
+        left_out: Number of generated options that cost more than the budget; they are not among the entries.
+        simulations: Number of simulations made.
+        interrupted: Whether it was interrupted: then positions up to ``certain`` hold, the others only among the
+            simulated options.
+        certain: Number of positions that hold whatever the scores of the options that were not simulated.
+        sampling: The sampling, if any.
+        error: The model error that samples include in addition to stated noise.
+        engine: The engine that simulated: ``"fast"``, ``"reference"``, ``"fast and reference"``, or ``"live"``; ``""``
+            if nothing was simulated.
+        engine_reason: The reason for that engine.
+        life: The service life, seconds.
+        discount_rate: Discount rate per year.
         pareto: The options of the Pareto front of all options, in the order of the ranking, those that are not among
-            the first by score; ``None``: none was asked for.
-        answers: What is answered beside the order.
-        weighted: By criterion of a weighted sum, how much it counts and the unit of its figures.
+            the first by score; ``None``: not requested.
+        answers: The answers to further questions.
+        weighted: Weight and unit of each criterion of a weighted sum.
     """
 
     scenario: str
@@ -256,7 +256,7 @@ class Ranking:
 
     @property
     def in_order(self) -> list[Entry]:
-        """The entries by position; after the last, what cannot run, what has no price, what costs too much."""
+        """The entries by position; then those that cannot run, have no price, or cost too much."""
         return sorted(
             self.entries,
             key=lambda each: (
@@ -267,11 +267,11 @@ class Ranking:
         )
 
     def rows(self) -> list[dict[str, object]]:
-        """Return a row for each workload on each option, in order, under names with units (``"makespan (s)"``)."""
+        """Return a row for each workload on each option, in order, with units in the names (``"makespan (s)"``)."""
         return [row for entry in self.in_order for row in entry.rows(self.unit, self.weighted, self.pareto)]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a data frame of pandas: a row for each workload on each option, in order; columns as in ``--csv``.
+        """Return a pandas data frame with a row for each workload on each option, in order; columns as in ``--csv``.
 
         Raises:
             UsageError: If pandas is not installed (``pip install "clue[pandas]"``).
@@ -279,7 +279,7 @@ class Ranking:
         return frame_of(self.rows())
 
     def __repr__(self) -> str:
-        """Say which option is first."""
+        """Return a short form with the first option."""
         first = next((f"first {each.option}" for each in self.in_order if each.position is not None), "none ranked")
         return short_repr(self, self.scenario, count_of(len(self.entries), "option"), first)
 

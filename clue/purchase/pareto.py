@@ -1,4 +1,4 @@
-"""The Pareto front: who is beaten by nobody in every criterion at once."""
+"""The Pareto front: rows that no other row dominates."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ Truths = npt.NDArray[np.bool_]
 def front(figures: Sequence[Sequence[float]] | Doubles) -> list[int]:
     """Return the indices of the rows on the Pareto front: less is better in every column.
 
-    A row is on it unless another is as good in all columns and better in one; of equal rows all are.
+    A row is on it unless another one dominates it: is as good in all columns and better in one. Equal rows are all on
+    it.
     """
     if not len(figures):
         return []
     rows = np.asarray(figures, np.float64)
-    # Whoever beats a row comes before it in this order: so the first that is left is beaten by nobody.
+    # In this order a row comes after all rows that dominate it, so the first remaining row is on the front.
     left = np.lexsort(rows.T[::-1])
     found: list[int] = []
     while left.size:
@@ -30,7 +31,7 @@ def front(figures: Sequence[Sequence[float]] | Doubles) -> list[int]:
 
 
 def beaten(rows: Doubles, by: Doubles) -> Truths:
-    """Tell which rows another table beats: has a row as good in all columns and better in one; of shape (rows,)."""
+    """Tell which rows are dominated by a row of another table: shape (rows,)."""
     found = np.zeros(len(rows), np.bool_)
     for each in by:
         left = ~found

@@ -1,25 +1,25 @@
-"""The figures that costs of an option come from, each with the way to multiply it alone; what is uncertain of them.
+"""The figures behind an option's costs, each with a function that multiplies it alone, and their uncertainty.
 
 ==============================  ========================================================================================
-name                            what times 1.1 means
+name                            effect of a factor of 1.1
 ==============================  ========================================================================================
-option.NAME.price               the option is dearer by a tenth
-generate.node_types.KIND.price  so is what generated options are made of: nodes, processors, memory, networks, switches
-node_types.KIND.price           the nodes of a machine are, whose price is the sum of theirs
-parts.PART.price, racks.price   so is each part
+option.NAME.price               the option costs 10 % more
+generate.node_types.KIND.price  parts of generated options cost 10 % more: nodes, processors, memory, networks, switches
+node_types.KIND.price           nodes of a machine whose price is the sum of theirs cost 10 % more
+parts.PART.price, racks.price   each part costs 10 % more
 electricity.price, .pue,        the figure is 1.1 times as high
   .carbon
-licences.NAME.steps             so are all its prices
-staff, hosting, support         the same
-cloud.price, .upfront           the same
-cloud.storage, .egress          so is what is paid for it a month
-utilisation, availability       the share is 1.1 times as high, 1 at most
-residual                        the same
+licences.NAME.steps             all its prices are 1.1 times as high
+staff, hosting, support         the yearly cost is 1.1 times as high
+cloud.price, .upfront           the price is 1.1 times as high
+cloud.storage, .egress          the monthly cost is 1.1 times as high
+utilisation, availability       the share is 1.1 times as high, at most 1
+residual                        the share is 1.1 times as high, at most 1
 ==============================  ========================================================================================
 
-Figures of one name and value are one figure: where several options have it, it changes in all of them at once, and a
-sample draws it once. Prices may be uncertain (``4200 EUR ± 5 %``): log-normal with the median that is stated and that
-relative standard deviation.
+Figures with the same name and value are one figure: if several options have it, it changes in all of them at once, and
+a sample draws it once. Prices may be uncertain (``4200 EUR ± 5 %``): log-normal with the stated median and relative
+standard deviation.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from clue.uncertainty import TAIL, Sample
 from clue.uncertainty.noise import log_deviation
 from clue.units import Money
 
-#: Criteria that money decides, and those that power does.
+#: Criteria that depend on money, and criteria that depend on power.
 _MONEY = {Criterion.COST_PER_RUN, Criterion.TOTAL_COST}
 _POWER = {Criterion.ENERGY_PER_RUN, Criterion.CARBON_PER_RUN}
-#: What decides energy or carbon of a run, too.
+#: Further figures on which energy or carbon of a run depend.
 _OF_POWER = ("electricity.pue", "electricity.carbon", "utilisation", "availability")
 _SHARES = ("utilisation", "availability", "residual")
 _Change = Callable[[Costs, float], Costs]
 
 
 def figures_of(option: Option) -> dict[str, Stated]:
-    """Return the figures of an option's costs, by name; those that are 0 stay 0, and are left out."""
+    """Return the figures of an option's costs by name, without those that are 0, which no factor changes."""
     costs = option.costs or Costs()
     of_price = {each.name: each for each in _of_price(option) if each.value}
     return of_price | {
@@ -72,7 +72,7 @@ def with_factors(option: Option, factors: Mapping[str, float]) -> Option:
 
     Args:
         option: The option.
-        factors: By name of a figure what it is multiplied by; names that the option does not have are passed over.
+        factors: Factor of each figure by name; names that the option does not have are ignored.
     """
     stated = tuple(replace(each, value=each.value * factors.get(each.name, 1.0)) for each in _of_price(option))
     costs = option.costs
@@ -87,16 +87,16 @@ def with_factors(option: Option, factors: Mapping[str, float]) -> Option:
     return replace(option, price=price, costs=costs, stated=stated)
 
 
-# --- what is uncertain ---
+# --- uncertainty ---
 
 
 def is_uncertain(option: Option) -> bool:
-    """Tell whether any of an option's prices is."""
+    """Tell whether any of an option's prices is uncertain."""
     return bool(option.costs is not None and option.costs.deviations) or any(each.deviation for each in option.stated)
 
 
 def drawn(option: Option, sample: Sample) -> Option:
-    """Return an option with a draw of all that is uncertain of its prices."""
+    """Return an option with its uncertain prices drawn for a sample."""
     if not is_uncertain(option):
         return option
     uncertain = (each for each in figures_of(option).values() if each.deviation)
@@ -116,7 +116,7 @@ def at_best(option: Option) -> Option:
 
 
 def _of_price(option: Option) -> tuple[Stated, ...]:
-    """Return the figures that the price is the sum of, beside the prices in the costs."""
+    """Return the figures whose sum is the price, besides the prices in the costs."""
     if option.stated or option.price is None:
         return option.stated
     parts = 0.0 if option.costs is None else hardware_of(option.costs, option.nodes).price
@@ -124,7 +124,7 @@ def _of_price(option: Option) -> tuple[Stated, ...]:
 
 
 def _of_costs(costs: Costs) -> Iterator[tuple[str, float, _Change]]:
-    """Yield the figures of costs: name, value, and the way to multiply it."""
+    """Yield the figures of costs: name, value, and a function that multiplies it."""
     for part in costs.parts:
         yield f"parts.{part.name}.price", part.price, _part(part.name)
     if costs.racks is not None:
@@ -161,7 +161,7 @@ def _electricity(key: str) -> _Change:
         of = costs.electricity
         if of is None:
             return costs
-        if key == "pue":  # a site takes no less than its parts
+        if key == "pue":  # a site draws at least the power of its parts
             return replace(costs, electricity=replace(of, pue=max(1.0, of.pue * factor)))
         if key == "carbon":
             return replace(costs, electricity=replace(of, carbon=(of.carbon or 0.0) * factor))

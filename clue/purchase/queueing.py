@@ -1,4 +1,4 @@
-"""The queues of a scenario's options: each is simulated when it is known what its jobs take, and if it is asked for."""
+"""The queues of a scenario's options: each is simulated on request, once the demands of its jobs are known."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from clue.purchase.queue.replications import QueueOutcome, simulate_queue, with_
 from clue.purchase.scenario import Criterion, Scenario
 from clue.units import format_share, format_time
 
-#: Criteria that a queue without end has no figure for.
+#: Criteria without a figure for an unstable queue.
 STABLE = frozenset({Criterion.WAITING, Criterion.SLOWDOWN, Criterion.UNUSED_NODES})
-#: Criteria that take a simulation of the queue.
+#: Criteria that need a simulation of the queue.
 QUEUED = STABLE | {Criterion.JOB_THROUGHPUT}
 _HOUR = 3600.0
-#: What neighbours on the network may take of a job's speed without a word.
+#: Slowdown of a job by neighbours on the network up to which there is no caveat.
 _SLOWER = 0.01
 
 
@@ -28,7 +28,7 @@ class Queues:
 
     Args:
         scenario: What is compared.
-        progress: Told about what is done.
+        progress: Called with the progress.
     """
 
     def __init__(self, scenario: Scenario, progress: Progress = silent) -> None:
@@ -36,15 +36,15 @@ class Queues:
         self._progress = progress
         self._known: dict[object, QueueOutcome] = {}
         wanted = {scenario.criterion, *scenario.pareto, *scenario.weighted}
-        #: Whether options whose queue grows without end have no position.
+        #: Whether options with an unstable queue have no position.
         self.must_be_stable = bool(wanted & STABLE) or scenario.limits.waiting is not None
 
     def of(self, attempt: Attempt) -> QueueOutcome:
-        """Return the queue of an option that is settled."""
+        """Return the queue of a settled option."""
         mix = self._scenario.queue
         assert mix is not None
         takes, nodes = _takes(attempt), len(attempt.option.machine.nodes)
-        # Options on which jobs take the same have the same queue.
+        # Options on which jobs have the same demands have the same queue.
         key = (nodes, *((i, ranks, each) for i, by_ranks in enumerate(takes) for ranks, each in by_ranks.items()))
         if key not in self._known:
             self._progress("queueing jobs, options:", len(self._known), len(self._scenario.options))
@@ -52,13 +52,13 @@ class Queues:
         return self._known[key]
 
     def with_curve(self, attempt: Attempt) -> QueueOutcome:
-        """Return the queue of an option that is settled, with its mean waiting at other loads."""
+        """Return the queue of a settled option, with its mean waiting time at other loads."""
         mix = self._scenario.queue
         assert mix is not None
         return with_curve(mix, self.of(attempt))
 
     def figure(self, attempt: Attempt, criterion: Criterion) -> float:
-        """Return an option's figure by a criterion of queues; where the queue grows without end the worst there is."""
+        """Return an option's figure by a criterion of queues; the worst possible one if the queue is unstable."""
         queue = self.of(attempt)
         if criterion is Criterion.JOB_THROUGHPUT:
             return queue.most * _HOUR
@@ -71,7 +71,7 @@ class Queues:
         }[criterion]
 
     def misses(self, attempt: Attempt) -> Iterator[Miss]:
-        """Yield what stands against the queue of an option that is settled."""
+        """Yield the limits that the queue of a settled option misses."""
         mix = self._scenario.queue
         if mix is None or not attempt.settled:
             return
@@ -91,7 +91,7 @@ class Queues:
             yield Miss(what, format_time(queue.figures.waiting), queue.figures.waiting)
 
     def said(self, attempt: Attempt) -> Iterator[Said]:
-        """Yield what a reader must know of the queue of an option that is settled."""
+        """Yield the caveats of the queue of a settled option."""
         mix, option = self._scenario.queue, attempt.option
         if mix is None:
             return
@@ -102,12 +102,12 @@ class Queues:
         yield from self._about_sharing(attempt, mix)
         if len({node.name for node in machine.nodes}) > 1:
             yield _caveat(
-                "nodes differ, but count as equal in the queue: each job takes what it takes on the first of them"
+                "nodes differ, but are equal in the queue: the run time of each job is that on the first of them"
             )
         if not mix.is_drawn and queue.load > 1:
             yield _caveat(
-                "{share} of the nodes' time is asked for while jobs are submitted, so waits grow until the last one: "
-                "figures hold for these jobs alone",
+                "jobs request {share} of the nodes' time while they are submitted, so waits grow until the last one: "
+                "figures hold for these jobs only",
                 share=format_share(queue.load),
                 size=queue.load,
             )
@@ -154,7 +154,7 @@ def _caveat(text: str, size: float = 0.0, **figures: str) -> Caveat:
 
 
 def _takes(attempt: Attempt) -> Takes:
-    """Return what jobs take, by class and by ranks."""
+    """Return the demands of jobs by class and number of ranks."""
     return tuple(
         {ranks: Taken(each.nodes, each.queued.makespan) for ranks, each in by_ranks.items()}
         for by_ranks in attempt.jobs

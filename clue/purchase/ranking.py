@@ -1,7 +1,7 @@
 """The ranking: every workload in its best split on every option that the budget covers, scored by one criterion.
 
-How scores are read stands in :mod:`clue.purchase.scores`; what is simulated for them in :mod:`clue.purchase.search`,
-and for the Pareto front in :mod:`clue.purchase.front_search`; what else a buyer asks in :mod:`clue.purchase.questions`.
+:mod:`clue.purchase.scores` defines the scores, :mod:`clue.purchase.search` decides what is simulated for them, and
+:mod:`clue.purchase.front_search` for the Pareto front; :mod:`clue.purchase.questions` answers further questions.
 """
 
 from __future__ import annotations
@@ -33,12 +33,13 @@ from clue.purchase.scores import Scores
 from clue.purchase.search import Search
 from clue.uncertainty import NO_NOISE, ModelError, Sampling
 
-#: Of more options than this only so many of the first are looked for where nothing else is asked for.
+#: Number of options up to which all are ranked by default, and number of the first that are ranked by default beyond
+#: it.
 ALL_UP_TO, FIRST_OF_MANY = 100, 20
-#: So many of the first options are queued at other loads, too, where the splits that cannot be the best are simulated.
+#: Number of first options whose queues are also simulated at other loads, if all splits are simulated.
 _CURVES = 7
 _NO_PRICE = (
-    "no price is stated, so nobody can tell whether the budget covers it: state its price, or leave out the budget"
+    "no price is stated, so it is unknown whether the budget covers it: state its price, or leave out the budget"
 )
 
 
@@ -52,20 +53,20 @@ def rank_options(
     sampling: Sampling | None = None,
     error: ModelError | None = None,
 ) -> Ranking:
-    """Predict workloads on the affordable options as far as their order needs it, and put these in order.
+    """Rank the affordable options; predict workloads only as far as the order requires it.
 
-    Ctrl-C while it predicts ends it with what is known by then (``Ranking.interrupted``).
+    Ctrl-C during the predictions ends it with the results so far (``Ranking.interrupted``).
 
     Args:
         scenario: What is compared.
-        predictor: Tells what applications take.
-        progress: Told about what is done.
-        top: How many positions are wanted; ``None``: all of up to 100 options, else 20. The others are not predicted
-            further than it takes to prove that they are not among the first.
-        thorough: Whether to predict the splits, too, that cannot be the best; they show how a program scales.
-        sampling: Which samples of what is uncertain to draw: they give intervals, to each option its probability of
-            being the best, and one position to options that cannot be told apart.
-        error: What is known of the model's error, which samples have beside what noise is stated.
+        predictor: Predicts applications.
+        progress: Called with the progress.
+        top: Number of requested positions; ``None``: all of up to 100 options, else 20. Other options are predicted
+            only as far as it takes to prove that they are not among the first.
+        thorough: Whether to predict also splits that cannot be the best; they show how a program scales.
+        sampling: Sampling of the uncertainty: gives intervals, each option's probability of being the best, and a
+            shared position to statistically indistinguishable options.
+        error: The model error that samples include in addition to stated noise.
 
     Raises:
         UsageError: If every option costs more than the budget, prices and budget are in different currencies, or an
@@ -127,20 +128,20 @@ def rank_options(
             try:
                 steps = _steps(ranking, scenario, search, scores, predictor, progress)
                 ranking = replace(ranking, answers=replace(answers, steps=steps))
-            except KeyboardInterrupt:  # the ranking is there, and stays
-                warnings = (*ranking.warnings, "interrupted: what more money gains is left out")
+            except KeyboardInterrupt:  # the ranking is complete, and is returned
+                warnings = (*ranking.warnings, "interrupted: the best use of more money is left out")
                 ranking = replace(ranking, warnings=warnings)
     return ranking
 
 
 def _by(criterion: Criterion, scenario: Scenario, options: Sequence[Option], scores: Scores) -> Scores:
-    """Return how options are scored by a criterion of the Pareto front."""
+    """Return the scores by a criterion of the Pareto front."""
     if criterion is scenario.criterion:
         return scores
     return Scores(replace(scenario, criterion=criterion), options, scores.accounts, scores.queues)
 
 
-def _answers(  # noqa: PLR0917 - all that was found
+def _answers(  # noqa: PLR0917 - all results
     scenario: Scenario,
     search: Search,
     options: Sequence[Option],
@@ -156,10 +157,10 @@ def _answers(  # noqa: PLR0917 - all that was found
     return Answers(cheapest, break_even=tuple(break_evens(search.listed(), scores.accounts)))
 
 
-def _steps(  # noqa: PLR0917 - all that was found
+def _steps(  # noqa: PLR0917 - all results
     ranking: Ranking, scenario: Scenario, search: Search, scores: Scores, predictor: Predictor, progress: Progress
 ) -> Steps | None:
-    """Find out what more money gains on the first option, or on the one that is named; ``None``: nobody can tell."""
+    """Find the best use of more money on the first option, or on the named one; ``None`` if unknown."""
     first = min((e for e in ranking.entries if e.position), key=lambda e: e.position or 0, default=None)
     if first is None and not scenario.next_from:
         return None
@@ -196,17 +197,18 @@ def _about_noise(sampler: RankingSampler) -> Iterator[str]:
     if not sampler.is_worth_it:
         yield f"samples: {NO_NOISE}"
     elif without := sampler.without_noise():
-        yield f"{named(without)}: no noise is stated, so samples are alike and say nothing of how sure the figures are"
+        yield f"{named(without)}: no noise is stated, so samples are identical and say nothing about uncertainty"
 
 
 def _about_parts(sampled: Sequence[SampledOption]) -> Iterator[str]:
-    """Say who shares a position because a part was replayed."""
+    """Report the options that share a position because only a part was replayed."""
     for position, group in groupby(sampled, key=lambda each: each.position):
         names = [each.attempt.option.name for each in group]
         if len(names) > 1:
             yield (
-                f"{named(names)} share position {position}: a part of their iterations was replayed, which does not "
-                "tell them apart; without --sampled all is replayed"
+                f"{named(names)} share position {position}: only a part of their iterations was replayed, which does "
+                f"not "
+                "distinguish them; without --sampled everything is replayed"
             )
 
 
@@ -236,7 +238,7 @@ def _candidates(scenario: Scenario) -> list[Option]:
 
 
 def _is_affordable(option: Option, scenario: Scenario) -> bool | None:
-    """Tell whether the budget covers an option; ``None`` if nobody knows, because its price is not stated."""
+    """Tell whether the budget covers an option; ``None`` if that is unknown, because its price is not stated."""
     if scenario.budget is None:
         return True
     if option.price is None:
@@ -251,7 +253,7 @@ def _is_affordable(option: Option, scenario: Scenario) -> bool | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Report:
-    """Turns what a search found into a ranking."""
+    """Turns the results of a search into a ranking."""
 
     scenario: Scenario
     scores: Scores
@@ -310,7 +312,7 @@ class _Report:
         position, before = 0, None
         for place, attempt in enumerate(listed, start=1):
             score = self.scores.score(attempt)
-            # Options that cannot be told apart share a position.
+            # Indistinguishable options share a position.
             position = position if score == before else place
             before = score
             yield self._entry(attempt, position)
@@ -355,7 +357,7 @@ class _Report:
         return "not simulated" if self.search.interrupted else f"not among the first {self.search.first}"
 
     def _others(self, told: set[str]) -> Iterator[Entry]:
-        """Yield the options without a position: later, missing a limit, unable to run, without a price, too dear."""
+        """Yield the options without a position: later, missing a limit, unable to run, unpriced, too expensive."""
         tried = {attempt.option.name: attempt for attempt in self.attempts if attempt.option.name not in told}
         able = sorted((self.scores.key(attempt), attempt) for attempt in tried.values() if attempt.cells)
         for _, attempt in able:
@@ -375,7 +377,7 @@ class _Report:
                     yield replace(_entry(option, reason), affordable=known)
 
     def _counted(self, attempt: Attempt) -> Iterator[WorkloadOutcome]:
-        """Yield the outcome that counts of each workload."""
+        """Yield the outcome of each workload in its chosen split."""
         for w, cell in enumerate(attempt.cells):
             points = self.scores.points(attempt, w) if self.scenario.criterion is Criterion.POINTS else None
             yield self._outcome(w, cell.possible[0], points)
@@ -411,7 +413,7 @@ class _Report:
             ),
         )
 
-    # --- what a reader must know ---
+    # --- caveats ---
 
     def _warnings(self, listed: Sequence[Attempt]) -> tuple[str, ...]:
         missed = {} if listed else self._missed()
@@ -425,7 +427,7 @@ class _Report:
         yield from gathered(said, [attempt.option.name for attempt in listed], "options")
 
     def _missed(self) -> Mapping[str, Sequence[Miss]]:
-        """Return what options miss where all are judged by the same limits: those in use, if any got so far."""
+        """Return the missed limits of options, judged by the same limits: those in use, if any option got so far."""
         in_use = {each.option.name: self.scores.misses(each) for each in self.attempts if each.cells}
         return in_use if self.attempts else self.barred
 

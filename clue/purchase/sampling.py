@@ -1,15 +1,15 @@
-"""Samples of a ranking: the first options once more, with another draw of all stated noise and of the model's error.
+"""Samples of a ranking: the first options again, each time with new draws of all stated noise and of the model error.
 
-Every option runs each workload in the split that counts without noise: who buys decides before knowing. In a sample
-all options have the draws of what they have in common (:mod:`clue.uncertainty`), and points are relative to the best of
-that sample. Beside the first options those are sampled that could come among them: whose bound, made better by all that
-the stated noise may do at the 10th percentile, reaches the worse end of the last one's interval. Of dense rankings that
-may be hundreds: as many more as there are first options are sampled, the rest is counted.
+Every option runs each workload in the split chosen without noise, as a buyer decides before the noise is known. In a
+sample all options share the draws of their common parts (:mod:`clue.uncertainty`), and points are relative to the best
+of that sample. Besides the first options, those are sampled that could be among them: their bound, improved to the 10th
+percentile of the stated noise, reaches the worse end of the last option's interval. In dense rankings these may be
+hundreds: at most as many again as there are first options are sampled, the rest is counted.
 
-Prices that are uncertain are drawn as well, where the criterion counts money (:mod:`clue.purchase.prices`).
+Uncertain prices are drawn as well, if the criterion depends on money (:mod:`clue.purchase.prices`).
 
-Where a part of a program was replayed for the whole (:mod:`clue.steady`), what that may be off by is drawn, too, for
-each prediction on its own.
+If only a part of a program was replayed (:mod:`clue.steady`), the error of that estimate is drawn too, independently
+for each prediction.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from clue.uncertainty.order import probability_of_best, shared_positions
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampledOption:
-    """What samples say of an option.
+    """The statistics of an option's samples.
 
     Attributes:
         attempt: The option.
-        position: Its position, which it shares with those that it cannot be told apart from.
-        score: How its score is spread; ``None``: not at all.
-        makespans: By workload, how the makespan is spread; ``None``: not at all.
+        position: Its position, shared with options from which it is statistically indistinguishable.
+        score: Distribution of its score; ``None``: it does not vary.
+        makespans: Distribution of the makespan by workload; ``None``: it does not vary.
         best: The probability that it is the best.
     """
 
@@ -55,12 +55,12 @@ class RankingSampler:
     """Draws samples of the first options of a search.
 
     Args:
-        search: What was found without noise.
-        scores: How options are scored.
-        predictor: Tells what applications take in samples.
-        sampling: Which samples.
-        progress: Is told about samples.
-        error: What is known of the model's error.
+        search: The search without noise.
+        scores: The scores of options.
+        predictor: Predicts applications in samples.
+        sampling: The sampling.
+        progress: Called with the progress.
+        error: The model error.
     """
 
     def __init__(
@@ -80,9 +80,9 @@ class RankingSampler:
         self._sampling = sampling
         self._progress = progress
         self._error = error
-        self._seconds: dict[Run, Doubles] = {}  # of each component in each sample
+        self._seconds: dict[Run, Doubles] = {}  # shape (components, samples)
         self._deviations: dict[Run, float] = {}
-        #: Options that may come among the first, too, but are not sampled.
+        #: Number of further options that may be among the first, but are not sampled.
         self.passed_over = 0
 
     @property
@@ -93,7 +93,7 @@ class RankingSampler:
         )
 
     def without_noise(self) -> list[str]:
-        """Return the names of the first options of which nothing has noise."""
+        """Return the names of the first options without any noise."""
         return [attempt.option.name for attempt in self._search.listed() if not self._has_noise(attempt)]
 
     def sample(self) -> list[SampledOption]:
@@ -113,10 +113,10 @@ class RankingSampler:
             if position <= len(listed)
         ]
 
-    # --- who else ---
+    # --- further options ---
 
     def _rivals(self, listed: Sequence[Attempt]) -> list[Attempt]:
-        """Return the options that may come among the first in some samples, simulated without noise."""
+        """Return the options that may be among the first in some samples, simulated without noise."""
         able = [attempt for attempt in self._search.attempts if not self._scores.misses(attempt)]
         others = [attempt for attempt in able if attempt not in listed]
         if not others or not listed:
@@ -137,7 +137,7 @@ class RankingSampler:
         return score >= reached if self._scores.higher_is_better else score <= reached
 
     def _at_best(self, cell: Cell) -> Cell:
-        """Return a workload whose every time is at the lower end of its interval, as if all its noise went together."""
+        """Return a cell with every time at the lower end of its interval, as if all its noise were fully correlated."""
         runs = [
             (choice, [seconds * math.exp(-TAIL * self._deviation(choice.run)) for seconds in choice.run.seconds])
             for choice in cell.possible
@@ -163,7 +163,7 @@ class RankingSampler:
         return self._sampling.noise and counts_money(self._scores.criterion) and is_uncertain(attempt.option)
 
     def _noise(self, task: Task) -> float | None:
-        """Return the deviation of a task's noise, if it is drawn."""
+        """Return the standard deviation of a task's noise, if it is drawn."""
         return self._predictor.deviation(task) if self._sampling.noise else None
 
     # --- samples ---
@@ -190,7 +190,7 @@ class RankingSampler:
         return tuple(_spread(n * seconds.sum(axis=0), cell.makespan) for cell, n, seconds in choices)
 
     def _simulate(self, attempts: Iterable[Attempt]) -> None:
-        """Predict samples of all that counts in options, each run once."""
+        """Predict samples of the chosen splits of options, each run once."""
         runs = {_run(cell): None for attempt in attempts for cell in attempt.cells}
         new = [run for run in runs if run not in self._seconds]
         for run in new:
@@ -206,7 +206,7 @@ class RankingSampler:
                 self._seconds[run] *= self._off(run, self._error)
 
     def _in_part(self, task: Task, reach: float) -> Doubles:
-        """Return what a replay of a part may be off by, of each on its own, shape (samples,)."""
+        """Return the error factors of a partial replay, independent of other replays, shape (samples,)."""
         where = task.where
         of_task = ("part", task.key[0].name, task.key[1], where.instances, len(where.machine.nodes))
         thing = (*of_task, *model_of(where.machine))
@@ -214,7 +214,7 @@ class RankingSampler:
         return np.exp(reach / TAIL * np.array(drawn))
 
     def _off(self, run: Run, error: ModelError) -> Doubles:
-        """Return what the model's error multiplies by, shape (components, samples)."""
+        """Return the factors of the model error, shape (components, samples)."""
         found = []
         for task, makespan in zip(run.tasks, run.seconds, strict=True):
             expected = error.of(self._predictor.character(task, makespan))
@@ -223,12 +223,12 @@ class RankingSampler:
 
 
 def _spread(figures: Doubles, without: float) -> Spread | None:
-    """Return how a figure is spread about what it is without noise."""
+    """Return the distribution of a figure around its value without noise."""
     return Spread.of(figures).holding(without) if np.ptp(figures) > 0 else None
 
 
 def _run(cell: Cell) -> Run:
-    """Return the run that counts of a settled workload."""
+    """Return the run of a settled workload's chosen split."""
     return cell.possible[0].run
 
 

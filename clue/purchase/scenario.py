@@ -1,4 +1,4 @@
-"""What is compared: workloads, options to buy, and what counts. Values only."""
+"""A comparison: workloads, options to buy, and the criterion. Values only."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from clue.units import Money, count_of
 if TYPE_CHECKING:
     import pandas
 
-#: Three years of use, all day: what the cost of a run is reckoned by where a scenario says nothing else.
+#: Default service life, seconds: three years of continuous use.
 SERVICE_LIFE = 3 * 365 * 86400.0
 
 
 class Criterion(Enum):
-    """What the ranking is by (see :mod:`clue.purchase.ranking`)."""
+    """The criterion of the ranking (see :mod:`clue.purchase.ranking`)."""
 
     POINTS = "points"
     MAKESPAN = "makespan"
@@ -54,7 +54,7 @@ class Component:
 
     Attributes:
         name: Its name in tables.
-        application: What runs.
+        application: The application.
         share: Its share of the workload's points; the shares of a workload add up to 1.
     """
 
@@ -65,13 +65,13 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A way to place ranks on nodes.
+    """A placement of ranks on nodes.
 
     Attributes:
-        order: ``"block"``: node after node; ``"cyclic"``: dealt out to the nodes in turn.
-        ranks_per_processor: How many ranks may share a processor.
-        ranks_per_node: How many ranks a node takes at most; ``None``: as many as its processors do.
-        backwards: Whether nodes come from the last to the first: of a machine of two kinds the other kind first.
+        order: ``"block"``: node after node; ``"cyclic"``: round-robin over the nodes.
+        ranks_per_processor: Largest number of ranks that share a processor.
+        ranks_per_node: Largest number of ranks on a node; ``None``: as many as its processors take.
+        backwards: Whether nodes are filled from the last to the first: with two kinds of nodes, the other kind first.
     """
 
     order: str = "block"
@@ -85,29 +85,29 @@ class Layout:
         return f"{self.order}{processor}{node}{', last nodes first' if self.backwards else ''}"
 
     def seats(self, processors: int) -> int:
-        """Return how many ranks a node of so many processors takes."""
+        """Return the number of ranks that a node with a number of processors takes."""
         room = processors * self.ranks_per_processor
         return room if self.ranks_per_node is None else min(room, self.ranks_per_node)
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """What has to be run, and how it may be split.
+    """A workload, and how it may be split.
 
     Attributes:
         name: Its name.
-        components: What runs one after the other; most workloads have one.
-        instances: Independent copies to run (the paper's high-level parallelism); ``None``: as many as fill
+        components: Applications that run one after another; most workloads have one.
+        instances: Number of independent copies to run (the paper's high-level parallelism); ``None``: as many as fit on
             the machine.
         ranks: Allowed ranks per instance (low-level parallelism).
         weight: Share of the whole score.
-        memory: Bytes per rank, by ranks per instance, where stated; else the traces' measured peak counts.
+        memory: Memory per rank, bytes, by ranks per instance, if stated; else the peak recorded in the traces counts.
         order: ``"block"`` or ``"cyclic"`` placement.
-        ranks_per_processor: How many ranks may share a processor.
-        deadline: Seconds within which a run has to end, from its own start.
-        demand: Runs a second, on average, that have to be done; ``None``: as many as there is time for.
-        layouts: The ways to place ranks, of which on each option the best counts; empty: ``order`` alone.
-        layouts_searched: Whether all ways to place ranks are tried that differ on a machine (:mod:`.splits`).
+        ranks_per_processor: Largest number of ranks that share a processor.
+        deadline: Largest allowed run time, seconds.
+        demand: Mean number of required runs per second; ``None``: as many as there is time for.
+        layouts: The placements of ranks, of which each option uses the best; empty: ``order`` only.
+        layouts_searched: Whether all distinct placements on a machine are tried (:mod:`.splits`).
     """
 
     name: str
@@ -125,42 +125,42 @@ class Workload:
 
     @property
     def stated_layouts(self) -> tuple[Layout, ...]:
-        """The ways to place ranks that are stated."""
+        """The stated placements of ranks."""
         return self.layouts or (Layout(self.order, self.ranks_per_processor),)
 
     @property
     def most_per_processor(self) -> int:
-        """How many ranks may share a processor at most."""
+        """The largest number of ranks that share a processor."""
         return max(each.ranks_per_processor for each in self.stated_layouts)
 
     @property
     def places_in_several_ways(self) -> bool:
-        """Whether there is more than one way to place ranks."""
+        """Whether there is more than one placement."""
         return bool(self.layouts) or self.layouts_searched
 
     def title(self, component: Component) -> str:
-        """Return what a reader calls a component: its workload, and its own name where there are several."""
+        """Return the title of a component: its workload, and its own name if there are several."""
         return self.name if len(self.components) == 1 else f"{self.name}, {component.name}"
 
 
-#: A kind of node that was put together: node, processor and memory by name; empty where there is no choice.
+#: A generated kind of node: names of node, processor and memory; empty if there is no choice.
 Kind = tuple[str, str, str]
 
 
 def name_of(kind: Kind) -> str:
-    """Return what a kind of node is called."""
+    """Return the name of a kind of node."""
     return " ".join(filter(None, kind))
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What a generated option is made of.
+    """The parts of a generated option.
 
     Attributes:
-        family: Which of the lists of parts it is made of.
-        nodes: By kind of node, how many there are.
-        network: By name.
-        topology: By name; empty: that of the network.
+        family: Index of the list of parts from which it is generated.
+        nodes: Number of nodes by kind.
+        network: Name of the network.
+        topology: Name of the topology; empty: that of the network.
     """
 
     family: int
@@ -180,12 +180,12 @@ class Option:
 
     Attributes:
         name: Its name.
-        machine: What it is.
-        price: What has to be paid for it at first, all parts included, or ``None`` if unknown.
-        costs: What else it costs, and when; ``None``: nothing is stated.
-        measured: By workload, what runs of skeletons on that machine say.
-        built: What it is made of, if it was generated.
-        stated: The figures that its price is the sum of, beside the prices in its costs; empty: it is one figure.
+        machine: Its machine.
+        price: Its purchase price, all parts included, or ``None`` if unknown.
+        costs: Its further costs; ``None``: not stated.
+        measured: Runs of skeletons on that machine, by workload.
+        built: Its parts, if it was generated.
+        stated: The figures whose sum is its price, besides the prices in its costs; empty: it is one figure.
     """
 
     name: str
@@ -198,9 +198,9 @@ class Option:
 
     @property
     def nodes(self) -> Mapping[str, int]:
-        """How many nodes of each type it has.
+        """The number of nodes of each type.
 
-        Where nodes were put together, parts count by their names as well, and the number of all nodes stands under "".
+        In generated options the names of parts count as well, and "" has the number of all nodes.
         """
         if self.built is None:
             return Counter(node.name for node in self.machine.nodes)
@@ -218,16 +218,16 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What an option has to keep beside the budget; ``None``: no limit.
+    """Limits of an option besides the budget; ``None``: no limit.
 
     Attributes:
-        power: Watts at most, those of the site included.
-        cooling: Watts of heat at most: the power of the parts.
-        rack_units: At most.
-        nodes: At most, as can be delivered.
-        memory_per_core: Bytes at least, of every node.
-        total_cost: At most, over the life.
-        waiting: Mean seconds that a job waits in the queue, at most.
+        power: Largest power with the overhead of the site, watts.
+        cooling: Largest heat, watts: the power of the parts.
+        rack_units: Largest number of rack units.
+        nodes: Largest number of nodes that can be delivered.
+        memory_per_core: Smallest memory per core of every node, bytes.
+        total_cost: Largest total cost over the service life.
+        waiting: Largest mean waiting time of jobs in the queue, seconds.
     """
 
     power: float | None = None
@@ -245,10 +245,10 @@ class Scenario:
 
     Attributes:
         name: Its name.
-        budget: What may be spent, or ``None`` for no limit.
-        workloads: What has to run.
-        options: What could be bought.
-        criterion: What counts.
+        budget: The budget, or ``None`` for no limit.
+        workloads: The workloads.
+        options: The options.
+        criterion: The criterion.
         notes: What a reader of the ranking should know.
         service_life: Seconds over which a purchase is used.
         discount_rate: What money costs a year: 0.03 for 3 %.
@@ -285,7 +285,7 @@ class Scenario:
 
     @property
     def life(self) -> Life:
-        """How long a purchase is used, and what money costs meanwhile."""
+        """The service life and the discount rate."""
         return Life(self.service_life, self.discount_rate)
 
     def rows(self) -> list[dict[str, object]]:
@@ -302,7 +302,7 @@ class Scenario:
         ]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a data frame of pandas: a row for each option.
+        """Return a pandas data frame with a row for each option.
 
         Raises:
             UsageError: If pandas is not installed (``pip install "clue[pandas]"``).
@@ -310,7 +310,7 @@ class Scenario:
         return frame_of(self.rows())
 
     def __repr__(self) -> str:
-        """Tell what is compared."""
+        """Return a short form of the comparison."""
         return short_repr(
             self, self.name, count_of(len(self.workloads), "workload"), count_of(len(self.options), "option")
         )

@@ -1,6 +1,6 @@
-"""Scores by a criterion, of what is known and of what is only bounded.
+"""Scores by a criterion, from known figures or from bounds.
 
-Criteria, and how scores are read:
+Criteria and their scores:
 
 ===============  ================================================================================  ===========
 criterion        score                                                                             better
@@ -8,20 +8,20 @@ criterion        score                                                          
 points           sum over workloads of 100 · performance / best performance (CLUE paper, Table 3)  higher
 makespan         weighted mean over workloads of the time until all instances are done, s          lower
 throughput       weighted mean over workloads of instances finished per hour                       higher
-cost_per_run     weighted mean over workloads of what a run costs                                  lower
+cost_per_run     weighted mean over workloads of the cost of a run                                 lower
 total_cost       net present cost over the service life                                            lower
 energy_per_run   weighted mean over workloads of the energy of a run, kWh                          lower
 carbon_per_run   weighted mean over workloads of the carbon dioxide of a run, kg                   lower
 waiting          mean time that a job waits in the queue, s                                        lower
 slowdown         mean of (waiting + run time) / run time of jobs                                   lower
 unused_nodes     mean number of nodes without a job                                                lower
-job_throughput   jobs of the mix that can be done an hour, at most                                 higher
+job_throughput   largest number of jobs of the mix per hour                                        higher
 ssp              sustained system performance, Tflop/s (:mod:`clue.purchase.sustained`)            higher
-ssi              scalable system improvement (the same)                                            higher
+ssi              scalable system improvement (the same module)                                     higher
 weighted         100 · weighted mean over criteria of figure / best figure, or best / figure       higher
 ===============  ================================================================================  ===========
 
-Performance is instances finished per second; a workload's points are shared out to its components. Weights are
+Performance is instances finished per second; a workload's points are divided among its components. Weights are
 normalised to a mean of 1, so that two equally weighted workloads give at most 100 points each, as in the paper.
 Costs, energy and carbon are those of :mod:`clue.purchase.accounts`; where runs a month or jobs are stated, of a run
 means of those, whatever the weights.
@@ -75,19 +75,19 @@ _HIGHER_IS_BETTER = {
 _IN_MONEY = {Criterion.COST_PER_RUN, Criterion.TOTAL_COST}
 
 
-#: What options are ordered by: whether a limit is missed, score (less is better), price, place in the scenario.
+#: Sort key of options: whether a limit is missed, score (less is better), price, index in the scenario.
 Key = tuple[bool, float, float, int]
 
 
 class Scores:
-    """How the options of a scenario are scored.
+    """The scores of a scenario's options.
 
     Attributes:
-        higher_is_better: How scores are read.
-        best: By workload and component the highest rate of all options; points are relative to it.
-        accounts: What options cost.
-        queues: How long jobs wait on them.
-        parts: The criteria of a weighted sum, and how options are scored by each.
+        higher_is_better: Whether a higher score is better.
+        best: Highest rate of all options by workload and component, to which points are relative.
+        accounts: The costs of options.
+        queues: The queues of options.
+        parts: The scores by each criterion of a weighted sum.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class Scores:
 
     @property
     def criterion(self) -> Criterion:
-        """What counts."""
+        """The criterion."""
         return self._scenario.criterion
 
     @property
@@ -139,7 +139,7 @@ class Scores:
         return self._scenario.criterion is Criterion.POINTS
 
     def relative_to(self, attempts: Sequence[Attempt], others: Sequence[Sequence[Sequence[float]]] = ()) -> Scores:
-        """Return these scores with the best rates of some options that are settled, and of others that have these."""
+        """Return these scores relative to the best rates of some settled options, and of other rates."""
         rates = [*([cell.rates for cell in attempt.cells] for attempt in attempts), *others]
         scores = copy(self)
         scores.best = [[max(each) for each in zip(*of, strict=True)] for of in zip(*rates, strict=True)]
@@ -148,7 +148,7 @@ class Scores:
         return scores
 
     def with_other_options(self) -> Scores:
-        """Return these scores for options that are others, and are soon forgotten."""
+        """Return these scores for other, short-lived options."""
         scores = copy(self)
         scores.queues = Queues(self._scenario)
         scores.accounts = Accounts(self._scenario, scores.queues.of)
@@ -160,9 +160,9 @@ class Scores:
         return bool(self.parts)
 
     def learn(self, attempts: Sequence[Attempt]) -> None:
-        """Learn from options that are settled the best figures by each criterion of a weighted sum.
+        """Collect the best figures by each criterion of a weighted sum from settled options.
 
-        Those that miss a limit do not count, but for the best rates that points are relative to.
+        Options that miss a limit do not count, except for the best rates to which points are relative.
         """
         if not self.need_all or not attempts:
             return
@@ -174,7 +174,7 @@ class Scores:
         }
 
     def score(self, attempt: Attempt) -> float:
-        """Return an option's score; until it is settled, one that it cannot beat."""
+        """Return an option's score, or a bound that it cannot beat if it is not settled."""
         if self._scenario.criterion is Criterion.WEIGHTED:
             return self._weighted(attempt)
         if self._scenario.criterion in QUEUED:
@@ -200,7 +200,7 @@ class Scores:
         return FULL_POINTS * sum(shares) / sum(weights.values())
 
     def _sustained(self, attempt: Attempt) -> float:
-        """Return SSP or SSI; each workload runs in the split that counts."""
+        """Return SSP or SSI; each workload runs in its chosen split."""
         size = len(attempt.option.machine.nodes)
         figures = [
             (max(self._of_split(w, choice, size) for choice in cell.possible), weight)
@@ -218,7 +218,7 @@ class Scores:
         return improvement(system.workloads[name], system, size, nodes, choice.makespan)
 
     def points(self, attempt: Attempt, w: int) -> list[float]:
-        """Return the points of the components of a workload, which together get at most 100 of average weight."""
+        """Return the points of the components of a workload, whose sum is at most 100 at average weight."""
         components = self._scenario.workloads[w].components
         full = FULL_POINTS * self._weights[w]
         return [
@@ -227,7 +227,7 @@ class Scores:
         ]
 
     def _figure(self, attempt: Attempt, w: int) -> float:
-        """Return what one workload contributes to a score that is a mean."""
+        """Return the term of one workload in a score that is a mean."""
         cell = attempt.cells[w]
         if self._scenario.criterion is Criterion.MAKESPAN:
             return cell.makespan
@@ -237,15 +237,15 @@ class Scores:
         return figure / _JOULES_PER_KWH if self._scenario.criterion is Criterion.ENERGY_PER_RUN else figure
 
     def misses(self, attempt: Attempt) -> list[Miss]:
-        """Return the limits that an option does not keep; until it is settled, those that it cannot keep."""
+        """Return the limits that an option misses; until it is settled, those that it certainly misses."""
         if not self._is_limited:
             return []
         return [*misses_in_use(attempt, self._scenario, self.accounts), *self.queues.misses(attempt)]
 
     def key(self, attempt: Attempt) -> Key:
-        """Return what options are ordered by; the least is first.
+        """Return the sort key of an option; the smallest is first.
 
-        Those that miss a limit come last; then score, then price, then the scenario's order.
+        Options that miss a limit come last; the order is then by score, by price, and by the scenario's order.
         """
         score, price = twelve_digits(self.score(attempt)), attempt.option.price
         return (
@@ -257,24 +257,24 @@ class Scores:
 
 
 def unit_of(criterion: Criterion, currency: str) -> str:
-    """Return the unit of a criterion's figures in words, where money is in a currency."""
+    """Return the unit of a criterion's figures in words, with money in a currency."""
     return f"{currency} {_UNITS[criterion]}".strip() if criterion in _IN_MONEY else _UNITS[criterion]
 
 
 def _share(figure: float, best: float, higher_is_better: bool) -> float:
-    """Return what a figure is worth beside the best: 1 for that, less for others.
+    """Return the value of a figure relative to the best: 1 for the best, less for others.
 
-    What misses a limit may be better than the best; beside a best of 0, or with 0 itself, it is worth as much.
+    A figure that misses a limit may be better than the best; then, or if either is 0, its value is 1 as well.
     """
     share, whole = (figure, best) if higher_is_better else (best, figure)
     return 1.0 if whole in {share, 0.0} else share / whole
 
 
 def _check_stated(scenario: Scenario) -> None:
-    """Check that what a criterion takes of a scenario is stated.
+    """Check that the scenario states everything that its criteria need.
 
     Raises:
-        UsageError: If it is not.
+        UsageError: If it does not.
     """
     criterion = scenario.criterion
     lacking: Iterable[str] = ()
@@ -292,5 +292,5 @@ def _check_stated(scenario: Scenario) -> None:
 
 
 def twelve_digits(score: float) -> float:
-    """Return a score without what rounding left of it: scores that are equal but for that are ties."""
+    """Return a score rounded to twelve digits: scores that differ only by rounding errors are ties."""
     return float(f"{score:.12g}")

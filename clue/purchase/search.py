@@ -1,15 +1,15 @@
-"""The search for the first options of a ranking: what cannot be among them is not simulated.
+"""Search for the first options of a ranking: options that cannot be among them are not simulated.
 
 Every option has a bound that its score cannot beat (:mod:`clue.purchase.scores`). Options are simulated in the order of
-their bounds until the bound of every other one is worse than the last score that is wanted: the first positions are
-then those of the whole ranking, exactly. Points need the best rate of each component first, found in the same way.
+their bounds until the bound of every other one is worse than the last requested score: the first positions are then
+exactly those of the whole ranking. Points need the best rate of each component first, which is found in the same way.
 
-Bounds come in two qualities. A rough one, by computation alone, costs next to nothing; of many options only those whose
-rough bound does not rule them out get the better one, by messages without contention. Bounds only get worse as more is
-known, so whoever is ruled out stays so.
+Bounds come in two qualities. A rough one, from computation only, costs next to nothing; of many options, only those
+that it does not exclude get the better one, from messages without contention. Bounds only get tighter as more is known,
+so an excluded option stays excluded.
 
-Simulations are made in rounds. What a round holds depends only on what earlier rounds gave, never on how many processes
-there are or which is done first: so the ranking does not depend on them either.
+Simulations are made in rounds. The contents of a round depend only on the results of earlier rounds, never on the
+number of processes or on which finishes first, so the ranking does not depend on them either.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from clue.progress import Progress, silent
 from clue.purchase.attempts import Attempt, Cell, Run, predicted, refine
 from clue.purchase.scores import Key, Scores
 
-#: A round takes so many options at first, later more: few are simulated in vain, and many processes have enough to do.
+#: Number of options in the first round, and largest number in later ones: few are simulated in vain, and many processes
+#: are kept busy.
 _FIRST_ROUND, _LARGEST_ROUND = 16, 512
-#: A better bound costs so much less than a simulation: rounds of bounds take that many times the options.
+#: Cost of a simulation in better bounds: rounds of bounds have that many times the options.
 _CHEAPER = 16
-#: Of so few runs all are bounded at once.
+#: Number of runs up to which all are bounded at once.
 _FEW_RUNS = 2000
 
 
@@ -35,9 +36,9 @@ class Search:
 
     Attributes:
         attempts: The options that can run the workloads.
-        first: How many positions are wanted.
-        simulations: How many simulations have been made.
-        interrupted: Whether it was ended before the first positions were certain.
+        first: Number of requested positions.
+        simulations: Number of simulations made so far.
+        interrupted: Whether it was interrupted before the first positions were certain.
     """
 
     def __init__(
@@ -49,20 +50,20 @@ class Search:
         self.interrupted = False
         self._scores = scores
         self._keys = _Keys(attempts, scores)
-        # By workload; options on which it runs alike share them.
+        # Cells by workload; options with the same prediction share them.
         self._cells = [list(dict.fromkeys(each.cells[w] for each in attempts)) for w in range(len(scores.best))]
         self._predictor = predictor
         self._progress = progress
         self._compared = self._told = self._bounded = 0
-        #: Indices of the options that may be among the first but are not known, and the keys of the first that are.
+        #: Indices of the options that may be among the first but are not known, and the keys of the known first ones.
         self._open: list[int] = []
         self._best: list[Key] = []
 
     def run(self, *, thorough: bool = False) -> None:
-        """Simulate until the first positions are certain, and what counts in them is simulated.
+        """Simulate until the first positions are certain, and their chosen splits are simulated.
 
         Args:
-            thorough: Whether to simulate all splits of the first.
+            thorough: Whether to simulate all splits of the first options.
         """
         self.bound_few()
         if thorough and self._all_wanted:
@@ -74,23 +75,23 @@ class Search:
         self._find_first()
         self.find_best_rates()
         first = [cell for attempt in self.listed() for cell in attempt.cells]
-        # A bound that is the makespan itself has no simulation behind it, which tells more.
+        # A bound may equal the makespan, but only a simulation gives the other figures.
         counting = (choice.run for cell in first for choice in (cell.choices if thorough else cell.possible))
         self._simulate(run for run in counting if not run.predictions)
 
     def settle(self, attempts: Sequence[Attempt]) -> None:
-        """Simulate options that are not among the first until it is known which of their splits count."""
+        """Simulate options that are not among the first until their chosen splits are known."""
         cells = [cell for attempt in attempts for cell in attempt.every]
         while left := [cell for cell in cells if not cell.settled]:
             self.advance(left)
         self._simulate(run for cell in cells if not (run := cell.possible[0].run).predictions)
 
     def advance(self, cells: Iterable[Cell], options: int = 0) -> None:
-        """Find out more of what is not settled: a better bound where there is none, else a simulation.
+        """Advance cells that are not settled: by a better bound if there is none yet, else by a simulation.
 
         Args:
-            cells: What it is about; those that are settled are passed over.
-            options: How many options that is all of which was to be found out.
+            cells: The cells; settled ones are skipped.
+            options: Number of options for which this is all that was to be done, for the progress.
         """
         left = [cell for cell in dict.fromkeys(cells) if not cell.settled]
         if rough := _rough(left):
@@ -99,12 +100,12 @@ class Search:
             self._simulate((cell.next_run() for cell in left), options)
 
     def refine(self, attempts: Iterable[Attempt]) -> None:
-        """Find the better bounds of options."""
+        """Compute the better bounds of options."""
         choices = (choice for attempt in attempts for cell in attempt.every for choice in cell.possible)
         self._refine([choice.run for choice in choices if not choice.run.refined])
 
     def interrupt(self, *further: Scores) -> None:
-        """Take what is known for all there is, for these scores and for further ones."""
+        """Accept the current knowledge as final, for these scores and for further ones."""
         self.interrupted = True
         for scores in (self._scores, *further):
             scores.learn([attempt for attempt in self.attempts if attempt.settled])
@@ -130,14 +131,14 @@ class Search:
         self._open, self._best = list(range(len(self.attempts))), []
         while rivals := self._rivals():
             self._compared = max(self._compared, len(self.attempts) - len(rivals))
-            # Where all positions are wanted, all options have to be simulated: there is no order to keep.
+            # If all positions are requested, all options have to be simulated, in any order.
             if self._all_wanted:
                 self.advance((cell for attempt in rivals for cell in attempt.every), len(rivals))
             else:
                 size = self._advance_first([attempt.every for attempt in rivals], size)
 
     def _advance_first(self, rivals: Sequence[Sequence[Cell]], size: int) -> int:
-        """Find out more of the most promising: bound them, or simulate the first of them; returns the next size."""
+        """Advance the most promising options: bound them, or simulate the first; return the next round's size."""
         near = [cell for cells in rivals[: _CHEAPER * size] for cell in cells]
         if rough := _rough(near):
             self._refine(rough)
@@ -145,10 +146,10 @@ class Search:
         self.advance((cell for cells in rivals[:size] for cell in cells), min(size, len(rivals)))
         return min(2 * size, _LARGEST_ROUND)
 
-    # --- what is found out ---
+    # --- bounds and simulations ---
 
     def bound_few(self) -> None:
-        """Bound all where that is little work, or where all is wanted anyway."""
+        """Bound all options if that is little work, or if all positions are requested."""
         choices = (choice for cells in self._cells for cell in cells for choice in cell.choices)
         rough = list(dict.fromkeys(choice.run for choice in choices if not choice.run.refined))
         if rough and (self._all_wanted or len(rough) <= _FEW_RUNS):
@@ -162,11 +163,11 @@ class Search:
             self._tell()
 
     def _simulate(self, runs: Iterable[Run], options: int = 0) -> None:
-        """Simulate runs, each once, which is about all that so many options need."""
+        """Simulate runs, each once, which is nearly all that a number of options needs."""
         each = list(dict.fromkeys(runs))
         for done, run in enumerate(predicted(each, self._predictor), start=1):
             self.simulations += len(run.tasks)
-            # A round may rule out fewer than it looked at; what has been told is not taken back.
+            # A round may exclude fewer options than it looked at; reported progress never falls.
             compared = min(self._compared + options * done // len(each), len(self.attempts))
             self._told = max(self._told, compared)
             self._tell()
@@ -176,16 +177,16 @@ class Search:
         what = f"{bounds}{self.simulations:,} simulations, options compared:"
         self._progress(what, self._told, len(self.attempts))
 
-    # --- what is certain ---
+    # --- certain positions ---
 
     def listed(self) -> list[Attempt]:
-        """Return the first options whose scores are known, in order; those that miss a limit are not among them."""
+        """Return the first options whose scores are known, in order, without those that miss a limit."""
         keyed = zip(self._keys.all(), self.attempts, strict=True)
         within = ((key, attempt) for key, attempt in keyed if not key[0] and attempt.settled)
         return [attempt for _, attempt in heapq.nsmallest(self.first, within)]
 
     def certain(self) -> int:
-        """Return how many of the listed options are certain to be where they are."""
+        """Return the number of listed options whose positions are certain."""
         if not all(self._best_is_known(w, k) for w, k in self._components(self._scores)):
             return 0
         keyed = zip(self._keys.all(), self.attempts, strict=True)
@@ -201,14 +202,14 @@ class Search:
         if not self._all_wanted:
             last = self._best[-1] if len(self._best) == self.first else None
             rivals = [(key, i) for key, i in rivals if not key[0] and (last is None or key < last)]
-        # Bounds only get worse, and the last that is wanted only better: who is ruled out stays so.
+        # Bounds only get worse, and the last requested score only better: excluded options stay excluded.
         self._open = [i for _, i in sorted(rivals)]
         return [self.attempts[i] for i in self._open]
 
-    # --- the best rates, which points are relative to ---
+    # --- the best rates, to which points are relative ---
 
     def find_best_rates(self, scores: Scores | None = None) -> None:
-        """Simulate until the best rates that scores are relative to are certain; left out: those of the ranking."""
+        """Simulate until the best rates of some scores are certain; default: the scores of the ranking."""
         scores, size = scores or self._scores, _FIRST_ROUND
         while True:
             rivals = [self._rate_rivals(scores, w, k) for w, k in self._components(scores)]
@@ -221,7 +222,7 @@ class Search:
             size = min(2 * size, _LARGEST_ROUND)
 
     def _components(self, scores: Scores) -> Iterator[tuple[int, int]]:
-        """Yield workload and component of the best rates that are needed."""
+        """Yield workload and component of the needed best rates."""
         if scores.need_best_rates:
             yield from ((w, k) for w, rates in enumerate(scores.best) for k in range(len(rates)))
 
@@ -241,12 +242,12 @@ class Search:
 
 
 def _rough(cells: Iterable[Cell]) -> list[Run]:
-    """Return the runs that might be simulated next, as far as they have no better bound yet."""
+    """Return the runs that might be simulated next and have no better bound yet."""
     return [run for cell in dict.fromkeys(cells) if not cell.settled for run in cell.rough_runs()]
 
 
 class _Keys:
-    """What options are ordered by, worked out again only where something has become known since."""
+    """Sort keys of options, recomputed only after changes."""
 
     def __init__(self, attempts: Sequence[Attempt], scores: Scores) -> None:
         self._attempts = attempts
@@ -254,7 +255,7 @@ class _Keys:
         self._known: dict[int, tuple[int, Key]] = {}
 
     def forget(self) -> None:
-        """Work all of them out again."""
+        """Discard all keys."""
         self._known.clear()
 
     def of(self, i: int) -> Key:

@@ -1,9 +1,9 @@
-"""How a workload may be split on a machine: instances side by side, ranks per instance, where they are placed.
+"""Splits of a workload on a machine: simultaneous instances, ranks per instance, placement.
 
-A workload may place ranks in several ways (:class:`clue.purchase.scenario.Layout`), of which the best counts on each
-option. Where the placement is searched, all of these are tried: block and cyclic, with at most 1, 2, 4, … ranks on a
-node up to its processors, and on a machine of several kinds of nodes from the first node on and from the last one. Of
-those that put every rank on the same node only the first is kept.
+A workload may have several placements (:class:`clue.purchase.scenario.Layout`), of which each option uses the best. If
+the placement is searched, these are tried: block and cyclic, with at most 1, 2, 4, … ranks per node up to its
+processors, and on a machine with several kinds of nodes from the first node and from the last one. Of placements that
+put every rank on the same node only the first is kept.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class Split:
     """One way to run a workload.
 
     Attributes:
-        side_by_side: Instances at a time (high-level parallelism).
+        side_by_side: Simultaneous instances (high-level parallelism).
         ranks: Ranks per instance (low-level parallelism).
-        turns: How many times in turn instances have to be started.
-        placement: Node of each rank of one turn.
-        idle: Processors left idle during a turn.
-        layout: How ranks are placed.
+        turns: Number of successive batches of instances.
+        placement: Node of each rank of one batch.
+        idle: Number of idle processors during a batch.
+        layout: The placement as stated.
     """
 
     side_by_side: int
@@ -42,22 +42,22 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """Why a number of ranks per instance cannot be had, in words."""
+    """The reason why a number of ranks per instance does not fit, in words."""
 
     ranks: int
     reason: str
 
 
 def allowed_splits(workload: Workload, machine: Machine, memory: Sequence[Sequence[float]]) -> Iterator[Split | Misfit]:
-    """Yield, for each allowed number of ranks and way to place them, the split with the most instances that fits.
+    """Yield, for each allowed number of ranks and placement, the split with the largest number of instances that fits.
 
-    More instances side by side never wait longer for their turn, so fewer are considered only where processors or
-    memory demand it. Every way of placing gives the first ranks the same nodes however many there are.
+    More simultaneous instances never need more batches, so fewer are considered only if processors or memory require
+    it. In every placement the nodes of the first ranks do not depend on the number of ranks.
 
     Args:
-        workload: What is to run.
-        machine: Where.
-        memory: For each entry of ``workload.ranks``, bytes needed by each rank of an instance.
+        workload: The workload.
+        machine: The machine.
+        memory: Memory needed by each rank of an instance, bytes, for each entry of ``workload.ranks``.
     """
     layouts = layouts_on(workload, machine)
     for ranks, needs in zip(workload.ranks, memory, strict=True):
@@ -73,7 +73,7 @@ def allowed_splits(workload: Workload, machine: Machine, memory: Sequence[Sequen
 
 
 def layouts_on(workload: Workload, machine: Machine) -> list[Layout]:
-    """Return the ways to place a workload's ranks on a machine, the first one first."""
+    """Return the placements of a workload's ranks on a machine, in order of preference."""
     stated = list(workload.stated_layouts)
     if not workload.layouts_searched:
         return stated
@@ -104,7 +104,7 @@ def _split(workload: Workload, machine: Machine, ranks: int, needs: Sequence[flo
 
     fits = most
     if fault(most):
-        # What another instance needs comes on top, so that bisection finds how many fit.
+        # Each further instance adds to the need, so that bisection finds how many fit.
         fits = bisect_left(range(1, most), True, key=lambda n: bool(fault(n)))
     if fits == 0:
         return Misfit(ranks, fault(1))
@@ -119,7 +119,7 @@ def _split(workload: Workload, machine: Machine, ranks: int, needs: Sequence[flo
 
 
 def beside_copies(split: Split, machine: Machine) -> Split:
-    """Return a split with copies of it side by side on all nodes that it leaves.
+    """Return a split with copies of itself on all nodes that it leaves free.
 
     Each copy takes the next nodes of the same types, in the same order: nodes are not shared.
     """

@@ -1,4 +1,4 @@
-"""What an option of a ranking runs: the tasks behind its figures, for who wants to look at one of them closely."""
+"""The tasks behind the figures of an option in a ranking, for a closer look at one of them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from clue.purchase.scenario import Scenario
 def tasks_of(
     entry: Entry, scenario: Scenario, predictor: Predictor, progress: Progress = silent
 ) -> Iterator[tuple[str, Task]]:
-    """Yield what each component of the workloads runs on an option that has a position, in the split that counts.
+    """Yield the task of each component of the workloads on an option with a position, in the chosen split.
 
     Args:
         entry: The option.
-        scenario: What was compared.
-        predictor: Tells what applications take.
-        progress: Told about what is done.
+        scenario: The comparison.
+        predictor: Predicts applications.
+        progress: Called with the progress.
 
     Yields:
-        What a reader calls the component, and its task: one turn of it.
+        The title of the component, and its task: one batch of instances.
     """
     option = next(each for each in scenario.options if each.name == entry.option)
     (attempt,) = attempts_on([option], scenario, predictor, progress)

@@ -1,7 +1,7 @@
-"""What a ranking would be if some of its options were others: their machines a little different, for example.
+"""The ranking with some of its options replaced, for example by slightly different machines.
 
-A few options are put in order anew, each workload in the split that is then the best. All other options stay as they
-are: of them only the best rates matter, which points are relative to.
+A few options are ordered again, with each workload in the split that is then best. All other options are unchanged:
+only their best rates matter, to which points are relative.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from clue.purchase.points import FULL_POINTS
 from clue.purchase.scenario import Option, Scenario
 from clue.purchase.scores import Scores
 
-#: Options with their scores, the best first; one that deadlocks or misses a limit is not among them.
+#: Options with their scores, the best first, without those that deadlock or miss a limit.
 Order = Sequence[tuple[str, float]]
-#: Rates that differ by less, relative to the larger, are one rate.
+#: Relative difference below which two rates are equal.
 _ROUNDING = 1e-9
 
 
-def what_if(  # noqa: PLR0917 - what came out, and what would have
+def what_if(  # noqa: PLR0917 - the ranking, and its variants
     scenario: Scenario,
     ranking: Ranking,
     tried: Sequence[Option],
@@ -32,15 +32,15 @@ def what_if(  # noqa: PLR0917 - what came out, and what would have
     predictor: Predictor,
     progress: Progress,
 ) -> list[Order]:
-    """Put options in order with some of them replaced.
+    """Order options with some of them replaced.
 
     Args:
-        scenario: What was compared.
-        ranking: What came out.
-        tried: The options that are put in order.
-        variants: For each order what takes the place of the options of the same names.
-        predictor: Tells what applications take.
-        progress: Told about what is done.
+        scenario: The comparison.
+        ranking: Its ranking.
+        tried: The options to order.
+        variants: For each order, the replacements of the options with the same names.
+        predictor: Predicts applications.
+        progress: Called with the progress.
 
     Returns:
         The order of each variant.
@@ -60,7 +60,7 @@ def what_if(  # noqa: PLR0917 - what came out, and what would have
 
 
 def _order(attempts: Sequence[Attempt], scores: Scores, others: Sequence[Sequence[float]]) -> Order:
-    """Put options in order, but those that miss a limit; of those of one name the last counts."""
+    """Order options, without those that miss a limit; of several with one name the last counts."""
     now = {attempt.option.name: attempt for attempt in attempts}
     able = [attempt for attempt in now.values() if attempt.cells and not _deadlocks(attempt)]
     relative = scores.relative_to(able, [others])
@@ -69,7 +69,7 @@ def _order(attempts: Sequence[Attempt], scores: Scores, others: Sequence[Sequenc
 
 
 def _settle(attempts: Sequence[Attempt], predictor: Predictor, progress: Progress) -> None:
-    """Predict options until it is known which of their splits count, or that one of these deadlocks."""
+    """Predict options until their chosen splits are known, or one of these deadlocks."""
     while left := [each for each in attempts if not each.settled and not _deadlocks(each)]:
         runs = list(dict.fromkeys(cell.next_run() for each in left for cell in each.every if not cell.settled))
         progress("changing parameters", 0, len(runs))
@@ -82,11 +82,11 @@ def _deadlocks(attempt: Attempt) -> bool:
     return any(run.known and math.inf in run.seconds for run in runs)
 
 
-# --- the best rates, which points are relative to ---
+# --- the best rates, to which points are relative ---
 
 
 def _best_of_others(scenario: Scenario, ranking: Ranking, tried: Mapping[str, int]) -> list[list[float]]:
-    """Return the best rate of each component on the options that are not tried, as far as it is known."""
+    """Return the best known rate of each component on the options that are not tried."""
     entries = [each for each in ranking.entries if each.workloads]
     others = [each for each in entries if each.option not in tried]
     total = sum(workload.weight for workload in scenario.workloads)
@@ -96,7 +96,7 @@ def _best_of_others(scenario: Scenario, ranking: Ranking, tried: Mapping[str, in
         known = [max((_rate(each, w, k) for each in others), default=0.0) for k in range(len(workload.components))]
         for k, component in enumerate(workload.components):
             points = entries[0].workloads[w].components[k].points
-            # Points are relative to the best rate of all: where none of those listed has it, another option does.
+            # Points are relative to the best rate of all: if no listed option has it, another option does.
             of_all = _rate(entries[0], w, k) * full * component.share / points if points else 0.0
             listed = max(_rate(each, w, k) for each in entries)
             known[k] = of_all if of_all > listed * (1 + _ROUNDING) else known[k]
@@ -105,6 +105,6 @@ def _best_of_others(scenario: Scenario, ranking: Ranking, tried: Mapping[str, in
 
 
 def _rate(entry: Entry, w: int, k: int) -> float:
-    """Return how many instances of a component an option finishes per second."""
+    """Return the number of instances of a component that an option finishes per second."""
     outcome = entry.workloads[w]
     return outcome.throughput * outcome.makespan / outcome.components[k].makespan

@@ -84,7 +84,7 @@ def test_where_pairs_share_nothing_ports_are_taken_and_the_tie_is_said() -> None
     judged = judge(measured(Ports(), APART), LINK)
     assert judged[0].model.name == "ports"
     assert "none" in {each.model.name for each in as_good(judged)}
-    assert "the data do not tell it from" in explained(judged)
+    assert "the data do not distinguish it from" in explained(judged)
 
 
 def test_a_model_that_explains_little_is_not_praised() -> None:
@@ -132,7 +132,7 @@ def test_a_machine_of_several_kinds_is_not_rewritten() -> None:
 def test_nothing_to_hold_out_is_an_error() -> None:
     """Of one size and two numbers of pairs nothing can be predicted."""
     rows = (PairRow(1, 8, Estimate.alone(1e-6)), PairRow(2, 8, Estimate.alone(2e-6)))
-    with pytest.raises(UsageError, match="two sizes or three numbers"):
+    with pytest.raises(UsageError, match="two sizes or in three numbers"):
         judge(PairMeasurement(rows, SHARED), LINK)
 
 

@@ -39,12 +39,15 @@ def measured(*shared: SizeRow) -> Measurement:
 @pytest.mark.parametrize(
     ("shared", "said"),
     [
-        ([SizeRow(MIB, gap=gap(MIB, 4), pairs=4)], "4 messages of 1.049 MB at once come to 16 GB/s, 0.40 times"),
-        ([SizeRow(MIB, one_way(MIB, 4), pairs=4)], "4 messages of 1.049 MB at once come to 16 GB/s, 0.40 times"),
+        ([SizeRow(MIB, gap=gap(MIB, 4), pairs=4)], "4 simultaneous messages of 1.049 MB reach 16 GB/s, 0.40 times"),
+        ([SizeRow(MIB, one_way(MIB, 4), pairs=4)], "4 simultaneous messages of 1.049 MB reach 16 GB/s, 0.40 times"),
         # Both ways two pairs have four messages under way, too.
-        ([SizeRow(MIB, one_way(MIB, 4), pairs=2, both_ways=True)], "4 messages of 1.049 MB at once"),
+        ([SizeRow(MIB, one_way(MIB, 4), pairs=2, both_ways=True)], "4 simultaneous messages of 1.049 MB reach"),
         # Small messages stay in caches: the largest count.
-        ([SizeRow(1 << 16, gap=Estimate.alone(1e-5), pairs=4), SizeRow(MIB, gap=gap(MIB, 8), pairs=8)], "8 messages"),
+        (
+            [SizeRow(1 << 16, gap=Estimate.alone(1e-5), pairs=4), SizeRow(MIB, gap=gap(MIB, 8), pairs=8)],
+            "8 simultaneous messages",
+        ),
     ],
     ids=["streams", "round trips", "both ways", "the largest"],
 )
@@ -62,7 +65,7 @@ def test_copies_that_do_not_slow_each_other_state_nothing() -> None:
     assert "they do not slow each other" in fitted.assumptions[-1]
     small = calibrate_within(measured(SizeRow(1024, gap=gap(1024, 4), pairs=4))).fitted
     assert small.copy_bandwidth is None
-    assert "no several pairs at once of 65.54 KB" in small.assumptions[-1]
+    assert "unknown without several simultaneous pairs" in small.assumptions[-1]
     assert calibrate_within(measured()).fitted.copy_bandwidth is None
 
 
@@ -87,7 +90,7 @@ def test_pairs_are_measured_where_each_rank_has_a_processor(monkeypatch: pytest.
     assert asked == [(8, [MIB])]
     assert calibrate_within(found).fitted.copy_bandwidth == pytest.approx(MEMORY, rel=0.02)
     few = with_copies(measured(), ["mpiexec"], 3)
-    assert few.notes == ("copies: what the memory of a node copies of several messages at once was not measured "
+    assert few.notes == ("copies: the bandwidth of simultaneous copies within a node was not measured "
                          "(3 processors)",)  # fmt: skip
 
 

@@ -122,12 +122,12 @@ def test_a_search_that_time_ended_says_so() -> None:
     """What was searched in vain is no finding; where half round trips have a jump, the reader is told."""
     found = replace(
         import_of(lambda size: 1e-6 + size * 1e-10 + (2e-6 if size > 8192 else 0.0)),
-        eager=EagerLimit(128, None, "found by receives that are posted late"),
+        eager=EagerLimit(128, None, "found by late receives"),
     )
     fitted = fit_link(found)
     assert fitted.link.eager_limit is None
     said = next(text for text in fitted.assumptions if text.startswith("eager limit"))
-    assert "up to 128 B only, for want of time" in said and "jump after 8.192 KB" in said
+    assert "up to 128 B for lack of time" in said and "jump after 8.192 KB" in said
 
 
 def test_one_size_beyond_the_eager_limit_takes_its_time() -> None:
@@ -202,7 +202,7 @@ def test_what_half_round_trips_cannot_tell_is_said() -> None:
     said = "\n".join(fitted.assumptions)
     for what in ("send and transmission delay: only half round trips are known", "receive delay: not measured"):
         assert what in said
-    assert "eager limit: half round trips have no jump" in said and "ports: no stream was measured" in said
+    assert "eager limit: half round trips show no jump" in said and "ports: no stream was measured" in said
     assert fitted.link.receive_delay == pytest.approx(10e-6 / 5)
     assert fitted.link.send_delay(0) == pytest.approx(10e-6 / 5, rel=0.02)
     # A stream is as fast as single messages make sure of.
@@ -227,7 +227,7 @@ def test_an_eager_limit_that_was_not_found_exactly_is_said() -> None:
     rows = only_half_round_trips(Link(Curve.line(2e-6, 1e-10), Curve.line(6e-6, 1e-9))).rows
     for eager, limit, words in (
         (EagerLimit(1024, 2048, "found"), 1024, "between 1.024 KB and 2.048 KB"),
-        (EagerLimit(1 << 24, None, "found"), None, "every message counts as eager"),
+        (EagerLimit(1 << 24, None, "found"), None, "every message is assumed to be eager"),
         (EagerLimit(None, 0, "found"), 0, "every message from 0 B on waits"),
     ):
         fitted = fit_link(Measurement(rows, eager=eager))
@@ -330,11 +330,11 @@ def test_directions_that_share_something_are_said_with_the_figure() -> None:
     assert last.gap is not None and last.one_way is not None
     streams = {by: SizeRow(last.size, gap=Estimate.alone(last.gap.value / by), both_ways=True) for by in (1.25, 1.95)}
     (said,) = notes_on(streams[1.25])
-    assert said.startswith("ports: both directions at once carry 1.25 times what one does at 16.78 MB")
+    assert said.startswith("ports: both directions at once carry 1.25 times as much as one at 16.78 MB")
     assert notes_on(streams[1.95]) == []
     exchanged = SizeRow(last.size, one_way=Estimate.alone(last.one_way.value * 1.6), both_ways=True)
     assert notes_on(exchanged)[0].startswith("ports: both directions at once carry 1.25 times")
-    assert notes_on(replace(streams[1.95], pairs=4))[0].startswith("ports: nothing of one direction and as many pairs")
+    assert notes_on(replace(streams[1.95], pairs=4))[0].startswith("ports: both directions cannot be compared")
 
 
 def test_half_round_trips_of_several_pairs_are_compared_with_those_of_one() -> None:
@@ -343,9 +343,9 @@ def test_half_round_trips_of_several_pairs_are_compared_with_those_of_one() -> N
     assert last.one_way is not None
     several = {by: SizeRow(last.size, one_way=Estimate.alone(by * last.one_way.value), pairs=0) for by in (1, 3)}
     assert "take 3.00 times as long as of one pair: they share a port" in notes_on(several[3])[0]
-    assert "osu_mbw_mr tells" in notes_on(several[3])[0]
-    assert "osu_mbw_mr tells" not in "".join(notes_on(several[3], *of_pairs(TWO_STAGES, 8)))
-    assert "1.00 times as long as of one pair: no port slows so many" in notes_on(several[1])[0]
+    assert "osu_mbw_mr shows" in notes_on(several[3])[0]
+    assert "osu_mbw_mr shows" not in "".join(notes_on(several[3], *of_pairs(TWO_STAGES, 8)))
+    assert "1.00 times as long as of one pair: no port slows them" in notes_on(several[1])[0]
     assert "not compared" in notes_on(replace(several[3], size=7))[0]
     rows = measured(TWO_STAGES).rows
     assert fit_link(Measurement(rows, shared=(several[3],))).link == fit_link(Measurement(rows)).link
@@ -383,7 +383,7 @@ def test_whatever_was_measured_becomes_a_machine_that_is_read_back(
 
 def test_bandwidths_alone_are_refused() -> None:
     """They do not tell how long a message travels."""
-    with pytest.raises(UsageError, match="round trips must be known of two sizes"):
+    with pytest.raises(UsageError, match="round trips must be known at two sizes"):
         fit_link(
             Measurement((SizeRow(8, gap=Estimate.alone(1e-6)), SizeRow(16, gap=Estimate.alone(2e-6))), source="bw.txt")
         )

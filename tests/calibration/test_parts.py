@@ -87,10 +87,10 @@ def test_clocks_stand_in_where_nothing_else_is_known_of_both() -> None:
 def test_parts_without_comparable_figures_are_refused() -> None:
     """Both are named, with what they have."""
     one, two = processor("one", spec_fp_one=4.0), processor("two", spec_fp_rate=40.0)
-    with pytest.raises(UsageError, match=r"parts must have a figure in common that tells of core work .*got one: SPEC"):
+    with pytest.raises(UsageError, match=r"parts must have a figure of core work .*got one: SPEC"):
         compare_cores(one, two, [])
     with pytest.raises(
-        UsageError, match=r"tells of memory work \(STREAM triad, peak memory bandwidth\), got one: none"
+        UsageError, match=r"memory work in common \(STREAM triad, peak memory bandwidth\), got one: none"
     ):
         compare_memories(one, two, [])
 

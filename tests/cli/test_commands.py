@@ -331,7 +331,7 @@ def test_options_behind_a_program_are_its_own_and_said_to_be(capfd: pytest.Captu
     Path("prog.py").write_text("from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\n")
     assert main(("record", "-n", "1", "--repeats", "1", "prog.py", "-o", "other.clue", "--json")) == 0
     said = capfd.readouterr().err
-    assert "prog.py: -o, --json went to the program as its own: options of clue stand before the program" in said
+    assert "prog.py: -o, --json went to the program: options of clue must precede the program" in said
     assert Path("prog.clue").exists()
     assert not Path("other.clue").exists()
 
@@ -426,9 +426,9 @@ def test_an_option_without_a_price_is_neither_affordable_nor_not(capsys: pytest.
     assert [(each["option"], each.get("position"), each["affordable"]) for each in listed] == [
         *(("two", 1, True), ("some", None, None), ("four", None, False)),
     ]
-    assert listed[1]["reason"].startswith("no price is stated, so nobody can tell whether the budget covers it")
+    assert listed[1]["reason"].startswith("no price is stated, so it is unknown whether the budget covers it")
     _, out, _ = run(capsys, "simulate", "which.yaml")
-    assert "- some: no price is stated, so nobody can tell whether the budget covers it: state its price, or" in out
+    assert "- some: no price is stated, so it is unknown whether the budget covers it: state its price, or" in out
     assert out.index("- some:") < out.index("- four (3,600 EUR): costs more than the budget")
 
 
@@ -444,7 +444,7 @@ def test_an_option_without_a_price_is_neither_affordable_nor_not(capsys: pytest.
         ),
         (
             (edit("pair.yaml", ", price: 900 EUR", ""),),
-            "two, four: no price is stated, so nobody can tell whether the budget covers it: state its price, or leave",
+            "two, four: no price is stated, so it is unknown whether the budget covers it: state its price, or leave",
         ),
     ],
     ids=["no memory", "no prices"],
@@ -527,7 +527,7 @@ def test_a_missing_recording_is_told_with_those_that_are_there(capsys: pytest.Ca
         ping_pong().save(name)
     status, _, err = run(capsys, "simulate", "run.yaml")
     assert (status, err) == (
-        *(2, f"{missing} Recordings are there for these numbers of ranks: 2, 16. Ask for them, or {advice}"),
+        *(2, f"{missing} Recordings exist for these numbers of ranks: 2, 16. Use them, or {advice}"),
     )
 
 

@@ -194,7 +194,7 @@ def test_too_little_memory_is_a_short_message(
     assert run(capsys, "x.goal", "x.clue") == (
         1,
         "",
-        "clue: memory must suffice for what was asked, got Unable to allocate 7.28 TiB\n",
+        "clue: memory must suffice for this command, got Unable to allocate 7.28 TiB\n",
     )
 
 

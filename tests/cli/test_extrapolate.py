@@ -127,13 +127,16 @@ def test_what_is_refused_leaves_no_trace(capsys: pytest.CaptureFixture[str], mon
             "-o x a-8-2.clue",
             "a-8-2.clue: pattern must have {size} and {ranks} once",
         ),
-        ("ring-{size}-{ranks}.clue", "ring-{size}-{ranks}.clue: -o must say where the trace goes, got none"),
-        (f"{PATTERN} -o ring-40-8.clue", f"ring-40-8.clue: -o must be none of the names that {PATTERN} stands for"),
-        (f"{PATTERN} -o ./ring-40-8.clue", f"./ring-40-8.clue: -o must be none of the names that {PATTERN} stands for"),
+        ("ring-{size}-{ranks}.clue", "ring-{size}-{ranks}.clue: -o must name the file of the trace, got none"),
+        (f"{PATTERN} -o ring-40-8.clue", f"ring-40-8.clue: -o must not be a name that matches {PATTERN}"),
+        (
+            f"{PATTERN} -o ./ring-40-8.clue",
+            f"./ring-40-8.clue: -o must not be a name that matches {PATTERN}",
+        ),
         ("ring-{size}.clue -o x.clue", "ring-{size}.clue: pattern must have {size} and {ranks} once"),
-        ("x.py -o x.clue", "x.py: program must stand behind --plan or --run, got neither"),
-        ("other-{size}-{ranks}.clue -o x.clue", "other-{size}-{ranks}.clue: recordings must be there, got none"),
-        ("--plan", "extrapolate must have a program behind --plan or --run, got none"),
+        ("x.py -o x.clue", "x.py: program must follow --plan or --run, got neither"),
+        ("other-{size}-{ranks}.clue -o x.clue", "other-{size}-{ranks}.clue: recordings must exist, got none"),
+        ("--plan", "extrapolate must have a program after --plan or --run, got none"),
         ("--plan no.py {size}", "no.py: program must exist, got no such file"),
         ("--plan x.py 100", "x.py: arguments must have {size} in the place of the problem's size, got 100"),
         ("--plan x.py", "x.py: arguments must have {size} in the place of the problem's size, got none"),
@@ -207,15 +210,15 @@ def test_a_comparison_is_ranked_by_traces_that_are_made(capsys: pytest.CaptureFi
     ("old", "new", "said"),
     [
         (", size: 40", "", "run.yaml:1:24: program.extrapolate.size must be given, got nothing"),
-        (", ranks: 8", "", "program.ranks must be given where there is no trace that knows it, got nothing"),
+        (", ranks: 8", "", "program.ranks must be given if no trace states it, got nothing"),
         (
             "ring-{size}",
             "x-{size}",
             'program.extrapolate.traces must name recordings that exist, got "x-{size}-{ranks}',
         ),
         ("-{ranks}", "", "program.extrapolate.traces must have {size} and {ranks} once"),
-        ("}}", "}, trace: x.clue}", "program.extrapolate must stand without a trace, got both"),
-        ("}}", "}, ranks: 4}", "program.extrapolate.ranks must be 4, as is said elsewhere, or left out, got 8"),
+        ("}}", "}, trace: x.clue}", "program.extrapolate must be given without a trace, got both"),
+        ("}}", "}, ranks: 4}", "program.extrapolate.ranks must be 4, as stated elsewhere, or left out, got 8"),
         ("size: 40", "size: 0", "program.extrapolate.size must be at least 1, got 0"),
         ("size: 40", "sise: 40", "program.extrapolate.sise must be a key of"),
     ],
@@ -236,7 +239,7 @@ def test_ranks_of_a_comparison_are_said_once(capsys: pytest.CaptureFixture[str])
     Path("which.yaml").write_text(RANKING.replace("size: 40", "size: 40, ranks: 8"))
     status, _, err = run(capsys, "simulate", "which.yaml")
     assert status == 2
-    assert "workloads.heat.program.extrapolate.ranks must be 16, as is said elsewhere, or left out, got 8" in err
+    assert "workloads.heat.program.extrapolate.ranks must be 16, as stated elsewhere, or left out, got 8" in err
 
 
 def test_a_validation_takes_size_and_ranks_of_its_cases(capsys: pytest.CaptureFixture[str]) -> None:
@@ -306,7 +309,7 @@ def test_what_a_program_refuses_gives_way_to_what_it_takes(
     first = document["refused"][0]
     said = f"size {first['size']} on {first['ranks']} ranks could not be recorded: prog.py: program must end well, got"
     assert any(each.startswith(said) for each in document["warnings"]) and said in captured.err
-    assert f"the program is taken to demand {' and '.join(document['learned'])}" in captured.err
+    assert f"the program is assumed to require {' and '.join(document['learned'])}" in captured.err
 
 
 def test_a_plan_says_what_it_assumes(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -317,7 +320,7 @@ def test_a_plan_says_what_it_assumes(capfd: pytest.CaptureFixture[str], monkeypa
     assert main((*line, "prog.py", "{size}")) == 0
     text = " ".join(capfd.readouterr().out.split())
     assert "Assumed: the program takes any size on any number of ranks. If it demands something else, --adm" in text
-    assert "1 size and 2 numbers of ranks are left to record, of 3 and 4 that tell rules with cases apart" in text
+    assert "1 size and 2 numbers of ranks are left to record, of 3 and 4 that rules with cases need" in text
     said = ("--admissible", "ranks=2^k", "--admissible", "size=ranks*k")
     assert main((*line, *said, "prog.py", "{size}")) == 0
     text = " ".join(capfd.readouterr().out.split())
@@ -353,7 +356,7 @@ def test_a_plan_that_does_not_fit_says_so(capfd: pytest.CaptureFixture[str], mon
     assert main(("extrapolate", "--plan", "--size", "40", "--ranks", "8", "prog.py", "{size}")) == 0
     text = " ".join(capfd.readouterr().out.split())
     assert "size 8 on 64 ranks would need more memory than this computer has free, and are left out" in text
-    assert "where it grows with size / ranks or size^3 / ranks" in text
+    assert "where they grow with size / ranks or size^3 / ranks" in text
     assert "Next: clue extrapolate --run --size 40 --ranks 8 -o TRACE prog.py '{size}'" in text
 
 
@@ -439,7 +442,7 @@ def test_what_needs_all_ops_says_so_of_a_program_that_is_too_long(
     status, out, said = run(capsys, "simulate", "run.yaml", *option.split())
     name = option if "engine" in option else option.split(maxsplit=1)[0]
     assert (status, out) == (2, "")
-    assert f"{name} must go with a trace that is written out, got about 2,400 ops, whose loops are replayed" in said
+    assert f"{name} must go with an expanded trace, got about 2,400 ops, whose loops are replayed" in said
 
 
 @pytest.mark.usefixtures("long")

@@ -100,7 +100,7 @@ def test_grids_of_a_machine_without_a_speed_take_what_was_measured_here(capsys: 
         ("time dgemm --m 1", 2, "dgemm: sizes must be m, n, k, got m"),
         (f"time {CUBE} --size m=3", 2, "m must be given once, got 500 and 3"),
         (f"time {CUBE} --size x=3", 2, "dgemm: sizes must be m, n, k, got m, n, k, x"),
-        ("time dtrsm --m 1 --n 1", 1, "dtrsm: routine must have been measured on .*, got none: clue forecast benchma"),
+        ("time dtrsm --m 1 --n 1", 1, "dtrsm: routine must have been measured on .*, got none: run clue forecast"),
         ("time dgemm --m 900000 --n 900000 --k 9", 1, "dgemm: memory must suffice on .*, got .* free for 6.48 TB"),
         (f"time {CUBE} --host -x", 2, "host must be a name or NAME:PORT, got '-x'"),
         (f"time {CUBE} --host 127.0.0.1:9", 1, "127.0.0.1:9: host must answer, got: "),

@@ -110,7 +110,7 @@ def test_every_question_is_an_option(capsys: pytest.CaptureFixture[str]) -> None
         ("--program none", "init: --program must be a program (.py) or a recording that exists, got 'none'"),
         ("--program x.txt", "init: --program x.txt: trace must be a folder or a .zip of one, got another kind of file"),
         ("--other none.yaml", "init: --other none.yaml: machine must be a file that exists"),
-        ("--args 'x", "init: --args must be words as a shell takes them"),
+        ("--args 'x", "init: --args must be words in shell syntax"),
         ("--budget 9EUR", "init: --budget must go with --price, got none"),
     ],
 )  # fmt: skip
@@ -136,7 +136,7 @@ def test_nothing_is_overwritten(there: str, capsys: pytest.CaptureFixture[str]) 
     Path(there).write_text("mine")
     status, _, err = run(capsys, "--yes", "--program", "example")
     assert (status, err) == (
-        2, f"clue: {there}: file must not exist yet, got one: name another one, or remove it\n"
+        2, f"clue: {there}: file must not exist yet, got one: name another, or remove it\n"
     )  # fmt: skip
     assert [path.name for path in Path().iterdir()] == [there] and Path(there).read_text() == "mine"
 
@@ -145,7 +145,7 @@ def test_without_a_terminal_nobody_is_asked(capsys: pytest.CaptureFixture[str]) 
     """The first option that is missing is named, and that defaults have to be asked for."""
     status, _, err = run(capsys, "--program", "example", "--processors", "2")
     assert status == 2
-    assert err == "clue: init: --memory must be given where nobody can be asked, or --yes for defaults, got neither\n"
+    assert err == "clue: init: --memory must be given if nobody can be asked, or --yes for defaults, got neither\n"
     assert not list(Path().iterdir())
 
 
@@ -241,7 +241,7 @@ class Conversation:
 
 
 QUESTIONS = (
-    "recorded ping-pong", "cores) of a node", "Memory of a node, or none", "takes one way", "Bandwidth between nodes",
+    "recorded ping-pong", "cores) of a node", "Memory of a node, or none", "between nodes", "Bandwidth between nodes",
     "nodes to compare", "Price of a node, or none", "Budget, or none", "name, or none",
 )  # fmt: skip
 
@@ -271,7 +271,7 @@ def test_what_is_given_is_not_asked() -> None:
     for question in (
         "cores) of a node",
         "Memory of a node, or none",
-        "takes one way",
+        "message between nodes",
         "between nodes",
         "name, or none",
     ):

@@ -55,7 +55,7 @@ def test_run_times_of_a_table() -> None:
         ("t.csv", "size,ranks,measured\nbig,4,1\n", "t.csv:2:1: size must be a whole number, got "),
         ("t.csv", "size,measured\n8,1\n", "t.csv:2:1: ranks must be a number of ranks, got "),
         ("t.csv", "size,ranks,measured\n", "t.csv:1:1: file must have rows, got none"),
-        ("x-{size}-{ranks}.clue", "", "x-{size}-{ranks}.clue: recordings must be there, got none"),
+        ("x-{size}-{ranks}.clue", "", "x-{size}-{ranks}.clue: recordings must exist, got none"),
         ("x.clue", "", "x.clue: pattern must have {size} and {ranks} once"),
     ],
 )

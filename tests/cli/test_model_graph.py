@@ -76,10 +76,10 @@ def test_a_composed_model(folder: Path, capsys: pytest.CaptureFixture[str], how:
             ["ring-100-4.clue", "--size", "5"],
             "--size must go with a pattern such as cg-{size}-{ranks}.clue, got one trace",
         ),
-        (["ring-{size}-{ranks}.clue"], "--machine must say where models are to hold, got none"),
+        (["ring-{size}-{ranks}.clue"], "--machine must name the machine of the models, got none"),
         (["ring-{size}-{ranks}.clue", "--machine", "pempis-het", "--size", "5"], "--size and --ranks must go together"),
-        (["none-{size}-{ranks}.clue", "--machine", "pempis-het"], "recordings must be there, got none"),
-        (["old.clue"], "trace must say where its calls stand in the program, got none: record it again"),
+        (["none-{size}-{ranks}.clue", "--machine", "pempis-het"], "recordings must exist, got none"),
+        (["old.clue"], "trace must have call sites, got none: record it again"),
     ],
 )
 def test_what_makes_no_sense_is_refused(
@@ -124,7 +124,7 @@ def test_a_model_is_kept_and_asked(folder: Path, tmp_path: Path, capsys: pytest.
     assert main(["model", "predict", kept, "--size", "250", "--ranks", "3"]) == 0
     capsys.readouterr()
     for more, message in (
-        (["predict", kept, "--size", "5"], "--ranks must be given with a model that is composed of a program's parts"),
+        (["predict", kept, "--size", "5"], "--ranks must be given with a model composed of a program's parts"),
         (["predict", kept, "--size", "5", "--use", "a=1"], "--use must go with a model of kinds of processors"),
         (
             ["best", kept, "--size", "5", "--machine", "kishimoto"],

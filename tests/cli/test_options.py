@@ -44,9 +44,9 @@ WITHOUT_EFFECT: Mapping[str, Mapping[str, Sequence[tuple[str, str]]]] = {
         "--samples": ALWAYS,
         "--sampled": (
             ("which.yaml --sampled --explain",
-             "which: --sampled must go without what needs a whole replay, got --explain"),
+             "which: --sampled must go without options that need a whole replay, got --explain"),
             ("run.yaml --sampled --samples 9 --explain",
-             "run: --sampled must go without what needs a whole replay, got --samples and --explain"),
+             "run: --sampled must go without options that need a whole replay, got --samples and --explain"),
         ),
         "--trace-out": (
             ("run.yaml --trace-out t.txt", "t.txt: timeline must end in .json (Trace Event Format: Perfetto, chrome://"),
@@ -54,14 +54,14 @@ WITHOUT_EFFECT: Mapping[str, Mapping[str, Sequence[tuple[str, str]]]] = {
             ("which.yaml --trace-out t.json",
              "which: --trace-out must go with one program on one machine, got a comparison"),
             ("run.yaml --sampled --trace-out t.prv",
-             "run: --sampled must go without what needs a whole replay, got --trace-out"),
+             "run: --sampled must go without options that need a whole replay, got --trace-out"),
         ),
         "--csv": (("run.yaml --csv a.csv --latex ./a.csv", "a.csv: files must differ, got one for --csv and --latex"),),
         "--latex": (("run.yaml --trace-out t.json --latex t.json", "t.json: files must differ, got one for --latex"),),
         "--markdown": (("which.yaml --markdown x --csv x", "x: files must differ, got one for --csv and --markdown"),),
         "--html": (
             ("run.yaml --sampled --html r.html",
-             "run: --sampled must go without what needs a whole replay, got --html"),
+             "run: --sampled must go without options that need a whole replay, got --html"),
         ),
         "--colour-by": (
             ("run.yaml --colour-by site", "--colour-by must go with --plots, got no folder for plots"),
@@ -138,8 +138,8 @@ WITHOUT_EFFECT: Mapping[str, Mapping[str, Sequence[tuple[str, str]]]] = {
             for option, value in (("--traces", "y"), ("--repeats", "2"), ("--admissible", "ranks=k"))
         },
         "--plots": (
-            ("--plan --size 8 --ranks 4 --plots p pingpong.py", "--plots must go with -o, as models are made with the"),
-            ("--run --size 8 --ranks 4 --plots p pingpong.py", "--plots must go with -o, as models are made with the"),
+            ("--plan --size 8 --ranks 4 --plots p pingpong.py", "--plots must go with -o, as models are fitted for"),
+            ("--run --size 8 --ranks 4 --plots p pingpong.py", "--plots must go with -o, as models are fitted for"),
         ),
         "-o": (("--plan --size 8 --ranks 4 -o x.clue pingpong.py", "-o must go with --run, or a pattern, got --plan"),),
         **dict.fromkeys(("--size", "--ranks", "--plan", "--run", "--json", "--distribution"), ALWAYS),
@@ -253,7 +253,7 @@ WITHOUT_EFFECT: Mapping[str, Mapping[str, Sequence[tuple[str, str]]]] = {
         ),
         "--hosts": (
             ("--hosts a", "--hosts must name an even number of computers, got a"),
-            ("--hosts a,b --target dgemm=1e9", "--hosts must go without --target, whose kernels count, got both"),
+            ("--hosts a,b --target dgemm=1e9", "--hosts must go without --target, whose kernels are used, got both"),
         ),
         "--busy": (
             ("--trace pingpong.clue --program pingpong.py --busy 1",
@@ -376,7 +376,7 @@ def test_full_is_refused_only_where_there_is_no_full_size(capsys: pytest.Capture
     [
         ("no-such-mpiexec", "--mpiexec must be a command that can be run, got no-such-mpiexec"),
         ("", "--mpiexec must be a command that can be run, got nothing"),
-        ("mpiexec 'x", "--mpiexec must be words as a shell takes them, got mpiexec 'x"),
+        ("mpiexec 'x", "--mpiexec must be a command line in shell syntax, got mpiexec 'x"),
     ],
 )
 def test_one_rule_for_a_launcher(command: str, words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:

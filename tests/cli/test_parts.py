@@ -95,6 +95,6 @@ def test_an_unknown_recorder_has_to_be_named(
     built[0].compute(1.0)
     built.build().save(tmp_path / "t.clue")
     assert main(["calibrate", "processor", "--trace", "t.clue", "--target-part", "amd-epyc-9654"]) == 2
-    assert "--part must be given where no part is called as the processor that recorded, got 'AMD EPYC'" in (
+    assert "--part must be given if no part has the name of the recording processor, got 'AMD EPYC'" in (
         capsys.readouterr().err
     )

@@ -116,7 +116,7 @@ def test_a_ranking_replays_parts_and_shares_positions_aloud(ranking: str, capsys
     ]  # fmt: skip
     warnings = told["warnings"]
     assert any(
-        each.startswith("one, as good share position 1: a part of their iterations was repl") for each in warnings
+        each.startswith("one, as good share position 1: only a part of their iterations was") for each in warnings
     )
     assert any(
         "a part of its iterations was replayed, so that the makespan is uncertain by up to" in w for w in warnings
@@ -154,4 +154,4 @@ def test_noise_comes_on_top_of_what_parts_may_be_off_by(ranking: str, capsys: py
 def test_what_a_first_place_depends_on_needs_whole_replays(ranking: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Status 2, and why."""
     assert main(["simulate", ranking, "--sampled", "--explain"]) == 2
-    assert "--sampled must go without what needs a whole replay, got --explain" in capsys.readouterr().err
+    assert "--sampled must go without options that need a whole replay, got --explain" in capsys.readouterr().err

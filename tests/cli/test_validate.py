@@ -229,11 +229,11 @@ TOP = "program: {trace: relay-10-2.clue}\nmachine: near.yaml\n"
         ("program: {trace: relay-10-2.clue}\nmeasured: 1\n", "bad.yaml:1:1: machine must be given for the case or"),
         (
             "program: {trace: 'relay-{size}-2.clue'}\nmachine: near.yaml\nmeasured: 1\n",
-            "bad.yaml:1:1: size must be given where program relay-2 has {size}, got nothing",
+            "bad.yaml:1:1: size must be given if program relay-2 has {size}, got nothing",
         ),
         (
             "program: {trace: 'relay-10-{ranks}.clue'}\nmachine: near.yaml\nmeasured: 1\n",
-            "bad.yaml:1:1: ranks must be given where there is no trace that knows it, got nothing",
+            "bad.yaml:1:1: ranks must be given if no trace states it, got nothing",
         ),
         (
             "program: {trace: 'relay-10-{ranks}.clue'}\nmachine: near.yaml\nranks: 3\nmeasured: 1\n",

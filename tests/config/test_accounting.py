@@ -92,7 +92,7 @@ def test_all_bad_lines_are_named_at_once(tmp_path: Path) -> None:
     [
         ("", "first line must name the columns JobName and Submit and NNodes and Timelimit and Elapsed, or Start"),
         ("JobName|Submit|NNodes|Timelimit|Start\n", "first line must name the columns Elapsed, or Start and End, got"),
-        (f"Submit|{HEAD}", "columns must have names of their own, got Submit twice"),
+        (f"Submit|{HEAD}", "columns must have distinct names, got Submit twice"),
         (HEAD, "file must have jobs that ran, got none"),
         (HEAD + LINE.replace("01:00:00", "00:00:00"), "file must have jobs that ran, got none"),
         (

@@ -361,12 +361,12 @@ def test_loggops_may_state_another_contention() -> None:
         (
             "",
             "  loggops: {L: 1 us, o: 1 us, g: 1 us, G: 1 ns/B}\n",
-            "10:3: network.loggops must stand instead of between_",
+            "10:3: network.loggops must be given instead of between_",
         ),
         (
             "  between_nodes:\n    send_delay: 1 us\n    transmission_delay: {latency: 9 us, bandwidth: 1 GB/s}\n",
             "  loggops: {L: 1 us, o: 1 us, g: 1 us, G: 1 ns/B}\n  pairs: [{within: host}]\n",
-            "7:3: network.loggops must hold for all nodes, got pairs that differ",
+            "7:3: network.loggops must hold for all nodes, got pairs with links of their own",
         ),
         (
             "  between_nodes:\n    send_delay: 1 us\n    transmission_delay: {latency: 9 us, bandwidth: 1 GB/s}\n",
@@ -381,7 +381,7 @@ def test_loggops_may_state_another_contention() -> None:
         (
             "    send_delay: 1 us\n    transmission_delay: {latency: 9 us, bandwidth: 1 GB/s}\n",
             "    loggops: {L: 1 us, o: 1 us, g: 1 us, G: 1 ns/B}\n",
-            "8:5: network.between_nodes must be a link; loggops stands beside, as network.loggops, got loggops in",
+            "8:5: network.between_nodes must be a link, with loggops as network.loggops, got loggops in",
         ),
     ],
 )

@@ -151,7 +151,7 @@ PLACED = [
     (
         "{count: 1}",
         "{count: 1, type: host}",
-        "costs.power.parts.console.type must stand beside per_node or ports, got count",
+        "costs.power.parts.console.type must be given with per_node or ports, got count",
     ),
     (
         "type: host",
@@ -167,7 +167,7 @@ PLACED = [
     (
         "busy: 560 W",
         "busy: 200 W",
-        "costs.power.parts.node.power.busy must be at least that where it is idle, 210 W, got 200 W",
+        "costs.power.parts.node.power.busy must be at least the idle power, 210 W, got 200 W",
     ),
     (
         "busy: 560 W",
@@ -180,17 +180,17 @@ PLACED = [
     (
         "{per_rack: 2,",
         "{per_rack: 2, power: 5 W,",
-        "costs.power.parts.pdu.power must be left out for what stands beside racks, got one",
+        "costs.power.parts.pdu.power must not be given for parts outside racks, got one",
     ),
     (
         "    racks: {rack_units: 42, power: 20 kW, price: 2500 EUR}\n",
         "",
-        "costs.power.parts.pdu.per_rack must stand beside racks, got none",
+        "costs.power.parts.pdu.per_rack must be given with racks, got none",
     ),
     (
         "{rack_units: 42, power: 20 kW, ",
         "{",
-        "costs.power.racks must have rack_units or power that one takes, got neither",
+        "costs.power.racks must have the rack_units or the power of one rack, got neither",
     ),
     ("power: 20 kW", "power: 0 W", "costs.power.racks.power must be above 0, got 0 W"),
     ("date: 2026-10-01", "date: 1.10.2026", 'costs.power.parts.switch.date must be a date such as "2026-11-02"'),
@@ -215,12 +215,12 @@ PLACED = [
     (
         "cost: rented}",
         "cost: {electricity: {pue: 2}}}",
-        "options.B.cost.electricity must stand beside parts that take power, got none",
+        "options.B.cost.electricity must be given with parts that draw power, got none",
     ),
     (
         "cost: rented}",
         "cost: {racks: {rack_units: 2}}}",
-        "options.B.cost.racks must stand beside parts that take rack units or power, got none",
+        "options.B.cost.racks must be given with parts that take rack units or power, got none",
     ),
     # licences
     (
@@ -261,8 +261,8 @@ PLACED = [
         "tariff: auction",
         "costs.rented.cloud.tariff must be 'on_demand', 'spot' or 'reserved', got \"auction\"",
     ),
-    ("tariff: spot", "tariff: on_demand", "costs.rented.cloud.repeated must stand beside tariff spot, got on_demand"),
-    ("repeated: 0.1", "upfront: 9 EUR", "costs.rented.cloud.upfront must stand beside tariff reserved, got spot"),
+    ("tariff: spot", "tariff: on_demand", "costs.rented.cloud.repeated must be given with tariff spot, got on_demand"),
+    ("repeated: 0.1", "upfront: 9 EUR", "costs.rented.cloud.upfront must be given with tariff reserved, got spot"),
     ("quantum: 1 min", "quantum: 0 s", 'costs.rented.cloud.quantum must be a duration above 0, got "0 s"'),
     (
         "5.06 USD/h",
@@ -275,7 +275,7 @@ PLACED = [
     (
         "cost: rented}",
         "price: 5 EUR, cost: rented}",
-        "options.B.price must be left out beside nodes of a cloud, got 5.00 EUR",
+        "options.B.price must not be given with nodes of a cloud, got 5.00 EUR",
     ),
     # what refers to blocks
     (
@@ -367,7 +367,7 @@ def test_runs_a_month_are_of_all_workloads_or_of_none(tmp_path: Path) -> None:
     """They share the machine's time."""
     text = changed(COSTED, "workloads:\n", "workloads:\n  small: {program: {script: prog.py}}\n")
     (fault,) = faults_in(tmp_path, text)
-    assert fault.endswith("workloads.small.runs_a_month must be given where another workload has it, got nothing")
+    assert fault.endswith("workloads.small.runs_a_month must be given if another workload has it, got nothing")
 
 
 def test_a_machine_whose_price_is_known_is_no_cloud(tmp_path: Path) -> None:
@@ -375,4 +375,4 @@ def test_a_machine_whose_price_is_known_is_no_cloud(tmp_path: Path) -> None:
     folder(tmp_path)
     (tmp_path / "priced.yaml").write_text((tmp_path / "pair.yaml").read_text() + "price: 700 EUR\n")
     (fault,) = faults_in(tmp_path, changed(COSTED, "pair.yaml, cost: rented", "priced.yaml, cost: rented"))
-    assert fault.endswith("options.B.price must be left out beside nodes of a cloud, got 700 EUR")
+    assert fault.endswith("options.B.price must not be given with nodes of a cloud, got 700 EUR")

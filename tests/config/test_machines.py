@@ -108,7 +108,7 @@ def test_what_the_memory_of_a_node_copies_arrives_and_stays() -> None:
     assert load_machine(mapping(node_types={"a": {"copy_bandwidth": "16 GB/s"}})).nodes[0].copy_bandwidth == 16e9
     assert load_machine(mapping()).nodes[0].copy_bandwidth is None
     changes = [{"at": "1 s", "node_types": {"a": {"copy_bandwidth": "8 GB/s"}}}]
-    fault = 'changes[0].node_types.a.copy_bandwidth must stay as it is at first, got "8 GB/s"'
+    fault = 'changes[0].node_types.a.copy_bandwidth must not change during a run, got "8 GB/s"'
     with pytest.raises(ConfigError, match=re.escape(fault)):
         load_machine(mapping(changes=changes))
 
@@ -117,7 +117,11 @@ def test_what_the_memory_of_a_node_copies_arrives_and_stays() -> None:
     ("node", "network", "fault"),
     [
         ({"processors": 4, "domains": 3}, {}, "node_types.a.domains must divide the processors, 4, got 3"),
-        ({"processors": 4}, {"across_domains": LINK}, "network.across_domains must be of a machine with domains"),
+        (
+            {"processors": 4},
+            {"across_domains": LINK},
+            "network.across_domains must be given with domains in node_types",
+        ),
     ],
 )
 def test_domains_are_equal_and_a_link_across_them_needs_some(
@@ -388,7 +392,7 @@ def test_a_fault_at_the_top_is_found_too(tmp_path: Path, extra: str, fault: str)
         ("pairs: [{within: host}, {within: host}]", "network.pairs must have each pair once, got host twice"),
         (
             "pairs: [{within: host, eager_limit: null}]",
-            "network.pairs[0].eager_limit must be a size, or none where all messages are eager, got nothing",
+            "network.pairs[0].eager_limit must be a size, or none if all messages are eager, got nothing",
         ),
         ("pairs: [{send_delay: 1 us}]", "network.pairs[0].between must be given, got nothing"),
         ("contention: {2: 1.5}", "network.contention must have an entry for 1 communication"),

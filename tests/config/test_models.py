@@ -96,8 +96,8 @@ def test_a_table_as_clue_validate_has_it(tmp_path: Path) -> None:
             "2:7: ranks must be 6, all processes of all processors, got 4"
         ]),
         ("size,measured,processor,processors,processes\n100,2,a+b,3,2+0\n", [
-            '2:11: processors must be 2 such, joined by +, got "3"',
-            '2:13: processes must be 2 such, joined by +, got "2+0"',
+            '2:11: processors must be 2 whole numbers above 0, joined by +, got "3"',
+            '2:13: processes must be 2 whole numbers above 0, joined by +, got "2+0"',
         ]),
         ("size,measured,processor\n100,2,a+b\n", ["2:1: processors must be given for each of 2 kinds, got nothing"]),
         ("size,measured,program\n100,2,hpl\n100,2,cg\n", ["1:1: file must be of one program, got cg, hpl"]),

@@ -166,7 +166,7 @@ def test_money_needs_prices_beside_it(tmp_path: Path) -> None:
         "next: 5\nworkloads: {job: {program: {script: prog.py}}}\noptions: {A: {machine: kishimoto}}\n"
     )
     assert any(
-        "next must stand beside prices, got 5 and none" in t for t in faults_of(load_config, tmp_path / "s.yaml")
+        "next must be given with prices, got 5 and none" in t for t in faults_of(load_config, tmp_path / "s.yaml")
     )
 
 

@@ -216,7 +216,7 @@ def test_generated_options_are_made_of_parts(parts: Path) -> None:
         ),
         ("nine.yaml", "parts/amd-epyc-9645", ['got "parts/amd-epyc-9645": did you mean "amd-epyc-']),
         ("nine.yaml", "wire.yaml", ['node_types.host.processor must be a processor, got the network "wire.yaml"']),
-        ("processor: nine.yaml, ", "", ["node_types.host.sockets must stand beside a processor, got none"]),
+        ("processor: nine.yaml, ", "", ["node_types.host.sockets must be given with a processor, got none"]),
         ("sockets: 2", "sockets: 0", ["node_types.host.sockets must be at least 1, got 0"]),
         ("part: wire.yaml", "part: hub.yaml", ['network.part must be a network, got the switch "hub.yaml"']),
         ("part: wire.yaml", "part: 3", ["network.part must be text, got 3"]),
@@ -224,7 +224,10 @@ def test_generated_options_are_made_of_parts(parts: Path) -> None:
             "part: wire.yaml",
             "part: wire.yaml\n"
             "changes: [{at: 1 s, node_types: {host: {processor: nine.yaml}}, network: {part: wire.yaml}}]",
-            ['host.processor must stay as it is at first, got "nine.yaml"', "network.part must stay as it is at first"],
+            [
+                'host.processor must not change during a run, got "nine.yaml"',
+                "network.part must not change during a run",
+            ],
         ),
     ],
 )
@@ -243,13 +246,13 @@ def test_wrong_references(parts: Path, old: str, new: str, rules: list[str]) -> 
         ("nine", "cores: 8", "cores: 0", ["nine.yaml:3:8: cores must be at least 1, got 0"]),
         ("nine", "cores: 8\n", "", ["cores must be given, got nothing"]),
         ("nine", "base: 2 GHz", "base: 2", ["clock.base must be a frequency with a unit, got 2"]),
-        ("nine", "boost: 4 GHz", "boost: 1 GHz", ["clock.boost must be at least the base, 2 GHz, got 1 GHz"]),
+        ("nine", "boost: 4 GHz", "boost: 1 GHz", ["clock.boost must be at least the base clock, 2 GHz, got 1 GHz"]),
         ("nine", "date: 2026-11-02\n", "", ["date must be given, got nothing"]),
         ("nine", "value: 96, source: spec.org, date: 2026-01-02", "value: 96", [
             "figures.spec_fp_rate.source must be given", "figures.spec_fp_rate.date must be given"]),
         ("nine", "value: 96", "value: 0", ["figures.spec_fp_rate.value must be above 0, got 0"]),
         ("nine", ", dgemm: not found", "", ["figures.dgemm must be given, or the reason under missing, got neither"]),
-        ("nine", "missing: {", "missing: {hpl: lost, ", ["missing.hpl must be left out beside the figure, got both"]),
+        ("nine", "missing: {", "missing: {hpl: lost, ", ["missing.hpl must not be given with the figure, got both"]),
         ("nine", "cores: 12", "cores: 17", ["figures.hpl.cores must be at most those of 2 sockets, 16, got 17"]),
         ("nine", "how: measured", "how: guessed", ['figures.stream_triad.how must be \'measured\' or \'published\'']),
         ("wire", "latency: {value: 2 us, source: a paper, date: 2026-01-02}\n", "", [
@@ -308,13 +311,13 @@ def test_costs_get_power_and_room_from_parts(parts: Path) -> None:
     ("node", "rule"),
     [
         ("per_node: 1, part: wire.yaml", 'node.part must be a processor or a switch, got the network "wire.yaml"'),
-        ("per_node: 1, part: bare.yaml", "node.power must be given, as none is known of Nine, got nothing"),
-        ("per_node: 1, part: bare.yaml, power: {idle: 1 W}", "node.power must be given, as none is known of Nine"),
+        ("per_node: 1, part: bare.yaml", "node.power must be given, as it is unknown for Nine, got nothing"),
+        ("per_node: 1, part: bare.yaml, power: {idle: 1 W}", "node.power must be given, as it is unknown for Nine"),
         (
             "per_node: 1, part: nine.yaml, power: {idle: 120 W}",
-            "must be at least that where it is idle, 120 W, got 100 W",
+            "must be at least the idle power, 120 W, got 100 W",
         ),
-        ("per_node: 1, power: {idle: 20 W}", "node.power.busy must be given where there is no part of the hardware"),
+        ("per_node: 1, power: {idle: 20 W}", "node.power.busy must be given without a part of the hardware"),
         ("part: nine.yaml, rack_units: 1", "must have one of count, per_node, ports, per_rack, got none"),
     ],
 )

@@ -113,7 +113,7 @@ def test_accounting_tells_when_jobs_were_submitted(tmp_path: Path) -> None:
     assert of.notes == (
         "sacct.txt: 1 jobs that never ran are left out",
         "sacct.txt: 1 jobs have no time limit; they count as if it were what they ran",
-        "sacct.txt: 1 of 3 jobs are of no class and take what was recorded on every option",
+        "sacct.txt: 1 of 3 jobs belong to no class and run as recorded on every option",
     )
 
 
@@ -141,7 +141,11 @@ FAULTS = [
     ("per_month: 730,", "per_month: 0,", "jobs.short.per_month must be above 0, got 0"),
     ("per_month: 730,", "per_month: -4,", "jobs.short.per_month must be at least 0, got -4"),
     ("per_month: 730, ", "", "jobs.short.per_month must be given (or submitted), got nothing"),
-    ("per_month: 730,", "per_month: 730, submitted: [1 h],", "jobs.short.submitted must stand without per_month, got"),
+    (
+        "per_month: 730,",
+        "per_month: 730, submitted: [1 h],",
+        "jobs.short.submitted must be given without per_month, got",
+    ),
     ("workload: large,", "workload: lage,", 'jobs.short.workload must be a workload (large), got "lage": did you mean'),
     ("  large: {per_month", "  larg: {per_month", 'jobs.larg must be a workload (large), got "larg": did you mean'),
     ("ranks: 2,", "ranks: 4,", "jobs.short.ranks must be numbers of ranks that large has (2), got 4"),
@@ -149,8 +153,8 @@ FAULTS = [
     ("{2: 1.5}", "{}", "jobs.large.ranks must have at least 1 entries, got an empty mapping"),
     ("overestimate: 3", "overestimate: 0.5", "jobs.large.overestimate must be at least 1, got 0.5"),
     ("time_limit: 8 h", "time_limit: 8", "jobs.short.time_limit must be a duration with a unit, got 8: did you mean"),
-    ("8 h}", "8 h, overestimate: 2}", "jobs.short.overestimate must stand without time_limit, got both"),
-    ("8 h}", "8 h, names: a}", "jobs.short.names must stand beside an accounting file, got none"),
+    ("8 h}", "8 h, overestimate: 2}", "jobs.short.overestimate must be given without time_limit, got both"),
+    ("8 h}", "8 h, names: a}", "jobs.short.names must be given with an accounting file, got none"),
     ("variation: 0.4", "variation: -1", "jobs.large.variation must be at least 0, got -1"),
     ("8 h}", "8 h, name: a}", 'jobs.short.name must be a known key, got "name"'),
     # queue
@@ -167,13 +171,13 @@ FAULTS = [
     ("warm_up: 0.2", "warm_up: 1", "queue.warm_up must be below 1, got 1"),
     ("replications: 3", "replications: 0", "queue.replications must be at least 1, got 0"),
     ("seed: 7", "seed: -7", "queue.seed must be at least 0, got -7"),
-    ("seed: 7", "others: left out", "queue.others must stand beside an accounting file, got none"),
+    ("seed: 7", "others: left out", "queue.others must be given with an accounting file, got none"),
     ("limits: {waiting: 4 h}", "limits: {waiting: 0 h}", 'limits.waiting must be a duration above 0, got "0 h"'),
     # criteria
     ("weighted: {waiting: 2,", "weighted: {speed: 2,", "weighted.speed must be 'points', 'makespan'"),
     ("ssp: 1, ssi: 1, points: 0}", "ssp: -1, ssi: 1}", "weighted.ssp must be at least 0, got -1"),
     ("{waiting: 2, ssp: 1, ssi: 1, points: 0}", "{ssp: 0}", "weighted must have weights that sum to more than 0, got"),
-    ("criterion: weighted\n", "", "weighted must stand with the criterion weighted, got another one"),
+    ("criterion: weighted\n", "", "weighted must be given with the criterion weighted, got another one"),
     ("{large: 3.2 Tflop}", "{}", "ssp.operations must have at least 1 entries, got an empty mapping"),
     ("{large: 3.2 Tflop}", "{large: 0 flop}", "ssp.operations.large must be a number of operations above 0, got"),
     ("{large: 3.2 Tflop}", "{other: 1 flop}", 'ssp.operations.other must be a workload (large), got "other"'),
@@ -196,15 +200,15 @@ def test_a_fault_is_named(tmp_path: Path, old: str, new: str, fault: str) -> Non
         (
             ", others: as recorded",
             "",
-            "queue.others must be given (as recorded, or left out) where jobs are of no class, got nothing: 1 of 3 are "
-            "not (bash)",
+            "queue.others must be given (as recorded, or left out) if jobs belong to no class, got nothing: 1 of 3 "
+            "belong to none (bash)",
         ),
         ("sacct.txt,", "other.txt,", "other.txt: file must be readable, got: No such file or directory"),
-        ("names: [lar*, big]", "names: none, per_month: 4", "jobs.large.per_month must be left out beside an account"),
+        ("names: [lar*, big]", "names: none, per_month: 4", "jobs.large.per_month must not be given with an account"),
         ("names: [lar*, big]", "names: []", "jobs.large.names must have at least 1 entries, got an empty list"),
-        ("names: [lar*, big]", "overestimate: 2", "jobs.large.overestimate must be left out beside an accounting file"),
+        ("names: [lar*, big]", "overestimate: 2", "jobs.large.overestimate must not be given with an accounting file"),
         ("as recorded", "as recorded, office_hours: {from: 8 h, to: 18 h, share: 1}",
-         "queue.office_hours must be left out where it is given when jobs are submitted, got both"),
+         "queue.office_hours must not be given with submission times, got both"),
         ("names: [lar*, big]}\nqueue: {accounting: sacct.txt, others: as recorded",
          "names: x}\nqueue: {accounting: sacct.txt, others: left out",
          "queue.accounting must have jobs of a class, got none of 3"),
@@ -222,17 +226,17 @@ def test_a_fault_beside_accounting_is_named(tmp_path: Path, old: str, new: str, 
     [
         ("criterion: waiting\n", "jobs must be given for the criterion waiting, got nothing"),
         ("pareto: [points, unused_nodes]\n", "jobs must be given for the criterion unused_nodes, got nothing"),
-        ("limits: {waiting: 1 h}\n", "jobs must be given for a limit of waiting, got nothing"),
+        ("limits: {waiting: 1 h}\n", "jobs must be given for a limit on waiting, got nothing"),
         ("criterion: ssp\n", "ssp.operations.large must be given, got nothing"),
         ("criterion: ssi\n", "ssi.workloads.large must be given, got nothing"),
         ("criterion: weighted\n", "weighted must be given for the criterion weighted, got nothing"),
-        ("queue: {policy: fcfs}\n", "queue must stand beside jobs, or have an accounting file, got neither"),
+        ("queue: {policy: fcfs}\n", "queue must be given with jobs, or have an accounting file, got neither"),
         ("jobs: {large: {submitted: []}}\n", "jobs.large.submitted must have at least 1 entries, got an empty list"),
         ("jobs: {large: {submitted: [-1 s]}}\n", "jobs.large.submitted[0] must be a time not below 0"),
         ("jobs: {large: {per_month: 1, weight: 0}}\n", "jobs.large.weight must be above 0, got 0"),
         (
             "jobs: {large: {submitted: [1 s]}, more: {workload: large, per_month: 1}}\n",
-            "jobs.more.submitted must be given where another class has it, got nothing",
+            "jobs.more.submitted must be given if another class has it, got nothing",
         ),
     ],
 )
@@ -247,8 +251,8 @@ def test_jobs_beside_copies_are_runs_of_one_instance(tmp_path: Path) -> None:
     several = changed(SCENARIO, "    ranks: [2]\n", "    ranks: [1, 2]\n    instances: fill\n")
     found = faults_in(tmp_path, f"jobs: {{large: {{per_month: 1}}}}\nqueue: {{sharing: copies}}\n{several}")
     assert [each.split(" ", 1)[1] for each in found] == [
-        "jobs.large.ranks must be given where jobs run beside copies, got nothing",
-        "jobs.large.workload must be of 1 instance where jobs run beside copies, got fill",
+        "jobs.large.ranks must be given if jobs run beside copies, got nothing",
+        "jobs.large.workload must be of 1 instance if jobs run beside copies, got fill",
     ]
     found = faults_in(tmp_path, f"ssp: {{operations: {{large: 1 flop}}}}\n{several}")
     assert found[0].endswith("ssp.operations.large must be of a workload with a number of instances, got fill")

@@ -183,7 +183,7 @@ def test_a_full_size_that_is_not_there_is_a_wrong_usage(tmp_path: Path) -> None:
         (
             "program: {script: prog.py}\n    ranks: [2]",
             "program: {trace: '{ranks}.clue'}",
-            "4:5: workloads.large.ranks must be given where there is only a trace, got nothing",
+            "4:5: workloads.large.ranks must be given if there is only a trace, got nothing",
         ),
         (
             "program: {script: prog.py}",

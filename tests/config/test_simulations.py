@@ -77,7 +77,7 @@ def test_a_list_is_for_its_own_number_of_ranks(tmp_path: Path) -> None:
         ("pair.yaml", "[1]", "2:10: machine must be one value or a mapping, got a list"),
         ("machine: pair.yaml\n", "", "1:1: machine must be given, got nothing"),
         ("machine:", "machin:", "2:1: machin must be a key of file (instances, machine, name, placement, program)"),
-        (", ranks: 2", "", "1:10: program.ranks must be given where there is no trace that knows it, got nothing"),
+        (", ranks: 2", "", "1:10: program.ranks must be given if no trace states it, got nothing"),
         (", ranks: 2", ", ranks: 0", "1:48: program.ranks must be at least 1, got 0"),
         ("prog.py", "prag.py", '1:19: program.script must be a file that exists, got "prag.py"'),
         (
@@ -89,9 +89,9 @@ def test_a_list_is_for_its_own_number_of_ranks(tmp_path: Path) -> None:
         (
             "script: prog.py",
             "trace: s.yaml, inputs: [s.yaml]",
-            "1:26: program.inputs must stand beside a script, got n",
+            "1:26: program.inputs must be given with a script, got n",
         ),
-        ("script: prog.py", "trace: s.yaml, environment: [N]", "1:26: program.environment must stand beside a script"),
+        ("script: prog.py", "trace: s.yaml, environment: [N]", "1:26: program.environment must be given with a script"),
         ("pair.yaml", "pair.yaml\nplacement: [0, 2]", "3:16: placement[1] must be a node from 0 to 1, got 2"),
         ("pair.yaml", "pair.yaml\nplacement: [0, -1]", "3:16: placement[1] must be at least 0, got -1"),
         ("pair.yaml", "pair.yaml\nplacement: around", "3:12: placement must be 'block' or 'cyclic', got \"around\""),
@@ -121,9 +121,9 @@ def test_text_that_can_be_no_argument_and_no_path_is_refused(tmp_path: Path) -> 
         """program: {script: prog.py, args: ["a\\0b", c], inputs: ["\\0"], ranks: 2}\nmachine: pair.yaml\n"""
     )
     assert faults_of(load_config, tmp_path / "s.yaml") == (
-        f'{tmp_path}/s.yaml:1:35: program.args[0] must be text without NUL and halves of characters, got "a\0b"',
-        f'{tmp_path}/s.yaml:1:56: program.inputs[0] must be text without NUL and halves of characters, got "\0"',
+        f'{tmp_path}/s.yaml:1:35: program.args[0] must be text without NUL characters or lone surrogates, got "a\0b"',
+        f'{tmp_path}/s.yaml:1:56: program.inputs[0] must be text without NUL characters or lone surrogates, got "\0"',
     )
     half = {"program": {"script": "prog.py", "args": ["\ud800"], "ranks": 2}, "machine": "pair.yaml"}
-    with pytest.raises(ConfigError, match=r"args\[0\] must be text without NUL and halves of characters"):
+    with pytest.raises(ConfigError, match=r"args\[0\] must be text without NUL characters or lone surrogates"):
         load_config(half, relative_to=tmp_path)

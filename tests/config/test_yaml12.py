@@ -97,7 +97,7 @@ def test_anchors_and_aliases_give_the_same_value_twice() -> None:
         ("a: &x [*x]\n", "f.yaml:1:4: a[0] must not contain itself"),
         ("a: !include b.yaml\n", "f.yaml:1:4: a must not have a tag, got !include"),
         ("a: !!python/name:os.system x\n", "f.yaml:1:4: a must not have a tag"),
-        ("a: !!int x\n", "f.yaml:1:4: a must be what its tag"),
+        ("a: !!int x\n", "f.yaml:1:4: a must have the type of its tag"),
         ("a: !!set {b}\n", "f.yaml:1:4: a must not have a tag"),
         ("{[a]: 1}", "f.yaml:1:2: file must have plain keys"),
         ("a: \x00", "f.yaml: file must be YAML text"),

@@ -90,9 +90,7 @@ def test_a_pattern_has_its_placeholders(pattern: str, got: str) -> None:
 
 def test_no_recordings(tmp_path: Path) -> None:
     """What to do about it is said."""
-    with pytest.raises(
-        UsageError, match=r"recordings must be there, got none. Ask which to make: clue extrapolate --p"
-    ):
+    with pytest.raises(UsageError, match=r"recordings must exist, got none. Ask which to make: clue extrapolate --p"):
         Family.open(str(tmp_path / "ring-{size}-{ranks}.clue"))
 
 
@@ -243,8 +241,8 @@ def test_a_trace_without_sites_is_to_be_recorded_again(tmp_path: Path) -> None:
         rank.collective(Op.BARRIER)
     trace.build().save(tmp_path / "ring-8-4.clue")
     assert refused(pattern) == (
-        f"{tmp_path}/ring-8-4.clue: trace must say where its calls stand in the program, got none: record it again, as "
-        "it was recorded by an earlier version of clue, or by another recorder",
+        f"{tmp_path}/ring-8-4.clue: trace must have call sites, got none: record it again, as an earlier version "
+        "of clue or another recorder made it",
     )
 
 

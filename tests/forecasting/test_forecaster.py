@@ -208,7 +208,7 @@ def test_routines_that_were_not_measured(tmp_path: Path) -> None:
         with pytest.raises(ForecastError) as caught:
             forecaster.time("dtrsm", {"m": 1, "n": 1})
         assert str(caught.value) == (
-            "dtrsm: routine must have been measured on here, got none: clue forecast benchmark dtrsm"
+            "dtrsm: routine must have been measured on here, got none: run clue forecast benchmark dtrsm"
         )
         with pytest.raises(UsageError, match="did you mean dtrsm"):
             forecaster.time("dtrms", {"m": 1, "n": 1})

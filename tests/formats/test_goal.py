@@ -142,7 +142,7 @@ BAD = {
     "a: recv 1b from 2": "x.goal:3: message must name its partner",
     "a: calc 5; a requires b": "x.goal:4: dependency must be between labels of the rank, got b",
     "a: calc 5; b: calc 6; a: calc 7": "x.goal:5: label must be a new one of the rank, got a, as in line 3",
-    "num_ranks 3": "x.goal:3: num_ranks must stand once, got it again after line 1",
+    "num_ranks 3": "x.goal:3: num_ranks must appear once, got it again after line 1",
     "a: send 1b to 1 tag 99999999999": "x.goal:3: tag must be at most 2147483647, got 99999999999",
     "a: recv 1b from 1 tag 2147483648": "x.goal:3: tag must be at most 2147483647, got 2147483648",
     "send 1000000000000000b to 1": "x.goal:3: size must be at most 999999999999999 B, got 1000000000000000",

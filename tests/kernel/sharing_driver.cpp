@@ -1,8 +1,8 @@
-// Carries out the commands on standard input with clue::FairSharing and writes what each settling changes.
+// Executes commands from standard input with clue::FairSharing and writes the changes of each settling.
 //
 //   links N c1 … cN | add FLOW LIMIT COUNT l1 … | remove FLOW | settle
 //
-// Numbers with a fraction are hexadecimal, so that every bit passes.
+// Fractional numbers are hexadecimal, so that every bit is preserved.
 
 #include <cstdint>
 #include <cstdio>

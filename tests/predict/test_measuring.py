@@ -112,10 +112,10 @@ def test_what_an_option_says(tmp_path: Path, skeleton: str, seconds: float) -> N
     ("skeleton", "rule"),
     [
         ("haet: here.json", r'measured_skeleton.haet must be a workload \(heat, both\), got "haet"'),
-        ("both: here.json", "must be a workload of one program, got 2 kernels"),
+        ("both: here.json", "must be a workload with one program, got 2 kernels"),
         ("heat: none.json", 'must be a file that exists, got "none.json"'),
         ("heat: {here: here.json, dedicated: other.json}", "skeleton must be f00d of .*other.json, got feed"),
-        ("heat: {here: here.json, application: 3}", "application must stand beside dedicated, got none"),
+        ("heat: {here: here.json, application: 3}", "application must be given with dedicated, got none"),
         ("heat: {here: heat.clue}", "must be a file that exists"),
     ],
 )
@@ -127,5 +127,5 @@ def test_what_an_option_must_not_say(tmp_path: Path, skeleton: str, rule: str) -
 
 def test_ranks_that_the_workload_has_not(tmp_path: Path) -> None:
     """A skeleton of 3 ranks says nothing of 2."""
-    with pytest.raises(ConfigError, match=r"must be of a number of ranks that the workload has \(2\), got 3"):
+    with pytest.raises(ConfigError, match=r"must have a number of ranks that the workload allows \(2\), got 3"):
         loaded(tmp_path, "heat: here.json", ranks=3)

@@ -199,7 +199,7 @@ def test_an_option_without_a_price_stands_apart_under_a_budget() -> None:
     assert [(e.option, e.position, e.affordable, e.score) for e in ranking.entries] == [
         *(("slow", 1, True, 100.0), ("unknown", None, None, None), ("dear", None, False, None)),
     ]
-    assert ranking.entries[1].reason.startswith("no price is stated, so nobody can tell whether the budget covers it")
+    assert ranking.entries[1].reason.startswith("no price is stated, so it is unknown whether the budget covers it")
 
 
 def test_an_option_without_a_price_is_ranked_like_any_other_without_a_budget() -> None:

@@ -127,7 +127,7 @@ def test_repeats_need_a_trace_and_have_to_be_there() -> None:
         load_config("run.yaml")
     Path("p.py").write_text("")
     Path("run.yaml").write_text("program: {script: p.py, ranks: 2, repeats: [pingpong.clue]}\nmachine: pair.yaml\n")
-    with pytest.raises(ConfigError, match=r"program.repeats.*must stand beside a trace"):
+    with pytest.raises(ConfigError, match=r"program.repeats.*must be given with a trace"):
         load_config("run.yaml")
     Path("which.yaml").write_text(
         Path("which.yaml").read_text().replace("trace: pingpong.clue", 'trace: x, repeats: ["r-{ranks}.clue"]')

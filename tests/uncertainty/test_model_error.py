@@ -195,7 +195,7 @@ def test_what_is_shipped_says_where_it_comes_from() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "rule"),
     [
-        ("message: [0, 4096]", "message: [0, 2048]", "must hold any case once"),
+        ("message: [0, 4096]", "message: [0, 2048]", "must cover every case once"),
         ("degrees: 9.0", "degrees: 0", "degrees.*must be"),
         ("programs:", "program:", "programs"),
     ],

@@ -58,7 +58,7 @@ def test_short_lines_leave_cells_empty(folder: Path) -> None:
         (b"machine,measured\na,1e999\n", "runs.csv:2:3: measured must be a run time above 0, got inf"),
         (
             b"machine,measured,measured\na,1,2\n",
-            "runs.csv:1:1: columns must have names of their own, got measured twice",
+            "runs.csv:1:1: columns must have distinct names, got measured twice",
         ),
         (b"machine,measured,ranks\na,1,3\n", "runs.csv:2:5: ranks must be at most 2 on a"),
     ],

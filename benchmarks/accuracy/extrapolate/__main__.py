@@ -16,7 +16,7 @@ from clue.errors import ClueError, UsageError
 
 
 def main() -> int:
-    """Do it; returns the exit status."""
+    """Run the study; return the exit status."""
     asked = _arguments()
     try:
         _measure(asked)

@@ -17,7 +17,7 @@ MACHINES = ("m100", "m1g", "mib")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A program at the size that is asked for.
+    """A program at the size to predict.
 
     Attributes:
         script: Its file.
@@ -41,7 +41,7 @@ def _shipped(name: str, size: int, *more: str) -> Target:
     return Target(_SCENARIOS / f"{name}.py", size, ("--n", "{size}", *more))
 
 
-#: Sizes for recordings of seconds on two cores.
+#: Targets whose recordings take seconds on two cores.
 TARGETS = (
     Target(_PROGRAMS / "jacobi.py", 1024),
     Target(_PROGRAMS / "cg.py", 768),

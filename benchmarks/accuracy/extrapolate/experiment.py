@@ -33,15 +33,15 @@ class Case:
         program: Its name.
         size: Size of the target.
         ranks: Its ranks.
-        recordings: How many small ones the trace is made of.
+        recordings: Number of small recordings from which the trace is extrapolated.
         structure: ``"exact"``; where ops differ first; or why the program is refused.
-        machine: Name of the machine; ``""`` where nothing was made.
+        machine: Name of the machine; ``""`` if no trace was made.
         truth: Makespan of the recording at the target, by the median of its bursts; seconds.
-        runs: Those of its repeats.
-        predicted: That of the trace that was made; 0 where none was.
-        low: Least makespan that its repeats give.
-        high: Largest of them.
-        fitted: By a fit of the small recordings' makespans on this machine.
+        runs: Makespans of its repeats, seconds.
+        predicted: Makespan of the extrapolated trace, seconds; 0 if none was made.
+        low: Smallest makespan by its repeats, seconds.
+        high: Largest of them, seconds.
+        fitted: Makespan by a fit of the small recordings' makespans on this machine, seconds.
     """
 
     program: str
@@ -69,7 +69,7 @@ class Case:
 
     @property
     def spread(self) -> float:
-        """Half of what lies between the least and the largest of the true makespans, relative to the truth."""
+        """Half the range of the true makespans, relative to the truth."""
         return (max(self.runs) - min(self.runs)) / 2 / self.truth
 
     @property
@@ -80,13 +80,13 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Recorder:
-    """Makes recordings, and keeps them in a folder: what is there is not made again."""
+    """Makes recordings and keeps them in a folder; existing ones are not made again."""
 
     folder: Path
     tell: Tell
 
     def family(self, target: Target) -> Family:
-        """Return what the plan for a target records."""
+        """Return the recordings planned for a target."""
         pattern = Pattern(str(self.folder / f"{target.name}-{{size}}-{{ranks}}.clue"))
         if not pattern.found():
             planner = Planner.here(target.script, target.arguments, lambda what, *_: self.tell(what))
@@ -117,7 +117,7 @@ class Recorder:
 
 
 def predicted(target: Target, recorder: Recorder) -> Iterator[Case]:
-    """Predict a target on all machines, and yield what is true there."""
+    """Predict a target on all machines, and yield the cases with the truth."""
     try:
         family = recorder.family(target)
         made = extrapolate(family, size=target.size, ranks=target.ranks)
@@ -156,7 +156,7 @@ def _makespans(family: Family, made: Extrapolation, truths: Sequence[Trace], nam
 
 
 def _raw(trace: Trace) -> Trace:
-    """Return a recording with its own bursts, not those typical of all."""
+    """Return a recording with its own bursts instead of the typical ones."""
     return replace(trace, typical=None, head=replace(trace.head, typical=None))
 
 

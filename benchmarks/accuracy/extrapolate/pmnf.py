@@ -1,8 +1,8 @@
 """Fits of makespans in performance model normal form, as Extra-P has it: a constant, and n^i log^j n * P^k log^l P.
 
-Which terms are taken is decided by leaving out each measurement in turn: one term after the other, as long as what is
-left out is predicted better. Errors are relative. See Calotoiu et al., Using Automated Performance Modeling to Find
-Scalability Bugs in Complex Codes (SC 2013), and Fast Multi-Parameter Performance Modeling (CLUSTER 2016).
+Terms are selected by leave-one-out cross-validation: one term after another is added as long as the held-out
+measurements are predicted better. Errors are relative. See Calotoiu et al., Using Automated Performance Modeling to
+Find Scalability Bugs in Complex Codes (SC 2013), and Fast Multi-Parameter Performance Modeling (CLUSTER 2016).
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 Doubles = npt.NDArray[np.float64]
-#: Exponents of the size, of the number of ranks (fewer seconds on more of them, too), and of their logarithms.
+#: Exponents of the size, of the number of ranks (also negative ones), and of their logarithms.
 SIZE_EXPONENTS = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
 RANK_EXPONENTS = (-1.0, -2 / 3, -0.5, -1 / 3, 0.0, 1 / 3, 0.5, 2 / 3, 1.0, 2.0)
 LOGARITHMS = (0, 1)
-#: Terms at most besides the constant, and how much smaller the error of what is left out must get for each.
+#: Largest number of terms besides the constant, and factor by which each must reduce the cross-validation error.
 MOST_TERMS, BETTER = 2, 0.9
-#: Mean squared error below which it is only rounding.
+#: Mean squared error below which only rounding errors are left.
 EXACT = 1e-24
 
 

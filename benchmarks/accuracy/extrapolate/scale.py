@@ -1,10 +1,10 @@
-"""A program of some 10^6 calls a rank on hundreds of ranks, extrapolated and simulated without writing it out.
+"""A program of about 10^6 calls per rank on hundreds of ranks, extrapolated and simulated without expanding it.
 
 ``python -m benchmarks.accuracy.extrapolate.scale FOLDER [--ranks 512] [--ops 1000000] [-o scale.md]``
 
 A stencil at weak scaling: each step computes, exchanges a row with both neighbours in a ring, and may agree on a
-residual. Its recordings are built, with bursts all alike, so that the makespan has a closed form. What is measured is
-the command as a user gives it: ``clue simulate`` on a configuration with ``program: {extrapolate: …}``, in a process of
+residual. Its recordings are synthetic, with equal bursts, so that the makespan has a closed form. The measurement is of
+the command that a user runs: ``clue simulate`` on a configuration with ``program: {extrapolate: …}``, in a process of
 its own, from reading the recordings to the result.
 """
 
@@ -25,22 +25,22 @@ import yaml
 from clue.trace import Op, Trace, TraceBuilder
 from clue.trace.sites import Frame, Site
 
-#: Seconds: of each burst; and what the machine's links take to send, to carry and to receive any message.
+#: Times of a burst, and of sending, transmitting and receiving a message of any size, seconds.
 BURST, SEND, TRAVEL, RECEIVE = 50e-6, 1e-6, 2e-6, 0.5e-6
-#: Sizes (steps) and numbers of ranks that are recorded; bytes of a row.
+#: Recorded sizes (steps) and numbers of ranks; size of a row, bytes.
 _STEPS, _RANKS, _ROW = (12, 24, 48), (4, 8, 16), 8192
 _FUNCTION, _LOOP = "main", 10
-#: Ops of a step: two receives and two sends that do not block, a wait for all, and the agreement.
+#: Ops of a step without and with an allreduce: two nonblocking receives and sends, a wait for all, and the allreduce.
 _HALO, _AGREEING = 5, 6
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What is simulated.
+    """A simulated setting.
 
     Attributes:
         agrees: Whether each step ends with an allreduce.
-        contention: Of the machine.
+        contention: Contention model of the machine.
     """
 
     agrees: bool
@@ -52,7 +52,7 @@ class Setting:
         return f"halo{' and allreduce' if self.agrees else ''}, contention: {self.contention}"
 
     def steps(self, ops: int) -> int:
-        """Return how many steps have so many ops a rank."""
+        """Return the number of steps for a number of ops per rank."""
         return ops // (_AGREEING if self.agrees else _HALO)
 
     def makespan(self, steps: int, ranks: int) -> float | None:
@@ -69,7 +69,7 @@ class Setting:
 
 
 SETTINGS = (Setting(False, "none"), Setting(False, "ports"), Setting(True, "none"))
-#: How many times the ranks the first is simulated on, too.
+#: Factor of a further number of ranks for the first setting.
 _MORE = 8
 
 
@@ -99,7 +99,7 @@ class Measured:
 
 
 def stencil(steps: int, ranks: int, *, agrees: bool, burst: Callable[[], float] = lambda: BURST) -> Trace:
-    """Return the program at so many steps, as a recording has it; bursts take what they are told."""
+    """Return a recording of the program with a number of steps and given burst times."""
     trace = TraceBuilder(ranks, "stencil.py")
     sites = [Site((Frame("stencil.py", _FUNCTION, _LOOP + 1 + i, i, (_LOOP,)),)) for i in range(_AGREEING)]
     for rank in range(ranks):
@@ -123,7 +123,7 @@ def stencil(steps: int, ranks: int, *, agrees: bool, burst: Callable[[], float] 
 
 
 def recorded(folder: Path, *, agrees: bool) -> str:
-    """Save the recordings; returns the pattern that names them."""
+    """Save the recordings; return their pattern."""
     name = "agreeing" if agrees else "halo"
     for steps in _STEPS:
         for ranks in _RANKS:
@@ -132,7 +132,7 @@ def recorded(folder: Path, *, agrees: bool) -> str:
 
 
 def configuration(folder: Path, pattern: str, setting: Setting, steps: int, ranks: int) -> Path:
-    """Write what ``clue simulate`` is given: one processor a node, links whose times do not depend on sizes."""
+    """Write the input of ``clue simulate``: one processor per node, links whose times do not depend on sizes."""
     link = {"send_delay": f"{SEND!r} s", "transmission_delay": f"{TRAVEL!r} s", "receive_delay": f"{RECEIVE!r} s"}
     machine = {
         "name": "flat",

@@ -11,7 +11,8 @@ from benchmarks.accuracy.extrapolate.experiment import Case
 from benchmarks.accuracy.validate.figures import quantile, regret
 from benchmarks.page import markdown_table, processor, revision, rows, write_rows
 
-#: Seconds, but for ``size``, ``ranks``, ``recordings`` and ratios from ``error`` on; ``runs`` are all true makespans.
+#: Columns, in seconds except ``size``, ``ranks``, ``recordings`` and ratios from ``error`` on; ``runs`` are all true
+#: makespans.
 COLUMNS = (
     "program", "size", "ranks", "recordings", "structure", "machine", "truth", "predicted", "low", "high", "fitted",
     "error", "rival", "spread", "covered", "runs",
@@ -35,7 +36,7 @@ def _row(case: Case) -> list[object]:
 
 
 def read_csv(file: Path) -> list[Case]:
-    """Return the cases of a table written before; none if there is no file."""
+    """Return the cases of an existing table; none if there is no file."""
     return [_case(row) for row in rows(file)]
 
 

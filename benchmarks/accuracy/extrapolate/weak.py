@@ -1,10 +1,10 @@
-"""Weak scaling from 16 ranks to 1,024, held against a closed form.
+"""Weak scaling from 16 ranks to 1,024, compared with a closed form.
 
 ``python -m benchmarks.accuracy.extrapolate.weak -o benchmarks/accuracy/weak.md``
 
-A stencil along one dimension and along two is recorded on up to 16 ranks, each of which has as many points: 32 or 48
-along a line, or squared. Nobody records 1,024 ranks here, so the trace that is made for them is held against
-:func:`closed_form`, which writes down every op of every rank without a word of clue's rules.
+A stencil along one dimension and along two is recorded on up to 16 ranks with the same number of points per rank: 32 or
+48 along a line, or squared. No recording has 1,024 ranks, so the trace extrapolated for them is compared with
+:func:`closed_form`, which states every op of every rank independently of clue's rules.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from clue.recording import Launch, Request, recordings_of
 from clue.trace import NO_REQUEST, Op, Trace
 
 PROGRAM = Path(__file__).parent / "programs" / "stencil.py"
-#: Points of a rank along a line or squared, numbers of ranks, and those of the target.
+#: Points per rank along a line or squared, recorded numbers of ranks, and the target's number of ranks.
 LOCAL, RANKS, TARGET = (32, 48), (2, 4, 6, 8, 12, 16), 1024
 SWEEPS, NOBODY = 10, -1
 #: Kind, partner, tag, bytes, request, and requests waited for.
@@ -39,7 +39,7 @@ def size_of(local: int, ranks: int, dimensions: int) -> int:
 
 
 def closed_form(n: int, ranks: int, rank: int, dimensions: int) -> Iterator[Row]:
-    """Yield what a rank of the stencil does: a receive, a send and a wait in each direction, and so on."""
+    """Yield the ops of a rank of the stencil: a receive, a send and a wait in each direction, and so on."""
     rows, columns = (ranks, 1) if dimensions == 1 else _grid(ranks)
     row, column = rank // columns, rank % columns
     height = n // rows + (1 if row < n % rows else 0)
@@ -61,13 +61,13 @@ def closed_form(n: int, ranks: int, rank: int, dimensions: int) -> Iterator[Row]
 
 
 def _grid(ranks: int) -> tuple[int, int]:
-    """Return the factors that are nearest to each other, the larger first, as MPI_Dims_create has them."""
+    """Return the factors nearest to each other, the larger first, as MPI_Dims_create does."""
     small = max(each for each in range(1, isqrt(ranks) + 1) if ranks % each == 0)
     return ranks // small, small
 
 
 def difference(trace: Trace, n: int, dimensions: int) -> str:
-    """Return where a trace first is not what the program does; ``""`` if it is nowhere."""
+    """Return the first difference between a trace and the program; ``""`` if there is none."""
     for rank in range(trace.ranks):
         wanted = list(closed_form(n, trace.ranks, rank, dimensions))
         got = list(_rows(trace, rank))
@@ -91,12 +91,12 @@ class Outcome:
     """The outcome for one number of dimensions.
 
     Attributes:
-        dimensions: Of the grid of ranks.
+        dimensions: Dimensions of the grid of ranks.
         size: The target's size.
-        recordings: How many recordings there were.
-        ops: How many ops were made for the target.
+        recordings: Number of recordings.
+        ops: Number of ops extrapolated for the target.
         structure: ``"exact"``, the first difference, or why it was refused.
-        seconds: CPU time of learning and making.
+        seconds: CPU time of learning the rules and extrapolating.
     """
 
     dimensions: int
@@ -108,7 +108,7 @@ class Outcome:
 
 
 def family(dimensions: int, tell: Callable[[str], None] = lambda _: None, ranks: tuple[int, ...] = RANKS) -> Family:
-    """Record the stencil where each rank has as much; what is kept of earlier recordings is taken."""
+    """Record the stencil at a constant size per rank; reuse earlier recordings."""
     few, many = LOCAL
     places = [(size_of(few, count, dimensions), count) for count in ranks]
     places += [(size_of(many, count, dimensions), count) for count in ranks[:3]]
@@ -118,7 +118,7 @@ def family(dimensions: int, tell: Callable[[str], None] = lambda _: None, ranks:
 
 
 def outcome(recorded: Family, dimensions: int, local: int = LOCAL[0]) -> Outcome:
-    """Make the target, and hold every op against the closed form."""
+    """Extrapolate the target, and compare every op with the closed form."""
     size, began = size_of(local, TARGET, dimensions), time.process_time()
     try:
         trace = infer(recorded).generate(size, TARGET).trace
@@ -157,7 +157,7 @@ def page(outcomes: list[Outcome], command: str) -> str:
 
 
 def main() -> int:
-    """Do it; returns the exit status."""
+    """Run the study; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy.extrapolate.weak", description=__doc__)
     parser.add_argument("-o", "--output", type=Path, default=Path("weak.md"), help="the page")
     asked = parser.parse_args()

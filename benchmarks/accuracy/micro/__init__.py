@@ -1,4 +1,4 @@
-"""Micro-tests: what one message, or a few, take on a testbed, and on the machine that clue was told.
+"""Micro-tests: times of one message, or a few, on a testbed, and on the machine as described to clue.
 
 ``python -m benchmarks.accuracy.micro MACHINE.yaml`` prints measured against simulated, step by step and size by size.
 """

@@ -37,7 +37,7 @@ PROGRAM = Path(__file__).with_name("program.py")
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Do what was asked; returns the exit status."""
+    """Run the command; return the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.accuracy.micro",
         description=__doc__,

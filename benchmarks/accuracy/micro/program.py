@@ -1,7 +1,7 @@
 """Run the steps for real: ``mpiexec -n 4 python program.py``; prints one line of JSON on rank 0.
 
-All ranks begin a step at one instant of the clock that they share: so they must be on one computer, as on a testbed.
-A step's time is from there until its last rank is done.
+All ranks begin a step at one instant of a shared clock, so they must be on one computer, as on a testbed. A step's time
+is from there until its last rank is done.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mpi4py import MPI
 sys.path.insert(0, str(Path(__file__).parents[3]))
 from benchmarks.accuracy.micro.steps import RANKS, SIZES, STEPS, Step
 
-#: Seconds from agreeing on an instant until it comes; turns of each step after a first one, which is not counted.
+#: Time between the agreement on an instant and that instant, seconds; turns of each step after the warm-up turn.
 _AHEAD, _TURNS, _TURNS_OF_LARGE, _LARGE = 0.004, 15, 5, 100_000
 
 
@@ -36,11 +36,11 @@ class RealRank:
         self.into = np.zeros((2, max(SIZES)), np.uint8)
 
     def compute(self, seconds: float) -> None:
-        """Compute so long; the clock is that of a core of this computer at its best."""
+        """Compute for a time by the clock of a core of this computer at its best."""
         until = time.thread_time() + seconds / self.slower
         while time.thread_time() < until:
             pass
-        MPI.Wtime()  # A paced rank has its burst made as long as it should be when it enters MPI.
+        MPI.Wtime()  # A paced rank's burst is extended to its nominal length at the next MPI call.
         self._end()
 
     def send(self, dest: int, nbytes: int) -> None:
@@ -76,12 +76,12 @@ class RealRank:
         self._end()
 
     def begin(self) -> float:
-        """Wait for the instant that all begin at, and return it."""
+        """Wait for the common start, and return it."""
         now, instant = np.array(time.monotonic()), np.zeros(())
         self.comm.Allreduce(now, instant, MPI.MAX)
         begin = float(instant) + _AHEAD
         time.sleep(max(0.0, begin - time.monotonic()))
-        MPI.Wtime()  # Having slept is not part of the burst that follows.
+        MPI.Wtime()  # The sleep is not part of the burst that follows.
         self.ends = []
         return begin
 
@@ -90,7 +90,7 @@ class RealRank:
 
 
 def measure(rank: RealRank, step: Step, nbytes: int) -> list[list[float]]:
-    """Return when the calls of this rank ended, after the begin, by turn."""
+    """Return the end times of this rank's calls, relative to the start, by turn."""
     turns = []
     for _ in range(1 + (_TURNS if nbytes < _LARGE else _TURNS_OF_LARGE)):
         begin = rank.begin()
@@ -100,7 +100,7 @@ def measure(rank: RealRank, step: Step, nbytes: int) -> list[list[float]]:
 
 
 def figures(step: Step, nbytes: int, ranks: list[list[list[float]]]) -> dict[str, Any]:
-    """Return the medians over turns: of the whole, by message, and of the calls that are told."""
+    """Return the medians over turns: of the whole step, per message, and of the reported calls."""
     count = range(len(ranks[0]))
     whole = [max(max(rank[turn], default=0.0) for rank in ranks) / step.messages(nbytes) for turn in count]
     told = {

@@ -1,4 +1,4 @@
-"""The steps as traces, and what a machine makes of them."""
+"""The steps as traces, and their simulation on a machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clue.machine import Machine
 from clue.trace import Trace, TraceBuilder
 from clue.trace.builder import RankBuilder
 
-#: CPU time before a call, that the timeline shows where it begins: too short to matter, seconds.
+#: CPU time before a call that marks its start in the timeline: too short to matter, seconds.
 _MARK = 1e-9
 
 
@@ -23,7 +23,7 @@ class BuiltRank:
         self.built, self.rank, self.slower, self.calls = built, rank, slower, 0
 
     def compute(self, seconds: float) -> None:
-        """Compute so long."""
+        """Compute for a time."""
         self._begin(max(_MARK, seconds / self.slower))
 
     def send(self, dest: int, nbytes: int) -> None:
@@ -66,7 +66,7 @@ class BuiltRank:
 
 
 def trace_of_step(step: Step, nbytes: int, slower: float) -> tuple[Trace, list[int]]:
-    """Return a step as a trace for processors so many times slower, and how many calls each rank has."""
+    """Return a step as a trace for processors slower by a factor, and the number of calls of each rank."""
     built = TraceBuilder(RANKS, step.name)
     ranks = [BuiltRank(built[rank], rank, slower) for rank in range(RANKS)]
     for rank in ranks:
@@ -76,7 +76,7 @@ def trace_of_step(step: Step, nbytes: int, slower: float) -> tuple[Trace, list[i
 
 
 def simulated(step: Step, nbytes: int, machine: Machine) -> dict[str, Any]:
-    """Return what a step takes on a machine, as the program prints it."""
+    """Return the times of a step on a machine, in the form that the program prints."""
     trace, calls = trace_of_step(step, nbytes, machine.nodes[0].factor(""))
     result = simulate(trace, machine, timeline=True)
     timeline = result.timeline
@@ -94,7 +94,7 @@ def simulated(step: Step, nbytes: int, machine: Machine) -> dict[str, Any]:
 
 
 def _ends(segments: np.ndarray[Any, np.dtype[np.void]], regions: tuple[str, ...], calls: int) -> list[float]:
-    """Return when each call of a rank ended: when the mark of the next one begins."""
+    """Return the end of each call of a rank, which is the start of the next call's mark."""
     begins: dict[str, float] = {}
     for segment in segments:
         begins.setdefault(regions[segment["region"]], float(segment["begin"]))

@@ -1,4 +1,4 @@
-"""The steps of the micro-tests, each written once: for ranks that are real, and for ranks of a trace.
+"""The steps of the micro-tests, each written once, for real ranks and for ranks of a trace.
 
 Ranks 0 and 1 are on one node, 2 and 3 on another. A step begins when all four do, at one instant. Messages between
 nodes go between 0 and 3, and 1 and 2: on a testbed these have cores of their own.
@@ -12,21 +12,21 @@ from typing import Any, Protocol
 
 RANKS = 4
 SIZES = (0, 100, 1000, 10_000, 65_536, 1_000_000)
-#: How long computing ranks compute, seconds on their processor.
+#: Time for which computing ranks compute, seconds on their processor.
 BUSY = 0.02
-#: Bytes that a stream has at most, and messages.
+#: Largest size of a stream, bytes, and largest number of its messages.
 _STREAM_BYTES, _STREAM = 4_000_000, 32
 
 
 class Rank(Protocol):
-    """What a step may do on a rank. Messages are sent in the order that they are received in."""
+    """Operations of a step on a rank. Messages are sent in the order in which they are received."""
 
     @property
     def rank(self) -> int:
         """Its number."""
 
     def compute(self, seconds: float) -> None:
-        """Compute so long, without a call of MPI."""
+        """Compute for a time, without MPI calls."""
 
     def send(self, dest: int, nbytes: int) -> None:
         """Send."""
@@ -58,9 +58,9 @@ class Step:
 
     Attributes:
         name: Its name.
-        run: What each rank does.
-        messages: How many messages of a size follow each other: the step's time is divided by it.
-        calls: What is told beside the whole: by name, a rank and the first and last of its calls.
+        run: The operations of each rank.
+        messages: Number of successive messages of a size, by which the step's time is divided.
+        calls: Figures reported besides the whole: by name, a rank and the first and last of its calls.
     """
 
     name: str
@@ -70,12 +70,12 @@ class Step:
 
 
 def stream_length(nbytes: int) -> int:
-    """Return how many messages of a size a stream has."""
+    """Return the number of messages of a size in a stream."""
     return max(4, min(_STREAM, _STREAM_BYTES // max(1, nbytes)))
 
 
 def rounds(nbytes: int) -> int:
-    """Return how often a short step is done over: the first messages after a pause find caches cold."""
+    """Return the number of repetitions of a short step: the first messages after a pause find caches cold."""
     return 8 if nbytes < 100_000 else 2
 
 

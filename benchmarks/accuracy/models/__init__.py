@@ -1,4 +1,4 @@
-"""Models fitted to what was measured, beside what they predict: the papers' studies rebuilt.
+"""Models fitted to measurements, and their predictions: the papers' studies rebuilt.
 
 ``python -m benchmarks.accuracy.models`` is the study of Kishimoto and Ichikawa, and with ``.models.rebuilt`` the same
 on an emulated cluster; ``.models.pempis`` is the study of PEMPIs-Het, ``.models.fast`` that of FAST.

@@ -65,7 +65,7 @@ def _searches() -> Iterator[str]:
 
 
 def _divided(kinds: int, processes: int) -> ClusterModel:
-    """Return models of kinds of different speed that divide work and pay for each rank."""
+    """Return models of kinds with different speeds that divide work and have a cost per rank."""
     terms = (Term.parse("n/P"), Term.parse("P"))
 
     def time_of(m: int, speed: float) -> FittedTime:

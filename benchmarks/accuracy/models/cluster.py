@@ -14,24 +14,24 @@ from clue.models import Configuration, Run, Use
 from clue.models.cluster_fit import COMMUNICATE, COMPUTE
 
 FAST, SLOW = "athlon", "pentium-ii"
-#: All that was measured, and that the search goes through: numbers of processors and of processes on each.
+#: Measured and searched numbers of processors, and of processes on each.
 PROCESSES = range(1, 7)
 SLOW_PROCESSORS = 8
-#: What bursts take longer among M processes of a processor, as a share: this times 1 - 1/M. Two on the Athlon take
-#: 26.1 s at N = 3200 instead of 20.4 (Tables 4 and 9).
+#: Extra time of bursts among M processes of a processor, as a share: this times 1 - 1/M. Two processes on the Athlon
+#: take 26.1 s at N = 3200 instead of 20.4 (Tables 4 and 9).
 SHARED = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class RunSet:
-    """A set of runs that models are built from, as the paper has it.
+    """A set of runs from which models are built, as in the paper.
 
     Attributes:
-        name: What the paper calls it.
-        sizes: N.
-        processors: P2, how many slow ones.
-        evaluated: N of the questions.
-        losses: What the paper's choices lost there, as shares.
+        name: Its name in the paper.
+        sizes: Sizes N.
+        processors: P2, numbers of slow processors.
+        evaluated: Sizes N of the questions.
+        losses: Losses of the paper's choices there, as shares.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Cluster:
     """Runs of HPL there, each made once.
 
     Attributes:
-        seed: Of what runs vary by.
+        seed: Seed of the variation between runs.
     """
 
     seed: int = 1
@@ -85,7 +85,7 @@ class Cluster:
         return replace(shipped, nodes=(types[FAST], *[single] * SLOW_PROCESSORS))
 
     def run(self, size: int, uses: Configuration) -> Run:
-        """Return a run: its time, and of that what a rank computes in the mean, and the rest."""
+        """Return a run: its time, divided into the mean computation of a rank, and the rest."""
         key = size, tuple(sorted(uses.items()))
         if key not in self._known:
             trace = linpack(size, list(_slower(uses)), self.seed)
@@ -106,14 +106,14 @@ class Cluster:
         ]
 
     def adjusting(self, what: RunSet, processors: Sequence[int]) -> list[Run]:
-        """Return runs on both kinds to adjust by: the largest size, so many slow ones, three processes and more."""
+        """Return runs on both kinds for the adjustment: the largest size, three processes and more."""
         return [
             self.run(max(what.sizes), {FAST: Use(1, m), SLOW: Use(p)}) for m in PROCESSES if m > 2 for p in processors
         ]
 
 
 def candidates() -> Iterator[Configuration]:
-    """Yield the 62 configurations that the paper looks through: one process on each slow processor."""
+    """Yield the 62 configurations that the paper searches: one process on each slow processor."""
     for m in (0, *PROCESSES):
         for p in range(SLOW_PROCESSORS + 1):
             uses: Mapping[str, Use] = {
@@ -125,7 +125,7 @@ def candidates() -> Iterator[Configuration]:
 
 
 def _slower(uses: Configuration) -> Iterator[float]:
-    """Yield by rank what bursts are multiplied by, as processes that share a processor share its caches."""
+    """Yield the factor of each rank's bursts, as processes that share a processor share its caches."""
     for kind in (FAST, SLOW):
         if kind in uses:
             m = uses[kind].processes

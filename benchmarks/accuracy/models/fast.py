@@ -1,11 +1,10 @@
-"""Forecasts beside what was measured, and beside the FAST paper.
+"""Forecasts beside measurements, and beside the FAST paper.
 
 ``python -m benchmarks.accuracy.models.fast [-o TABLE.md]``
 
-On this computer: routines of BLAS at sizes that were not measured for the fit, unloaded and beside other processes;
-what an answer costs. On the i-cluster, which exists as YAML alone: the paper's equations of pdgemm beside clue's replay
-of the same product, on all grids of up to 32 processors. Times under load mean something only where nobody else
-computes.
+On this computer: BLAS routines at sizes that were not used for the fit, unloaded and beside other processes; the cost
+of an answer. On the i-cluster, which exists only as YAML: the paper's equations of pdgemm beside clue's replay of the
+same product, on all grids of up to 32 processors. Times under load are meaningful only on an otherwise idle computer.
 """
 
 from __future__ import annotations
@@ -62,22 +61,22 @@ has changed by the time that it is measured.
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """By which shares forecasts were off.
+    """Relative errors of forecasts.
 
     Attributes:
-        shares: Of each case, with its sign.
+        shares: Error of each case, with its sign.
     """
 
     shares: tuple[float, ...]
 
     @property
     def mean(self) -> float:
-        """The mean of their sizes."""
+        """The mean absolute error."""
         return fmean(map(abs, self.shares))
 
     @property
     def largest(self) -> float:
-        """The largest."""
+        """The largest absolute error."""
         return max(map(abs, self.shares))
 
     def __str__(self) -> str:
@@ -132,13 +131,13 @@ def _page(folder: Path, seconds: float, cases: int) -> Iterator[str]:
 
 
 def _sequential(name: str, forecaster: Forecaster, seconds: float, cases: int) -> tuple[Errors, int, int]:
-    """Return by how much forecasts of a routine are off at other sizes, its memory too, and by how many points."""
+    """Return the errors of forecasts of a routine at other sizes, of its memory, and the number of fitted points."""
     with bench(name) as running:
         ranges = dict.fromkeys(running.routine.parameters, SIZES)
         measured = benchmark(name, forecaster.store, ranges, Goal(seconds=seconds)).measured
         random = Random(name)
         drawn = [_drawn(running.routine, random) for _ in range(cases)]
-        # Of several turns the least: what else a computer does comes and goes, and only adds.
+        # The minimum of several turns: other load varies, and only adds time.
         turns = [[running.point(sizes, 0.1).seconds for sizes in drawn] for _ in range(_TURNS)]
         shares, memory = [], 0
         for sizes, *taken in zip(drawn, *turns, strict=True):
@@ -157,7 +156,7 @@ def _drawn(routine: Routine, random: Random) -> tuple[int, ...]:
 
 
 def under_load(forecaster: Forecaster, cases: int) -> Iterator[tuple[float, float]]:
-    """Yield by which shares forecasts of dgemm beside processes that compute are off, and of the core it gets."""
+    """Yield the relative errors of forecasts of dgemm beside computing processes, and of its share of a core."""
     random = Random(7)
     with bench("dgemm") as running, ExitStack() as stack:
         for _ in LOADS:
@@ -165,7 +164,7 @@ def under_load(forecaster: Forecaster, cases: int) -> Iterator[tuple[float, floa
             for _ in range(cases):
                 n = random.randint(SIZES[1] // 2, SIZES[1])
                 need, _, _ = forecaster.need("dgemm", {"m": n, "n": n, "k": n})
-                # Looked at anew: the load has just changed, and a figure may be 30 s old.
+                # Refresh the figure: the load has just changed, and it may be 30 s old.
                 part = forecaster.look(forecaster.host).cpu
                 cpu, wall = running.elapsed((n, n, n), 2.0)
                 yield need.seconds / part / wall - 1, part / (cpu / wall) - 1
@@ -180,7 +179,7 @@ def _spinning() -> Iterator[None]:
 
 
 def response(forecaster: Forecaster) -> tuple[float, float, float]:
-    """Return what a cached answer takes, a probe of this computer, and one of a link over loopback; seconds."""
+    """Return the times of a cached answer, of a probe of this computer, and of one of a loopback link, seconds."""
     sizes = {"m": 500, "n": 500, "k": 500}
     forecaster.time("dgemm", sizes)
     hits = []
@@ -206,9 +205,9 @@ def _timed(what: Callable[[], object]) -> float:
 
 
 def replayed(processors: int, n: int = 2048, block: int = 64) -> tuple[Errors, float, str, float]:
-    """Return the equations' distance from replays of pdgemm on all grids, and Kendall's tau of the order.
+    """Return the errors of the equations relative to replays of pdgemm on all grids, and Kendall's tau of the order.
 
-    Then the best grids of both, and how much longer the equations' best takes, by replays, than theirs.
+    Further return the best grids of both, and the loss of the equations' best grid by replays.
     """
     machine = _plain(clue.load_machine("i-cluster"))
     rate = machine.nodes[0].speeds["dgemm"]
@@ -244,7 +243,7 @@ def product_trace(routine: Pdgemm, grid: Grid, rate: float) -> Trace:
 
 
 def _plain(machine: Machine) -> Machine:
-    """Return the machine as the paper's model has it: broadcasts by trees, computation at the stated speed."""
+    """Return the machine of the paper's model: broadcasts by trees, computation at the stated speed."""
     nodes = tuple(replace(node, performance_factor=1.0) for node in machine.nodes)
     tree = {**machine.network.collectives, "bcast": AlgorithmChoice(((inf, "binomial"),))}
     return replace(machine, nodes=nodes, network=replace(machine.network, collectives=tree, contention=NoContention()))

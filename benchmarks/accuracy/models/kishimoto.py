@@ -1,4 +1,4 @@
-"""Basic, NL and NS models of the rebuilt cluster: what their choices lose there, beside what the paper's lost."""
+"""Basic, NL and NS models of the rebuilt cluster: the losses of their choices, beside those in the paper."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clue.models.cluster_fit import COMMUNICATE, COMPUTE
 from clue.report.model.text import configuration_text
 
 _Value = TypeVar("_Value")
-#: By what the paper scales the slow processor's models.
+#: Factors by which the paper scales the slow processor's models.
 PAPER = Composition(SLOW, {"compute": 0.27, "communicate": 0.85})
 AVAILABLE = {FAST: 1, SLOW: SLOW_PROCESSORS}
 ONE_EACH = {SLOW: (1,)}
@@ -23,17 +23,17 @@ REPEATS = 5
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Which processors are best at a size, and what a model answers.
+    """The question which processors are best at a size, and a model's answer.
 
     Attributes:
-        size: N.
-        chosen: What the model takes to be best.
-        predicted: What it says of that, seconds.
-        measured: What that takes, seconds.
-        best: What is best.
-        least: What that takes, seconds.
-        inside: Whether the model says that its choice lies within what it was fitted to, apart from P.
-        told: Whether it says what it is off by.
+        size: Size N.
+        chosen: The model's choice.
+        predicted: Its predicted time, seconds.
+        measured: Its actual time, seconds.
+        best: The best configuration.
+        least: Its time, seconds.
+        inside: Whether the model reports its choice as within its fitted range, apart from P.
+        told: Whether it reports an error estimate.
     """
 
     size: int
@@ -47,7 +47,7 @@ class Question:
 
     @property
     def loss(self) -> float:
-        """How much longer its choice takes than the best, as a share."""
+        """The extra time of its choice relative to the best."""
         return self.measured / self.least - 1
 
 
@@ -57,11 +57,11 @@ class Study:
 
     Attributes:
         what: The runs.
-        plain: Whether fitted as the paper does.
-        adjusted_by: P2 of the runs that it is adjusted by; the paper's have 8.
-        fits: CPU seconds of a fit of all models.
-        searches: CPU seconds of a search through 62 candidates.
-        questions: By size.
+        plain: Whether it is fitted as in the paper.
+        adjusted_by: P2 of the runs for the adjustment; those of the paper have 8.
+        fits: CPU time of a fit of all models, seconds.
+        searches: CPU time of a search through 62 candidates, seconds.
+        questions: Questions by size.
     """
 
     what: RunSet
@@ -73,7 +73,7 @@ class Study:
 
 
 def studies(cluster: Cluster) -> Iterator[Study]:
-    """Yield all sets, each fitted as the paper does, and as clue does."""
+    """Yield all sets, each fitted as in the paper, and as in clue."""
     for what in SETS:
         for plain, adjusted_by in ((True, (8,)), (False, (8,)), (False, (4, 8))):
             runs = [*cluster.measured(what), *cluster.adjusting(what, adjusted_by)]
@@ -101,7 +101,7 @@ def _question(cluster: Cluster, model: ClusterModel, size: int) -> Question:
 
 
 def _timed(call: Callable[[], _Value]) -> tuple[float, _Value]:
-    """Return the least CPU seconds that a call took, and what it gave."""
+    """Return the smallest CPU time of a call, seconds, and its result."""
     least = float("inf")
     for _ in range(REPEATS):
         begin = time.process_time()

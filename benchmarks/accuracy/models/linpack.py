@@ -1,7 +1,7 @@
-"""HPL on a grid of 1 by P, as a trace: panels are factored in turn, go round the ring, and everybody updates.
+"""HPL on a grid of 1 by P, as a trace: panels are factored in turn and passed around the ring, and all ranks update.
 
-A plain right-looking LU with blocks of columns dealt out in turn, without look-ahead. What blocks take is what fast
-libraries take: narrow ones are computed less efficiently.
+A plain right-looking LU with a block-cyclic distribution of columns, without look-ahead. Block times are those of fast
+libraries: narrow blocks are computed less efficiently.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from clue.trace import Trace, TraceBuilder
 
 #: Columns of a block; HPL's authors advise 32 to 256.
 BLOCK = 80
-#: flop/s of the Athlon where it multiplies wide blocks, and of panels; chosen so that N = 3200 takes the 20.4 s that
-#: Kishimoto and Ichikawa print.
+#: Speed of the Athlon on wide blocks, and on panels, flop/s; chosen so that N = 3200 takes 20.4 s as in Kishimoto and
+#: Ichikawa.
 WIDE, PANEL = 1.19e9, 0.3e9
 #: Number of columns at which multiplication reaches half its speed.
 HALF = 24.0
-#: Seconds that each process has for itself, and in each step.
+#: Time of each process at the start, and in each step, seconds.
 START, STEP = 0.15, 0.4e-3
 
 
@@ -27,9 +27,9 @@ def linpack(size: int, slower: Sequence[float], seed: int) -> Trace:
     """Return the trace of a run on the Athlon; bursts vary by 1 % between runs, and by 0.5 % among themselves.
 
     Args:
-        size: N.
-        slower: By rank, what its bursts are multiplied by.
-        seed: What they vary by is drawn from it.
+        size: Size N.
+        slower: Factor of each rank's bursts.
+        seed: Seed of their variation.
     """
     ranks = len(slower)
     built = TraceBuilder(ranks, f"hpl-{size}-{ranks}")
@@ -59,7 +59,7 @@ def linpack(size: int, slower: Sequence[float], seed: int) -> Trace:
 
 
 def _columns(size: int, first: int, rank: int, ranks: int) -> int:
-    """Return how many columns of blocks from some one on are a rank's."""
+    """Return the number of a rank's columns from a block on."""
     blocks = -(-size // BLOCK)
     mine = range(first + (rank - first) % ranks, blocks, ranks)
     short = BLOCK * blocks - size

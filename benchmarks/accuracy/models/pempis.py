@@ -1,11 +1,10 @@
-"""PEMPIs-Het's programs Heat and PGF rebuilt: models composed of their nodes, fitted small, asked large.
+"""PEMPIs-Het's programs Heat and PGF rebuilt: composed models, fitted to small runs, evaluated at large ones.
 
 ``python -m benchmarks.accuracy.models.pempis FOLDER [-o benchmarks/accuracy/models/pempis.csv]``
 
 Both programs are recorded three times in turn at the paper's sizes and numbers of ranks for fitting, and at larger
-ones. Replays of the recordings on nodes like the paper's are both what models are fitted to and the truth: so the
-figures judge models alone, not how well machines are described. FOLDER keeps recordings; what it has is not recorded
-again.
+ones. Replays of the recordings on nodes like the paper's are both the fitted data and the truth, so the figures judge
+only the models, not the descriptions of machines. FOLDER keeps recordings; existing ones are not made again.
 """
 
 from __future__ import annotations
@@ -36,12 +35,12 @@ from clue.trace import Trace
 
 _PROGRAMS = Path(__file__).parent / "programs"
 Place = tuple[int, int]
-#: Nodes of a kind: enough for a rank each.
+#: Nodes of a kind: enough for one rank per node.
 _NODES = 16
 KINDS = ("intel", "bio", "taurus")
-#: All plausible models, which clue has; and plain least squares in n, then in P, which the paper has.
+#: All plausible models, as in clue; and plain least squares in n, then in P, as in the paper.
 FITS: dict[str, Fit] = {"plausible": fit, "in turn": fit_in_turn}
-#: What counts as right, and the paper's own figures.
+#: Relative error up to which a prediction is good.
 _GOOD = 0.1
 
 
@@ -50,10 +49,10 @@ class Study:
     """A program of the paper.
 
     Attributes:
-        name: Of its file.
-        fitted: Numbers of ranks of recordings that models are fitted to, at sizes from 500 to 2000.
-        asked: Numbers of ranks that they are asked for, at sizes from 2000 to 4000.
-        kind: The nodes on which the paper has it.
+        name: Name of its file.
+        fitted: Numbers of ranks of fitted recordings, at sizes from 500 to 2000.
+        asked: Numbers of ranks of the targets, at sizes from 2000 to 4000.
+        kind: The nodes used in the paper.
     """
 
     name: str
@@ -63,12 +62,12 @@ class Study:
 
     @property
     def recorded(self) -> list[Place]:
-        """Sizes and numbers of ranks that models are fitted to."""
+        """Sizes and numbers of ranks of the fitted recordings."""
         return [(size, ranks) for size in range(500, 2001, 250) for ranks in self.fitted]
 
     @property
     def targets(self) -> list[Place]:
-        """Sizes and numbers of ranks that they are asked for: none that they were fitted to."""
+        """Sizes and numbers of ranks of the targets, none of which is fitted."""
         wanted = [(size, ranks) for size in range(2000, 4001, 500) for ranks in self.asked]
         return [place for place in wanted if place not in self.recorded]
 
@@ -78,19 +77,19 @@ STUDIES = (Study("heat", (4, 5, 6), (6, 8, 10, 12), "bio"), Study("gravity", (2,
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A program at a place on nodes of a kind; times in seconds.
+    """A program at a size and number of ranks on nodes of a kind; times in seconds.
 
     Attributes:
         program: Its name.
         kind: The nodes.
         size: The size.
         ranks: The ranks.
-        fit: How the model is fitted.
-        truth: What a replay of the recording there takes.
-        predicted: What the model says.
+        fit: The method of fitting.
+        truth: Makespan of a replay of the recording.
+        predicted: The model's prediction.
         low: The low end of its interval.
         high: The high end.
-        spread: Half of what lies between the replays of single recordings there, as a share of the truth.
+        spread: Half the range of replays of single recordings, as a share of the truth.
     """
 
     program: str
@@ -106,12 +105,12 @@ class Case:
 
     @property
     def error(self) -> float:
-        """What the model is off by, as a share of the truth."""
+        """The model's error relative to the truth."""
         return self.predicted / self.truth - 1
 
 
 def main() -> int:
-    """Do it; returns the exit status."""
+    """Run the study; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy.models.pempis", description=__doc__)
     parser.add_argument("folder", type=Path, help="keep recordings there")
     parser.add_argument(
@@ -141,7 +140,7 @@ def _pattern(study: Study, folder: Path) -> str:
 
 
 def record(study: Study, folder: Path) -> Family:
-    """Return the recordings of a program, made where they are missing."""
+    """Return the recordings of a program; make missing ones."""
     pattern = Pattern(_pattern(study, folder))
     missing = [place for place in (*study.recorded, *study.targets) if not pattern.path(*place).exists()]
     script = _PROGRAMS / f"{study.name}.py"
@@ -160,7 +159,7 @@ def nodes_of(kind: str) -> Machine:
 
 
 def judged(study: Study, family: Family, kind: str, models: dict[tuple[str, str], ComposedModel]) -> Iterator[Case]:
-    """Yield what models of a program on nodes of a kind say of its targets; the plausible ones are kept."""
+    """Yield the predictions of a program's models on nodes of a kind for its targets; keep the plausible models."""
     where = nodes_of(kind)
     for name, fitted in FITS.items():
         model = composed(_at(family, study.recorded), where, fitted)
@@ -190,7 +189,7 @@ def _makespan(trace: Trace, where: Machine) -> float:
 
 
 def _raw(trace: Trace) -> Trace:
-    """Return a recording with its own bursts, not those typical of all."""
+    """Return a recording with its own bursts instead of the typical ones."""
     return replace(trace, typical=None, head=replace(trace.head, typical=None))
 
 
@@ -220,7 +219,7 @@ def _told(value: object) -> str:
 
 
 def read_csv(file: Path) -> list[Case]:
-    """Return the cases of a table written before."""
+    """Return the cases of an existing table."""
     kinds: dict[str, Callable[[str], object]] = {"program": str, "kind": str, "size": int, "ranks": int, "fit": str}
     return [Case(**{name: kinds.get(name, float)(row[name]) for name in COLUMNS}) for row in rows(file)]  # type: ignore[arg-type]
 
@@ -230,7 +229,7 @@ def page(cases: Sequence[Case], vectors: Sequence[tuple[int, int, str, str]], co
     return "\n".join([*_opening(command), *_goals(cases), *_errors(cases), *_balance(vectors), *_MISPRINTS])
 
 
-#: What recomputing the paper's own figures showed; tests/models/test_pempis.py holds each of them.
+#: Findings of recomputing the paper's own figures; tests/models/test_pempis.py checks each of them.
 _MISPRINTS = (
     "## The paper's own figures",
     "",

@@ -1,12 +1,12 @@
-"""Kishimoto's study on an emulated cluster: real runs of an LU, models of them, and all candidates run for real.
+"""Kishimoto's study on an emulated cluster: real runs of an LU, models of them, and real runs of all candidates.
 
 ``python -m benchmarks.accuracy.models.rebuilt FOLDER [-o FILE.md] [--smoke]`` (root; some 12 minutes)
 
 One fast node and four slow ones with two processors each (``benchmarks/testbed/machines/one-fast-four-dual.yaml``) run
 ``benchmarks/accuracy/programs/lu.py`` with MPICH over TCP. Models are fitted to the sets Basic and NL, and choose
-processors and processes on each at the largest size, where every candidate is run, too; replays of recordings choose
-beside them. Results that FOLDER has are not measured again. ``--smoke`` does all of it with few and tiny runs, whose
-figures mean nothing.
+processors and processes on each at the largest size, where every candidate is also run; replays of recordings choose
+as well. Results in FOLDER are not measured again. ``--smoke`` does everything with a few tiny runs, whose figures are
+meaningless.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ from clue.trace import Trace
 FAST, SLOW = "fast", "slow"
 MACHINE = MACHINES / "one-fast-four-dual.yaml"
 SLOW_PROCESSORS = 8
-#: Where the fast kind was measured too little: as the slow one, scaled by what both compute alone; on the same network.
+#: Models of the fast kind where it has too few measurements: those of the slow one, scaled by their computation alone.
 LIKE_SLOW = Composition(SLOW, {COMMUNICATE: 1.0})
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is run.
+    """The runs of the study.
 
     Attributes:
         sets: Sizes by set, at least four each.
-        processes: How many processes a processor may have.
-        processors: By number of processes, how many slow processors are measured.
-        candidates: How many slow processors candidates have at most; the fast one has none or up to as many processes
-            as are measured.
+        processes: Largest number of processes on a processor.
+        processors: Measured numbers of slow processors, by number of processes.
+        candidates: Largest number of slow processors of candidates; the fast one has from none up to the measured
+            number of processes.
     """
 
     sets: Mapping[str, tuple[int, ...]]
@@ -104,7 +104,7 @@ class Cluster:
     """Real runs, each made once.
 
     Attributes:
-        folder: Keeps what they took.
+        folder: Keeps their times.
     """
 
     folder: MeasurementFolder
@@ -118,7 +118,7 @@ class Cluster:
         self._standing.close()
 
     def run(self, size: int, uses: Configuration) -> Run:
-        """Return a run: what its section took, and of that what a rank computed in the mean, and the rest."""
+        """Return a run: the time of its section, divided into the mean computation of a rank, and the rest."""
         name = f"lu-{size}-" + "-".join(f"{kind}-{use.processors}x{use.processes}" for kind, use in uses.items())
         kept = self.folder.get(name, partial(self._measure, size, uses))
         parts = {COMPUTE: kept["compute"], COMMUNICATE: max(kept["seconds"] - kept["compute"], 0.0)}
@@ -134,7 +134,7 @@ class Cluster:
         return {"seconds": float(said_by(outcome)["seconds"]), "compute": compute}
 
     def _testbed(self, where: Machine, uses: Configuration) -> tuple[str, tuple[Host, ...]]:
-        """Return a testbed whose processors are divided so; one stands at a time."""
+        """Return a testbed with its processors divided as requested; only one exists at a time."""
         fast, slow = (uses[kind].processes if kind in uses else 1 for kind in (FAST, SLOW))
         key = fast, slow
         if key not in self._built:
@@ -148,8 +148,8 @@ class Cluster:
 def placed(uses: Configuration) -> tuple[Machine, Placement]:
     """Return the machine with its processors divided among their processes, and the node of each rank.
 
-    A processor that M processes share is M processors of an M-th of its speed: what one of them leaves, while it waits,
-    no other gets.
+    A processor that M processes share becomes M processors of an M-th of its speed: idle time of one is not available
+    to the others.
     """
 
     def divided(node: NodeType) -> NodeType:
@@ -176,7 +176,7 @@ class Replays:
     programs: dict[int, Program] = field(default_factory=dict)
 
     def seconds(self, uses: Configuration) -> float:
-        """Return what a replay takes there, with links as they are stated and processors of exactly their factor."""
+        """Return the time of a replay there, with the stated links and processors of exactly their factor, seconds."""
         ranks = ranks_of(uses)
         if ranks not in self.programs:
             self.programs[ranks] = compile_program(section(self._trace(ranks)))
@@ -200,16 +200,16 @@ class Replays:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a way of predicting chooses at the size at which all candidates were run.
+    """The choice of a predictor at the size at which all candidates were run.
 
     Attributes:
         by: The set and the method, or replays.
-        uses: What it chooses.
-        predicted: What it says of that, seconds.
-        measured: What that takes, seconds.
-        loss: How much longer than the best candidate, as a share.
-        tau: Kendall's, of what it says of candidates and what they take.
-        inside: Whether it says that its choice lies within what it was fitted to.
+        uses: Its choice.
+        predicted: Its predicted time, seconds.
+        measured: Its measured time, seconds.
+        loss: Extra time relative to the best candidate.
+        tau: Kendall's tau of predicted and measured times of candidates.
+        inside: Whether it reports its choice as within its fitted range.
     """
 
     by: str
@@ -222,7 +222,7 @@ class Choice:
 
 
 def choices(plan: Plan, cluster: Cluster, replays: Replays) -> tuple[list[Choice], list[Run]]:
-    """Return what models and replays choose, and the candidates, the best first."""
+    """Return the choices of models and replays, and the candidates, the best first."""
     fitted = list(_models(plan, cluster))
     ran = sorted((cluster.run(plan.asked, uses) for uses in plan.choices()), key=lambda run: run.seconds)
     found = [_by_model(name, model, plan, ran) for name, model in fitted]
@@ -230,7 +230,7 @@ def choices(plan: Plan, cluster: Cluster, replays: Replays) -> tuple[list[Choice
 
 
 def _models(plan: Plan, cluster: Cluster) -> Iterator[tuple[str, ClusterModel]]:
-    """Yield models of all sets, fitted plainly, as the paper does, and relatively, as clue does."""
+    """Yield models of all sets, fitted plainly as in the paper, and relatively as in clue."""
     adjusting = [cluster.run(*each) for each in plan.adjusting()]
     for name in plan.sets:
         runs = [*(cluster.run(*each) for each in plan.measured(name)), *adjusting]
@@ -299,7 +299,7 @@ nominal factors and links."""
 
 
 def main() -> int:
-    """Do it; returns the exit status."""
+    """Run the study; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy.models.rebuilt", description=__doc__)
     parser.add_argument("folder", type=Path, help="keep runs and recordings there")
     parser.add_argument("-o", "--output", type=Path, help="the Markdown file (default: standard output)")

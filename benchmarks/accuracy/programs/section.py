@@ -1,9 +1,9 @@
 """The measured section of a program: between two barriers, so that a trace of it can be cut to the same section.
 
-Before it the program has run once, and every pair of ranks has talked: nothing is loaded, and no connection opened,
-within. What a program does only once would be another time in a recording, where others have loaded it before. Each
-program prints one line of JSON on rank 0: its name, size, seconds of the slowest rank, and a figure that checks its
-result.
+Before it the program has run once as a warm-up, and every pair of ranks has communicated, so that nothing is loaded and
+no connection opened within it. One-time work would take a different time in a recording, where others have loaded it
+before. Each program prints one line of JSON on rank 0: its name, size, seconds of the slowest rank, and a figure that
+checks its result.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def measure(comm: MPI.Intracomm, program: str, size: int, work: Callable[[], flo
     """Run the section and report.
 
     Args:
-        comm: Whose ranks take part.
+        comm: Communicator of the ranks that take part.
         program: Path of the program.
         size: Its problem size.
         work: The section, without barriers; returns a number to check its result by, 0 being perfect. Called twice.

@@ -1,5 +1,5 @@
-"""The study of scenarios/self-scheduling: which way of sharing a matrix product is the fastest, where and when.
+"""The study of scenarios/self-scheduling: which strategy of sharing a matrix product is fastest, where and when.
 
-Strategies decide while they run, so they are run live in virtual time; and, to show what that is good for, also
-replayed from a trace of equal nodes.
+Strategies decide at run time, so they are run live in virtual time; to show the benefit of that, they are also replayed
+from a trace of identical nodes.
 """

@@ -1,10 +1,10 @@
-"""Runs the study of scenarios/self-scheduling, draws its pictures and prints its tables as Markdown.
+"""Runs the study of scenarios/self-scheduling, draws its figures and prints its tables as Markdown.
 
     python -m benchmarks.accuracy.self_scheduling              all of it: some minutes, a few GB of memory
     python -m benchmarks.accuracy.self_scheduling --sizes 250 500
     python -m benchmarks.accuracy.self_scheduling --again      pictures and tables from the times kept in results.json
 
-Every run has declared bursts, so that its times are the same on any computer, whatever else that does.
+Every run has declared bursts, so that its times are the same on any computer under any load.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _replay(times: Sequence[Time]) -> Iterator[str]:
 
 
 def beside(times: Sequence[Time]) -> tuple[dict[str, float], dict[str, float], int]:
-    """Return seconds by line live and replayed, and at which size."""
+    """Return the times of the lines, live and replayed, and their size."""
     n = next(each.n for each in times if each.kind == "replay")
     live, replay = (
         {each.line: each.seconds for each in times if (each.kind, each.machine, each.n) == (kind, STEADY, n)}

@@ -1,4 +1,4 @@
-"""Which line is the fastest where, and at which size two lines cross. Pure."""
+"""Fastest lines and crossovers. Pure functions."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def fastest(of: Curves, n: int) -> str:
 
 
 def crossings(one: Mapping[int, float], other: Mapping[int, float]) -> list[float]:
-    """Return the sizes at which two lines cross, each straight from size to size.
+    """Return the sizes at which two lines cross, with linear interpolation between sizes.
 
-    Ties at a size are no crossing unless the sign differs on both sides.
+    A tie at a size is a crossover only if the sign differs on both sides.
     """
     gaps = [(n, one[n] - other[n]) for n in sorted(one.keys() & other.keys()) if one[n] != other[n]]
     return [

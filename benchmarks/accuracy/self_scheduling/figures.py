@@ -1,4 +1,4 @@
-"""The pictures of the study: time over n as in the paper's figures 2 and 5, and replay beside live."""
+"""The figures of the study: time over n as in the paper's figures 2 and 5, and replay beside live."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from benchmarks.accuracy.self_scheduling.lines import LINES
 from clue.report.shared import style
 from clue.report.shared.lettering import fit
 
-#: The paper measured from here on; below, its polynomials are below zero.
+#: Smallest n that the paper measured; its polynomials are negative below it.
 _PAPER_FROM = 500
-#: Lines that take longer, relative to the fastest, leave the picture.
+#: Largest time relative to the fastest line that is shown.
 _MOST = 3.5
 _DASHES = (0, (4, 3))
 
@@ -65,7 +65,7 @@ def _draw_paper(axes: Axes, of: Curves) -> None:
 
 
 def draw_replay(live: Mapping[str, float], replay: Mapping[str, float], title: str) -> Figure:
-    """Draw for each line what a replay predicts beside what happens."""
+    """Draw, for each line, the prediction of a replay beside the live time."""
     drawn = style.figure(9, 4.6, title)
     axes, places = drawn.add_subplot(), np.arange(len(live))
     for shift, values, colour, label in (

@@ -1,4 +1,4 @@
-"""What is compared: strategies of the program, and where their performance vectors come from."""
+"""The lines that are compared: strategies of the program, and the sources of their performance vectors."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ PROGRAM = FOLDER / "matrix_product.py"
 #: A master and thirteen workers, one on each node.
 RANKS = 14
 SIZES = (250, 500, 750, 1000, 1250, 1500, 2000, 2500)
-#: The order at which the paper's static VRP is measured once and for all: the smallest of its experiments.
+#: The order at which the paper's static VRP is measured once: the smallest of its experiments.
 MEASURED_AT = 500
 
 
 class Performance(Enum):
-    """Where the performance of the workers comes from."""
+    """The source of the workers' performance."""
 
     NONE = "not used"
     ONCE = f"models at n = {MEASURED_AT}"
@@ -29,13 +29,13 @@ class Performance(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the pictures.
+    """A line of the figures.
 
     Attributes:
         name: Its name there.
-        strategy: The program's word for it.
-        performance: Where its performance vector comes from.
-        tasks: Into how many units of work the rows are divided; ``None``: units have the rows that are asked for.
+        strategy: The program's name of its strategy.
+        performance: Source of its performance vector.
+        tasks: Number of units of work into which the rows are divided; ``None``: units have a given number of rows.
         paper: Coefficients of the paper's model of it, seconds as a polynomial in n, lowest first (equations 15 to 17).
     """
 
@@ -55,12 +55,12 @@ class Line:
         return [*given, "--performance", ",".join(f"{phi:.6f}" for phi in vector(machine, order))]
 
     def by_paper(self, n: float) -> float:
-        """Return the seconds that the paper's model gives."""
+        """Return the time by the paper's model, seconds."""
         return sum(coefficient * n**power for power, coefficient in enumerate(self.paper))
 
 
 SS = Line("SS", "ss", paper=(2.42258, -6.5303e-3, 4.5e-6, 2.29e-9))
-#: Units that grow with the matrices: what the paper's SS looks like.
+#: Units that grow with the matrices, as the paper's SS seems to have.
 SS_TASKS = Line("SS, 50 tasks", "ss", tasks=50)
 GSS, TSS = Line("GSS", "gss"), Line("TSS", "tss")
 VRP_STATIC = Line("VRP static", "vrp", Performance.ONCE)
@@ -69,7 +69,7 @@ VRP_REMEASURED = Line("VRP re-measured", "vrp-live", Performance.AT_HAND)
 VRP_SS = Line("VRP-SS", "vrp-ss", Performance.AT_HAND, paper=(-2.14494, 7.445e-3, -5.2e-6, 3.008e-9))
 LINES = (SS, SS_TASKS, GSS, TSS, VRP_STATIC, VRP_DYNAMIC, VRP_REMEASURED, VRP_SS)
 
-#: As somebody would record them who has the equal nodes only: performance is what they measure there.
+#: Lines recorded by a user with identical nodes only: performance is measured there.
 ON_EQUAL_NODES = (
     SS,
     GSS,

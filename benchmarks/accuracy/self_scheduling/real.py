@@ -3,9 +3,8 @@
 ``python -m benchmarks.accuracy.self_scheduling.real [--n 1600]``
 
 The strategies run with real MPI on an emulated cluster of unequal hosts (:mod:`benchmarks.testbed`), and live on the
-machine that was calibrated there. Computation is measured in both. Beside them stands what replays of traces of equal
-nodes predict.
-Prints Markdown. The checkout must not lie in /tmp: hosts have one of their own.
+machine that was calibrated there. Computation is measured in both. Replays of traces of identical nodes are shown
+beside them. Prints Markdown. The checkout must not be in /tmp, as hosts have their own.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from clue.execution import LiveRun, run
 from clue.machine import Machine, Placement
 
 MACHINE = Path(__file__).with_name("two-fast-three-slow.yaml")
-#: By strategy: whether it is told the workers' performance, and what that is.
+#: Performance of the workers as told to the program: actual, and assumed equal.
 UNEQUAL, EQUAL = "6,1,1,1", "1,1,1,1"
 ROWS = 20
 _COLUMNS = ("strategy", "real, s", "live, s", "error", "replayed, s", "rows by worker, real", "live")
@@ -40,20 +39,20 @@ _COLUMNS = ("strategy", "real, s", "live, s", "error", "replayed, s", "rows by w
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the program said of a run: seconds, and rows by worker."""
+    """The program's output of a run: seconds, and rows by worker."""
 
     seconds: float
     rows: tuple[int, ...]
 
     @classmethod
     def read(cls, output: str) -> Answer:
-        """Read it."""
+        """Parse an output."""
         (seconds,), (rows,) = (re.findall(form, output) for form in (r"seconds=(\S+)", r"rows=(\[.*?\])"))
         return cls(float(seconds), tuple(json.loads(rows)))
 
 
 def middle(runs: Sequence[Answer]) -> Answer:
-    """Return the run of median time; of an even number the faster one of the two."""
+    """Return the run with the median time; of an even number the faster of the middle two."""
     return sorted(runs, key=lambda each: each.seconds)[(len(runs) - 1) // 2]
 
 
@@ -63,8 +62,8 @@ class Trial:
 
     Attributes:
         name: Its name in the table.
-        strategy: The program's word for it.
-        performance: What it is told of the workers.
+        strategy: The program's name of its strategy.
+        performance: The workers' performance as told to it.
     """
 
     name: str
@@ -100,9 +99,9 @@ def live(command: Sequence[str], machine: Machine, record: bool = False) -> tupl
 
 
 def replayed(command: Sequence[str], machine: Machine) -> float:
-    """Return what a replay predicts of a trace of as many nodes that are all like the first.
+    """Return the prediction of a replay of a trace on the same number of nodes, all like the first.
 
-    What comes before the program looks at its clock, on the first node in both, is taken off.
+    Time before the program first reads its clock, on the first node in both, is subtracted.
     """
     alike = replace(machine, nodes=machine.nodes[:1] * len(machine.nodes))
     said, outcome = live(command, alike, record=True)
@@ -147,7 +146,7 @@ def page(n: int, times: int) -> Iterator[str]:
 
 
 def main() -> int:
-    """Do it; returns the exit status."""
+    """Run the study; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--n", type=int, default=1600, help="order of the matrices (default: %(default)s)")
     parser.add_argument("--times", type=int, default=3, help="runs of each (default: %(default)s)")

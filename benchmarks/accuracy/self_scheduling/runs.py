@@ -1,4 +1,4 @@
-"""Running the lines: live on a machine, and replayed from a trace of another."""
+"""Runs of the lines: live on a machine, and replayed from a trace of another."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from clue.execution.bursts import Declared
 from clue.machine import Machine
 from clue.trace import Trace
 
-#: flop/s of an intel node in this product: fitted, so that VRP-SS takes the paper's time at n = 2500.
+#: Speed of an intel node in this product, flop/s: fitted so that VRP-SS takes the paper's time at n = 2500.
 SPEED = 235e6
-#: Rows of a unit of work, which the paper does not state, and others to see what it matters.
+#: Rows of a unit of work, which the paper does not state, and others to test its effect.
 UNIT, UNITS = 4, (1, 2, 4, 10, 25)
 STEADY, LOADED, EQUAL = "cluster", "loaded", "equal"
 #: The order at which traces are recorded and replayed, and units compared.
@@ -39,7 +39,7 @@ def machine_of(name: str) -> Machine:
 
 
 def live(line: Line, n: int, rows: int, machine: Machine, record: bool = False) -> tuple[float, Trace | None]:
-    """Run a line live; return its makespan and what happened, if asked for."""
+    """Run a line live; return its makespan and, if requested, its trace."""
     command = [str(PROGRAM), *line.arguments(n, rows, machine)]
     outcome = run(command, RANKS, machine, placement(machine), bursts=Declared(SPEED), record=record, stdout=2)
     return outcome.result.makespan, outcome.trace
@@ -56,7 +56,7 @@ def over_sizes(name: str, sizes: Sequence[int], tell: Tell, lines: Sequence[Line
 
 
 def over_units(n: int, tell: Tell) -> list[Time]:
-    """Run the strategies that know a unit of work with several, at one size on the steady cluster."""
+    """Run the strategies that have a unit of work with several units, at one size on the steady cluster."""
     machine, found = machine_of(STEADY), []
     for line in (SS, VRP_SS):
         for rows in UNITS:
@@ -66,7 +66,7 @@ def over_units(n: int, tell: Tell) -> list[Time]:
 
 
 def replayed(n: int, tell: Tell) -> list[Time]:
-    """Record the lines on equal nodes and replay them on the steady cluster, beside what happens there live."""
+    """Record the lines on identical nodes and replay them on the steady cluster, beside live runs there."""
     equal, steady, found = machine_of(EQUAL), machine_of(STEADY), []
     for line in ON_EQUAL_NODES:
         tell(f"{line.name}, n = {n}, recorded on equal nodes and live")

@@ -1,4 +1,4 @@
-"""What was found: seconds by line, machine and size; and keeping it."""
+"""The results: seconds by line, machine and size; and their file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Time:
-    """Seconds that a line took.
+    """The time of a line.
 
     Attributes:
         kind: ``"live"``, or ``"replay"`` of a trace of equal nodes.
@@ -30,10 +30,10 @@ class Time:
 
 
 def write(times: Sequence[Time], path: Path) -> None:
-    """Keep times as JSON, one to a line."""
+    """Write times as JSON, one per line."""
     path.write_text("[\n" + ",\n".join(f" {json.dumps(asdict(each))}" for each in times) + "\n]\n")
 
 
 def read(path: Path) -> list[Time]:
-    """Read times that were kept."""
+    """Read times from a file."""
     return [Time(**each) for each in json.loads(path.read_text())]

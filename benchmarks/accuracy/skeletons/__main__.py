@@ -2,8 +2,8 @@
 
 ``python -m benchmarks.accuracy.skeletons --measured FOLDER [-o benchmarks/accuracy/skeletons.csv]``
 
-Takes about half an hour on two cores with nothing else to do. The folder keeps what was recorded, made and run: a study
-that was interrupted goes on, and nothing is measured twice.
+Takes about half an hour on two otherwise idle cores. The folder keeps recordings, skeletons and runs: an interrupted
+study continues, and nothing is measured twice.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from clue.errors import ClueError, UsageError
 
 
 def main() -> int:
-    """Do it; returns the exit status."""
+    """Run the study; return the exit status."""
     asked = _arguments()
     try:
         if lack := cluster.missing():
@@ -54,7 +54,7 @@ def _measure(asked: argparse.Namespace) -> None:
 
 
 def _write(study: Study, output: Path) -> None:
-    """Write what is known so far: the table, its page, and the picture."""
+    """Write the results so far: the table, its page, and the figure."""
     runs, skeletons = study.runs(), study.skeletons()
     results = tables.Results(
         runs, skeletons, predictions(runs, skeletons), study.recordings(), study.million(), study.language

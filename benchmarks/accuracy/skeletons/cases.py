@@ -1,4 +1,4 @@
-"""What is measured: programs, settings of the cluster, lengths of skeletons; and what the paper found."""
+"""The measured cases: programs, settings of the cluster, lengths of skeletons; and the paper's results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _HERE = Path(__file__).parent
-#: The class that is predicted, and the small one, which the paper takes as a skeleton for comparison.
+#: The predicted class, and the small one, which the paper uses as a skeleton for comparison.
 STUDIED, SMALL = "B", "S"
 #: Approximate time of a program on the dedicated cluster, s.
 APPLICATION = 30.0
@@ -17,7 +17,7 @@ DEDICATED = "dedicated"
 
 @dataclass(frozen=True, slots=True)
 class StudyProgram:
-    """A program, beside what the paper says of its namesake.
+    """A program, with the paper's figure for its namesake.
 
     Attributes:
         name: Its file's name.
@@ -39,10 +39,10 @@ class Setting:
 
     Attributes:
         name: Name of its machine.
-        words: What it is like.
+        words: Its description.
         processors: Whether processes compete for processors.
         network: Whether links are slow.
-        slower: About how many times as long programs take as on the dedicated cluster; for telling the time left.
+        slower: Approximate slowdown of programs relative to the dedicated cluster, to estimate the remaining time.
     """
 
     name: str

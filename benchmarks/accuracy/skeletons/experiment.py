@@ -1,7 +1,7 @@
 """The experiment: record each program, make its skeletons, and run all of them in every setting of the cluster.
 
-What was recorded, made and run stays in a folder: a study that was interrupted goes on. What fails is told, left out,
-and tried again by the next call.
+Recordings, skeletons and runs stay in a folder: an interrupted study continues. Failures are reported and left out, and
+tried again by the next call.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _TOGETHER, _MOST_REPEATS = 2.0, 3
 #: Number of runs of the small class.
 _SMALL_RUNS = 2
 
-#: Makes a skeleton of a trace whose program takes so many seconds, of so many seconds, in a file; returns the document
-#: that :func:`facts` reads.
+#: Makes a skeleton from a trace, the program's time, and the skeleton's length, both in seconds, in a file; returns the
+#: document that :func:`facts` reads.
 Maker = Callable[[Path, float, float, Path], dict[str, Any]]
 
 
@@ -47,10 +47,10 @@ class Subject:
     """Something to run.
 
     Attributes:
-        name: As in tables.
-        command: What each rank runs; it prints a JSON document with ``seconds``.
-        length: About what it takes on the dedicated cluster, seconds.
-        runs: How often it is started.
+        name: Its name in tables.
+        command: The command of each rank; it prints a JSON document with ``seconds``.
+        length: Approximate time on the dedicated cluster, seconds.
+        runs: Number of runs.
         written_in: The language of a skeleton.
     """
 
@@ -61,17 +61,17 @@ class Subject:
     written_in: str = ""
 
     def planned(self, setting: Setting) -> float:
-        """Return about what one run takes in a setting, with its start; seconds."""
+        """Return the approximate time of a run in a setting, including its start, seconds."""
         return _START + self.length * setting.slower
 
 
 @dataclass(slots=True)
 class Progress:
-    """Tells what is being done, and how long the rest will take.
+    """Reports the current work, and the remaining time.
 
     Attributes:
-        tell: Told.
-        planned: Seconds of runs to come and of those that are over, were they made one after the other.
+        tell: Called with reports.
+        planned: Total time of finished and remaining runs if they were made in sequence, seconds.
     """
 
     tell: Callable[[str], None]
@@ -81,11 +81,11 @@ class Progress:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def begin(self, planned: float) -> None:
-        """Begin with runs of so many seconds."""
+        """Start with a planned total time of runs, seconds."""
         self.planned, self._done, self._began = planned, 0.0, time.monotonic()
 
     def over(self, what: str, planned: float) -> None:
-        """Tell that a run is over."""
+        """Report the end of a run."""
         with self._lock:
             self._done += planned
             left = (time.monotonic() - self._began) / self._done * (self.planned - self._done)
@@ -94,18 +94,18 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """What is measured.
+    """The measurements of the study.
 
     Attributes:
-        programs: Which.
+        programs: The programs.
         scenarios: Settings besides the dedicated cluster.
         seconds: Lengths of skeletons.
-        measured: Keeps what was recorded, made and run.
-        abreast: How many programs are measured at once, each on a cluster of its own.
-        tell: Told what is being done.
+        measured: Keeps recordings, skeletons and runs.
+        abreast: Number of programs measured simultaneously, each on a cluster of its own.
+        tell: Called with the current work.
         maker: Makes skeletons.
-        iterations: Of applications; 0: as their class has it.
-        language: What skeletons are written in, a key of ``SUFFIXES``.
+        iterations: Iterations of applications; 0: those of their class.
+        language: Language of skeletons, a key of ``SUFFIXES``.
     """
 
     programs: Sequence[StudyProgram]
@@ -123,7 +123,7 @@ class Study:
         """The dedicated cluster, then the others."""
         return [ALONE, *self.scenarios]
 
-    # --- before anything is measured ---
+    # --- preparation ---
 
     def prepare(self) -> None:
         """Record all programs on the dedicated cluster, run them there, and make their skeletons."""
@@ -149,7 +149,7 @@ class Study:
             self._try(f"{program.name}, {ALONE.words}: {subject.name}", self._run_one, testbed, hosts, subject, name)
 
     def _application_alone(self, program: StudyProgram) -> float | None:
-        """Return what a program takes on the dedicated cluster, seconds, if it has run there."""
+        """Return the time of a program on the dedicated cluster, seconds, if it has run there."""
         _, name = next(self._all(program, ALONE))
         known = (self.measured.folder / f"{name}.json").exists()
         return float(self.measured.get(name, _nothing)["seconds"]) if known else None
@@ -189,10 +189,10 @@ class Study:
     def _skeleton(self, program: StudyProgram, seconds: float) -> Path:
         return self.measured.folder / f"{program.name}-{self.language}-skeleton-{seconds:g}{SUFFIXES[self.language]}"
 
-    # --- what is measured ---
+    # --- measurements ---
 
     def measure(self, after: Callable[[], None] = lambda: None) -> None:
-        """Run everything in every setting; ``after`` is called whenever a program is done with."""
+        """Run everything in every setting; call ``after`` whenever a program is finished."""
         progress = Progress(self.tell)
         progress.begin(sum(subject.planned(setting) for *_, setting, subject, _ in self._missing()))
         lock, stopped = threading.Lock(), threading.Event()
@@ -206,12 +206,12 @@ class Study:
         with ThreadPoolExecutor(self.abreast) as workers:
             try:
                 list(workers.map(measure, self.programs))
-            except BaseException:  # Runs that are under way end first.
+            except BaseException:  # Wait for active runs first.
                 stopped.set()
                 raise
 
     def subjects(self, program: StudyProgram) -> Iterator[Subject]:
-        """Yield what there is to run of a program."""
+        """Yield the subjects to run for a program."""
         yield Subject(WHOLE, [sys.executable, *self._application(program)], APPLICATION)
         for seconds in self.seconds:
             file = self._skeleton(program, seconds)
@@ -222,7 +222,7 @@ class Study:
         yield Subject(CLASS_S, [sys.executable, str(program.script), SMALL], 0.5, _SMALL_RUNS)
 
     def _all(self, program: StudyProgram, setting: Setting) -> Iterator[tuple[Subject, str]]:
-        """Yield each run of a program in a setting, with the name by which it is kept."""
+        """Yield each run of a program in a setting, with the name of its file."""
         for subject in self.subjects(program):
             for turn in range(subject.runs):
                 what = " ".join(filter(None, (subject.written_in, subject.name))).replace(" ", "-")
@@ -254,10 +254,10 @@ class Study:
 
         self.measured.get(name, measure)
 
-    # --- what was found ---
+    # --- results ---
 
     def runs(self) -> dict[tuple[str, str, str], Measured]:
-        """Return what was run so far: medians."""
+        """Return the medians of the runs so far."""
         found: dict[tuple[str, str, str], list[Measured]] = {}
         for program in self.programs:
             for setting in self.settings:
@@ -268,7 +268,7 @@ class Study:
         return {key: _typical(runs) for key, runs in found.items()}
 
     def skeletons(self) -> dict[tuple[str, str], SkeletonFacts]:
-        """Return what is said of the skeletons that were made."""
+        """Return the facts about the skeletons made so far."""
         return {
             (program.name, skeleton_name(seconds)): facts(self.measured.get(file.stem, _nothing))
             for program in self.programs
@@ -277,7 +277,7 @@ class Study:
         }
 
     def recordings(self) -> dict[str, float]:
-        """Return what programs took while they were recorded, seconds."""
+        """Return the times of programs while they were recorded, seconds."""
         return {
             program.name: self.measured.get(f"{program.name}-recording", _nothing)["seconds"]
             for program in self.programs
@@ -285,7 +285,7 @@ class Study:
         }
 
     def million(self) -> dict[str, float] | None:
-        """Return what it took to make the skeleton of some 10^6 ops, if that was tried."""
+        """Return the cost of making the skeleton of about 10^6 ops, if that was tried."""
         known = (self.measured.folder / "million.json").exists()
         return dict(self.measured.get("million", _nothing)) if known else None
 
@@ -295,7 +295,7 @@ def _nothing() -> object:
 
 
 def _run(testbed: str, hosts: Sequence[Host], command: Sequence[str], patience: float) -> launch.RunOutput:
-    """Run a command with a rank on each host; memory that is freed stays with its process, as when recording."""
+    """Run a command with a rank on each host; processes keep freed memory, as when recording."""
     return launch.run(testbed, hosts, command, environment=launch.KEPT_MEMORY, timeout=patience, rehearsed=False)
 
 

@@ -8,29 +8,29 @@ from dataclasses import dataclass
 
 from benchmarks.accuracy.skeletons.cases import DEDICATED
 
-#: What is run: the application, skeletons by their lengths, and the small class.
+#: Names of subjects besides skeletons: the application, and the small class.
 APPLICATION, CLASS_S = "application", "class S"
 #: The suite's average slowdown as a prediction.
 AVERAGE = "average slowdown"
 #: Limits beyond which a measurement counts as disturbed.
 _MOST_LATE, _MOST_CHANGE = 0.03, 0.05
-#: So many of the worst cases are to be flagged: the paper's were.
+#: Number of the worst cases that should be flagged, as in the paper.
 WORST = 4
 
 
 def skeleton_name(seconds: float) -> str:
-    """Return what a skeleton of a length is called in tables."""
+    """Return the name of a skeleton of a length in tables."""
     return f"{seconds:g} s"
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What was run in one setting, once or several times.
+    """The runs of a subject in one setting.
 
     Attributes:
-        seconds: What it took, the median.
-        communication: Share of the ranks' time within MPI.
-        late: For which share of it a rank, the worst, had no core of this computer though it should.
+        seconds: Median time, seconds.
+        communication: Share of the ranks' time in MPI.
+        late: Share of the time for which the worst rank lacked a core of this computer.
         cpu: CPU time of all ranks' bursts, seconds.
     """
 
@@ -42,11 +42,11 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class SkeletonFacts:
-    """What is said of a skeleton when it is made.
+    """The facts reported when a skeleton is made.
 
     Attributes:
-        seconds: The wanted length.
-        scale: How many times shorter than the application it is to be.
+        seconds: The requested length, seconds.
+        scale: Requested ratio of the application's time to its own.
         threshold: Similarity threshold that was needed.
         ratio: Compression ratio reached.
         good: Whether it has a full iteration of the dominant sequence.
@@ -65,7 +65,7 @@ class SkeletonFacts:
     making: float
 
 
-#: Runs by program, setting and what was run.
+#: Runs by program, setting and subject.
 Runs = Mapping[tuple[str, str, str], Measured]
 #: Skeletons by program and name.
 Skeletons = Mapping[tuple[str, str], SkeletonFacts]
@@ -178,7 +178,7 @@ class Board:
     """All predictions, to look means up.
 
     Attributes:
-        all: They.
+        all: All predictions.
     """
 
     all: Sequence[Prediction]

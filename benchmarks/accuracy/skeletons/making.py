@@ -15,7 +15,7 @@ from benchmarks.processes import FailedRunError, run
 from benchmarks.speed.workloads import halo
 from clue.errors import RecordError
 
-#: A made trace of some 10^6 ops, and how many times shorter its skeleton is.
+#: A synthetic trace of about 10^6 ops, and the scale of its skeleton.
 _RANKS, _MESSAGES, _SCALE = 16, 500_000, 100.0
 #: Languages of skeletons, with the suffix of their files.
 SUFFIXES = {"c": ".c", "python": ".py"}
@@ -29,9 +29,9 @@ def made(trace: Path, application: float, seconds: float, target: Path) -> dict[
 
     Args:
         trace: The recording.
-        application: What the application takes on the dedicated cluster, seconds.
-        seconds: What its skeleton is to take.
-        target: Where it goes; its suffix tells its language. A program in C is compiled.
+        application: Time of the application on the dedicated cluster, seconds.
+        seconds: Requested length of its skeleton.
+        target: Its file; the suffix determines the language. A program in C is compiled.
 
     Raises:
         RecordError: If it cannot be made.
@@ -52,7 +52,7 @@ def _compiled(source: Path) -> Path:
 
 
 def _compile(source: Path) -> None:
-    # Beside the interpreter lies that of the MPI which mpi4py loads, if it came from PyPI.
+    # If mpi4py's MPI came from PyPI, its compiler is beside the interpreter.
     compiler = shutil.which("mpicc", path=str(Path(sys.executable).parent)) or shutil.which("mpicc")
     if compiler is None:
         raise RecordError(f"{source}: mpicc must be there to compile it, got none: take --language python")

@@ -24,7 +24,7 @@ from benchmarks.accuracy.skeletons.figures import (
 )
 from benchmarks.page import markdown_table, processor, write_rows
 
-#: Seconds, but for error, flagged, and the shares of communication (dedicated) and of lateness.
+#: Columns, in seconds except error, flagged, and the shares of communication (dedicated) and of lateness.
 COLUMNS = (
     "program", "predictor", "seconds", "scenario", "measured", "predicted", "error", "flagged", "dedicated", "own",
     "own_dedicated", "communication", "own_communication", "late", "cpu", "own_cpu",
@@ -39,12 +39,12 @@ class Results:
     """All that was found.
 
     Attributes:
-        runs: What was run.
-        skeletons: What is said of skeletons.
-        predictions: They.
-        recordings: What programs took while they were recorded, seconds.
-        million: What it took to make the skeleton of some 10^6 ops.
-        language: What skeletons are written in.
+        runs: The runs.
+        skeletons: Facts about skeletons.
+        predictions: The predictions.
+        recordings: Times of programs while they were recorded, seconds.
+        million: Cost of making the skeleton of about 10^6 ops.
+        language: Language of skeletons.
     """
 
     runs: Runs

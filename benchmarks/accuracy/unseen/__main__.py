@@ -62,7 +62,7 @@ def _measure(asked: argparse.Namespace) -> None:
     for machine in machines:
         known |= {(case.program, case.machine): case for case in experiment.on(machine)}
         found = list(known.values())
-        tables.write_csv(asked.output, found)  # Each machine takes minutes: what is done is kept.
+        tables.write_csv(asked.output, found)  # Each machine takes minutes: keep partial results.
         page.write_text(tables.page(found, _command(), looks.looks(), notes_beside(asked.output)))
 
 

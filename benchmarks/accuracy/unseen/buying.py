@@ -27,9 +27,9 @@ class Buyer:
     """Calibrates links with ``clue calibrate network``, each kind once, and writes machines' files.
 
     Attributes:
-        folder: Keeps what was measured.
-        seconds: How long a measurement may take, of each two that the command makes.
-        tell: Told what is being done.
+        folder: Keeps measurements.
+        seconds: Longest duration of each of the command's two measurements.
+        tell: Called with the current work.
     """
 
     folder: Path
@@ -100,7 +100,7 @@ class Buyer:
 
 
 _LINKS = ("between_nodes", "within_node", "pairs", "noise")
-#: Of a pair's link, where none were measured: left out they would be those of the first.
+#: Stated for a pair's link if not measured: otherwise those of the first link would hold.
 _NO_LIMITS = {"eager_limit": "none", "acknowledged_from": "none"}
 
 

@@ -31,7 +31,7 @@ class UnseenProgram:
         name: Its name.
         arguments: Its arguments, for about 0.3 to 3 seconds on the machines here.
         of: Its set.
-        decides: Whether what it does depends on what comes first.
+        decides: Whether its control flow depends on arrival order.
     """
 
     name: str

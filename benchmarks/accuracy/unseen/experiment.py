@@ -45,7 +45,7 @@ class RealRun:
 
     Attributes:
         seconds: From when mpi4py was loaded to the program's end.
-        late: For which share of that a rank, the worst, had no core of this computer though it should.
+        late: Share of that time for which the worst rank lacked a core of this computer.
         computing: CPU time of each rank's bursts, seconds of a core of this computer at its best.
     """
 
@@ -65,9 +65,9 @@ class _OfProgram:
     """What was measured of a program on a machine.
 
     Attributes:
-        hosts: Of the machine, one for each node.
+        hosts: Hosts of the machine, one for each node.
         file: The machine as its buyer describes it.
-        runs: Runs for real.
+        runs: Real runs.
         nodes: CPU time of each rank's bursts when recorded on one node of each type, seconds of its processors.
     """
 
@@ -102,13 +102,13 @@ class Experiment:
     """What is measured, and how often.
 
     Attributes:
-        programs: Which.
+        programs: The programs.
         runs: Real runs of each case.
-        measured: Keeps what was measured and recorded.
+        measured: Keeps measurements and recordings.
         buyer: Describes machines.
-        commit: Of the model.
-        tell: Told what is being done.
-        recorded: What users recorded on this computer, by program and ranks.
+        commit: Commit of the model.
+        tell: Called with the current work.
+        recorded: Recordings by users on this computer, by program and ranks.
     """
 
     programs: Sequence[UnseenProgram]
@@ -132,7 +132,7 @@ class Experiment:
             of_program = _OfProgram(hosts, file, [run.beyond(runs[None]) for run in runs[program]], nodes[program])
             yield self._case(program, unseen, of_program)
 
-    # --- what is measured ---
+    # --- measurements ---
 
     def _recorded(self, program: UnseenProgram, ranks: int) -> Recorded:
         """Record a program on this computer, as a user does."""
@@ -198,7 +198,7 @@ class Experiment:
         layer = [sys.executable, "-m", "virtual_layer", "-o", str(target.resolve()), *program.command]
         launch.run(testbed(), [host] * host.processors, layer, timeout=_TIMEOUT, rehearsed=False)
 
-    # --- what is predicted ---
+    # --- predictions ---
 
     def _case(
         self,

@@ -24,19 +24,19 @@ class UnseenCase:
         program: Its name.
         machine: Name of the machine.
         ranks: Number of ranks.
-        size: What was solved.
-        frozen: Whether nobody could look at it while the model was made.
+        size: Size of the problem.
+        frozen: Whether it was hidden during the development of the model.
         live: Whether it was run in virtual time.
-        runs: What runs took.
+        runs: Times of runs.
         late: Share of the slowest rank's time by which this computer was late.
-        user: What a user is told.
-        low: Lower end of the interval that a user is told.
+        user: The prediction that a user gets.
+        low: Lower end of the interval that a user gets.
         high: Its upper end.
-        by_user: By model and baselines, from what a user has.
+        by_user: Predictions by model and baselines, from a user's knowledge.
         calibrated: The same, with a performance factor for each program.
-        hindsight: The same, with the computation as it was in the runs.
-        message: Mean message, bytes.
-        commit: Of the model.
+        hindsight: The same, with the computation measured in the runs.
+        message: Mean message size, bytes.
+        commit: Commit of the model.
     """
 
     program: str
@@ -108,8 +108,8 @@ class Worth:
         mean: Mean absolute error.
         most: 90th percentile of absolute errors.
         ordered: Share of pairs of machines near each other that come in the right order; ``None``: there are none.
-        pairs: How many such pairs there are.
-        regret: How much longer than on the best machine the worst program takes on the chosen one.
+        pairs: Number of such pairs.
+        regret: Extra time of the worst program on the chosen machine, relative to the best machine.
         tau: Median of the programs' Kendall's tau; ``None``: no program ran on several machines.
     """
 

@@ -10,7 +10,7 @@ from benchmarks.page import rows, write_rows
 from clue.errors import UsageError
 
 _ROOT = Path(__file__).parents[3]
-#: One line for each model that frozen cases were predicted with.
+#: One line for each model with which frozen cases were predicted.
 LOOKS = Path(__file__).with_name("looks.csv")
 
 

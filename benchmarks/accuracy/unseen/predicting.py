@@ -25,7 +25,7 @@ from clue.trace import Trace
 from clue.uncertainty import typical_recording
 
 _SAMPLES = 100
-#: Where the bandwidth of a link is taken, bytes.
+#: Message size at which the bandwidth of a link is taken, bytes.
 _LARGE = 2**20
 
 
@@ -34,10 +34,10 @@ class Figures:
     """What is predicted from one computation, seconds.
 
     Attributes:
-        model: By clue.
-        none: By clue, where messages do not slow each other.
+        model: Prediction by clue.
+        none: Prediction by clue without contention.
         baseline: Computation plus latency + size / bandwidth of messages, without a simulation.
-        computation: Of the rank that computes longest.
+        computation: Computation of the rank that computes longest.
     """
 
     model: float
@@ -51,7 +51,7 @@ class UserPrediction:
     """What ``clue simulate --samples`` says, or ``clue run``.
 
     Attributes:
-        makespan: Seconds.
+        makespan: Predicted makespan, seconds.
         low: Lower end of its interval.
         high: Its upper end.
     """
@@ -66,8 +66,8 @@ class Recorded:
     """A program as a user recorded it.
 
     Attributes:
-        program: Which.
-        paths: Its recordings, the one that counts first.
+        program: The program.
+        paths: Its recordings, the one that is used first.
     """
 
     program: UnseenProgram
@@ -111,10 +111,10 @@ def figures(recorded: Recorded, machine: Path, factors: npt.ArrayLike = 1.0, *, 
     """Predict where each rank's bursts take so many times as long as the recording and the machine's file say.
 
     Args:
-        recorded: What computes.
-        machine: The file.
-        factors: How many times as long, by rank or for all.
-        cold: Whether cold starts come on top, which bursts in real runs had already.
+        recorded: The recordings.
+        machine: The machine's file.
+        factors: Factors of bursts, by rank or for all.
+        cold: Whether cold starts are added; bursts of real runs include them already.
     """
     on, trace = load_machine(machine), recorded.trace
     if not cold:
@@ -154,9 +154,9 @@ def baseline(computing: npt.NDArray[np.float64], result: Result, machine: Machin
     """Return what a sum says: max over ranks r of C(r) + max(S(r), R(r)), as the package's docstring defines it.
 
     Args:
-        computing: Of each rank, seconds.
-        result: Of a simulation, for nothing but who sent how much to whom.
-        machine: Where it ran.
+        computing: Computation of each rank, seconds.
+        result: Result of a simulation, used only for the communication matrix.
+        machine: Its machine.
         placement: Node of each rank.
     """
     assert result.traffic is not None

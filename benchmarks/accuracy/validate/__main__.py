@@ -48,7 +48,7 @@ def _validate(asked: argparse.Namespace, measured: MeasurementFolder) -> None:
     for name in cases.QUICK_MACHINES if asked.quick else cases.MACHINE_NAMES:
         if _wanted(name, asked.machines):
             known |= {(each.program, each.machine): each for each in experiment.on(cases.machine(name))}
-            if asked.output is not None:  # Each machine takes minutes: what is done is kept.
+            if asked.output is not None:  # Each machine takes minutes: keep partial results.
                 _write(asked.output, list(known.values()), experiment.calibrator)
     if asked.output is None and known:
         print(tables.page(list(known.values()), _command(), list(describe(experiment.calibrator)), []))

@@ -1,6 +1,6 @@
 """A described machine becomes a measured one: its links are calibrated on a testbed.
 
-A link is that between two kinds of hosts, or between two ranks of one; what has been calibrated once is used again.
+A link joins two kinds of hosts, or two ranks of one; calibrations are reused.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from clue.machine import Machine, Network, NodeType, Ports
 
 #: Properties of a host that its link depends on: factor, busy processes (for which a waking rank waits), bandwidth.
 _End = tuple[float, int, float | None]
-#: What it depends on: both hosts, and whether they are one.
+#: Key of a link: properties of both hosts, and whether they are the same host.
 _Key = tuple[_End, _End, bool]
 
 
@@ -30,7 +30,7 @@ class Calibrator:
     """Calibrates machines, each kind of link once.
 
     Attributes:
-        seconds: How long a link is measured.
+        seconds: Duration of the measurement of a link.
         measured: Keeps measurements.
         tell: Called with a description of each step.
         known: Links by the properties that they depend on.

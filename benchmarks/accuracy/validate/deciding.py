@@ -1,6 +1,6 @@
 """Programs that decide by arrival order: they do so in virtual time, with the bursts of a recording.
 
-A trace keeps who got which piece of work where it was recorded. On other processors others would have got it, so the
+A trace contains the distribution of work of the recording. On other processors it would have been different, so the
 program runs live on the machine. What it computes there is taken from the recording, call by call of a kind: bursts
 measured in a live run would be those of this computer as it happens to be, with another rank's data in its caches.
 """
@@ -23,7 +23,7 @@ from clue.trace.calls import Call
 class LikeCalls:
     """Bursts of a section, each before a call of the kind it was recorded before; after the last come the first again.
 
-    Calls of which the section has none are outside it, and take no time.
+    Calls that do not occur in the section are outside it, and take no time.
     """
 
     rate = None
@@ -48,7 +48,7 @@ def live_section(command: Sequence[str], recorded: Trace, machine: Machine) -> T
     Args:
         command: The program and its arguments.
         recorded: Its section as recorded.
-        machine: Where it runs, with ranks in blocks.
+        machine: Its machine, with ranks in blocks.
     """
     placement = Placement.block(machine, recorded.ranks)
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere:

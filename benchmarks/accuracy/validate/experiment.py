@@ -54,7 +54,7 @@ class SmallRuns:
 
     Attributes:
         cold_starts: How much longer each burst of a program takes than recorded.
-        missed: Relative errors of predictions of these very runs, root mean square.
+        missed: Root mean square of the relative errors of predictions of these runs.
     """
 
     cold_starts: dict[SizedProgram, ColdStart]
@@ -68,11 +68,11 @@ class Setup:
     Attributes:
         programs: Programs with their sizes.
         runs: Real runs of each case.
-        calibrator: Knows links.
-        recorder: Has traces.
-        measured: Keeps what runs took.
-        tell: Told what is being done.
-        calibrations: What was calibrated on machines, by their names.
+        calibrator: Provides links.
+        recorder: Provides traces.
+        measured: Keeps times of runs.
+        tell: Called with the current work.
+        calibrations: Calibrations by name of the machine.
     """
 
     programs: Sequence[SizedProgram]

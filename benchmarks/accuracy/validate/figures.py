@@ -23,12 +23,12 @@ class PredictedCase:
         machine: Name of the machine.
         ranks: Number of ranks.
         size: Problem size.
-        prediction: What was predicted before it ran.
-        runs: What runs took, seconds.
-        late: Share of the slowest rank's time by which this computer was late: a disturbed measurement, if much.
-        burst_ratio: CPU time of bursts when measured, relative to that recorded; the sum over ranks.
-        factor: The same as calibrated beforehand, which the prediction rests on.
-        hindsight: What would have been predicted, seconds, had the CPU time of bursts been known as it was measured.
+        prediction: The prediction made before the run.
+        runs: Times of runs, seconds.
+        late: Share of the slowest rank's time by which this computer was late: large for a disturbed measurement.
+        burst_ratio: CPU time of bursts when measured, relative to the recorded one; sums over ranks.
+        factor: The same as calibrated beforehand, and used for the prediction.
+        hindsight: The prediction given the measured CPU time of bursts, seconds.
         message: Mean size of the messages that the program names, bytes.
     """
 

@@ -1,7 +1,7 @@
 """A folder keeps measurements: a second call measures only what is missing, and predicts everything anew.
 
-A run on a testbed takes an hour, a prediction a minute: a change of the model can be tried on the same measurements.
-Measurements depend only on what was run; a folder belongs to one state of programs, machines and computer.
+A run on a testbed takes an hour, a prediction a minute: a change of the model can be tested on the same measurements.
+Measurements depend only on the runs; a folder belongs to one state of programs, machines and computer.
 """
 
 from __future__ import annotations

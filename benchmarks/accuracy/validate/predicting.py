@@ -28,7 +28,7 @@ from clue.machine import Machine, Placement
 from clue.trace import Trace
 from clue.uncertainty import Sampling, Spread, noise_of_recordings, sample_makespans, typical_recording
 
-#: Share of a core that a processor of the recording host has.
+#: Slowdown of a processor of the recording host relative to a core.
 FACTOR = 10.0
 _SAMPLES = 100
 
@@ -38,10 +38,10 @@ class Prediction:
     """The predicted time of a section, seconds.
 
     Attributes:
-        predicted: The median of what samples of the noise say.
-        low: Lower end of the interval in which four of five runs are expected.
+        predicted: The median over samples of the noise.
+        low: Lower end of the 80 % interval.
         high: Its upper end.
-        compute: Computation in it, the largest of any rank.
+        compute: Largest computation of any rank in it.
     """
 
     predicted: float
@@ -56,7 +56,7 @@ class Factor:
 
     Attributes:
         value: The factor.
-        deviation: How sure that is: relative standard deviation.
+        deviation: Its relative standard deviation.
     """
 
     value: float
@@ -75,8 +75,8 @@ class HostRecordings:
 
     Attributes:
         measured: Keeps the traces.
-        times: How often each is recorded.
-        tell: Told what is being done.
+        times: Number of recordings of each.
+        tell: Called with the current work.
         known: Sections of traces by case and machine.
     """
 
@@ -139,7 +139,7 @@ class ColdStart:
 
     Attributes:
         seconds: CPU time of a burst.
-        deviation: How far that of the next run may be from it.
+        deviation: Standard deviation of that of the next run.
     """
 
     seconds: float
@@ -173,10 +173,10 @@ def predict(
     Args:
         case: The program. If what it does depends on what comes first, it does that live on the machine, with the
             bursts of each recording.
-        sections: The recordings of it; bursts are their medians, and their scatter is noise.
-        machine: Where it is to run; the noise of its links is part of the interval.
-        factor: How much longer bursts take there than recorded.
-        missed: What predictions of calibration runs missed these by, relatively: the interval is that much wider.
+        sections: Its recordings; bursts are their medians, and their scatter is noise.
+        machine: The machine to predict; the noise of its links is part of the interval.
+        factor: Time of bursts there relative to the recorded time.
+        missed: Relative errors of predictions of the calibration runs, by which the interval is widened.
     """
     nodes = {
         name: replace(each.slower(factor.value), noise=replace(each.noise, factor=factor.deviation))

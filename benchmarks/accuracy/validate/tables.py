@@ -14,7 +14,7 @@ from benchmarks.accuracy.validate.figures import PredictedCase, in_hindsight, ke
 from benchmarks.accuracy.validate.predicting import Prediction
 from benchmarks.page import rows, write_rows
 
-#: Seconds, but for ranks, size, ratios from ``error`` on, and a mean ``message`` in bytes.
+#: Columns, in seconds except ranks, size, ratios from ``error`` on, and a mean ``message`` in bytes.
 #: ``runs`` are all measured times.
 COLUMNS = (
     "program", "machine", "ranks", "size", "predicted", "low", "high", "measured", "spread", "error", "covered", "late",

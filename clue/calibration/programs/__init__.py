@@ -1,5 +1,5 @@
 """Programs that calibration starts, under mpiexec or alone; each prints JSON lines and nothing else.
 
-They are read by :mod:`clue.calibration.launching`, and import of clue only what a bare computer has: neither numpy nor
-anything that draws, shows or simulates.
+:mod:`clue.calibration.launching` reads their output. They import only those parts of clue that work on a bare computer:
+neither numpy nor anything that plots, prints or simulates.
 """

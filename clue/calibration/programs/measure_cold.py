@@ -1,11 +1,11 @@
 """Time bursts after waits: ``[mpiexec -n RANKS] python -m clue.calibration.programs.measure_cold SETTINGS``.
 
-Each program has a burst whose data fill a good part of a core's own cache, and one of some 40 us. They are timed right
-after themselves, and after a wait: the long one tells what a cold cache costs at most, the short one by which share a
-burst can take longer. A process by itself sleeps. Ranks work in pairs: one waits for a message that the other sends
-when it has computed for a while, as programs do, so that what the message does to the caches counts, too; then they
-change places. How long a wait was is measured. Prints by program, size and wait the medians of the wait and of the CPU
-time of the burst after it.
+Each program has a burst whose data fill much of a core's private cache, and one of about 40 us. Both are timed directly
+after themselves, and after a wait: the long one shows the full cost of a cold cache, the short one the largest share by
+which a burst can grow. A single process sleeps. Ranks work in pairs: one waits for a message that the other sends after
+some computation, as programs do, so that the message's effect on the caches is included; then they change roles. The
+length of each wait is measured. Prints, by program, size and wait, the medians of the wait and of the CPU time of the
+burst after it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from mpi4py import MPI
 from clue.calibration.programs.measure_link import put
 
 _Burst = Callable[[], object]
-#: Waits for so long, as far as it can; returns how long it was. Seconds.
+#: Waits for about a given time; returns the actual time. Seconds.
 _Wait = Callable[[float], float]
-#: How long a process sleeps, and for how long it computes before it sends; seconds.
+#: Times for which a process sleeps, and for which it computes before it sends; seconds.
 WAITS, COMPUTES = (20e-6, 200e-6, 1e-3, 10e-3), (0.0, 50e-6, 300e-6, 1e-3)
 _LEAST = 5
 _GO, _ANSWER = bytearray(1), bytearray(1024)
@@ -36,7 +36,7 @@ def _stencil(size: int) -> _Burst:
     a = np.ones((size, size))
     inner = a.copy()[1:-1, 1:-1]
 
-    def burst() -> None:  # in place: what an allocator does with large arrays is another matter
+    def burst() -> None:  # in place, to exclude the allocation of large arrays
         np.add(a[2:, 1:-1], a[:-2, 1:-1], out=inner)
         np.add(inner, a[1:-1, 2:], out=inner)
         np.add(inner, a[1:-1, :-2], out=inner)
@@ -56,7 +56,7 @@ def _look_ups(count: int) -> _Burst:
     return lambda: sum(len(words[i * 17 % len(words)]) for i in range(count))
 
 
-#: By program the burst to tell what waits cost, and a short one, to tell which share of a burst that is at most.
+#: By program: a long burst, for the cost of waits, and a short one, for the largest share of a burst.
 BURSTS: dict[str, tuple[_Burst, _Burst]] = {
     "stencil": (_stencil(240), _stencil(110)),
     "product": (_product(192), _product(96)),
@@ -65,7 +65,7 @@ BURSTS: dict[str, tuple[_Burst, _Burst]] = {
 
 
 def _timed(burst: _Burst, wait: _Wait, meant: float | None) -> tuple[float, float]:
-    """Return how long this process waited, and what a burst took then, which had run before."""
+    """Return the length of a wait, and the CPU time of a warm burst after it."""
     burst()
     burst()
     waited = 0.0 if meant is None else wait(meant)
@@ -86,14 +86,14 @@ def _alone(burst: _Burst, meant: float | None) -> tuple[float, float]:
 
 
 class _Pair:
-    """A rank with the one whose messages it waits for, and which waits for its messages."""
+    """A rank and its partner, which wait for each other's messages."""
 
     def __init__(self, comm: MPI.Comm) -> None:
         self._comm, self._other = comm, comm.rank ^ 1
         self._first = comm.rank % 2 == 0
 
     def sample(self, burst: _Burst, meant: float | None) -> tuple[float, float]:
-        """Time a burst, and let the other one time it: before or afterwards."""
+        """Time a burst, and let the partner time it before or afterwards."""
         if not self._first and meant is not None:
             self._compute(meant)
         timed = _timed(burst, self._wait, meant)
@@ -102,14 +102,14 @@ class _Pair:
         return timed
 
     def _wait(self, _meant: float) -> float:
-        """Wait for the other's message, which says by itself how long."""
+        """Wait for the partner's message; its arrival ends the wait."""
         self._comm.Send(_GO, self._other)
         begin = time.perf_counter_ns()
         self._comm.Recv(_ANSWER, self._other)
         return (time.perf_counter_ns() - begin) * 1e-9
 
     def _compute(self, meant: float) -> None:
-        """Compute for so long, and send what the other waits for."""
+        """Compute for a time, and send the message for which the partner waits."""
         self._comm.Recv(_GO, self._other)
         end = time.perf_counter() + meant
         while time.perf_counter() < end:
@@ -119,7 +119,7 @@ class _Pair:
 
 
 def main() -> None:
-    """Measure in turns, so that a disturbance does not hit one wait alone, and print."""
+    """Measure in turns, so that a disturbance does not affect a single wait, and print."""
     settings = json.loads(sys.argv[1])
     sample, waits, comm = _alone, WAITS, MPI.COMM_SELF
     if settings["messages"]:
@@ -134,7 +134,7 @@ def main() -> None:
             samples.append(sample(BURSTS[name][size], wait))
         turns += 1
     of_ranks = comm.gather(found)
-    if of_ranks is None:  # the first rank has them all
+    if of_ranks is None:  # only the first rank has all samples
         return
     found = [list(chain(*of_case)) for of_case in zip(*of_ranks, strict=True)]
     rows = []

@@ -1,17 +1,17 @@
-"""Run a kernel over and over on a processor each: ``python -m clue.calibration.programs.measure_kernels SETTINGS``.
+"""Run a kernel repeatedly on one processor: ``python -m clue.calibration.programs.measure_kernels SETTINGS``.
 
 ======= ================================================================ ======================
 kernel  what bounds it                                                    a unit of work
 ======= ================================================================ ======================
-core    a core alone: products of long integers, as recordings probe it   a product
+core    the core: products of long integers, as in the recorder's probe   a product
 dgemm   vector arithmetic: products of matrices that fit the cache        a flop
 cache   the cache: c = a + b over 384 KB                                  a byte moved
 triad   memory bandwidth: a = b + 3 c over 96 MB                           a byte moved
-chase   memory latency: a chain of objects scattered over some 100 MB     a step of the chain
+chase   memory latency: a chain of objects scattered over about 100 MB    a step of the chain
 ======= ================================================================ ======================
 
-Says that it is ready, waits for a line on its input so that all copies begin together, runs for the time that it was
-told, and prints the units of work per second of CPU time of each repetition that began within that time.
+Reports that it is ready, waits for a line on its input so that all copies begin together, runs for the requested time,
+and prints the units of work per second of CPU time for each repetition that began within that time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from collections.abc import Callable
 from clue.calibration.programs.measure_link import put
 from clue.trace.pieces import FACTORS
 
-#: What makes a kernel: prepares it, and returns the function that does one repetition and how many units that is.
+#: Prepares a kernel; returns the function of one repetition and its units of work.
 _Kernel = Callable[[], tuple[Callable[[], object], float]]
 
 _MATRIX, _VECTOR, _CELLS, _STEPS = 384, 4_000_000, 1_000_000, 100_000
@@ -58,7 +58,7 @@ def _cache() -> tuple[Callable[[], object], float]:
 
 
 def _dgemm() -> tuple[Callable[[], object], float]:
-    import numpy as np  # noqa: PLC0415 - not all of the kernels need it
+    import numpy as np  # noqa: PLC0415 - not all kernels need it
 
     a, b = np.full((_MATRIX, _MATRIX), 0.5), np.full((_MATRIX, _MATRIX), 2.0)
     c = np.empty_like(a)
@@ -80,7 +80,7 @@ def _triad() -> tuple[Callable[[], object], float]:
 
 
 def _chase() -> tuple[Callable[[], object], float]:
-    """Link cells in random order: each step waits for the memory that the last one named."""
+    """Link cells in random order: each step waits for the memory read by the previous one."""
     gc.disable()
     cells: list[list[object]] = [[None] for _ in range(_CELLS)]
     order = list(range(_CELLS))
@@ -120,7 +120,7 @@ def main() -> None:
         repetition()
         rates.append(units / max(1e-9, (time.thread_time_ns() - start) * 1e-9))
     put({"result": {"rates": rates}})
-    # The others may still be at it: keep the processor busy until they have surely ended.
+    # Other copies may still run: keep the processor busy until they have certainly ended.
     while time.monotonic() < end + settings["longer"]:
         repetition()
 

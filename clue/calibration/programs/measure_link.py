@@ -1,21 +1,21 @@
 """Measure a link between two ranks: ``mpiexec -n 2 python -m clue.calibration.programs.measure_link SETTINGS``.
 
-No clock of one computer is ever compared with one of the other. What is measured, by rank 0 unless said otherwise:
+Clocks of different computers are never compared. These quantities are measured, by rank 0 unless stated otherwise:
 
 ========= ============================================================================================================
-one way   half a round trip, each rank waiting for the other
-blocked   the part of a round trip that the sending call takes; the other rank is in its receive
-call      the call of a nonblocking send, which is then waited for; the other rank is in its receive, and answers
-gap       a window of nonblocking sends, begun when their receives are posted, and its empty answer, by message
-receive   by rank 1: a receive whose message is there, because a later one of the same sender has been received
-eager     whether data have come when their receive is posted late, and whether their sender went on meanwhile: by
-          doubling sizes, then by halving the interval
-in calls  whether a sender that waits for a late receive does so, too, if the receive is posted early, and its rank
-          then stays out of MPI for as long
+one way   half a round trip
+blocked   the time of the sending call in a round trip; the other rank is in its receive
+call      the call of a nonblocking send, followed by a wait; the other rank is in its receive, and answers
+gap       a window of nonblocking sends, begun when their receives are posted, and its empty answer, per message
+receive   by rank 1: a receive whose message has arrived, because a later one of the same sender has been received
+eager     whether data have arrived when their receive is posted late, and whether their sender continued meanwhile: by
+          doubling sizes, then by bisection
+in calls  whether a sender that waits for a late receive also waits if the receive is posted early, and its rank then
+          makes no MPI call for as long
 ========= ============================================================================================================
 
-Sizes are measured in turns, over and over, so that a disturbance hits all of them a little rather than one of them
-much, until the median of each is known to the precision asked for, or time is up. Prints JSON lines (see
+Sizes are measured repeatedly in turns, so that a disturbance affects all of them a little rather than one of them much,
+until the median of each has the requested precision, or time is up. Prints JSON lines (see
 :mod:`clue.calibration.launching`).
 """
 
@@ -32,32 +32,32 @@ from mpi4py import MPI
 from clue.calibration.measurement import Estimate, median_of
 
 _EMPTY = bytearray(0)
-#: Messages of a stream: so many, or so many bytes, but never fewer than the least.
+#: Window of a stream: largest number of messages, largest total in bytes, and smallest number of messages.
 _WINDOW, _WINDOW_BYTES, _LEAST_WINDOW = 64, 8 << 20, 4
-#: A turn of one size takes about so many seconds, unless a few messages take longer.
+#: Target duration of a turn of one size, seconds; a few messages may take longer.
 _TURN = 0.02
 _LEAST_SAMPLES, _MOST_SAMPLES, _LEAST_A_TURN, _LEAST_TURNS = 7, 20_000, 3, 3
-#: Share of the time for round trips, streams, and the search of the eager limit; what is left is for receives.
+#: Shares of the time for round trips, streams, and the search of the eager limit; the rest is for receives.
 _FOR_ROUND_TRIPS, _FOR_STREAMS, _FOR_EAGER = 0.55, 0.3, 0.1
-#: A late receive is posted so many seconds after its send began, or so many times what the send takes otherwise.
+#: Lateness of a receive: seconds after the start of its send, or multiple of the usual send time; number of trials.
 _LATE, _LATE_TIMES, _LATE_TRIALS = 0.02, 4.0, 5
-#: So many seconds before its late receive a rank wakes up.
+#: How long before its late receive a rank wakes up, seconds.
 _AWAKE = 0.0005
-#: A message of fewer bytes takes about as long as an empty one, whatever the link.
+#: Size below which a message takes about as long as an empty one on any link, bytes.
 _LATENCY_ONLY = 1024
-#: A message tells whether its data had travelled if it takes so many times as long as an empty one.
+#: Smallest time of a message, in times of an empty one, from which it shows whether its data had travelled.
 _TELLING = 10.0
 _PING, _STREAM, _RECEIVE, _WAIT, _EARLY, _CALL, _END = range(7)
 
 
 @dataclass
 class Progress:
-    """Tells the reader what is going on, now and then.
+    """Reports progress now and then.
 
     Attributes:
-        limit: Seconds that all may take.
-        begin: When it began.
-        told: When it last told.
+        limit: Longest duration of the measurement, seconds.
+        begin: Start time.
+        told: Time of the last report.
     """
 
     limit: float
@@ -65,7 +65,7 @@ class Progress:
     told: float = 0.0
 
     def tell(self, what: str) -> None:
-        """Tell what is going on, unless that has just been told."""
+        """Report progress, unless there has just been a report."""
         now = time.monotonic()
         if now - self.told > 0.2:
             self.told = now
@@ -74,14 +74,14 @@ class Progress:
 
 def put(line: object) -> None:
     """Print one JSON line."""
-    print(json.dumps(line), flush=True)  # noqa: T201 - the reader of this program reads its output
+    print(json.dumps(line), flush=True)  # noqa: T201 - the calling process reads this output
 
 
-# --- both ranks: one call each for a round of messages ---
+# --- both ranks: one function for each kind of exchange ---
 
 
 def ping(comm: MPI.Comm, size: int, count: int, buffer: bytearray) -> tuple[list[float], list[float]]:
-    """Make round trips; returns, on rank 0, half of each and the time of its send, in seconds."""
+    """Make round trips; return, on rank 0, half of each and the time of its send, seconds."""
     message = [memoryview(buffer)[:size], MPI.BYTE]
     halves, blocked = [], []
     clock, send, receive = time.perf_counter_ns, comm.Send, comm.Recv
@@ -97,12 +97,12 @@ def ping(comm: MPI.Comm, size: int, count: int, buffer: bytearray) -> tuple[list
         receive(message, 1, 1)
         halves.append((clock() - start) * 0.5e-9)
         blocked.append((sent - start) * 1e-9)
-    # The first warms up.
+    # The first round trip is a warm-up.
     return halves[1:], blocked[1:]
 
 
 def calls(comm: MPI.Comm, size: int, count: int, buffer: bytearray) -> list[float]:
-    """Begin sends, and wait for each and its empty answer; returns, on rank 0, the times of the calls, in seconds."""
+    """Begin sends, and wait for each and its empty answer; return, on rank 0, the times of the calls, seconds."""
     message = [memoryview(buffer)[:size], MPI.BYTE]
     times = []
     for _ in range(count + 1):
@@ -119,7 +119,7 @@ def calls(comm: MPI.Comm, size: int, count: int, buffer: bytearray) -> list[floa
 
 
 def stream(comm: MPI.Comm, size: int, count: int, buffer: bytearray) -> list[float]:
-    """Send windows of messages, each answered by an empty one; returns, on rank 0, the time of each, in seconds."""
+    """Send windows of messages, each answered by an empty one; return, on rank 0, the time of each, seconds."""
     window = window_of(size)
     view = memoryview(buffer)
     slots = [[view[k * size : (k + 1) * size], MPI.BYTE] for k in range(window)]
@@ -140,12 +140,12 @@ def stream(comm: MPI.Comm, size: int, count: int, buffer: bytearray) -> list[flo
 
 
 def window_of(size: int) -> int:
-    """Return how many messages of a size are under way in a stream."""
+    """Return the window of a stream of messages of a size."""
     return max(_LEAST_WINDOW, min(_WINDOW, _WINDOW_BYTES // max(size, 1)))
 
 
 def receives(comm: MPI.Comm, size: int, count: int, buffer: bytearray) -> list[float]:
-    """Receive messages that are there; returns, on rank 0, how long each receive took on rank 1, in seconds."""
+    """Receive messages that have arrived; return, on rank 0, the time of each receive on rank 1, seconds."""
     message = [memoryview(buffer)[:size], MPI.BYTE]
     times = []
     for _ in range(count + 1):
@@ -166,20 +166,20 @@ def receives(comm: MPI.Comm, size: int, count: int, buffer: bytearray) -> list[f
 def late_receive(
     comm: MPI.Comm, size: int, late: float, buffer: bytearray, *, early: bool = False
 ) -> tuple[float, float]:
-    """Receive late; returns the times of its send, on rank 0, and of the receive, in seconds.
+    """Receive late; return the times of the send, on rank 0, and of the receive, seconds.
 
-    Early: the receive is posted before its send begins, and waited for late.
+    With ``early`` the receive is posted before its send begins, and completed late.
     """
     message = [memoryview(buffer)[:size], MPI.BYTE]
     if comm.rank:
         request = comm.Irecv(message, 0, 7) if early else None
         comm.Send(_EMPTY, 0, 6)
         time.sleep(max(0.0, late - _AWAKE))
-        # Awake when the receive begins: waking up takes longer than a small message.
+        # Be awake when the receive begins: waking up takes longer than a small message.
         begin = time.perf_counter() + min(late, _AWAKE)
         while time.perf_counter() < begin:
             pass
-        # Where processors are emulated, a call pays for the computation before it: let that not be the receive.
+        # On emulated processors, a call pays for the computation before it: the receive must not be that call.
         comm.Iprobe(0, 9)
         start = time.perf_counter_ns()
         if request is None:
@@ -197,7 +197,7 @@ def late_receive(
 
 
 def serve(comm: MPI.Comm, buffer: bytearray) -> None:
-    """Do on rank 1 what rank 0 asks for, until that is nothing more."""
+    """Serve the requests of rank 0 on rank 1, until the last one."""
     while True:
         what, size, count = comm.bcast(None, root=0)
         if what == _END:
@@ -214,18 +214,18 @@ def serve(comm: MPI.Comm, buffer: bytearray) -> None:
             late_receive(comm, size, count, buffer, early=what == _EARLY)
 
 
-# --- rank 0: what to measure next ---
+# --- rank 0: the course of the measurement ---
 
 
 class LinkProbe:
-    """The link as rank 0 sees it: asks rank 1 to take part, and keeps the samples.
+    """The link as rank 0 measures it: requests exchanges with rank 1, and keeps the samples.
 
     Args:
         comm: Both ranks.
-        buffer: What is sent, as long as the longest window.
-        precision: Half the width of the confidence interval to reach, relative to the median.
-        confidence: Of that interval.
-        progress: Told what is going on.
+        buffer: The data to send, as long as the longest window.
+        precision: Requested half width of the confidence interval, relative to the median.
+        confidence: Confidence of that interval.
+        progress: Reports the progress.
     """
 
     def __init__(
@@ -262,21 +262,21 @@ class LinkProbe:
         self.calls.setdefault(size, []).extend(calls(self._comm, size, count, self._buffer))
 
     def receive(self, size: int, count: int) -> Estimate:
-        """Return what a receive of a message that is there takes."""
+        """Return the time of a receive of a message that has arrived."""
         self._ask(_RECEIVE, size, count)
         return median_of(receives(self._comm, size, count, self._buffer), self._confidence)
 
     def _late(self, size: int, *, early: bool = False) -> tuple[float, float, float]:
-        """Receive late, perhaps what was posted early; returns how late, and the times of send and receive."""
+        """Receive late, perhaps by a receive posted early; return the lateness, and the times of send and receive."""
         blocked = median_of(self.blocked[size]).value if size in self.blocked else self.usual(size)
         late = max(_LATE, _LATE_TIMES * blocked)
         self._ask(_EARLY if early else _WAIT, size, late)
         return (late, *late_receive(self._comm, size, late, self._buffer, early=early))
 
     def sender_waits(self, size: int, *, early: bool = False) -> bool:
-        """Tell whether a sender waits for its late receive, perhaps one that was posted early: what most trials say.
+        """Tell whether a sender waits for its late receive, perhaps one posted early, by the majority of trials.
 
-        Either rank may be held up by others on its computer, so that a send seems to wait, or begins late itself.
+        Other processes may delay either rank, so that a send seems to wait, or begins late itself.
         """
         votes = [0, 0]
         while 2 * max(votes) < _LATE_TRIALS:
@@ -285,26 +285,26 @@ class LinkProbe:
         return votes[True] > votes[False]
 
     def data_wait(self, size: int) -> bool:
-        """Tell whether data wait for their receive: then no late receive is faster than half of a message's time."""
+        """Tell whether data wait for their receive: then no late receive takes less than half of a message's time."""
         return min(self._late(size)[2] for _ in range(_LATE_TRIALS)) > self.usual(size) / 2
 
     def usual(self, size: int) -> float:
-        """Return about how long a message of a size takes, from the sizes that were tried."""
+        """Estimate the time of a message of a size from the sizes measured so far."""
         larger = min((known for known in self.halves if known >= size), default=max(self.halves))
         return median_of(self.halves[larger]).value
 
     def end(self) -> None:
-        """Let rank 1 go."""
+        """Release rank 1."""
         self._ask(_END, 0, 0)
 
-    # --- in turns ---
+    # --- turns ---
 
     def first_turn(self, sizes: Sequence[int], budget: float) -> list[int]:
-        """Measure each size a little; returns those whose messages are not too long for the time there is."""
+        """Measure each size briefly; return the sizes whose messages are not too long for the available time."""
         usable: list[int] = []
         for size in sorted(sizes):
-            # Times grow in proportion to size at most. Those of a few bytes are latency, which does not grow: on a busy
-            # computer, where ranks wait for their turn, 8 B in 0.3 ms say nothing of what 1 KiB takes.
+            # Times grow at most in proportion to size. Those of a few bytes are latency, which does not grow: on a busy
+            # computer, where ranks wait for a processor, 8 B in 0.3 ms say nothing about 1 KiB.
             growth = max(1.0, size / max(usable[-1], _LATENCY_ONLY)) if usable else 0.0
             expected = self.usual(size) * growth if usable else 0.0
             if 2 * expected * (_LEAST_SAMPLES + 1) > budget / 4:
@@ -315,7 +315,7 @@ class LinkProbe:
         return usable
 
     def until_precise(self, sizes: Sequence[int], deadline: float, streams: bool) -> None:
-        """Measure sizes in turns until each is precise or time is up."""
+        """Measure sizes in turns until each has the precision, or time is up."""
         samples = self.windows if streams else self.halves
         what = "streams" if streams else "round trips"
         open_sizes, turns = list(sizes), 0
@@ -353,7 +353,7 @@ class LinkProbe:
         return eager, None
 
     def _narrowed(self, eager: int | None, waits: int, deadline: float) -> tuple[int | None, int]:
-        """Halve the interval between a size that does not wait and one that does, as far as the trials agree."""
+        """Bisect between a size that does not wait and one that does, as far as the trials agree."""
         if eager is None:
             return None, waits
         low, high = eager, waits
@@ -368,11 +368,12 @@ class LinkProbe:
         return (low, high) if agreed else (eager, waits)
 
     def travelling(self, sizes: Sequence[int], deadline: float) -> tuple[int | None, int | None]:
-        """Return the largest of some sizes whose data travel before their receive, and the smallest whose do not.
+        """Return the largest of some sizes whose data travel before their receive, and the smallest whose data do not.
 
-        Some libraries send data at once, and let the sender wait nonetheless. Sizes that take hardly longer than an
-        empty message do not tell. (Nor does shared memory, from which the receiver copies the data early or late: it
-        looks as if they waited, and the sender's wait is what counts.)
+        Some libraries send data at once, but let the sender wait nonetheless. Sizes that take hardly longer than an
+        empty message do not show the difference. (Nor does shared memory, from which the receiver copies the data early
+        or
+        late: data seem to wait, and the sender's wait counts.)
         """
         travels: int | None = None
         for size in sorted(sizes):
@@ -388,7 +389,7 @@ class LinkProbe:
 
 
 def measure(comm: MPI.Comm, settings: dict[str, float | list[int]]) -> dict[str, object] | None:
-    """Measure the link between two ranks; returns, on rank 0, what was found."""
+    """Measure the link between two ranks; return the result on rank 0."""
     sizes = [int(size) for size in settings["sizes"]]  # type: ignore[union-attr]
     limit = float(settings["time"])  # type: ignore[arg-type]
     buffer = bytearray(max(window_of(size) * size for size in sizes))
@@ -429,7 +430,7 @@ def measure(comm: MPI.Comm, settings: dict[str, float | list[int]]) -> dict[str,
 
 
 def rows(link: LinkProbe, confidence: float) -> list[dict[str, object]]:
-    """Return what was measured by size, as what JSON can hold."""
+    """Return the measurements by size, as values for JSON."""
     found = []
     for size in sorted(link.halves):
         row: dict[str, object] = {"size": size, "one_way": _plain(median_of(link.halves[size], confidence))}

@@ -1,8 +1,8 @@
-"""Measure pairs that talk at once: ``mpiexec -n 2P python -m clue.calibration.programs.measure_pairs SETTINGS``.
+"""Measure simultaneous pairs: ``mpiexec -n 2P python -m clue.calibration.programs.measure_pairs SETTINGS``.
 
 Ranks are paired across computers. For 1, 2, 4, … pairs and every size, the pairs of a turn start together and make
-round trips for the same time; what each round trip took is kept, but for those at either end, when not all pairs may be
-under way. Prints JSON lines (see :mod:`clue.calibration.launching`).
+round trips for the same time. The time of each round trip is kept, except at the start and at the end, when not all
+pairs may be active. Prints JSON lines (see :mod:`clue.calibration.launching`).
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from mpi4py import MPI
 from clue.calibration.measurement import median_of
 from clue.calibration.programs.measure_link import Progress, put
 
-#: Share of the round trips of a turn that is left out at its begin, and at its end.
+#: Share of a turn's round trips that is discarded at its start, and at its end.
 _LEFT_OUT = 0.1
-#: Round trips of a turn; a long message is sent at least so often.
+#: Smallest and largest number of round trips of a turn.
 _LEAST, _MOST = 10, 2000
 _TURN = 0.05
-#: How long those sleep at once who do not talk, seconds.
+#: Sleep interval of idle ranks, seconds.
 _NAP = 1e-3
 
 
 def paired(hosts: Sequence[str]) -> list[tuple[int, int]]:
-    """Return pairs of ranks on different computers, first those that share no computer with those before.
+    """Return pairs of ranks on different computers, first those that share no computer with earlier pairs.
 
-    Ranks are put in the order of their computers; the first half talks to the second.
+    Ranks are sorted by computer; the first half communicates with the second half.
     """
     order = sorted(range(len(hosts)), key=lambda rank: (hosts.index(hosts[rank]), rank))
     half = len(order) // 2
@@ -47,12 +47,12 @@ def paired(hosts: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def numbers(most: int) -> list[int]:
-    """Return 1, 2, 4, … and the most there are."""
+    """Return 1, 2, 4, … and the largest number."""
     return sorted({min(most, 1 << k) for k in range(most.bit_length() + 1)} - {0})
 
 
 def round_trips(comm: MPI.Comm, partner: int, first: bool, size: int, count: int, buffer: bytearray) -> list[float]:  # noqa: PLR0917
-    """Make round trips with a partner; returns, on the first of both, half of each, in seconds."""
+    """Make round trips with a partner; return, on the first of both, half of each, seconds."""
     message = [memoryview(buffer)[:size], MPI.BYTE]
     halves = []
     for _ in range(count):
@@ -69,7 +69,7 @@ def round_trips(comm: MPI.Comm, partner: int, first: bool, size: int, count: int
 
 
 def turn(comm: MPI.Comm, pairs: Sequence[tuple[int, int]], size: int, seconds: float, buffer: bytearray) -> list[float]:
-    """Let pairs make round trips at once for about so many seconds; returns, on rank 0, half of each of all pairs."""
+    """Let pairs make simultaneous round trips for a time; return, on rank 0, half of each round trip of all pairs."""
     mine = next((pair for pair in pairs if comm.rank in pair), None)
     partner = -1 if mine is None else mine[0] + mine[1] - comm.rank
     first = mine is not None and comm.rank == mine[0]
@@ -78,7 +78,7 @@ def turn(comm: MPI.Comm, pairs: Sequence[tuple[int, int]], size: int, seconds: f
         comm.Barrier()
         halves = [] if mine is None else round_trips(comm, partner, first, size, count, buffer)
         over = comm.Ibarrier()
-        # Who does not talk sleeps: waiting within MPI it would take processor time from those who do.
+        # Idle ranks sleep: a wait within MPI would take processor time from the active ones.
         while mine is None and not over.Test():
             time.sleep(_NAP)
         over.Wait()
@@ -91,7 +91,7 @@ def turn(comm: MPI.Comm, pairs: Sequence[tuple[int, int]], size: int, seconds: f
 
 
 def measure(comm: MPI.Comm, settings: dict[str, object]) -> dict[str, object] | None:
-    """Measure all numbers of pairs and all sizes in turns, until time is up; returns, on rank 0, what was found."""
+    """Measure all numbers of pairs and all sizes in turns, until time is up; return the result on rank 0."""
     sizes = [int(size) for size in settings["sizes"]]  # type: ignore[attr-defined]
     limit = float(settings["time"])  # type: ignore[arg-type]
     computers = comm.allgather((MPI.Get_processor_name(), os.cpu_count() or 1))
@@ -117,12 +117,12 @@ def measure(comm: MPI.Comm, settings: dict[str, object]) -> dict[str, object] | 
 
 
 def crowded(computers: Sequence[tuple[str, int]]) -> dict[str, tuple[int, int]]:
-    """Return how many ranks and processors computers with more ranks than processors have, given those of each rank."""
+    """Return ranks and processors of each computer with more ranks than processors, given the computer of each rank."""
     ranks = Counter(name for name, _ in computers)
     return {name: (ranks[name], processors) for name, processors in computers if ranks[name] > processors}
 
 
-#: All cases are measured at least, and at most, so often.
+#: Smallest and largest number of turns of each case.
 _LEAST_TURNS, _MOST_TURNS = 2, 40
 
 

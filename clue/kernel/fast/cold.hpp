@@ -1,4 +1,4 @@
-// What a rank's bursts owe to its waits: the meaning is that of clue/kernel/model/cold.py.
+// Extra time of a rank's bursts after its waits: defined by clue/kernel/model/cold.py.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace clue {
 
-// What waits cost on a node type at a time.
+// The cost of waits on a node type at a time.
 struct ColdStart {
     const double *waits, *extra, *slopes, *end;
     double at_most;

@@ -1,4 +1,4 @@
-// What all parts of a replay share: the program and the machine, its messages, who can go on, and what is to happen.
+// Common to all parts of a replay: the program and the machine, its messages, the actors that can continue, and pending events.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include "prepare.hpp"
 #include "slots.hpp"
 
-// What runs for every message: left to itself the compiler makes calls of it where several engines share it.
+// Code that runs for every message: by default the compiler does not inline it where several engines share it.
 #define HOT [[gnu::always_inline]]
 
 namespace clue {
@@ -21,21 +21,21 @@ enum Stage : uint8_t {
     ROUND, ROUND_SENDS, ROUND_WAITS, SINGLE_SEND, SINGLE_SEND_ENDS, SINGLE_RECEIVE_ENDS, ROUND_REDUCES, SPAWNED, END, DONE
 };
 
-// Whoever sends and receives on a clock of its own: a rank, or a nonblocking collective in its background.
+// Sends and receives on a clock of its own: a rank, or a nonblocking collective in its background.
 struct Actor {
     double clock = 0.0;
     double communicate = 0.0;
     double compute = 0.0;
     double turn = -1.0;    // clock at which it last had its turn
-    double cost = 0.0;     // of the receive under way
+    double cost = 0.0;     // cost of the receive under way
     double reduction = 0.0;
-    double begin = 0.0;    // of the burst, or of the waits, under way
+    double begin = 0.0;    // start of the burst, or of the waits, under way
     int64_t row = 0, row_end = 0, round = 0, round_end = 0, index = 0;
     int32_t id = 0, rank = 0, number = 0, node = 0, type = 0, job = 0;
     uint32_t place = 0, launched = 0, backgrounds = 0;
     int32_t instance = -1, base = 0, comm = 0, slot = 0, waiter = 0;
-    int32_t within = 0;  // of the entry of a wait under way
-    int32_t unsent = 0;  // rendezvous that it has begun and not waited for
+    int32_t within = 0;  // position within the entry of a wait under way
+    int32_t unsent = 0;  // rendezvous sends begun and not waited for
     Stage stage = START;
     bool background = false;
 
@@ -44,37 +44,37 @@ struct Actor {
     }
 };
 
-// When a rank is not within a call: from the first burst or sleep after a call to the next call. Asked in the order of virtual time.
+// Absence of a rank from MPI: from the first burst or sleep after a call to the next call. Queried in the order of virtual time.
 struct Absence {
-    // What is to happen to a message.
+    // A pending event of a message.
     struct Waiting {
         int32_t slot;
         What what;
     };
 
-    // Let its rank compute or sleep; one that is under way goes on.
+    // Its rank computes or sleeps; an absence that is under way continues.
     void begin(double time) {
         if (under_way) return;
         under_way = true;
         since = time;
     }
 
-    // Let its rank make a call, or end.
+    // Its rank makes a call, or ends.
     void end(double time) {
         under_way = false;
         if (time > since) noted.emplace_back(since, time);
     }
 
-    // The time itself, or the end of an absence then; when one begins the call still goes on.
+    // Return the time itself, or the end of the absence at that time; at the start of an absence the call still lasts.
     double after(double time) {
         while (!noted.empty() && noted.front().second <= time) noted.pop_front();
         return !noted.empty() && noted.front().first < time ? noted.front().second : time;
     }
 
     std::deque<std::pair<double, double>> noted;
-    std::vector<Waiting> waiting;  // for the end of the one under way
+    std::vector<Waiting> waiting;  // events that wait for the end of the current absence
     bool under_way = false;
-    double since = 0.0;  // when that began
+    double since = 0.0;  // start of the current absence
 };
 
 struct Core {
@@ -94,7 +94,7 @@ struct Core {
     Slot& slot(int64_t s) { return slots.slot(s); }
     Details& details(int64_t s) { return slots.details(s); }
 
-    // -- who can go on, and when --------------------------------------------------------------------------------------
+    // -- actors that can continue, and when ---------------------------------------------------------------------------
 
     void wake(int32_t& waiter) {
         if (waiter) {
@@ -109,7 +109,7 @@ struct Core {
         return false;
     }
 
-    // Whether all that happens before an actor's clock has happened; if not, it goes on when it has.
+    // Whether all events before an actor's clock have happened; if not, it continues when they have.
     bool turn(Actor& a) {
         if (a.turn == a.clock) return true;
         a.turn = a.clock;
@@ -117,7 +117,7 @@ struct Core {
         return false;
     }
 
-    // Let something happen to a message.
+    // Schedule an event of a message.
     HOT void later(int32_t s, double time, What what) {
         const Details& d = details(s);
         events.push({time, order_high(ACTION, d.source), d.order, what, s, 0});
@@ -132,7 +132,7 @@ struct Core {
         if (slot.state & CONFIRMED) acknowledge(s);
     }
 
-    // The sender of a message is free of its data.
+    // The data of a message have left its sender.
     void gone(int32_t s, double time) {
         if (slot(s).state & CONFIRMED) return;
         Details& d = details(s);
@@ -141,7 +141,7 @@ struct Core {
         wake(d.sender);
     }
 
-    // Let the sender of an eager message hear from the receiver's library that it is there.
+    // Let the receiver's library acknowledge the arrival of an eager message to its sender.
     void acknowledge(int32_t s) {
         if (m.in_calls) later(s, slot(s).time, ACKNOWLEDGED);
         else acknowledged(s, slot(s).time);
@@ -183,8 +183,8 @@ struct Core {
     const int64_t numbers, classes;
     Slots slots;
     std::vector<Actor> ranks;
-    const bool modes;  // whether sends may end otherwise than when their data have left
-    std::vector<Absence> absences;  // of each rank; none where libraries do not mind
+    const bool modes;  // whether sends may end at another time than when their data have left
+    std::vector<Absence> absences;  // of each rank; empty if libraries progress at any time
     std::deque<Actor> backgrounds;
     std::vector<int32_t> ready;
     Heap<Event> events;

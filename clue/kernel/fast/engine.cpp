@@ -1,4 +1,4 @@
-// What Python calls. Everything returns 0, or a number that says why not.
+// The functions that Python calls. All return 0, or a status that gives the reason for failure.
 #include "replays.hpp"
 #include "tape.hpp"
 
@@ -6,7 +6,7 @@ using namespace clue;
 
 extern "C" {
 
-// Make a program ready; what is made for it is to be released later.
+// Prepare a program; the caller must release the result.
 int64_t clue_prepare(Program* program, Prepared** prepared, Stop* stop) {
     return told([&]() -> int64_t {
         auto made = std::make_unique<Prepared>();
@@ -20,7 +20,7 @@ void clue_release(Prepared* prepared) { delete prepared; }
 
 int64_t clue_replay(const Program* program, const Machine* machine, Outcome* outcome) { return replays<Listed>(*program, *machine, *outcome); }
 
-// Replay on one machine, whatever couples its ranks beside messages left aside, and write the tape; it is to be forgotten later.
+// Replay on one machine, ignoring everything but messages that couples its ranks, and write the tape; the caller must release it.
 int64_t clue_record(const Program* program, const Machine* machine, Outcome* outcome, Tape** tape) {
     return told([&]() -> int64_t {
         check_numbers(*program, *machine);
@@ -37,13 +37,13 @@ int64_t clue_lanes() { return LANES; }
 
 void clue_forget(Tape* tape) { delete tape; }
 
-// Run a tape for any number of machines, each with bursts of its own (seconds by op) where `bursts` is not null.
+// Run a tape for any number of machines, each with its own bursts (seconds by op) where `bursts` is not null.
 int64_t clue_sweep(const Tape* tape, const Program* program, const Machine* const* machines, const double* const* bursts,
                    int64_t count, double* makespan, uint8_t* agrees, Stop* stop) {
     return told([&]() -> int64_t {
         Block block(*tape, *program, stop);
         for (int64_t first = 0; first < count; first += LANES) {
-            // The last machine stands in the lanes that are left.
+            // The last machine fills the unused lanes.
             const Machine* lanes[LANES];
             const double* own[LANES];
             double ends[LANES];

@@ -1,16 +1,16 @@
-// The replay: what every op does to virtual time. The meaning is that of clue/kernel/reference/simulation.py, actor.py, rank.py,
-// transport.py, processors.py and turns.py, op by op, so that every rank's figures agree with theirs to the last bit.
+// The replay: the effect of every op on virtual time. It is defined by clue/kernel/reference/simulation.py, actor.py, rank.py,
+// transport.py, processors.py and turns.py, and implemented here op by op, so that every rank's figures agree to the last bit.
 //
-// A rank runs until it must wait for something that is not known yet; whoever makes it known puts it on the stack of ranks
-// that can go on. Only what must happen in the order of virtual time goes through a heap of events: turns to send where messages
-// delay each other, and bursts on shared processors. Where there are none, there is no heap.
+// A rank runs until it must wait for something that is not known yet; whoever determines that puts the rank on the stack of
+// ranks that can continue. Only events that must happen in the order of virtual time go through a heap: turns to send where
+// messages delay each other, and bursts on shared processors. Without any of these there is no heap.
 //
-//   Core        program and machine, messages by slot, who can go on, events                 core.hpp, slots.hpp, events.hpp
-//   Clocks      … and how time passes, by what processors do (Alone, Shared)                 processors.hpp, turns.hpp
-//   Messages    … and eager messages and rendezvous, by what the network does                messages.hpp, sharing.hpp
+//   Core        program and machine, messages by slot, ranks that can continue, events       core.hpp, slots.hpp, events.hpp
+//   Clocks      … plus the passage of time, by processor policy (Alone, Shared)              processors.hpp, turns.hpp
+//   Messages    … plus eager and rendezvous messages, by network policy                      messages.hpp, sharing.hpp
 //               (Unshared, Factor, Ports, Flows, Copying)                                    networks.hpp
-//   Rounds      … and collectives, of ops that are listed or in loops (Listed, Looped)       rounds.hpp, sources.hpp
-//   Engine      … and the programs of ranks: this file
+//   Rounds      … plus collectives, of ops that are listed or in loops (Listed, Looped)      rounds.hpp, sources.hpp
+//   Engine      … plus the programs of ranks: this file
 #pragma once
 
 #include <algorithm>
@@ -58,7 +58,7 @@ private:
     using Base::post_matched, Base::until_arrived, Base::until_sent, Base::await_arrival, Base::await_sent, Base::end_send;
     using Base::end_receive, Base::see, Base::envelope, Base::begin_rounds, Base::join, Base::run_rounds;
 
-    // -- who runs, and when -------------------------------------------------------------------------------------------
+    // -- which rank runs, and when ------------------------------------------------------------------------------------
 
     void start(Actor& a, int32_t number) {
         a.id = a.number = number;
@@ -86,7 +86,7 @@ private:
         } while (!ready.empty());
     }
 
-    // Fetch what the next ones need from memory while this one runs: with thousands of ranks none of it is near.
+    // Prefetch the data of the next ranks while this one runs: with thousands of ranks none of it is in a cache.
     void fetch_ahead() {
         if (numbers < MANY) return;
         const size_t n = ready.size();
@@ -118,10 +118,10 @@ private:
         }
     }
 
-    // Of fewer ranks all is near; so many rows are looked at ahead.
+    // Number of ranks from which data are prefetched, as fewer fit in caches; number of rows to prefetch.
     static constexpr int64_t MANY = 512, AHEAD = 12;
 
-    // After so many ops it is asked whether to go on.
+    // Number of ops between checks of the stop flag.
     static constexpr int64_t LOOK = 1024;
 
     // -- a rank's program ---------------------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ private:
         processors.warm(a);
     }
 
-    // A rank begins to compute or to sleep.
+    // A rank starts to compute or to sleep.
     void leave(const Actor& a) {
         if (m.in_calls) absences[a.number].begin(a.clock);
     }
@@ -157,7 +157,7 @@ private:
         for (const Absence::Waiting& each : std::exchange(absence.waiting, {})) this->carry_on(each.slot, each.what, a.clock);
     }
 
-    // Come to a shared node, or leave it, when its turn is there.
+    // Join a shared node's busy ranks, or leave them, when it is the rank's turn.
     bool come(Actor& a, int ranks) {
         if (!processors.shared(a)) return true;
         if (!turn(a)) return false;
@@ -269,7 +269,7 @@ private:
         }
     }
 
-    // Go on to rows that a rank is to go through next, if there are any.
+    // Continue with the next rows of a rank, if there are any.
     bool next_rows(Actor& a) {
         if (!source.again(a)) return false;
         go_on(out.stop);
@@ -277,11 +277,11 @@ private:
         return true;
     }
 
-    // Do an op; false: the rank must wait, and goes on at its stage.
+    // Do an op; false: the rank must wait, and continues at its stage.
     bool begin_op(Actor& a) {
         const int64_t i = a.row;
         const Shape& s = shape(i);
-        // What are no calls: those between which there is nothing else are one absence.
+        // Computation and sleep are not calls: successive ones form one absence.
         if (m.in_calls && s.op != OP_COMPUTE && s.op != OP_SLEEP) enter(a);
         switch (s.op) {
             case OP_SEND:
@@ -372,7 +372,7 @@ private:
         }
         source.begin(a, a.slot, RECEIVE_HELD);
         if (call.flags & FLAG_ANY_SOURCE) {
-            // Whom it gets is not known when it is posted, so it costs the same whatever that is.
+            // Its sender is not known when it is posted, so its cost does not depend on the sender.
             poll(a);
         } else {
             tape.pay(RECEIVING, offset(a) + call.peer, a.number);
@@ -462,12 +462,12 @@ private:
         return true;
     }
 
-    // Wait for requests that were begun one after the other.
+    // Wait for requests that were begun in succession.
     HOT bool wait_for_run(Actor& a, const Requests& run) {
         const int32_t first = run.first >> 2, count = run.count;
         switch (run.first & 3) {
             case SEND_HELD:
-                // Mostly all are eager; then there is no need to look at them.
+                // Usually all are eager, and need not be looked at.
                 for (; a.unsent && a.within < count; ++a.within)
                     if (!wait_for_send(a, source.own(a, first + a.within))) return false;
                 break;
@@ -509,7 +509,7 @@ private:
         return true;
     }
 
-    // How many requests a rank stuck in a wait for several still waits for.
+    // Return the number of requests for which a rank that is stuck in a wait still waits.
     int64_t open_requests(const Actor& a) const {
         if (!p.count[a.row]) return 0;
         const Requests* waits = p.waits + p.rows[a.row].slot;
@@ -523,7 +523,7 @@ private:
         return open;
     }
 
-    // Which collective of its communicator a rank of loops is stuck in, from 1; 0: in none.
+    // Return the number, from 1, of the collective of its communicator in which a rank of loops is stuck; 0: none.
     int64_t collectives_begun(const Actor& a) const {
         if (!SOURCE::LOOPS || a.row == a.row_end || !is_collective(shape(a.row).op)) return 0;
         return source.serial(a, this->place_of(a.rank, shape(a.row).size));
@@ -544,7 +544,7 @@ private:
         out.left_over = source.left_over();
     }
 
-    std::vector<int32_t> resting_;  // ranks that let others go on
+    std::vector<int32_t> resting_;  // ranks that have yielded to others
     std::vector<double> world_start_;
     std::vector<std::vector<int32_t>> world_waiters_;
 };

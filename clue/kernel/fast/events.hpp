@@ -1,4 +1,4 @@
-// What has to happen in the order of virtual time; ties by (kind, rank, actor, serial) as clue/kernel/reference/virtual_time.py says.
+// Events in the order of virtual time; ties by (kind, rank, actor, serial), as defined by clue/kernel/reference/virtual_time.py.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace clue {
 enum Kind : uint64_t { CHANGE = 0, BURST = 1, ACTION = 2, SETTLE = 3 };
 enum What : uint32_t { PARAMETERS, BURST_ENDS, TURN, CALLED, ANSWERED, ACKNOWLEDGED, TRANSFER, HEAD, ENTER, PASS, LEAVE, RATES };
 
-// The version after one; an event is of no account any more where what it is about has another version by then.
+// The next version; an event is void if its subject has another version when it is due.
 inline uint32_t next_version(uint32_t version) { return (version + 1) & ((uint32_t{1} << 28) - 1); }
 
 struct Event {
@@ -18,7 +18,7 @@ struct Event {
     uint64_t kind_rank;
     uint64_t actor_serial;
     int32_t id;
-    // Half a line of the cache for an event: heaps of thousands of them are what contention costs.
+    // An event takes half a cache line: heaps of thousands of them dominate the cost of contention.
     uint32_t what : 4;
     uint32_t version : 28;
 
@@ -38,7 +38,7 @@ inline uint64_t order_low(uint32_t actor, uint32_t serial) { return static_cast<
 inline bool before(const Event& a, const Event& b) { return a.before(b); }
 inline bool before(double a, double b) { return a < b; }
 
-// The first of many comes out first. Four children to a node: half as deep as a binary heap.
+// A priority queue. Four children per node: half as deep as a binary heap.
 template <class T>
 class Heap {
 public:

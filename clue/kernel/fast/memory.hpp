@@ -1,4 +1,4 @@
-// Large arrays of plain values, which cost nothing until they are touched.
+// Large arrays of plain values, which use no memory until they are touched.
 #pragma once
 
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 
 namespace clue {
 
-// Zeroed, and in huge pages where the system has them: for arrays of that size half the cost is in their first touch.
+// Zeroed, and in huge pages if the system has them: for large arrays half the cost is the first touch.
 template <class T>
 class Pages {
 public:
@@ -34,7 +34,7 @@ public:
 private:
     static constexpr size_t HUGE_PAGE = size_t{1} << 21;
 
-    // Systems place nothing but whole huge pages so that they can be some.
+    // Systems use huge pages only for blocks that consist of whole ones.
     static size_t whole(size_t bytes) { return bytes < HUGE_PAGE ? bytes + 1 : (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE; }
 
     size_t bytes_;

@@ -1,4 +1,4 @@
-// Messages: eager ones and rendezvous, their senders and receivers.
+// Messages: eager and rendezvous, their senders and receivers.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ protected:
 
     Messages(const Program& program, const Machine& machine, Outcome& outcome) : Base(program, machine, outcome), network_(machine, outcome) {}
 
-    // Whether a send must wait until all that happens before it has happened.
+    // Whether a send must wait until all earlier events have happened.
     bool takes_turns_with(const Actor& a, int32_t dest) const { return NETWORK::IN_TURN && between_nodes(a.number, dest); }
 
-    // Begin to send, and pay for the call; tells whether the sender is free of the message then.
+    // Begin a send, and pay for the call; return whether the sender is free of the message then.
     HOT bool launch(Actor& a, int32_t s, int32_t dest, int32_t size, uint16_t flags, bool blocking) {
         const int64_t l = link(epoch(a.clock), a.number, dest);
         a.launched++;
@@ -48,7 +48,7 @@ protected:
         }
     }
 
-    // The receive of a matched probe has come; the data of a rendezvous start now.
+    // Post the receive of a matched probe; the data of a rendezvous start now.
     void post_matched(Actor& a, int32_t s) {
         Slot& slot = this->slot(s);
         if (!(slot.state & POSTED)) open_if_ready(a, s);
@@ -78,7 +78,7 @@ protected:
             a.wait_until(d.sent - d.busy);
             const bool slept = a.clock > since;
             spend(a, d.sent - a.clock);
-            a.clock = d.sent;  // others know that time: rounding must not make two of it
+            a.clock = d.sent;  // others use that time: rounding must not produce a second one
             if (slept) processors.wake_up(a, since);
         }
     }
@@ -89,7 +89,7 @@ protected:
         spend(a, a.cost);
     }
 
-    // Wait for a message among several: until it has arrived, or its sender is free of it.
+    // Wait for one of several messages: until it has arrived, or its sender is free of it.
     bool await_arrival(Actor& a, int32_t s) {
         if (!until_arrived(a, s)) return false;
         tape.await(s);
@@ -104,7 +104,7 @@ protected:
         return true;
     }
 
-    // Block in a probe until the message can be seen; eager: when its head is there; a rendezvous: when its envelope is.
+    // Block in a probe until the message is visible: when the head of an eager message or the envelope of a rendezvous has arrived.
     bool see(Actor& a) {
         Slot& slot = this->slot(a.slot);
         if (slot.state & RENDEZVOUS) {
@@ -127,7 +127,7 @@ protected:
         return slot.state & ARRIVED ? details(s).envelope : std::numeric_limits<double>::quiet_NaN();
     }
 
-    // Something happens to a message.
+    // Handle an event of a message.
     void happen(const Event& event) {
         switch (event.what) {
             case CALLED: return within_call(details(event.id).dest, event.id, CALLED);
@@ -138,7 +138,7 @@ protected:
         }
     }
 
-    // Go on with a message at a time when the library that it waits for is at work.
+    // Continue with a message at a time when the library for which it waits is active.
     void carry_on(int32_t s, What what, double time) {
         if (what == CALLED) answer(s, time);
         else if (what == ANSWERED) start_data(s, time);
@@ -148,7 +148,7 @@ protected:
 private:
     bool between_nodes(int32_t source, int32_t dest) const { return m.node[source] != m.node[dest]; }
 
-    // Whether a message may do something to others.
+    // Whether a message may affect others.
     bool couples(int32_t source, int32_t dest) const { return NETWORK::COUPLED && (between_nodes(source, dest) || (NETWORK::WITHIN && m.copies)); }
 
     Fare fare(int64_t l, int32_t size) const {
@@ -156,7 +156,7 @@ private:
         return {m.send[at], m.transmission[at], at};
     }
 
-    // Let the data of a message start.
+    // Start the data of a message.
     HOT Departure depart(int32_t s, double time, bool coupled, bool rendezvous, const Fare& fare) {
         return coupled ? network_.start(core(), s, time, rendezvous, fare) : go_alone(slot(s), time, fare);
     }
@@ -169,7 +169,7 @@ private:
         if (kept) describe(a, s, dest, size);
         const Departure departure = depart(s, a.clock, coupled, false, fare(l, size));
         if (kept) details(s).envelope = departure.leaves + m.envelope[l];
-        // Machines that state nothing of this are told by one test.
+        // One test identifies machines that state none of this.
         const bool modes = this->modes, waits = NETWORK::LATER && departure.begins > a.clock;
         const bool confirmed = !RECORDER::RECORDS && modes && m.bytes[size] >= m.acknowledged_from[l] && !(flags & FLAG_BUFFERED);
         bool free = true;
@@ -186,7 +186,7 @@ private:
         return free;
     }
 
-    // Pay for the call of an eager send that may keep its sender beyond that; tells whether it does not.
+    // Pay for the call of an eager send that may occupy its sender beyond the call; return whether it does not.
     [[gnu::noinline]] bool begin_sending(Actor& a, int32_t s, int32_t dest, int32_t size, int64_t at, Departure departure, bool confirmed, bool blocking) {
         Slot& slot = this->slot(s);
         if (blocking && !confirmed) {
@@ -207,7 +207,7 @@ private:
         return false;
     }
 
-    // What the call of a nonblocking send takes whose data keep the sender so long.
+    // Return the time of a nonblocking send's call, given the time until its data have left.
     double call(int64_t at, double busy) const { return m.call[at] < 0.0 ? busy : m.call[at]; }
 
     bool launch_rendezvous(Actor& a, int32_t s, int32_t dest, int32_t size, int64_t l, bool blocking) {
@@ -227,7 +227,7 @@ private:
             spend(a, call(at, m.send[at]));
             return false;
         }
-        // Who is free at once had nothing to pay or to wait for: a tape does both, for machines where that takes time.
+        // A sender that is free at once paid and waited for nothing; a tape records both, for machines where they take time.
         return !RECORDER::RECORDS && slot.state & SENT && d.sent <= a.clock;
     }
 
@@ -240,7 +240,7 @@ private:
         return d;
     }
 
-    // Open a rendezvous whose sender is ready, now that its receive is posted.
+    // Open a rendezvous whose sender is ready, as its receive is posted now.
     void open_if_ready(const Actor& a, int32_t s) {
         if ((slot(s).state & (RENDEZVOUS | SENT)) != RENDEZVOUS) return;
         tape.post(s);
@@ -250,7 +250,7 @@ private:
     void open_rendezvous(int32_t s, double posted) {
         const Details& d = details(s);
         if (in_calls()) {
-            // Who answers within calls alone does so not before it has seen the envelope.
+            // A library that progresses only in calls answers after it has seen the envelope.
             const double seen = envelope(s);
             later(s, posted > seen ? posted : seen, CALLED);
         } else {
@@ -271,10 +271,10 @@ private:
         else transfer(s, time);
     }
 
-    // A tape knows no events: what libraries do only within calls is left out of it.
+    // A tape has no events: it ignores that libraries may progress only in calls.
     bool in_calls() const { return !RECORDER::RECORDS && m.in_calls; }
 
-    // Go on with a message now, or when a rank's next call begins.
+    // Continue with a message now, or at the start of the rank's next call.
     void within_call(int32_t rank, int32_t s, What what) {
         Absence& absence = this->absences[rank];
         if (absence.under_way && absence.since < this->now) absence.waiting.push_back({s, what});

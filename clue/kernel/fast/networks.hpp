@@ -1,14 +1,14 @@
-// What messages do to each other. A policy is one of
+// Contention between messages. A policy is one of
 //
-//   Unshared   nothing
-//   Factor     between nodes each is slowed by how many are under way when it starts
-//   Ports      between nodes they queue for the ports of their nodes
-//   Flows      they share links fairly: between nodes those of a topology, within nodes their memory
-//   Copying    within nodes they share its memory; between nodes another policy holds
+//   Unshared   no contention
+//   Factor     between nodes, each is slowed by the number of messages under way when it starts
+//   Ports      between nodes, they queue for the ports of their nodes
+//   Flows      they share links max-min fairly: between nodes those of a topology, within nodes the memory
+//   Copying    within nodes they share the memory; between nodes another policy holds
 //
-// It says by COUPLED whether they do anything at all, by WITHIN whether they may do so within nodes, by IN_TURN whether between nodes
-// their data start in the order of virtual time, by LATER whether their arrivals come up as events, so that what is to be known of
-// them must be kept; and `start` lets a message go.
+// COUPLED says whether messages affect each other at all, WITHIN whether they may do so within nodes, IN_TURN whether data start in
+// the order of virtual time between nodes, LATER whether arrivals are events, so that details of messages must be kept; `start`
+// starts a message.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +20,20 @@
 
 namespace clue {
 
-// What a message takes by itself, and the place of its link and size in the machine's tables.
+// Times of a message alone, and the index of its link and size in the machine's tables.
 struct Fare {
     double send, transmission;
     int64_t at;
 };
 
-// When a message's data leave its sender's node, when an eager sender begins with them, which takes part in the wait before that,
-// for how long it is busy with them then, when it is free of them, and whether it is told that later.
+// When a message's data leave its sender's node, when an eager sender begins to send them (it takes part in the wait before that),
+// how long it is then busy with them, when they have left, and whether it learns that time later.
 struct Departure {
     double leaves, begins, busy, sent;
     bool later;
 };
 
-// Let a message go by itself: its arrival is known at once.
+// Start a message without contention: its arrival is known at once.
 inline Departure go_alone(Slot& slot, double time, const Fare& fare) {
     const double sent = time + fare.send;
     slot.time = sent + fare.transmission;
@@ -76,7 +76,7 @@ public:
 private:
     const Machine& m_;
     Outcome& out_;
-    Heap<double> ends_;  // of messages under way between nodes
+    Heap<double> ends_;  // ends of messages under way between nodes
 };
 
 class Ports {
@@ -99,7 +99,7 @@ public:
         return {leaves, begins, fare.send, begins + fare.send, false};
     }
 
-    // Its head is at the receive port.
+    // The head of a message has reached the receive port.
     void happen(Core& core, const Event& event) {
         const Details& d = core.details(event.id);
         double& free = receives_[m_.node[d.dest]];
@@ -110,7 +110,7 @@ public:
 
 private:
     const Machine& m_;
-    std::vector<double> sends_, receives_;  // when each node's ports are free
+    std::vector<double> sends_, receives_;  // times from which each node's ports are free
 };
 
 class Flows {
@@ -140,18 +140,18 @@ public:
 private:
     struct Flow {
         double left, updated, rate;
-        double kept;    // bytes left when its sender is free of its data
-        double rest;    // for which its sender is busy after that; below 0: it is free
-        double last;    // time of its last byte beyond the links
+        double kept;    // remaining bytes at the time when its sender is free
+        double rest;    // time for which its sender is busy after that; below 0: it is free
+        double last;    // time of its last byte after the links
         double leaves, busy;
         int32_t slot;
         uint32_t version;
     };
 
     struct Link {
-        double ahead = 0.0;       // bytes that it has let through at once and not made up for
+        double ahead = 0.0;       // bytes that it has passed at once and not compensated for
         double idle_since = 0.0;
-        int32_t messages = 0;     // on it
+        int32_t messages = 0;     // number of messages on it
     };
 
     struct Way { const int32_t *begin, *end; };
@@ -161,7 +161,7 @@ private:
         return {m_.route + m_.first_link[pair], m_.route + m_.first_link[pair + 1]};
     }
 
-    // Whether its way has no links: within a node that states nothing of its memory, or between nodes without a topology.
+    // Whether its route has no links: within a node without stated memory bandwidth, or between nodes without a topology.
     bool shares_nothing(const Details& d) {
         const Way way = way_of(d);
         return way.begin == way.end;
@@ -177,7 +177,7 @@ private:
         return number;
     }
 
-    // How much of a message must be through before its sender is free of it.
+    // Return the share of a message that must be through before its sender is free.
     double held(bool rendezvous, int64_t at) const { return rendezvous ? 1.0 : m_.held[at]; }
 
     void enter(Core& core, int32_t s) {
@@ -212,7 +212,7 @@ private:
         settle_later(core);
     }
 
-    // Let the sender be free of a message's data.
+    // The data of a message have left its sender.
     void let_go(Core& core, Flow& flow) {
         if (flow.rest < 0.0) return;
         const double own = flow.leaves + flow.busy, passed = core.now + flow.rest;
@@ -253,7 +253,7 @@ private:
         });
     }
 
-    // Let a flow proceed to where its sender is free of it, or to its end.
+    // Let a flow proceed until its sender is free, or to its end.
     void go_on(Core& core, int32_t number) {
         Flow& flow = flows_[number];
         const double kept = flow.rest < 0.0 ? 0.0 : flow.kept, left = flow.left - kept;
@@ -263,7 +263,7 @@ private:
         core.events.push({time, order_high(ACTION, d.source), d.order, kept != 0.0 ? PASS : LEAVE, number, flow.version});
     }
 
-    // Let so much of a flow be through that its sender is free of it.
+    // A flow has proceeded so far that its sender is free.
     void pass(Core& core, const Event& event) {
         Flow& flow = flows_[event.id];
         if (flow.version != event.version) return;

@@ -1,6 +1,6 @@
-// A program made ready once for any number of replays: who receives what.
+// Preparation of a program for any number of replays: the matching of messages.
 //
-// Every receive of a trace names the source and tag it matched, so MPI's rule comes down to first in, first out per channel
+// Every receive of a trace names the source and tag that it matched, so MPI's rule reduces to first in, first out per channel
 // (context, source, destination, tag): the k-th receive of a channel takes its k-th send, on every machine. Each such pair gets
 // a slot, and a replay needs no queues.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace clue {
 
-// Numbers for keys of four words, in the order in which they first come.
+// Numbers keys of four words in the order of their first occurrence.
 class Numbering {
 public:
     struct Key {
@@ -64,39 +64,39 @@ private:
 inline bool is_collective(uint8_t op) { return op >= OP_BARRIER; }
 inline bool is_send(uint8_t op) { return op == OP_SEND || op == OP_ISEND; }
 inline bool is_receive(uint8_t op) { return op == OP_RECV || op == OP_IRECV || op == OP_MPROBE; }
-// Whether a row takes a message from its channel, or looks at one; a matched probe cannot be cancelled.
+// Whether a row takes a message from its channel, or only probes one; a matched probe cannot be cancelled.
 inline bool takes(const Program& p, int64_t i) {
     return p.peer[i] >= 0 && is_receive(p.op[i]) && (p.op[i] == OP_MPROBE || !(p.flags[i] & FLAG_CANCELLED));
 }
 inline bool looks(const Program& p, int64_t i) { return p.op[i] == OP_PROBE && p.peer[i] >= 0; }
 inline bool sends(const Program& p, int64_t i) { return p.peer[i] >= 0 && is_send(p.op[i]); }
 
-// Messages of which one side has not come yet: they have no numbers so far, and each row's slot tells the next such row.
+// Messages of which only one side has been found: they have no numbers yet, and each row's slot links to the next such row.
 struct Channel {
     int32_t first = -1, last = -1;
-    int32_t probes = -1;  // those that look at what the next receive takes, the latest first
+    int32_t probes = -1;  // probes of the next receive's message, the latest first
     bool sent = false;    // whether the rows are sends
 };
 
-// What a request is.
+// The kind of a request.
 enum Held : int32_t { NOT_HELD = 0, SEND_HELD = 1, RECEIVE_HELD = 2, FORK_HELD = 3 };
 
-// What is made for a program; see the end of Program.
+// The data prepared for a program; see the end of Program.
 class Prepared {
 public:
-    // False if there are more ops than can be numbered.
+    // Return false if there are more ops than can be numbered.
     bool make(Program& p, Stop* stop) {
         stop_ = stop;
         if (p.ops >= LIMIT) return false;
         rows_ = Pages<Row>(static_cast<size_t>(p.ops));
-        // Every op begins one request at most, which is waited for once; of loops those of another block may be named, too.
+        // Every op begins at most one request, which is waited for once; in loops a wait may also name requests of another block.
         waits_ = Pages<Requests>(static_cast<size_t>(p.loops ? p.ops + p.extra_offsets[p.ranks] : p.ops));
         fork_offsets_.assign(1, 0);
         serial_.assign(static_cast<size_t>(2 * p.contexts), 0);
         for (int64_t rank = 0; rank < p.ranks; ++rank) {
             for (int32_t each : touched_) serial_[each] = 0;
             touched_.clear();
-            // A rank has no more requests than ops, unless somebody has numbered them otherwise.
+            // A rank has no more requests than ops, unless the trace numbers them otherwise.
             open_.assign(static_cast<size_t>(p.offsets[rank + 1] - p.offsets[rank]), 0);
             far_.clear();
             calls_.assign(CALLS, Call{});
@@ -116,11 +116,11 @@ public:
     }
 
 private:
-    // Two bits are for what a request is.
+    // Two bits hold the kind of a request.
     static constexpr int64_t LIMIT = int64_t{1} << 29;
     static constexpr size_t CALLS = 256;
 
-    // Ops that are equal but for their times, requests and places have one shape and one channel: those of a rank are remembered.
+    // Ops that differ only in times, requests and call sites have the same shape and channel; those of a rank are remembered.
     struct Key {
         uint64_t nbytes, partner, where, what;
 
@@ -167,7 +167,7 @@ private:
             row.slot = static_cast<int32_t>(p.instance_offsets[which] + serial_[which]++);
             if (p.flags[i] & FLAG_NONBLOCKING) begin_request(p.request[i], forks_++, FORK_HELD);
         } else if (op == OP_MRECV) {
-            // The matched probe before it has the message.
+            // The preceding matched probe has the message.
             int32_t* held = request(p.request[i]);
             if (!held || (*held & 3) != RECEIVE_HELD) return;
             same_.emplace_back(static_cast<int32_t>(i), *held >> 2);
@@ -198,7 +198,7 @@ private:
         return known;
     }
 
-    // Find shape and channel of an op that is not remembered.
+    // Find the shape and channel of an op that is not remembered.
     Call describe(const Program& p, int32_t me, int64_t i, const Key& key) {
         Call call{key};
         const int32_t peer = p.peer[i], comm = p.comm[i];
@@ -228,7 +228,7 @@ private:
         return number;
     }
 
-    // Requests of a rank are numbered from 0; 0: not held, else what Requests::first has.
+    // Requests of a rank are numbered from 0; a value of 0 means not held, others are those of Requests::first.
     void begin_request(int32_t name, int64_t what, Held held) {
         if (name == NO_REQUEST || name < 0) return;
         int32_t& open = name < static_cast<int32_t>(open_.size()) ? open_[name] : far_[name];
@@ -242,7 +242,7 @@ private:
         return found == far_.end() ? nullptr : &found->second;
     }
 
-    // A wait waits for a request too; it has come to a run of them.
+    // Add a request to a wait, at its current run of requests.
     void end_request(int64_t name, Requests& run) {
         int32_t* held = request(name);
         if (!held || !*held) return;
@@ -254,7 +254,7 @@ private:
         *held = 0;
     }
 
-    // The same of a request by its age: of a run each is younger by one.
+    // The same for a request by age: in a run, each is younger by one.
     void await_aged(int64_t age, Requests& run) {
         if (age <= 0) return;
         if (run.first - run.count != age) {
@@ -264,7 +264,7 @@ private:
         run.count++;
     }
 
-    // The side that comes second numbers a message: what a rank sends and receives at once then lies side by side.
+    // The second side numbers a message, so that messages that a rank sends and receives together are adjacent.
     void match(Channel& c, int32_t i, bool sent) {
         if (c.first >= 0 && c.sent != sent) {
             Row& other = rows_[c.first];
@@ -277,12 +277,12 @@ private:
         }
     }
 
-    // The probes before it look at the message of a row.
+    // Give the preceding probes the message of a row.
     void seen_by(Channel& c, int32_t i) {
         for (; c.probes >= 0; c.probes = rows_[c.probes].slot) same_.emplace_back(c.probes, i);
     }
 
-    // Number messages of which one side never comes; returns how many were sent.
+    // Number messages without a second side; return how many of them were sent.
     int64_t number_rest(Channel& c) {
         int64_t left = 0;
         if (c.probes >= 0 && !(c.sent && c.first >= 0)) {
@@ -315,13 +315,13 @@ private:
     Pages<Requests> waits_{0};
     std::vector<int64_t> fork_offsets_;
     std::vector<int64_t> bytes_;
-    // Used on the way.
+    // Temporary data.
     Numbering numbering_, sizes_, shape_numbers_;
     std::vector<Channel> channels_;
     std::vector<Call> calls_;
     std::vector<int32_t> open_, serial_, touched_;
     std::unordered_map<int64_t, int32_t> far_;
-    std::vector<std::pair<int32_t, int32_t>> same_;  // rows without a message of their own, and whose they have
+    std::vector<std::pair<int32_t, int32_t>> same_;  // rows without a message of their own, and the rows whose message they have
     int64_t forks_ = 0;
     int32_t messages_ = 0, waited_ = 0;
     Stop* stop_ = nullptr;

@@ -1,9 +1,9 @@
-// What processors make of bursts, and what clocks make of processors. A policy is one of
+// Durations of bursts on processors, and the clocks of actors. A policy is one of
 //
 //   Alone    every rank has a processor to itself
-//   Shared   on some nodes ranks disturb each other at every instant, take turns with background load, or start cold
+//   Shared   on some nodes ranks slow each other at every instant, take turns with background load, or start cold
 //
-// and Clocks lets time pass by it.
+// and Clocks advances time by it.
 #pragma once
 
 #include <cstdint>
@@ -43,10 +43,10 @@ public:
         if (m_.share[a.node] < 1.0) turns_[a.number] = Turns(m_.share[a.node], m_.time_slice[a.type]);
     }
 
-    // Whether ranks disturb each other there at every instant.
+    // Whether ranks slow each other there at every instant.
     bool shared(const Actor& a) const { return m_.shared[a.node]; }
 
-    // Let a burst take its time where they do not; returns how long that was.
+    // Run a burst where they do not; return its duration.
     double run(const Core& core, Actor& a, double seconds) {
         if (m_.cold[a.type]) seconds += cold(core, a, seconds);
         if (takes_turns(a)) {
@@ -58,19 +58,19 @@ public:
         return seconds;
     }
 
-    // Waits count from a rank's clock on.
+    // Count waits from a rank's clock on.
     void warm(const Actor& a) { cold_[a.number].end(a.clock, a.communicate); }
 
     void pass(const Actor& a, double seconds) {
         if (takes_turns(a)) turns_[a.number].pass_time(seconds);
     }
 
-    // Wait for a rank's turn, if it has slept since a time.
+    // Wait for a rank's turn if it has slept since a time.
     void wake_up(Actor& a, double since) {
         if (takes_turns(a) && a.clock > since) a.clock = turns_[a.number].wake(since, a.clock);
     }
 
-    // A rank comes to its node (1) or leaves it (-1).
+    // A rank becomes busy on its node (1) or idle (-1).
     void come(Core& core, const Actor& a, int ranks) {
         nodes_[a.node].alive += ranks;
         share_anew(core, a.node);
@@ -104,13 +104,13 @@ private:
         int64_t alive = 0;
     };
 
-    // What a burst that begins now takes longer because its rank has waited.
+    // Return the extra time of a burst that begins now because its rank has waited.
     double cold(const Core& core, const Actor& a, double seconds) {
         const ColdStart start(m_, core.epoch(a.clock) * m_.types + a.type);
         return cold_[a.number].begin(start, a.clock, a.communicate, seconds);
     }
 
-    // Whether a rank has turns with background load; not so a nonblocking collective.
+    // Whether a rank takes turns with background load; a nonblocking collective does not.
     bool takes_turns(const Actor& a) const { return !a.background && turns_[a.number].any(); }
 
     const double* rates(const Core& core, int32_t node) const {
@@ -153,7 +153,7 @@ private:
     uint32_t versions_ = 0;
 };
 
-// The clocks of actors. RECORDER: who writes down what the replay does, if anybody (tape.hpp).
+// The clocks of actors. RECORDER: records the operations of the replay, or nothing (tape.hpp).
 template <class PROCESSORS, class RECORDER>
 class Clocks : protected Core {
 protected:
@@ -168,7 +168,7 @@ protected:
         processors.pass(a, seconds);
     }
 
-    // Wait until a time, if it has not come yet, and for a rank's turn.
+    // Wait until a time, if it is later than the clock, and then for the rank's turn.
     void sleep_until(Actor& a, double time) {
         const double since = a.clock;
         a.wait_until(time);

@@ -1,4 +1,4 @@
-// A replay by the engine for its network and processors; and what is told of it: 0, or a number that says why not.
+// Replays by the engine of a network and processors; their status: 0, or a number that gives the reason for failure.
 #pragma once
 
 #include <new>
@@ -7,7 +7,7 @@
 
 namespace clue {
 
-// Do something that returns a status; says so of what it throws, too.
+// Call a function that returns a status; convert exceptions to a status.
 template <class What>
 int64_t told(What&& what) {
     try {
@@ -27,14 +27,14 @@ void replay(const Program& program, const Machine& machine, Outcome& outcome) {
     else Engine<NETWORK, Alone, Silent, SOURCE>(program, machine, outcome).run();
 }
 
-// Replay with a network, or with another one where messages within nodes share its memory.
+// Replay with a network policy, or with another one if messages within nodes share memory.
 template <class SOURCE, class NETWORK, class COPYING>
 void replay(const Program& program, const Machine& machine, Outcome& outcome) {
     if (machine.copies) Engine<COPYING, Shared, Silent, SOURCE>(program, machine, outcome).run();
     else replay<SOURCE, NETWORK>(program, machine, outcome);
 }
 
-// What copies of a program number together has to fit.
+// Check that the numbers of all copies of a program fit.
 inline void check_numbers(const Program& program, const Machine& machine) {
     const int64_t most = std::numeric_limits<int32_t>::max() / machine.instances;
     if (std::max({program.ranks, program.slots, program.instances, program.fork_offsets[program.ranks]}) > most) throw TooMany();

@@ -36,7 +36,7 @@ protected:
         a.stage = ROUND;
     }
 
-    // Begin it in the background; returns who carries it out.
+    // Begin it in the background; return the actor that runs it.
     int32_t fork(Actor& a, int64_t i) {
         const int32_t id = new_background();
         Actor& b = actor(id);
@@ -128,7 +128,7 @@ protected:
         }
     }
 
-    // Where what is known of a rank in a communicator stands.
+    // Return the index of a rank's data in a communicator.
     int64_t place_of(int32_t rank, int32_t comm) const {
         const int32_t* first = p.position_comm + p.position_offsets[rank];
         const int32_t* last = p.position_comm + p.position_offsets[rank + 1];
@@ -165,7 +165,7 @@ private:
         if (source.exit(a.instance)) slots.close(template_of(a.job, source.call(a.instance)), a.base);
     }
 
-    // A round of one message is a blocking send or receive; tells whether it is one.
+    // A round of one message is a blocking send or receive; return whether this is one.
     bool begin_single(Actor& a, int64_t r) {
         const int64_t sends = c.first_send[r + 1] - c.first_send[r], at = c.first_receive[r];
         if (sends + c.first_receive[r + 1] - at != 1) return false;

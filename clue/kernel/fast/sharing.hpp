@@ -2,8 +2,8 @@
 //
 // This is clue/kernel/reference/sharing.py, operation by operation: read that first. Both do the same floating-point operations
 // in the same order and give the same bits, if the compiler neither contracts nor reorders them
-// (-ffp-contract=off, no -ffast-math). Only storage differs: flows live in one array indexed by their number, the
-// links on their ways in another, and nothing is allocated once as many flows as ever have been alive together.
+// (-ffp-contract=off, no -ffast-math). Only storage differs: flows are in one array indexed by their number, the links of
+// their routes in another, and nothing is allocated after the largest number of simultaneous flows has been reached.
 
 #ifndef CLUE_KERNEL_FAST_SHARING_HPP
 #define CLUE_KERNEL_FAST_SHARING_HPP
@@ -24,8 +24,8 @@ class FairSharing {
     for (size_t i = 0; i < links_.size(); ++i) links_[i].capacity = capacities[i];
   }
 
-  // Let a flow begin: `flow` is a number no other has at present, `links` are the `count` >= 1 links on its way, each
-  // once, `limit` (B/s, may be infinite) is the most it can take.
+  // Start a flow: `flow` is an unused number, `links` are the `count` >= 1 links of its route, each once, `limit` (B/s, may be
+  // infinite) is its largest rate.
   void add(int32_t flow, const int32_t* links, int32_t count, double limit) {
     make_room(flow, count);
     Flow& begun = flows_[static_cast<size_t>(flow)];
@@ -40,7 +40,7 @@ class FairSharing {
     new_.push_back(flow);
   }
 
-  // Let a flow end.
+  // End a flow.
   void remove(int32_t flow) {
     const Flow& ended = flows_[static_cast<size_t>(flow)];
     if (ended.rate == kNoRate) new_.erase(std::find(new_.begin(), new_.end(), flow));
@@ -55,8 +55,8 @@ class FairSharing {
     }
   }
 
-  // Give all flows their fair rates and call `changed(flow, rate)` for those whose rates have changed since the last
-  // settling, new ones among them.
+  // Give all flows their fair rates and call `changed(flow, rate)` for those whose rates have changed since the last call,
+  // including new ones.
   template <class Changed>
   void settle(Changed&& changed) {
     begin_filling();
@@ -440,7 +440,7 @@ class FairSharing {
     Flow& flow = flow_at(number);
     flow.state = kFinal;
     flow.holder = holder;
-    // Its limit is what it was told; what a link leaves for it is known but for rounding.
+    // Its own limit is exact; the rate that a link leaves for it is known up to rounding.
     if (holder == kNobody || std::fabs(rate - flow.rate) > flow.rate * kTolerance) flow.rate = rate;
     const Hop* way = way_of(number);
     for (int32_t hop = 0; hop < flow.hops; ++hop) {
@@ -483,12 +483,12 @@ class FairSharing {
 
   std::vector<Link> links_;
   std::vector<Flow> flows_;
-  std::vector<Hop> ways_;  // `stride_` a flow
+  std::vector<Hop> ways_;  // `stride_` entries per flow
   size_t stride_ = 2;
   std::vector<int32_t> new_;
   std::vector<int32_t> shaken_;
   std::vector<int32_t> noted_;
-  std::vector<Due> due_;      // a heap, least rate first
+  std::vector<Due> due_;      // a heap, smallest rate first
   std::vector<double> fast_;  // scratch of level_above_guests
 };
 

@@ -1,5 +1,5 @@
-// What is known of messages. Each pair of a send and its receive has a slot: those of the program's own calls are numbered once
-// (prepare.hpp), those of a collective are there while it is under way.
+// The state of messages. Each pair of a send and its receive has a slot: those of the program's own calls are numbered once
+// (prepare.hpp), those of a collective exist while it is under way.
 #pragma once
 
 #include <algorithm>
@@ -11,17 +11,17 @@
 
 namespace clue {
 
-// Thrown when there are more messages at once than can be numbered.
+// Thrown when there are more simultaneous messages than can be numbered.
 struct TooMany {};
 
-// What is known of a message and its receive.
+// The known facts about a message and its receive.
 enum State : int32_t {
     POSTED = 1,      // its receive is posted
     LAUNCHED = 2,    // its send has begun
     RENDEZVOUS = 4,  // … and waits for the receive
-    SENT = 8,        // when the sender of a rendezvous is free is known
+    SENT = 8,        // the time at which the sender of a rendezvous is free is known
     ARRIVED = 16,    // its arrival is known
-    HELD = 32,       // eager, but its sender is not free of it when the call ends
+    HELD = 32,       // eager, but its sender is not free at the end of the call
     CONFIRMED = 64,  // … before the receiver's library has acknowledged it
 };
 
@@ -31,17 +31,17 @@ struct Slot {
     int32_t state;
 };
 
-// The rest, for messages that are not just sent and received.
+// Details of messages that are not simply sent and received.
 struct Details {
     double ready;
     double sent;
     double busy;
-    double cost;           // of the receive, after a matched probe
-    double occupation;     // of the receive port
-    double through;        // time from the head's coming in until arrival
-    double envelope;       // of an eager message: when a probe can see it; kept where the program looks, or messages delay each other
+    double cost;           // cost of the receive, after a matched probe
+    double occupation;     // occupation of the receive port
+    double through;        // time from the arrival of the head to that of the message
+    double envelope;       // of an eager message: when a probe can see it; kept if the program probes, or messages delay each other
     uint64_t order;        // actor and serial
-    int32_t source, dest;  // among all instances
+    int32_t source, dest;  // numbered over all instances
     int32_t size;
     int32_t sender;        // actor that waits for `sent`, + 1
 };
@@ -54,7 +54,7 @@ public:
     Slot& slot(int64_t s) { return s < count_ ? own_[s] : pool_[s - count_]; }
     Details& details(int64_t s) { return s < count_ ? own_details_[s] : pool_details_[s - count_]; }
 
-    // Make room for the n messages of a collective of a template; returns the first one's number.
+    // Allocate the n messages of a collective of a template; return the first one's number.
     int32_t open(int32_t t, int64_t n) {
         std::vector<int32_t>& free = free_of(t);
         if (free.empty()) return grow(n);
@@ -65,7 +65,7 @@ public:
         return first;
     }
 
-    // Make room for a message of the program's own that has no number before.
+    // Allocate a message of the program's own calls that has no number yet.
     int32_t open() {
         if (free_.empty()) return grow(1);
         const int32_t s = free_.back();
@@ -77,7 +77,7 @@ public:
 
     void close(int32_t s) { free_.push_back(s); }
 
-    // Another collective of the template may have them.
+    // Release them for another collective of the template.
     void close(int32_t t, int32_t first) { free_of(t).push_back(first); }
 
 private:

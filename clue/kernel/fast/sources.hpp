@@ -1,10 +1,10 @@
-// Where a rank's ops come from. A policy is one of
+// Sources of a rank's ops. A policy is one of
 //
-//   Listed   all rows of a program, matched before (prepare.hpp): messages, requests and collectives have their numbers
-//   Looped   blocks of rows, each gone through so many times: what is under way is numbered anew, and its memory used again
+//   Listed   all rows of a program, matched beforehand (prepare.hpp): messages, requests and collectives are numbered
+//   Looped   blocks of rows, each executed a number of times: active messages are numbered on the fly, and memory is reused
 //
-// A looped program has the bursts, messages and collectives that its rows written out one after the other would have: a channel is
-// first in, first out in either case, waits name their requests by age, and the k-th call on a communicator is its k-th collective.
+// A looped program has the same bursts, messages and collectives as its expanded rows: a channel is first in, first out in either
+// case, waits name their requests by age, and the k-th call on a communicator is its k-th collective.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +43,7 @@ public:
     static void begin(const Actor&, int32_t, Held) {}
     int32_t& fork(const Actor& a, int32_t number) { return forks_[a.job * p_.fork_offsets[p_.ranks] + number]; }
 
-    // The collective of a row, which its members number alike; `opened` opens it and tells its first message.
+    // The collective of a row, which all members number alike; `opened` opens it and returns its first message.
     template <class Opened>
     int32_t enter(const Actor& a, int64_t row, int64_t, int32_t members, Opened&& opened) {
         const int32_t instance = static_cast<int32_t>(a.job * p_.instances + p_.rows[row].slot);
@@ -54,7 +54,7 @@ public:
         return instance;
     }
     int32_t first_slot(int32_t instance) const { return first_slots_[instance]; }
-    // Which of the program's collectives it is.
+    // The collective of the program to which an instance belongs.
     int64_t call(int32_t instance) const { return instance % p_.instances; }
     bool exit(int32_t instance) { return --left_[instance] == 0; }
 
@@ -63,12 +63,12 @@ public:
 
 private:
     const Program& p_;
-    std::vector<int32_t> forks_;               // who carries out each nonblocking collective
+    std::vector<int32_t> forks_;               // actor of each nonblocking collective
     std::vector<int32_t> first_slots_, left_;  // of each collective: its messages, and members that have not ended it
 };
 
-// Equally likely values, drawn without putting back: the k-th of a number of draws is known without those before it.
-// clue/models/distribution.py says the same in Python, to the last bit.
+// Equally likely values, drawn without replacement: the k-th draw can be computed without those before it.
+// clue/models/distribution.py does the same in Python, to the last bit.
 class Drawing {
 public:
     Drawing(uint64_t seed, int64_t draws, const double* values, int64_t count)
@@ -94,7 +94,7 @@ private:
         return x ^ x >> 31;
     }
 
-    // The place of a draw among all: numbers of so many bits change places until it is one of them.
+    // The index of a draw among all values: numbers of this many bits are permuted until the result is in range.
     uint64_t place(uint64_t k) const {
         do {
             for (const uint64_t factor : {0xD1342543DE82EF95u, 0xAF251AF3B0F025B5u, 0x9FB21C651E98DF25u}) {
@@ -135,7 +135,7 @@ public:
         a.row = a.row_end = 0;
     }
 
-    // Go through a block once more, or to the next that has something to do for a rank; false: there is none.
+    // Repeat a block, or continue with the next one that has rows for a rank; false: there is none.
     bool again(Actor& a) {
         Cursor& cursor = cursors_[a.number];
         const int64_t* bounds = l_.bounds + a.rank * (l_.blocks + 1);
@@ -153,7 +153,7 @@ public:
         return true;
     }
 
-    // Whether a rank is to let others go on, so that none is far ahead of them: what it has begun is in memory.
+    // Whether a rank should yield to others, so that none gets far ahead: active messages take memory.
     bool tired(Actor& a) {
         if (cursors_[a.number].since < AT_ONCE) return false;
         cursors_[a.number].since = 0;
@@ -171,7 +171,7 @@ public:
 
     // -- messages -----------------------------------------------------------------------------------------------------
 
-    // The message of a row: that of the first on the other side that has come, else a new one.
+    // The message of a row: that of the first unmatched row on the other side, else a new one.
     int32_t meet(Slots& slots, const Actor& a, int64_t row, bool sends) {
         Channel& c = channels_[a.job * p_.channels + p_.rows[row].slot];
         if (c.first >= 0 && c.sent != sends) return std::exchange(c.first, links_[c.first].next);
@@ -184,7 +184,7 @@ public:
         return s;
     }
 
-    // One side of a message is through with it.
+    // One side of a message has finished with it.
     void leave(Slots& slots, int32_t s) {
         if (--links_[s].sides == 0) slots.close(s);
     }
@@ -200,13 +200,13 @@ public:
 
     // -- requests -----------------------------------------------------------------------------------------------------
 
-    // A rank begins a request; what it is need not be known if it is over already.
+    // A rank begins a request; its kind does not matter if it is complete already.
     void begin(const Actor& a, int32_t what, Held held) {
         const int64_t at = cursors_[a.number].begun++ & (ages_ - 1);
         held_[a.number * ages_ + at] = held ? what << 2 | held : 0;
     }
 
-    // The request that a rank began so many before its next.
+    // The request that a rank began `age` requests before its next one.
     int32_t& aged(const Actor& a, int64_t age) { return held_[a.number * ages_ + ((cursors_[a.number].begun - age) & (ages_ - 1))]; }
     int32_t aged(const Actor& a, int64_t age) const { return const_cast<Looped*>(this)->aged(a, age); }
 
@@ -223,7 +223,7 @@ public:
         }
         return live.numbers[serial - live.first];
     }
-    // How many a rank has begun of those of a communicator.
+    // The number of collectives of a communicator that a rank has begun.
     int64_t serial(const Actor& a, int64_t place) const { return serials_[a.job * p_.position_offsets[p_.ranks] + place]; }
     int32_t first_slot(int32_t instance) const { return instances_[instance].first_slot; }
     int64_t call(int32_t instance) const { return instances_[instance].call; }
@@ -240,13 +240,13 @@ public:
     }
 
 private:
-    static constexpr int64_t AT_ONCE = 4096;  // ops of a rank before others go on
+    static constexpr int64_t AT_ONCE = 4096;  // number of ops of a rank before it yields
 
     struct Cursor {
         int64_t block, round = 0, since = 0, begun = 0;
     };
 
-    // Messages of which one side has not come yet.
+    // Messages of which only one side has been reached.
     struct Channel {
         int32_t first = -1, last = -1;
         bool sent = false;
@@ -260,7 +260,7 @@ private:
         int32_t first_slot, left, call, live;
     };
 
-    // Collectives of a communicator that not all its members have ended, and which the first of them is.
+    // Collectives of a communicator that some member has not ended, and the number of the first of them.
     struct Live {
         std::deque<int32_t> numbers;
         int64_t first = 0;
@@ -288,7 +288,7 @@ private:
     std::vector<Channel> channels_;
     std::vector<Link> links_;      // of each message of the program's own
     const int64_t ages_;           // a power of two
-    std::vector<int32_t> held_;    // the latest requests of each rank: what and Held, 0: nothing to wait for
+    std::vector<int32_t> held_;    // the latest requests of each rank: subject and Held, 0: nothing to wait for
     std::vector<int64_t> serials_;  // of each rank in each of its communicators: collectives that it has begun
     std::vector<Live> live_;        // of each communicator
     std::vector<Instance> instances_;

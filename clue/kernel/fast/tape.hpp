@@ -1,13 +1,13 @@
-// Many machines at once. Where messages alone couple the ranks, what a replay does next never depends on a time, only on which
-// messages are eager and how collectives are carried out. So one replay can write down its arithmetic, the tape: a list of
-// additions and maxima, which is then run for many machines, each in a lane of the processor's vectors.
+// Many machines at once. If only messages couple the ranks, the course of a replay never depends on a time, only on which messages
+// are eager and on the algorithms of collectives. So one replay can record its arithmetic as a tape: a list of additions and
+// maxima, which is then run for many machines, each in a lane of the processor's SIMD vectors.
 //
 //   Recorder   writes the tape while the engine replays one machine
 //   Block      runs it for as many machines as there are lanes
 //
-// A lane may have bursts of its own, too: what a program does next does not depend on them either.
+// A lane may also have bursts of its own: the course of a replay does not depend on them either.
 //
-// The numbers of a lane are added in the order in which a replay of its machine would add them: they agree to the last bit.
+// The numbers of a lane are added in the same order as in a replay of its machine, so the results agree to the last bit.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 
 namespace clue {
 
-// What a step costs; a cost is a kind and three numbers (ranks among all instances).
+// Kinds of costs of steps; a cost is a kind and three numbers (ranks are numbered over all instances).
 enum CostKind : int32_t {
     // of a rank
     COMPUTATION,     // rank, region: seconds per recorded second
@@ -33,24 +33,24 @@ enum CostKind : int32_t {
     REDUCTION,       // rank: per byte
     SPAWNING,        // rank
     INITIALISATION,  // rank
-    POLLING,         // rank: of a call that names no partner
+    POLLING,         // rank: a call that names no partner
     SLEEPING,        // rank: 1, whatever the machine
     // of a pair
     RECEIVING,       // source, dest
     ENVELOPE,        // source, dest
-    BUSY,            // source, dest, size: of the call of a nonblocking send
-    ANY_SIZE,        // source, dest, size: [3] of the sender, further until arrival, of the answer; eager or not for its mode
-    SMALL,           // the same, of a message that is eager for its size
-    LARGE            // the same, of one that is a rendezvous for its size
+    BUSY,            // source, dest, size: the call of a nonblocking send
+    ANY_SIZE,        // source, dest, size: [3] at the sender, further time until arrival, the answer; eager or not by its mode
+    SMALL,           // the same, of a message that is eager by its size
+    LARGE            // the same, of one that is a rendezvous by its size
 };
 
-// `c` is the clock of the rank that has its turn; r[i] a register. Costs are c's kind, without their names.
+// `c` is the clock of the current rank, r[i] a register.
 enum Code : int32_t {
     NOTHING,
-    SELECT,    // c is r[a] from now on
+    SELECT,    // c becomes r[a]
     PAY,       // c += cost
     SCALE,     // c += scale * cost
-    COMPUTE,   // the same, of a burst, which may take other times in other lanes: see Tape::bursts
+    COMPUTE,   // the same for a burst, whose time may differ between lanes: see Tape::bursts
     SEND,      // r[a] = (c + send) + transmission; c += send
     GO,        // r[b] = c + send; r[a] = r[b] + transmission
     KEEP,      // r[a] = c
@@ -62,7 +62,7 @@ enum Code : int32_t {
 
 struct Step {
     int32_t code;
-    int32_t a;  // a register; of SCALE and COMPUTE the cost
+    int32_t a;  // a register; for SCALE and COMPUTE the cost
     union {
         double scale;
         struct {
@@ -83,7 +83,7 @@ struct Tape {
     int64_t registers = 0;
 };
 
-// An engine whose replays nobody writes down.
+// Records nothing.
 struct Silent {
     static constexpr bool RECORDS = false;
     explicit Silent(int64_t) {}
@@ -111,7 +111,7 @@ struct Silent {
     void begin_world(int64_t, int32_t) {}
 };
 
-// Writes down what a replay does. Registers are taken when a time comes up and given back when nobody can ask for it again.
+// Records the operations of a replay. A register is allocated with a time, and released when the time can no longer be used.
 class Recorder {
 public:
     static constexpr bool RECORDS = true;
@@ -122,7 +122,7 @@ public:
         for (int64_t i = 0; i < ranks; ++i) clocks_[i] = static_cast<int32_t>(i);
     }
 
-    // The tape, without what turned out not to be needed.
+    // Return the tape, without the steps that turned out to be unnecessary.
     Tape take() {
         std::vector<Step>& steps = tape_.steps;
         steps.erase(std::remove_if(steps.begin(), steps.end(), [](const Step& s) { return s.code == NOTHING; }), steps.end());
@@ -150,7 +150,7 @@ public:
         tape_.bursts.push_back(static_cast<int32_t>(row));
     }
 
-    // Messages from here on are new ones.
+    // Messages from this number on are new ones.
     void forget(int64_t first, int64_t count) {
         for (int64_t s = first; s < first + count && s < static_cast<int64_t>(messages_.size()); ++s) messages_[s] = {};
     }
@@ -159,12 +159,12 @@ public:
         Message& m = message(s);
         m.source = source;
         if (m.time < 0) m.time = new_register();
-        else tape_.steps[m.posting].code = NOTHING;  // an eager message does not care when its receive was posted
+        else tape_.steps[m.posting].code = NOTHING;  // the posting time of the receive does not matter for an eager message
         if (looks_) write(KEEP, m.launched = new_register());
         write(SEND, m.time, 0, cost(kind, source, dest, size));
     }
 
-    // Send without waiting until the data have left, where that is not what the call costs.
+    // Send without waiting until the data have left, if that differs from the cost of the call.
     void go(int64_t s, CostKind kind, int32_t source, int32_t dest, int32_t size) {
         send(s, kind, source, dest, size);
         Step& step = tape_.steps.back();
@@ -176,7 +176,7 @@ public:
     void ready(int64_t s, CostKind kind, int32_t source, int32_t dest, int32_t size) {
         Message& m = message(s);
         m.source = source;
-        // Listed even if the message is only ever looked at: that it is a rendezvous has been seen.
+        // Recorded even if the message is only probed: the tape depends on its being a rendezvous.
         m.cost = cost(kind, source, dest, size);
         write(KEEP, m.sender = new_register());
     }
@@ -198,7 +198,7 @@ public:
         if (message(s).launched >= 0) release(message(s).launched);
     }
 
-    // Messages are looked at, so it matters when they were sent.
+    // The program probes messages, so their send times matter.
     void program_looks(bool looks) { looks_ = looks; }
     void look(int64_t s, int32_t dest) {
         write(LOOK, message(s).time, message(s).launched, cost(ENVELOPE, message(s).source, dest, 0));
@@ -237,9 +237,9 @@ public:
 
 private:
     struct Message {
-        int32_t time = -1;    // register: when its receive was posted, later its arrival
+        int32_t time = -1;    // register: posting time of its receive, later its arrival
         int32_t sender = -1;  // register: when a rendezvous was ready, later when its sender is free
-        int32_t launched = -1;  // register: when an eager one was sent, where somebody may look at it
+        int32_t launched = -1;  // register: when an eager message was sent, if it may be probed
         int32_t source = -1;
         int32_t cost = -1;    // of a rendezvous
         int64_t posting = 0;  // step
@@ -285,7 +285,7 @@ private:
     bool looks_ = false;
 };
 
-// The widest vectors there are; a time of four of them fits in registers, with room for what is added to it.
+// The widest vectors available; a time of four of them fits in registers, with room for its summands.
 #if defined(__AVX512F__)
 constexpr int WIDTH = 8;
 #elif defined(__AVX__)
@@ -318,7 +318,7 @@ inline Times where_greater(const Times& a, const Times& b, const Times& yes, con
 }
 inline Times later(const Times& a, const Times& b) { return where_greater(a, b, a, b); }
 
-// Memory that vectors may be loaded from.
+// Memory with the alignment of vectors.
 class Aligned {
 public:
     explicit Aligned(size_t n) : data_(static_cast<double*>(std::aligned_alloc(64, (n * sizeof(double) + 63) / 64 * 64))) {
@@ -339,8 +339,8 @@ public:
     Block(const Tape& tape, const Program& program, Stop* stop)
         : tape_(tape), stop_(stop), regions_(program.regions), registers_(static_cast<size_t>(tape.registers) * LANES), row_of_(tape.costs.size()) {}
 
-    // The last rank's end on each machine; `agrees`: whether the tape is what a replay of that machine would do. `bursts`: of
-    // each lane the seconds of every op's burst; or null where all have the program's.
+    // Compute the makespan on each machine; `agrees`: whether a replay of that machine would do the same operations. `bursts`: for
+    // each lane the seconds of every op's burst, or null for those of the program.
     void run(const Machine* const* machines, const double* const* bursts, double* makespan, uint8_t* agrees) {
         machines_ = machines;
         std::fill_n(agrees_.begin(), LANES, 1);
@@ -357,7 +357,7 @@ public:
 private:
     using Lane = std::array<int32_t, LANES>;
 
-    // Note where every rank is, and which ranks are on like nodes everywhere.
+    // Note the node of every rank, and which ranks are on equal nodes in all lanes.
     void place() {
         const size_t ranks = static_cast<size_t>(tape_.ranks);
         nodes_.resize(ranks);
@@ -378,7 +378,7 @@ private:
         }
     }
 
-    // Make a row for every different cost.
+    // Make a row for every distinct cost.
     void tabulate() {
         Numbering numbering, meetings;
         std::vector<int32_t> place;
@@ -400,7 +400,7 @@ private:
         std::copy(rows_.begin(), rows_.end(), table_->at(0));
     }
 
-    // In which lanes two ranks are on one node, and in which domains that differ.
+    // The lanes in which two ranks are on one node, and those in which they are in different domains.
     struct Meeting {
         uint32_t within, across;
     };

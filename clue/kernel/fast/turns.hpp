@@ -1,4 +1,4 @@
-// A rank that takes turns with background load: the meaning is that of clue/kernel/model/turns.py.
+// A rank that takes turns with background load: defined by clue/kernel/model/turns.py.
 #pragma once
 
 #include <cmath>
@@ -36,7 +36,7 @@ public:
 private:
     static constexpr double ROUNDING = 1e-9;
 
-    // Go on from the end of its turn, with all turns but the last at once; returns when that begins.
+    // Skip from the end of its turn over all turns but the last; return when that one begins.
     double skip(double& seconds) {
         const double whole = at_least_none(std::ceil(seconds / slice_ - ROUNDING) - 1.0);
         const double lag = lag_ - whole * slice_ * rest_;

@@ -15,7 +15,7 @@ class FactorTable:
     """The paper's contention model (section 4.2): communication times grow with simultaneous communications.
 
     Attributes:
-        factors: ``(n, factor)`` by rising n, the first n being 1. Linear between entries, constant beyond the last.
+        factors: ``(n, factor)`` by rising n; the first n is 1. Linear between entries, constant beyond the last.
     """
 
     name: ClassVar = "factor"
@@ -26,7 +26,7 @@ class FactorTable:
     factors: tuple[tuple[int, float], ...]
 
     def factor(self, simultaneous: int) -> float:
-        """Return the factor for so many communications under way, the new one included."""
+        """Return the factor for a number of communications under way, the new one included."""
         low_n, low = self.factors[0]
         for n, factor in self.factors:
             if simultaneous < n:
@@ -51,22 +51,22 @@ class FactorTable:
 
     @property
     def parameters(self) -> Mapping[str, Callable[[float], FactorTable]]:
-        """What factors are above 1."""
+        """The excess of the factors over 1."""
         return {"factors": self.stronger}
 
     def busier(self, _: float) -> FactorTable:
-        """Return the table as it is: it says nothing of what messages share."""
+        """Return the table unchanged: it states no times on shared resources."""
         return self
 
     def stronger(self, factor: float) -> FactorTable:
-        """Return a table of which what is above 1 is so many times as much."""
+        """Return the table with the excess of its factors over 1 multiplied."""
         return FactorTable(tuple((n, 1 + (f - 1) * factor) for n, f in self.factors))
 
     def described(self, _: int, __: Sequence[Link]) -> str:
-        """Return it in words."""
+        """Return the model in words."""
         factors = ", ".join(f"{n}: ×{factor:g}" for n, factor in self.factors)
         return f"factor on both delays by simultaneous messages: {factors}"
 
     def document(self, _: int) -> dict[str, object]:
-        """Return its figures."""
+        """Return the factors."""
         return {"factors": self.factors}

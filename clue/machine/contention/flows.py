@@ -1,4 +1,4 @@
-"""Contention on the links of a topology: messages flow at once, each at its fair share."""
+"""Contention on the links of a topology: messages flow at the same time, each at its fair share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 if TYPE_CHECKING:
-    # It needs numpy, which those who only look at machines do not load.
+    # It needs numpy, which code that only looks at machines does not load.
     from clue.machine.contention.topology import Topology
     from clue.machine.link import Link
 
@@ -18,7 +18,7 @@ class Flows:
     """Messages share the links of a topology max-min fairly.
 
     Attributes:
-        topology: Which links there are, and which of them a message crosses.
+        topology: The links, and which of them each message crosses.
     """
 
     name: ClassVar = "flows"
@@ -35,7 +35,7 @@ class Flows:
         return {name: partial(self.wider, [name]) for name in self._bandwidths}
 
     def busier(self, factor: float) -> Flows:
-        """Return flows over a topology with all bandwidths divided."""
+        """Return the model with all bandwidths of its topology divided by a factor."""
         return self.wider(self._bandwidths, 1 / factor)
 
     stronger = busier
@@ -45,7 +45,7 @@ class Flows:
         return [each.name for each in fields(cast("Any", self.topology)) if "bandwidth" in each.name]
 
     def wider(self, names: Sequence[str], factor: float) -> Flows:
-        """Return flows over a topology, of whose bandwidths those named are multiplied."""
+        """Return the model with the named bandwidths of its topology multiplied."""
         topology: Any = self.topology
         values = {name: getattr(topology, name) for name in names}
         more = {
@@ -55,11 +55,11 @@ class Flows:
         return Flows(replace(topology, **more))
 
     def described(self, nodes: int, _: Sequence[Link]) -> str:
-        """Return it in words."""
+        """Return the model in words."""
         return f"flows: messages share links max-min fairly; {self.topology.described(nodes)}"
 
     def document(self, nodes: int) -> dict[str, object]:
-        """Return its figures, and what they come to for so many nodes."""
+        """Return its figures, and those that follow from them for a number of nodes."""
         topology = self.topology
         return {
             "topology": topology.kind,

@@ -23,15 +23,15 @@ class NoContention:
     parameters: ClassVar[Mapping[str, Callable[[float], NoContention]]] = {}
 
     def busier(self, _: float) -> NoContention:
-        """Return it as it is."""
+        """Return the model unchanged."""
         return self
 
     stronger = busier
 
     def described(self, _: int, __: Sequence[Link]) -> str:
-        """Return it in words."""
+        """Return the model in words."""
         return "none: messages do not slow each other, however many there are"
 
     def document(self, _: int) -> dict[str, object]:
-        """Return no figures."""
+        """Return an empty document: the model has no figures."""
         return {}

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Each node has a send and a receive port, which serve messages in turn.
+    """Each node has a send port and a receive port, which serve one message after another.
 
     Attributes:
-        busy: Time for which a message of so many bytes keeps either port, whatever its link says; ``None``: as that
-            says (:class:`clue.machine.Link`).
+        busy: Time for which a message occupies either port, by its size, whatever its link says; ``None``: the time
+            that its link states (:class:`clue.machine.Link`).
     """
 
     name: ClassVar = "ports"
@@ -32,17 +32,17 @@ class Ports:
 
     @property
     def parameters(self) -> Mapping[str, Callable[[float], Ports]]:
-        """How long messages keep ports, where it states that."""
+        """The time for which messages occupy ports, where the model states it."""
         return {} if self.busy is None else {"busy": self.busier}
 
     def busier(self, factor: float) -> Ports:
-        """Return ports that messages keep so many times as long, where it states that."""
+        """Return the model with the time on ports multiplied, where it states one."""
         return self if self.busy is None else Ports(self.busy.scaled(factor))
 
     stronger = busier
 
     def described(self, _: int, links: Sequence[Link]) -> str:
-        """Return it in words."""
+        """Return the model in words."""
         kept = f"a message keeps a port for {self._kept(links)}"
         return f"ports: each node sends one message after the other, and receives so; {kept}"
 
@@ -54,5 +54,5 @@ class Ports:
         return "the part of its delays that grows with its size"
 
     def document(self, _: int) -> dict[str, object]:
-        """Return its figures."""
+        """Return the stated time on ports."""
         return {"busy": self.busy}

@@ -1,9 +1,9 @@
-"""Topologies: the links of a network and the way of a message through them, computed, never tabulated.
+"""Topologies: the links of a network and the routes of messages through them, computed, never tabulated.
 
-Links are directed and numbered from 0, as the class of each topology says. Node i of a machine stands at place i of its
-topology; places may be left empty. Routes have as few hops as their class says, are deterministic, and depend on
-the two nodes only. A topology says how bandwidth is shared, not how long a message takes: latency does not grow with
-hops, it is in the delay curves of the network.
+Links are directed and numbered from 0; the class of each topology defines the numbers. Node i of a machine stands at
+place i of its topology; places may be left empty. Routes are minimal as their class defines it, deterministic, and
+depend on the two nodes only. A topology defines how bandwidth is shared, not how long a message takes: latency does not
+grow with hops, the delay curves of the network contain it.
 """
 
 from __future__ import annotations
@@ -36,18 +36,19 @@ class Topology(ABC):
 
     @property
     def room(self) -> int | None:
-        """The number of nodes that there are places for; ``None``: any number."""
+        """The number of places for nodes; ``None``: any number."""
         return None
 
     @abstractmethod
     def links(self, nodes: int) -> int:
-        """Return the number of links, those at empty places included."""
+        """Return the number of links, including those at empty places."""
 
     @abstractmethod
     def bisection(self, nodes: int) -> float:
         """Return the bandwidth from one half of the places to the other, one way, in bytes per second.
 
-        The halves are those that such networks are cut in (each class says which); an odd part goes with the larger.
+        Each class says how it is cut into halves, as is usual for such networks; an odd part belongs to the larger
+        half.
         """
 
     @abstractmethod
@@ -55,20 +56,20 @@ class Topology(ABC):
         """Return the bandwidth of every link, bytes per second, shape (links,).
 
         Raises:
-            UsageError: If the topology has no room for so many nodes.
+            UsageError: If the topology has too few places.
         """
 
     @abstractmethod
     def routes(self, nodes: int, source: Indices, dest: Indices) -> Routes:
-        """Return the links from each source node to each destination node (never the same), in order of travel.
+        """Return the links from each source node to each destination node, which must differ, in order of travel.
 
         Args:
-            nodes: How many nodes there are.
+            nodes: Number of nodes.
             source: Node indices, shape (n,).
             dest: Node indices, shape (n,).
 
         Returns:
-            Link numbers, shape (n, longest route), rows padded with -1 at their end.
+            Link numbers, shape (n, longest route), each row padded with -1 at its end.
         """
 
     @property
@@ -77,15 +78,15 @@ class Topology(ABC):
         """Its parameters, in words."""
 
     def described(self, nodes: int) -> str:
-        """Return it in words: its parameters, and what they come to for so many nodes."""
+        """Return the topology in words: its parameters, its links and its bisection for a number of nodes."""
         room = "" if self.room is None else f"{self.room} places, "
         return f"{self.shape}; {room}{self.links(nodes)} links, bisection {_rate(self.bisection(nodes))} each way"
 
     def require_room(self, nodes: int) -> None:
-        """Check that so many nodes have a place.
+        """Check that there are enough places for a number of nodes.
 
         Raises:
-            UsageError: If not.
+            UsageError: If there are fewer places than nodes.
         """
         if self.room is not None and nodes > self.room:
             raise UsageError(f"topology: nodes must be at most {self.room}, got {nodes}")
@@ -93,12 +94,12 @@ class Topology(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Switch(Topology):
-    """One switch that never blocks: a link up and a link down for each node.
+    """One non-blocking switch: a link up and a link down for each node.
 
-    Of n nodes, node i sends over link i and receives over link n + i. It is cut between halves of its nodes.
+    Of n nodes, node i sends over link i and receives over link n + i. The bisection cuts between halves of the nodes.
 
     Attributes:
-        bandwidth: Of each link, bytes per second.
+        bandwidth: Bandwidth of each link, bytes per second.
     """
 
     kind: ClassVar[str] = "switch"
@@ -124,17 +125,17 @@ class Switch(Topology):
 
 @dataclass(frozen=True, slots=True)
 class Switches(Topology):
-    """Switches of equally many nodes, each with one uplink to a core that never blocks.
+    """Switches with the same number of nodes, each with one uplink to a non-blocking core.
 
     Node i is at switch i // per_switch. Of n nodes and s switches, node i sends over link i and receives over n + i;
-    switch j sends to the core over 2n + j and receives from it over 2n + s + j. It is cut between halves of its
-    switches, a single one between halves of its nodes.
+    switch j sends to the core over 2n + j and receives from it over 2n + s + j. The bisection cuts between halves of
+    the switches; with one switch, between halves of its nodes.
 
     Attributes:
         per_switch: Nodes at each switch; the last may have fewer.
-        bandwidth: Of the links of a node, bytes per second.
-        oversubscription: Bandwidth of a switch's nodes together over that of its uplink; 1: the uplink never
-            limits.
+        bandwidth: Bandwidth of the links of a node, bytes per second.
+        oversubscription: Total bandwidth of a switch's nodes over the bandwidth of its uplink; at 1 the uplink
+            never limits.
     """
 
     kind: ClassVar[str] = "switches"
@@ -145,11 +146,11 @@ class Switches(Topology):
 
     @property
     def uplink(self) -> float:
-        """Bandwidth of an uplink, bytes per second: that of all places of a switch over the over-subscription."""
+        """Bandwidth of an uplink, bytes per second: that of all places of a switch divided by the over-subscription."""
         return self.per_switch * self.bandwidth / self.oversubscription
 
     def switches(self, nodes: int) -> int:
-        """Return the number of switches of so many nodes."""
+        """Return the number of switches for a number of nodes."""
         return -(-nodes // self.per_switch)
 
     @property
@@ -181,22 +182,23 @@ class Switches(Topology):
 class FatTree(Topology):
     """A parallel-ports generalised fat tree with D-mod-k routing (E. Zahavi, "D-Mod-K routing", 2010).
 
-    Level 0 are the places of nodes, numbered so that neighbours share a switch; level l > 0 are switches. A switch of
-    level l + 1 has ``down[l]`` children of level l, each of those ``up[l]`` parents, and each such pair is joined by
-    ``cables[l]`` cables: the numbers that SimGrid's ``topo_parameters="levels;down;up;cables"`` has too.
+    Level 0 holds the places of nodes, numbered so that neighbours share a switch; each level l > 0 holds switches. A
+    switch of level l + 1 has ``down[l]`` children of level l, each of which has ``up[l]`` parents; ``cables[l]`` cables
+    join each such pair. SimGrid's ``topo_parameters="levels;down;up;cables"`` states the same numbers.
 
-    A message climbs until its destination is below, then comes down: of all ways the shortest. Port
-    ``dest // (up[0] ··· up[l-1]) mod (up[l] cables[l])`` of level l is taken up and, towards the destination, down, so
-    that the traffic to one node meets that to others as late as can be. Port q leads to parent q mod ``up[l]``.
+    A message climbs until its destination is below it, then descends, which is a shortest route. It takes port
+    ``dest // (up[0] ··· up[l-1]) mod (up[l] cables[l])`` of level l up and, towards the destination, down, so that the
+    traffic to one node meets other traffic as late as possible. Port q leads to parent q mod ``up[l]``.
 
-    Links are numbered level by level, per level first all up, then all down: of member c of level l, with k ports, over
-    port q: k c + q. It is cut where the least links go up from half of its places.
+    Links are numbered level by level, within a level first all links up, then all links down. Within such a group, port
+    q of member c of level l, which has k ports, has number k c + q. The bisection cuts at the level where the fewest
+    links go up from half of the places.
 
     Attributes:
         down: Children of a switch, by level from the bottom.
         up: Parents of a node or switch, by level from the bottom.
         cables: Cables between a child and each parent, by level from the bottom.
-        bandwidths: Of each cable each way, by level from the bottom, bytes per second.
+        bandwidths: Bandwidth of a cable in each direction, by level from the bottom, bytes per second.
     """
 
     kind: ClassVar[str] = "fat_tree"
@@ -208,12 +210,12 @@ class FatTree(Topology):
 
     @property
     def levels(self) -> int:
-        """Levels of switches."""
+        """Number of levels of switches."""
         return len(self.down)
 
     @property
     def room(self) -> int:
-        """Places: the product of the children."""
+        """The number of places: the product of the children of all levels."""
         return prod(self.down)
 
     def members(self, level: int) -> int:
@@ -221,11 +223,11 @@ class FatTree(Topology):
         return prod(self.up[:level]) * prod(self.down[level:])
 
     def _ports(self, level: int) -> int:
-        """Return the number of ports upwards of each member of a level."""
+        """Return the number of upward ports of each member of a level."""
         return self.up[level] * self.cables[level]
 
     def _sizes(self) -> list[int]:
-        """Return the number of links above each level, one way."""
+        """Return the number of links above each level, in one direction."""
         return [self.members(level) * self._ports(level) for level in range(self.levels)]
 
     @property
@@ -250,7 +252,7 @@ class FatTree(Topology):
         for level, size in enumerate(self._sizes()):
             below, above = prod(self.up[:level]), prod(self.down[:level])
             port = dest // below % self._ports(level)
-            # On the way, a switch has been reached by the digits of dest in the radices of up: dest % below.
+            # The switch on the way is given by the digits of dest in the radices of up: dest % below.
             climbs = source // above != dest // above
             up = first + self._link(level, dest % below + below * (source // above), port)
             down = first + size + self._link(level, dest % below + below * (dest // above), port)
@@ -265,19 +267,19 @@ class FatTree(Topology):
 
 @dataclass(frozen=True, slots=True)
 class Torus(Topology):
-    """A grid of nodes whose ends are joined, of any dimensions, with dimension-order routing.
+    """A grid of any dimensions whose opposite ends are joined, with dimension-order routing.
 
-    Place i is at coordinate i mod d₀ of dimension 0, (i // d₀) mod d₁ of dimension 1, and so on. A message goes to its
-    coordinate in dimension 0 first, then in dimension 1, …: each time the shorter way round; if both are as long,
-    towards rising coordinates.
+    Place i is at coordinate i mod d₀ of dimension 0, (i // d₀) mod d₁ of dimension 1, and so on. A message first
+    travels to the destination's coordinate in dimension 0, then in dimension 1, and so on, each time the shorter way
+    round; if both ways are equally long, towards rising coordinates.
 
     Every node has one link to each neighbour: two in a dimension of 3 or more, one in a dimension of 2, none in one of
-    1. Links are numbered by dimension, then rising before falling coordinates, then by the place that they leave. It is
-    cut across its longest dimension. Nodes send and receive over all their links at once.
+    1. Links are numbered by dimension, then by direction (rising before falling coordinates), then by the place that
+    they leave. The bisection cuts across the longest dimension. Nodes send and receive over all their links at once.
 
     Attributes:
-        dimensions: Places in each dimension.
-        bandwidth: Of each link, bytes per second.
+        dimensions: Number of places in each dimension.
+        bandwidth: Bandwidth of each link, bytes per second.
     """
 
     kind: ClassVar[str] = "torus"
@@ -287,7 +289,7 @@ class Torus(Topology):
 
     @property
     def room(self) -> int:
-        """Places: the product of the dimensions."""
+        """The number of places: the product of the dimensions."""
         return prod(self.dimensions)
 
     @property
@@ -325,31 +327,31 @@ class Torus(Topology):
 
 
 def _directions(size: int) -> int:
-    """Return the number of links of a node in a dimension of a torus."""
+    """Return the number of links of a node in a dimension of this size."""
     return min(size - 1, 2)
 
 
 @dataclass(frozen=True, slots=True)
 class Dragonfly(Topology):
-    """Groups of routers, joined all to all, in which routers are joined all to all (Kim and others, 2008).
+    """Groups of routers: an all-to-all network between groups and within each group (Kim et al., 2008).
 
-    Node i is at router i // per_router, router r in group r // routers. Two groups are joined by one link each way:
-    that of group g to the k-th group after it, round the circle of groups, leaves router (k - 1) mod routers of group g
-    and ends at the router at which the link back begins. A message takes the minimal way: the one link between its
+    Node i is at router i // per_router, router r in group r // routers. One link in each direction joins two groups.
+    The link of group g to the k-th group after it, counted cyclically, leaves router (k - 1) mod routers of group g
+    and ends at the router where the link back begins. A message takes the minimal route: the one link between its
     groups, and before and after it a link within the group where the routers differ.
 
     With n places, r routers in all and g groups, node i sends over link i and receives over n + i. Then come the links
-    within groups, r (routers - 1) of them: of each router to the others of its group in order of number; then those
-    between groups, g (g - 1): of each group to the others in order of number. It is cut between halves of
-    its groups, a single one between halves of its nodes.
+    within groups, r (routers - 1) of them, from each router to the others of its group in order of number; then those
+    between groups, g (g - 1), from each group to the others in order of number. The bisection cuts between halves of
+    the groups; with one group, between halves of its nodes.
 
     Attributes:
         groups: Number of groups.
         routers: Routers in each group.
         per_router: Nodes at each router.
-        node_bandwidth: Of the links of a node, bytes per second.
-        local_bandwidth: Of a link between routers of one group.
-        global_bandwidth: Of a link between groups.
+        node_bandwidth: Bandwidth of the links of a node, bytes per second.
+        local_bandwidth: Bandwidth of a link between routers of one group, bytes per second.
+        global_bandwidth: Bandwidth of a link between groups, bytes per second.
     """
 
     kind: ClassVar[str] = "dragonfly"
@@ -363,11 +365,11 @@ class Dragonfly(Topology):
 
     @property
     def room(self) -> int:
-        """Places: groups × routers × nodes per router."""
+        """The number of places: groups × routers × nodes per router."""
         return self.groups * self.routers * self.per_router
 
     def _sizes(self) -> tuple[int, int, int]:
-        """Return the number of links of nodes, within groups, and between groups."""
+        """Return three numbers of links: of nodes, within groups, and between groups."""
         return 2 * self.room, self.groups * self.routers * (self.routers - 1), self.groups * (self.groups - 1)
 
     @property
@@ -424,7 +426,7 @@ def _rate(bandwidth: float) -> str:
 
 
 def _packed(hops: Sequence[Indices], rows: int = 0) -> Routes:
-    """Return hops, each an array over routes with -1 where a route lacks it, as rows without gaps."""
+    """Return routes as rows without gaps, given their hops: arrays over routes, -1 where a route has no such hop."""
     if not hops:
         return np.empty((rows, 0), np.int32)
     routes = np.stack(hops, axis=1).astype(np.int32)

@@ -1,6 +1,6 @@
-"""What an option costs over its life: figures as stated, the hardware they amount to, and the account of both.
+"""Costs of an option over its life: the stated figures, the totals of its hardware, and the account of both.
 
-Pure functions of values: no simulation, no file. Amounts are in the one currency of a comparison, times in seconds,
+Pure functions of values: no simulation, no file. Amounts are in the currency of the comparison, times in seconds,
 powers in watts, energies in joules.
 """
 

@@ -1,24 +1,24 @@
-"""The account of an option over its life: what it costs whatever runs on it, and what its use adds.
+"""The account of an option over its life: fixed costs, and costs that depend on its use.
 
-Net present cost. With L the life in years, r the discount rate, and A the value today of 1 paid at the end of every
-year and, for a part of a year, at the end of the life:
+It is the net present cost. With the life L in years, the discount rate r, and the present value A of 1 paid at the end
+of every year and, for a part of a year, at the end of the life:
 
     A = sum over k = 1 … ⌊L⌋ of (1 + r)^-k, and (L - ⌊L⌋) · (1 + r)^-L
 
 ===========  ==================================================================================================
-item         value today
+item         present value
 ===========  ==================================================================================================
-purchase     paid at once: nodes, parts with spares, racks
+purchase     paid at the start: nodes, parts with spares, racks
 residual     - share · purchase · (1 + r)^-L
-licences     the step that covers the cores or nodes, once, or a year · A
-yearly       staff, hosting, support: a year · A
+licences     the step that covers the cores or nodes, once, or per year · A
+yearly       staff, hosting, support: per year · A
 energy       PUE · (idle + busy share · (busy - idle) watts) · 8,760 h · price · A
-cloud        nodes · price · billed share · (1 + repeated) · 8,760 h · A; reserved: all the time, and upfront at once
-storage      a month · 12 · A; so is egress
+cloud        nodes · price · billed share · (1 + repeated) · 8,760 h · A; reserved: share 1, plus the upfront payment
+storage      per month · 12 · A; likewise egress
 ===========  ==================================================================================================
 
-The busy share is that of the life for which runs keep the option busy, the billed share that for which a cloud bills
-them. All is linear in both, and grows with them.
+The busy share is the part of the life for which runs keep the option busy, the billed share the part for which a cloud
+bills them. All costs are linear in both shares, and grow with them.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _MONTHS = 12
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """How long a purchase is used, and what money costs meanwhile.
+    """The service life of a purchase, and the discount rate.
 
     Attributes:
-        seconds: How long.
-        rate: Discount rate a year: 0.03 for 3 %.
+        seconds: Its length, seconds.
+        rate: Discount rate per year: 0.03 for 3 %.
     """
 
     seconds: float
@@ -48,17 +48,17 @@ class Life:
 
     @property
     def yearly(self) -> float:
-        """Value today of 1 paid each year."""
+        """Present value of 1 paid each year."""
         return annuity(self.seconds / YEAR, self.rate)
 
     @property
     def end(self) -> float:
-        """Value today of 1 paid at the end."""
+        """Present value of 1 paid at the end."""
         return math.exp(-self.seconds / YEAR * math.log1p(self.rate))
 
 
 def annuity(years: float, rate: float) -> float:
-    """Return the value today of 1 paid at the end of every year; of a part of a year, at the end of that part."""
+    """Return the present value of 1 paid at the end of every year, and in proportion for a part of a year."""
     if rate == 0:
         return years
     whole, growth = math.floor(years), math.log1p(rate)
@@ -67,13 +67,13 @@ def annuity(years: float, rate: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """What an option costs in one way of using it.
+    """The costs of an option at one utilisation.
 
     Attributes:
-        items: Values today, by item.
-        busy: The share of the life for which runs keep it busy.
-        energy: Joules over the life, those of the site included; ``None``: no power is stated.
-        carbon: Kilograms of carbon dioxide over the life; ``None``: not stated.
+        items: Present value of each item.
+        busy: Share of the life for which runs keep it busy.
+        energy: Energy over the life with the overhead of the site, joules; ``None``: no power is stated.
+        carbon: Carbon dioxide over the life, kg; ``None``: not stated.
     """
 
     items: Mapping[str, float]
@@ -89,18 +89,18 @@ class Sheet:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What an option costs, as a linear function of its use.
+    """The costs of an option as a linear function of its use.
 
     Attributes:
-        life: How long it is used.
-        capacity: The largest share of its life for which runs keep it busy.
-        fixed: By item, what it costs unused.
-        per_busy: By item, what it costs more if it is busy all its life.
-        per_billed: By item, what it costs more if it is billed all its life.
-        quantum: Seconds that are billed at a time; 0: any.
-        idle: Watts where nothing runs, those of the site included.
-        busy: Watts where all is busy, those of the site included.
-        carbon: Kilograms of carbon dioxide for a joule; ``None``: not stated.
+        life: The service life.
+        capacity: Largest share of its life for which runs can keep it busy.
+        fixed: Cost of each item if unused.
+        per_busy: Additional cost of each item if it is busy all its life.
+        per_billed: Additional cost of each item if it is billed all its life.
+        quantum: Billing quantum, seconds; 0: exact time.
+        idle: Power when idle with the overhead of the site, watts.
+        busy: Power when busy with the overhead of the site, watts.
+        carbon: Carbon dioxide per energy, kg/J; ``None``: not stated.
         states_power: Whether power is stated.
     """
 
@@ -116,11 +116,11 @@ class Account:
     states_power: bool
 
     def billed(self, seconds: float) -> float:
-        """Return the seconds that are billed for so many."""
+        """Return the billed time for a time, seconds."""
         return begun(seconds / self.quantum) * self.quantum if self.quantum else seconds
 
     def sheet(self, busy: float, billed: float) -> Sheet:
-        """Return what it costs where it is busy and billed for shares of its life."""
+        """Return the costs if it is busy, and billed, for these shares of its life."""
         items = dict(self.fixed)
         for share, rates in ((busy, self.per_busy), (billed, self.per_billed)):
             for item, amount in rates.items():
@@ -130,30 +130,30 @@ class Account:
         return Sheet(items, busy, energy, carbon)
 
     def energy(self, busy: float) -> float:
-        """Return the joules that it takes over its life where it is busy for a share of it."""
+        """Return the energy over its life if it is busy for a share of it, joules."""
         return (self.idle + busy * (self.busy - self.idle)) * self.life.seconds
 
     def cost_of_run(self, busy: float, throughput: float, billed: float) -> float:
-        """Return what a run costs.
+        """Return the cost of a run.
 
-        It bears its share, by time, of what all runs cost together, and what is billed for it.
+        It is the run's share, by time, of the cost of all runs, plus what is billed for it.
 
         Args:
-            busy: The share of the life for which runs keep it busy.
-            throughput: Runs per second, while it is busy with such runs.
-            billed: Seconds that are billed for a run.
+            busy: Share of the life for which runs keep it busy.
+            throughput: Runs per second while it is busy with such runs.
+            billed: Billed time of a run, seconds.
         """
         runs = self.runs(busy, throughput)
         shared = self.sheet(busy, 0.0).total / runs if runs else math.inf
         return shared + sum(self.per_billed.values()) * billed / self.life.seconds
 
     def energy_of_run(self, busy: float, throughput: float) -> float:
-        """Return the joules of a run: its share, by time, of what all runs take, waiting in between included."""
+        """Return the energy of a run, joules: its share, by time, of the energy of all runs, idle time included."""
         runs = self.runs(busy, throughput)
         return self.energy(busy) / runs if runs else math.inf
 
     def runs(self, busy: float, throughput: float) -> float:
-        """Return how many runs there would be in the time that it is busy, if all were such."""
+        """Return the number of runs in the busy time, if all were such runs."""
         return throughput * (self.life.seconds * busy)
 
 
@@ -163,12 +163,12 @@ def account_of(  # noqa: PLR0917 - what an option is, and for how long
     """Return the account of an option.
 
     Args:
-        costs: What is stated.
-        purchase: What is paid at once, parts and racks included.
-        hardware: What the parts amount to.
-        nodes: How many nodes it has.
-        cores: How many CPU cores.
-        life: How long it is used.
+        costs: The stated costs.
+        purchase: Price paid at the start, parts and racks included.
+        hardware: Totals of the parts.
+        nodes: Number of nodes.
+        cores: Number of CPU cores.
+        life: The service life.
 
     Raises:
         ValueError: If a licence does not cover it.

@@ -1,4 +1,4 @@
-"""The figures of an option's costs, as they are stated. Values only."""
+"""The stated figures of an option's costs. Values only."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-#: What rounding may leave of a number: a quantum of which this is used is not begun.
+#: Tolerance for rounding errors, as a share: a quantum used by less is not begun.
 _ROUNDING = 1e-9
 
 
 def begun(number: float) -> int:
-    """Round up, but not for what rounding left of a whole number."""
+    """Round up, ignoring rounding errors just above a whole number."""
     return math.ceil(number * (1 - _ROUNDING))
 
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A figure of a price, as it is stated.
+    """A stated price.
 
     Attributes:
-        name: Where it is stated: ``"node_types.fast.price"``. Figures of one name and value are one figure.
-        value: Of one.
+        name: Its path in the file: ``"node_types.fast.price"``. Figures with the same name and value are one figure.
+        value: Price of one.
         deviation: Its relative standard deviation: 0.05 for 5 %.
-        number: How many of it there are.
+        number: Number of pieces.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Stated:
 
 
 class Per(Enum):
-    """What a number of parts is stated for."""
+    """The unit to which a stated number of parts refers."""
 
     OPTION = "count"
     NODE = "per_node"
@@ -45,12 +45,12 @@ class Per(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """How many of a part there are.
+    """The number of a part.
 
     Attributes:
-        per: What the figure is for: the whole, a node, a rack; ``PORTS``: there is one for so many nodes.
+        per: Unit of the figure: the whole, a node, a rack; ``PORTS``: the figure is the number of nodes that share one.
         figure: The figure.
-        node_type: Counts nodes of this type alone; empty: all.
+        node_type: Only nodes of this type count; empty: all nodes.
     """
 
     per: Per = Per.OPTION
@@ -58,7 +58,7 @@ class Number:
     node_type: str = ""
 
     def of(self, nodes: Mapping[str, int], racks: int = 0) -> int:
-        """Return how many there are beside nodes, by type, and racks; under "" that of all nodes, or it is the sum."""
+        """Return the number for nodes by type, and racks; "" may hold the number of all nodes, else it is their sum."""
         counted = nodes.get(self.node_type, 0) if self.node_type else nodes.get("", sum(nodes.values()))
         if self.per is Per.PORTS:
             return -(-counted // self.figure)
@@ -71,12 +71,12 @@ class Part:
 
     Attributes:
         name: Its name.
-        number: How many there are.
-        price: Of one; 0 where the price of the whole has it.
-        idle: Watts of one that does nothing.
-        busy: Watts of one at work.
-        rack_units: That one takes.
-        spares: So many more are bought, as a share of the number, rounded up; they lie on the shelf.
+        number: Its number.
+        price: Price of one; 0 if the price of the whole includes it.
+        idle: Idle power of one, watts.
+        busy: Power of one at work, watts.
+        rack_units: Rack units of one.
+        spares: Unused spares bought in addition, as a share of the number, rounded up.
     """
 
     name: str
@@ -88,18 +88,18 @@ class Part:
     spares: float = 0.0
 
     def bought(self, number: int) -> int:
-        """Return how many are bought where so many are in use."""
+        """Return the number to buy for a number in use."""
         return number + begun(self.spares * number)
 
 
 @dataclass(frozen=True, slots=True)
 class Racks:
-    """Racks, of which there are as many as their parts fill by units and by power.
+    """Racks: as many as the parts need by rack units and by power.
 
     Attributes:
-        rack_units: That one has room for.
-        power: Watts that one feeds and cools.
-        price: Of one.
+        rack_units: Rack units of one rack.
+        power: Power that one rack supplies and cools, watts.
+        price: Price of one rack.
     """
 
     rack_units: float = math.inf
@@ -107,18 +107,18 @@ class Racks:
     price: float = 0.0
 
     def needed(self, rack_units: float, power: float) -> int:
-        """Return how many take parts of so many units and watts."""
+        """Return the number of racks for parts with these rack units and this power in watts."""
         return begun(max(rack_units / self.rack_units, power / self.power))
 
 
 @dataclass(frozen=True, slots=True)
 class Electricity:
-    """What power costs.
+    """The cost of electricity.
 
     Attributes:
-        price: Of a joule; ``None``: not stated.
-        carbon: Kilograms of carbon dioxide for a joule; ``None``: not stated.
-        pue: Power usage effectiveness: power of the whole site by that of the parts, cooling above all.
+        price: Price per joule; ``None``: not stated.
+        carbon: Carbon dioxide per energy, kg/J; ``None``: not stated.
+        pue: Power usage effectiveness: power of the whole site, mainly cooling, divided by that of the parts.
     """
 
     price: float | None = None
@@ -128,12 +128,12 @@ class Electricity:
 
 @dataclass(frozen=True, slots=True)
 class Licence:
-    """A licence whose price is a step function of what it covers.
+    """A licence whose price is a step function of the covered number.
 
     Attributes:
         name: Its name.
-        of: ``"cores"`` or ``"nodes"``: what is counted.
-        steps: Largest number and price, both rising.
+        of: The unit counted: ``"cores"`` or ``"nodes"``.
+        steps: Pairs of largest number and price, both rising.
         yearly: Whether it is paid each year; else once.
     """
 
@@ -143,13 +143,13 @@ class Licence:
     yearly: bool = True
 
     def price(self, number: int) -> float | None:
-        """Return the price of the first step that covers a number, ``None`` if none does."""
+        """Return the price of the first step that covers a number; ``None`` if none does."""
         step = bisect_left(self.steps, number, key=lambda each: each[0])
         return self.steps[step][1] if step < len(self.steps) else None
 
 
 class Tariff(Enum):
-    """How nodes of a cloud are paid."""
+    """The billing of cloud nodes."""
 
     ON_DEMAND = "on_demand"
     SPOT = "spot"
@@ -158,16 +158,16 @@ class Tariff(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
-    """Nodes by the hour.
+    """Cloud nodes, billed by time.
 
     Attributes:
-        price: Of a node for a second.
-        tariff: On demand and spot are paid while runs have them; reserved all the time.
-        quantum: Seconds that are billed at a time: a run is billed for as many as it begins.
-        repeated: Of spot: time that is paid again because nodes were taken away, as a share of that of the runs.
-        upfront: Of reserved: paid at once, for all nodes.
-        storage: Paid for data that are kept, a month.
-        egress: Paid for data that leave, a month.
+        price: Price of a node per second.
+        tariff: On-demand and spot nodes are paid while runs use them, reserved nodes all the time.
+        quantum: Billing quantum, seconds: a run is billed for every quantum that it begins.
+        repeated: With spot: time repeated because nodes were revoked, as a share of the time of the runs.
+        upfront: With reserved: payment in advance for all nodes.
+        storage: Cost of stored data per month.
+        egress: Cost of data transferred out per month.
     """
 
     price: float
@@ -181,7 +181,7 @@ class Cloud:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where figures come from: what they are of, whose they are, and of which day; as far as stated."""
+    """The source of figures: their subject, author and date, as far as stated."""
 
     of: str
     source: str
@@ -190,10 +190,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What is stated of an option's costs, beside its price.
+    """The stated costs of an option, besides its price.
 
     Attributes:
-        parts: What it is made of.
+        parts: Its parts.
         racks: Its racks.
         electricity: What power costs; ``None``: not stated.
         licences: What programs need.
@@ -222,7 +222,7 @@ class Costs:
 
     @property
     def capacity(self) -> float:
-        """The largest share of the time for which runs keep it busy."""
+        """The largest share of the time in which runs can keep it busy."""
         return self.availability * self.utilisation
 
     @property

@@ -1,4 +1,4 @@
-"""What parts amount to on a number of nodes: money, watts, rack units, racks."""
+"""Totals of parts for a number of nodes: money, watts, rack units, racks."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from clue.purchase.costs.figures import Costs, Per
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """The parts of an option in numbers.
+    """The totals of an option's parts.
 
     Attributes:
-        numbers: By part, how many are in use.
-        price: Of all parts with their spares, and of the racks.
-        idle: Watts where nothing runs, without what the site takes besides.
-        busy: Watts where all is busy.
-        rack_units: Taken.
-        racks: Needed; 0 where none are described.
+        numbers: Number of each part in use.
+        price: Price of all parts with their spares, and of the racks.
+        idle: Idle power without the overhead of the site, watts.
+        busy: Power at work without the overhead of the site, watts.
+        rack_units: Rack units used.
+        racks: Number of racks needed; 0 if none are described.
     """
 
     numbers: Mapping[str, int]
@@ -30,13 +30,13 @@ class Hardware:
 
 
 def hardware_of(costs: Costs, nodes: Mapping[str, int]) -> Hardware:
-    """Return what the parts of an option amount to.
+    """Return the totals of an option's parts.
 
     Args:
-        costs: What is stated.
+        costs: The stated costs.
         nodes: Number of nodes by type.
     """
-    # Parts of racks take no units and no power: so racks can be counted before them.
+    # Parts per rack use no rack units and no power, so racks can be counted first.
     within = [(part, part.number.of(nodes)) for part in costs.parts if part.number.per is not Per.RACK]
     rack_units = sum(n * part.rack_units for part, n in within)
     busy = sum(n * part.busy for part, n in within)

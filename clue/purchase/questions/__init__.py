@@ -1,4 +1,4 @@
-"""What a buyer asks beside the order of options: the cheapest in time, where more money goes, cloud or own.
+"""Further questions of a buyer: the cheapest option in time, the best use of more money, cloud or own machine.
 
-:mod:`.answers` has the values; each question has a module of its own.
+:mod:`.answers` has the values; each question has its own module.
 """

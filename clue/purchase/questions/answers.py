@@ -9,13 +9,13 @@ from clue.units import Money
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """The option that comes nearest to a deadline that none meets.
+    """The option nearest to a deadline that none meets.
 
     Attributes:
-        workload: What has the deadline.
-        deadline: Seconds within which a run had to end.
-        option: The option on which a run ends first.
-        seconds: When it does, from its own start.
+        workload: The workload with the deadline.
+        deadline: Largest allowed run time, seconds.
+        option: The option with the shortest run time.
+        seconds: That run time, seconds.
     """
 
     workload: str
@@ -26,12 +26,12 @@ class Nearest:
 
 @dataclass(frozen=True, slots=True)
 class Cheapest:
-    """The cheapest option that meets every deadline, and does the runs a month.
+    """The cheapest option that meets every deadline and the required runs per month.
 
     Attributes:
         option: Its name; empty: none does.
-        total: What it costs over the service life, or its price where no costs are stated.
-        nearest: Where none does: of each deadline that no option meets the one that comes nearest.
+        total: Its total cost over the service life, or its price if no costs are stated.
+        nearest: If there is none: the nearest option to each deadline that no option meets.
     """
 
     option: str
@@ -41,14 +41,14 @@ class Cheapest:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One way to spend more money on an option.
+    """One way to spend additional money on an option.
 
     Attributes:
-        option: What it then is.
-        what: What is done, in words.
-        price: What it costs more.
-        score: What it then scores.
-        gain: By how much the score gets better; negative: worse.
+        option: The resulting option.
+        what: The change, in words.
+        price: Its additional price.
+        score: The resulting score.
+        gain: Improvement of the score; negative: it gets worse.
     """
 
     option: str
@@ -59,19 +59,19 @@ class Step:
 
     @property
     def gain_per_unit(self) -> float:
-        """Gain for a unit of the currency."""
+        """Gain per unit of the currency."""
         return self.gain / self.price.amount
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Where more money goes.
+    """The best use of additional money.
 
     Attributes:
-        base: The option that it is spent on.
-        amount: How much there is.
-        score: What the option scores as it is, beside the steps.
-        steps: The steps that it pays, by gain for the money: the best first.
+        base: The option on which it is spent.
+        amount: The additional money.
+        score: The score of the unchanged option.
+        steps: The affordable steps by gain per price, the best first.
     """
 
     base: str
@@ -82,19 +82,19 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class BreakEven:
-    """From which use on it is cheaper to own than to rent.
+    """The utilisation from which owning is cheaper than renting.
 
     Attributes:
-        own: The option that is bought.
-        cloud: The option that is rented.
-        utilisation: Share of the own option's life for which runs keep it busy at which both cost the same; ``None``:
-            one of them is cheaper however much it is used.
-        capacity: The largest such share that the own option has.
-        own_fixed: What the own option costs unused.
-        own_busy: What it costs more if it is busy all its life.
-        cloud_fixed: What the cloud costs unused.
-        cloud_busy: What it costs more if it does what keeps the own option busy all its life.
-        currency: Of these amounts, which are values today.
+        own: The purchased option.
+        cloud: The rented option.
+        utilisation: Busy share of the purchased option's life at which both cost the same; ``None``: one of them is
+            cheaper at any utilisation.
+        capacity: Largest possible busy share of the purchased option.
+        own_fixed: Cost of the purchased option if unused.
+        own_busy: Its additional cost if it is busy all its life.
+        cloud_fixed: Cost of the cloud if unused.
+        cloud_busy: Its additional cost for the runs that keep the purchased option busy all its life.
+        currency: Currency of these amounts, which are present values.
     """
 
     own: str
@@ -109,7 +109,7 @@ class BreakEven:
 
     @property
     def cheaper_below(self) -> str:
-        """The option that is cheaper where it is used less than at break-even; without one, always."""
+        """The cheaper option below the break-even utilisation; without break-even, at any utilisation."""
         if self.utilisation is None:
             below = (self.own_fixed, self.own_busy) <= (self.cloud_fixed, self.cloud_busy)
         else:
@@ -118,19 +118,19 @@ class BreakEven:
 
     @property
     def is_within_reach(self) -> bool:
-        """Whether the own option can be used so much."""
+        """Whether the purchased option can reach that utilisation."""
         return self.utilisation is not None and self.utilisation <= self.capacity
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What is answered beside a ranking.
+    """The answers to further questions.
 
     Attributes:
-        cheapest: The cheapest that meets every deadline; ``None``: no deadline and no runs a month are stated, or no
-            prices.
-        steps: Where more money goes; ``None``: that is not asked.
-        break_even: Of options that are bought beside options that are rented.
+        cheapest: The cheapest option that meets every deadline; ``None``: neither deadlines nor runs per month are
+            stated, or no prices.
+        steps: The best use of additional money; ``None``: not requested.
+        break_even: Break-even points of purchased and rented options.
     """
 
     cheapest: Cheapest | None = None

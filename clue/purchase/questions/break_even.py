@@ -1,19 +1,19 @@
-"""From which use on owning is cheaper than renting: where two straight lines meet.
+"""The utilisation from which owning is cheaper than renting: the crossover of two straight lines.
 
-What an option costs is linear in the share u of the own option's life for which runs keep it busy. While it is busy the
-own option does x runs of each workload per second: so many as are wanted of each, relative to each other, where runs a
-month are stated; else its time is shared by weight, x = weight / sum of weights · throughput. With F what an option
-costs unused, B and R what it costs more if it is busy, and billed, all its life:
+Costs are linear in the busy share u of the purchased option's life. While it is busy, the purchased option does x runs
+of each workload per second: in proportion to the required runs per month, if stated; otherwise its time is shared by
+weight, x = weight / sum of weights · throughput. With F the cost of an option if unused, B and R its additional cost if
+it is busy, and billed, all its life:
 
     own(u)   = F + u · B
     cloud(u) = F' + u · (sum of x / θ' · B' + sum of x · s' · R')
 
-θ' is the throughput of the cloud, s' what it bills for a run in seconds. Both are the same at
+θ' is the throughput of the cloud, s' its billed time per run in seconds. Both cost the same at
 
     u* = (F - F') / (cloud's slope - own slope)
 
-if that is not negative. Both do the same runs. Where these take the cloud longer than the time that there is, it is
-rented several times over.
+if that is not negative. Both do the same runs. If the cloud takes longer for these than the service life, several
+copies of it are rented.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from clue.purchase.accounts import Accounts
 from clue.purchase.attempts import Attempt
 from clue.purchase.questions.answers import BreakEven
 
-#: So many options of either kind are compared, the first of the ranking.
+#: Number of options of either kind that are compared, the first of the ranking.
 _FIRST = 5
 
 
 def break_evens(listed: Sequence[Attempt], accounts: Accounts) -> list[BreakEven]:
-    """Return where options that are bought and options that are rented cost the same.
+    """Return the break-even points of purchased and rented options.
 
     Args:
         listed: Options whose splits are known, the best first.
@@ -66,7 +66,7 @@ def _between(own: Attempt, cloud: Attempt, accounts: Accounts) -> BreakEven:
 
 
 def crossing(one: float, its_slope: float, other: float, other_slope: float) -> float | None:
-    """Return where two lines meet at 0 or above; ``None``: nowhere."""
+    """Return the crossover of two lines at 0 or above; ``None`` if there is none."""
     if its_slope == other_slope:
         return None
     meeting = (one - other) / (other_slope - its_slope)

@@ -1,4 +1,4 @@
-"""The cheapest option that meets every deadline, exactly: by bounds, as the first of a ranking by total cost."""
+"""The cheapest option that meets every deadline: found exactly, by bounds, as the first of a ranking by total cost."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from clue.purchase.scores import Scores
 from clue.purchase.search import Search
 from clue.units import Money
 
-#: So many options are asked at a time which of them comes nearest to a deadline.
+#: Number of options per round of the search for the one nearest to a deadline.
 _ROUND = 16
 
 
 def is_asked(scenario: Scenario) -> bool:
-    """Tell whether there is anything that options have to be in time for."""
+    """Tell whether there are deadlines or required runs per month."""
     return any(each.deadline < math.inf or each.demand is not None for each in scenario.workloads)
 
 
 def cheapest_in_time(
     ranked: Search, scenario: Scenario, by_cost: Scores, predictor: Predictor, progress: Progress
 ) -> Cheapest | None:
-    """Find the cheapest option that keeps all limits in use, or which options come nearest to the deadlines.
+    """Find the cheapest option that meets all limits in use, or the options nearest to the deadlines.
 
     Args:
         ranked: The search of the ranking, with the options that can run the workloads.
         scenario: What is compared.
-        by_cost: How options are scored by their total cost.
-        predictor: Tells what applications take; it is at work.
-        progress: Told about what is done.
+        by_cost: Scores of options by total cost.
+        predictor: Predicts applications; it is prepared.
+        progress: Called with the progress.
 
     Returns:
-        ``None`` where options keep all limits, but none of these has a price.
+        ``None`` if options meet all limits, but none of them has a price.
     """
     priced = [attempt for attempt in ranked.attempts if attempt.option.price is not None]
     search = Search(priced, by_cost, 1, predictor, progress)
@@ -53,7 +53,7 @@ def cheapest_in_time(
 
 
 def _nearest(search: Search, scenario: Scenario) -> Iterator[Nearest]:
-    """Yield the option on which a run ends first, of each workload whose deadline none meets."""
+    """Yield, for each workload whose deadline no option meets, the option with the shortest run time."""
     for w, workload in enumerate(scenario.workloads):
         if workload.deadline < math.inf:
             cells = [attempt.cells[w] for attempt in search.attempts]
@@ -65,19 +65,19 @@ def _nearest(search: Search, scenario: Scenario) -> Iterator[Nearest]:
 
 
 def _not_known(cells: Sequence[Cell]) -> list[Cell]:
-    """Return cells in which a run may end first, but that are not known."""
+    """Return the cells that are not settled and may have the shortest run time."""
     best = min((_seconds(cell) for cell in cells if cell.settled), default=math.inf)
     rivals = [cell for cell in dict.fromkeys(cells) if not cell.settled and _seconds(cell) <= best]
     return sorted(rivals, key=_seconds)[:_ROUND]
 
 
 def _seconds(cell: Cell) -> float:
-    """Return when a run ends, from its own start, in the split that counts; of one that is not settled, no later."""
+    """Return the run time in the chosen split, seconds, or a lower bound if it is not settled."""
     return min(choice.seconds for choice in cell.possible)
 
 
 def _find_least_busy(search: Search, accounts: Accounts) -> None:
-    """Simulate until it is known which option the runs a month keep the least busy, which warnings name."""
+    """Simulate until the option is known that the required runs per month keep least busy, for warnings."""
     while accounts.demands:
         busy = [accounts.busy(attempt) for attempt in search.attempts]
         known = [share for share, each in zip(busy, search.attempts, strict=True) if each.settled]

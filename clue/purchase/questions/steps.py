@@ -1,9 +1,9 @@
-"""Where more money goes: every way to spend it on one option, by what it gains for the money.
+"""The best use of additional money: every way to spend it on one option, by gain per price.
 
-A step of a generated option changes one of its parts: more nodes of one kind, another network or topology, another
-node, processor or memory in all nodes. Of options that are listed in full it is one of the others instead. A step costs
-what the price rises by; what it gains is by how much the score gets better. All steps that the money pays are simulated
-in their best splits, and held to the option as it is. Budgets are left out of this: it is about more money.
+A step from a generated option changes one of its parts: more nodes of one kind, another network or topology, another
+node, processor or memory in all nodes. A step from an option that is listed in full replaces it by another listed one.
+The price of a step is the increase in price, its gain the improvement of the score. All affordable steps are simulated
+in their best splits, and compared with the unchanged option. The budget does not apply, as the money is additional.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from clue.purchase.scores import Scores, twelve_digits
 from clue.purchase.search import Search
 from clue.units import Money, count_of
 
-#: Steps that rounding alone makes cost more, relative to the option's price, cost nothing.
+#: Increase in price, relative to the option's price, up to which a step is free: it is a rounding error.
 _ROUNDING = 1e-9
 
 
 def steps_from(  # noqa: PLR0917 - where it begins, and who tells
     first: str, scenario: Scenario, settled: Sequence[Attempt], scores: Scores, predictor: Predictor, progress: Progress
 ) -> Steps | None:
-    """Find out what an amount of money gains.
+    """Find the best use of an amount of money.
 
     Args:
         first: The first option of the ranking, which it is spent on unless the scenario names another one.
@@ -41,7 +41,7 @@ def steps_from(  # noqa: PLR0917 - where it begins, and who tells
         progress: Told about what is done.
 
     Returns:
-        ``None`` where the option cannot run the workloads.
+        ``None`` if the option cannot run the workloads.
 
     Raises:
         UsageError: If the option has no price, or the amount is in another currency.
@@ -50,10 +50,10 @@ def steps_from(  # noqa: PLR0917 - where it begins, and who tells
     base, amount = known[scenario.next_from or first], scenario.next_amount
     assert amount is not None
     if base.price is None:
-        raise UsageError(f"{scenario.name}: price of {base.name} must be stated where more is spent on it, got none")
+        raise UsageError(f"{scenario.name}: price of {base.name} must be stated to spend more on it, got none")
     if base.price.currency != amount.currency:
         raise UsageError(
-            f"{scenario.name}: what is spent next must be in {base.price.currency} like prices, got {amount}"
+            f"{scenario.name}: additional money must be in {base.price.currency} like prices, got {amount}"
         )
     steps = {
         name: what
@@ -78,7 +78,7 @@ def steps_from(  # noqa: PLR0917 - where it begins, and who tells
 
 
 def _steps(base: Option, options: Iterable[Option], amount: float) -> Iterator[tuple[str, str]]:
-    """Yield the options that an amount of money makes of one, and how."""
+    """Yield the options that an amount of money turns one into, with the change."""
     assert base.price is not None
     for option in options:
         if option.price is None or option.price.currency != base.price.currency:
@@ -92,7 +92,7 @@ def _steps(base: Option, options: Iterable[Option], amount: float) -> Iterator[t
 
 
 def _change(base: Option, other: Option) -> str:
-    """Say what makes an option of another one in one step; ``""``: it takes several."""
+    """Describe the one step from an option to another; ``""`` if it takes several."""
     if base.built is None or other.built is None:
         return f"{other.name} instead" if base.built is other.built else ""
     if base.built.family != other.built.family:
@@ -111,7 +111,7 @@ def _other_network(one: Built, other: Built) -> Iterator[str]:
 
 
 def _other_nodes(one: Built, other: Built) -> Iterator[str]:
-    """Yield what differs in nodes, each as one change: numbers of a kind, or a part of all nodes."""
+    """Yield the differences in nodes, each as one change: numbers of a kind, or a part of all nodes."""
     kinds = dict.fromkeys([*one.nodes, *other.nodes])
     if len(one.nodes) == len(other.nodes) == 1 and one.total == other.total and len(kinds) == 2:
         before, now = kinds

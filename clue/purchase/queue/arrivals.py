@@ -1,4 +1,4 @@
-"""Jobs of a replication: who is submitted when, and what it takes on an option."""
+"""The jobs of a replication: their submission times, and their nodes and run times on an option."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from clue.purchase.queue.mix import WEEK, Mix, OfficeHours
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What a job takes.
+    """The demands of a job.
 
     Attributes:
-        nodes: Nodes.
-        run: Seconds.
+        nodes: Number of nodes.
+        run: Run time, seconds.
     """
 
     nodes: int
     run: float
 
 
-#: By class of a mix, and by its numbers of ranks, what a job takes. A class without numbers of ranks has one entry, of
+#: Demands of jobs by class of a mix, and by number of ranks. A class without numbers of ranks has one entry, with key
 #: 0.
 Takes = Sequence[Mapping[int, Taken]]
 
@@ -54,12 +54,12 @@ def others_of(mix: Mix) -> list[tuple[int, float]]:
 def draw_jobs(mix: Mix, takes: Takes, number: int, rate: float = 1.0) -> Jobs:
     """Return the jobs of a replication.
 
-    The draws are the same for all options and rates: these differ in what jobs take, and in how fast time passes.
+    All options and rates use the same random numbers: they differ in the demands of jobs, and in the scale of time.
 
     Args:
-        mix: What is submitted.
-        takes: What jobs take.
-        number: Which replication.
+        mix: The mix of jobs.
+        takes: The demands of jobs.
+        number: Number of the replication.
         rate: How many times as many jobs are submitted as stated.
     """
     draws = np.random.default_rng([mix.seed, number])
@@ -82,7 +82,7 @@ def _drawn(mix: Mix, draws: np.random.Generator, rate: float) -> tuple[Integers,
 
 
 def _within_weeks(even: Doubles, hours: OfficeHours) -> Doubles:
-    """Return when as many jobs are expected within office hours as evenly by some times."""
+    """Map times of uniform submission to times with office hours, by the expected number of jobs."""
     weeks, within = np.divmod(even / WEEK, 1.0)
     times, shares = zip(*hours.knots, strict=True)
     since_monday: Doubles = np.interp(within, shares, times)
@@ -107,7 +107,7 @@ def _jobs(mix: Mix, takes: Takes, kind: Integers, submit: Doubles, draws: np.ran
         shares = np.array([of.ranks.get(ranks, 1.0) for ranks in each])
         which = np.searchsorted(np.cumsum(shares / shares.sum())[:-1], which_ranks[here], side="right")
         taken = list(each.values())
-        # Who asked for three times what a job took asks for that everywhere.
+        # Users who requested three times a job's run time do so on every option.
         over = np.full(len(here), of.overestimate) if recorded is None else limit[here] / run[here]
         nodes[here] = np.array([one.nodes for one in taken])[which]
         run[here] = np.array([one.run for one in taken])[which]
@@ -117,7 +117,7 @@ def _jobs(mix: Mix, takes: Takes, kind: Integers, submit: Doubles, draws: np.ran
 
 
 def _varied(variation: float, deviations: Doubles) -> Doubles:
-    """Return factors of mean 1 with a relative standard deviation, lognormal, of standard normal draws."""
+    """Return log-normal factors with mean 1 and a relative standard deviation, from standard normal draws."""
     variance = math.log1p(variation**2)
     return np.exp(math.sqrt(variance) * deviations - variance / 2)
 

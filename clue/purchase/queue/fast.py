@@ -1,12 +1,12 @@
 """The decisions of :mod:`.reference` for millions of jobs: the same start times, to the last bit.
 
-A queue of ends instead of processes. With EASY backfilling three things save work, and change nothing:
+It uses a priority queue of job ends instead of processes. With EASY backfilling three things save work without any
+effect on the result:
 
 - running jobs are kept sorted by the ends of their limits;
-- the reservation of the first job holds until a job ends: whoever was let past it leaves it as it is. So where jobs are
-  only submitted, the new ones alone are tried: the others could not start before, and nothing has become better for
-  them since;
-- the jobs of a long queue are tried many at a time, as columns.
+- the reservation of the first job holds until a job ends, because backfilled jobs do not change it. So after
+  submissions only the new jobs are tried: the others could not start before, and their situation has not improved;
+- the jobs of a long queue are tried in blocks, as columns.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import numpy as np
 from clue.purchase.queue.jobs import Doubles, Jobs
 from clue.purchase.queue.mix import Policy
 
-#: What stands for the nodes of a job that has been started: nobody has so many.
+#: Number of nodes of a job that has been started: more than any machine has.
 _STARTED = 2**62
-#: Jobs are tried one by one up to this number, then as columns of so many.
+#: Number of jobs up to which they are tried one by one, and size of the blocks beyond that.
 _FEW, _BLOCK = 24, 1024
 
 
 def start_times(jobs: Jobs, nodes: int, policy: Policy) -> Doubles:
-    """Return when each job starts, seconds, shape (jobs,); see :func:`.reference.start_times`."""
+    """Return the start time of each job, seconds, shape (jobs,); see :func:`.reference.start_times`."""
     return (_Backfill if policy is Policy.BACKFILL else _Queue)(jobs, nodes).starts()
 
 
@@ -40,10 +40,10 @@ class _Queue:
         self._starts = [0.0] * len(jobs)
         self._free = nodes
         self._ends: list[tuple[float, int]] = []
-        self._first = self._submitted = 0  # jobs from the first that waits to the last that was submitted
+        self._first = self._submitted = 0  # range of jobs from the first waiting one to the last submitted one
 
     def starts(self) -> Doubles:
-        """Return when each job starts."""
+        """Return the start time of each job."""
         submit, ends, jobs = self._submit, self._ends, len(self._submit)
         while self._first < jobs:
             now = submit[self._submitted] if self._submitted < jobs else ends[0][0]
@@ -61,7 +61,7 @@ class _Queue:
     def _end(self, job: int) -> None:
         self._free += self._needs[job]
 
-    def _start_jobs(self, now: float, new: int, ended: bool) -> None:  # noqa: ARG002 - those who backfill need them
+    def _start_jobs(self, now: float, new: int, ended: bool) -> None:  # noqa: ARG002 - backfilling needs them
         needs, submitted = self._needs, self._submitted
         while self._first < submitted and needs[self._first] <= self._free:
             self._start(self._first, now)
@@ -80,11 +80,11 @@ class _Backfill(_Queue):
         super().__init__(jobs, nodes)
         self._limit = jobs.limit.tolist()
         self._limits = jobs.limit
-        self._waiting = list(self._needs)  # the nodes of each job; of one that is started, more than anybody has
+        self._waiting = list(self._needs)  # the nodes of each job; _STARTED once it is started
         self._waiting_nodes = jobs.nodes.astype(np.int64)
         self._expected: list[tuple[float, int]] = []  # running jobs by the end of their limits
-        self._reserved = -1  # for which job
-        self._time, self._over = 0.0, 0  # when it has its nodes, and how many are left over then
+        self._reserved = -1  # the job with the reservation
+        self._time, self._over = 0.0, 0  # the time at which it has its nodes, and the number of nodes left over then
 
     def _end(self, job: int) -> None:
         self._free += self._needs[job]
@@ -104,7 +104,7 @@ class _Backfill(_Queue):
             first += 1
         self._first = first
         if first == submitted or not self._free:
-            # Without free nodes nobody starts, whatever the reservation; it is made anew when a job ends.
+            # Without free nodes no job starts, whatever the reservation; it is recomputed when a job ends.
             self._reserved = -1 if ended else self._reserved
             return
         if ended or self._reserved != first:
@@ -113,7 +113,7 @@ class _Backfill(_Queue):
         self._let_past(max(new, first + 1), now)
 
     def _reserve(self, first: int) -> None:
-        """Find out when a job has its nodes if all limits are used up, and how many are left over then."""
+        """Compute when a job has its nodes if all limits are used up, and how many nodes are left over then."""
         need, level, needs = self._needs[first], self._free, self._needs
         time = 0.0
         for end, job in self._expected:
@@ -124,7 +124,7 @@ class _Backfill(_Queue):
         self._reserved, self._time, self._over = first, time, level - need
 
     def _let_past(self, place: int, now: float) -> None:
-        """Start the jobs from a place on that do not delay the first."""
+        """Start the jobs, from an index on, that do not delay the first one."""
         waiting, limit, submitted = self._waiting, self._limit, self._submitted
         while place < submitted and self._free:
             if submitted - place > _FEW:
@@ -141,7 +141,7 @@ class _Backfill(_Queue):
             place += 1
 
     def _next(self, place: int, now: float) -> int:
-        """Return the next job from a place on that may start; the number of jobs submitted if there is none."""
+        """Return the next job, from an index on, that may start; the number of submitted jobs if there is none."""
         while place < self._submitted:
             end = min(place + _BLOCK, self._submitted)
             needs = self._waiting_nodes[place:end]

@@ -1,4 +1,4 @@
-"""What is measured of a queue."""
+"""Performance metrics of a queue."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import numpy as np
 
 from clue.purchase.queue.jobs import Doubles, Jobs
 
-#: Shorter jobs count as so long where a slowdown is told, seconds: else a job of a second that waits for a minute
-#: outweighs all others (D. Feitelson et al., *Theory and Practice in Parallel Job Scheduling*, JSSPP 1997).
+#: Threshold of the bounded slowdown, seconds: shorter run times count as this, else a job of a second that waits for a
+#: minute outweighs all others (D. Feitelson et al., *Theory and Practice in Parallel Job Scheduling*, JSSPP 1997).
 SHORTEST = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What is measured of a queue.
+    """Performance metrics of a queue.
 
     Attributes:
         waiting: Mean time from submission to start, seconds.
-        median: Its median.
-        late: Its 95th percentile.
-        slowdown: Mean of (waiting + run) / run, of jobs under 10 s as if they ran so long.
-        utilisation: Share of the nodes' time in which they work.
-        unused: Mean number of nodes that do nothing.
-        throughput: Jobs that end, a second.
+        median: Median of that time, seconds.
+        late: Its 95th percentile, seconds.
+        slowdown: Mean bounded slowdown, (waiting + run) / run, with run times of at least 10 s.
+        utilisation: Share of the nodes' time in which they are busy.
+        unused: Mean number of idle nodes.
+        throughput: Jobs finished per second.
     """
 
     waiting: float
@@ -37,23 +37,23 @@ class Figures:
 
 
 def measure(jobs: Jobs, starts: Doubles, nodes: int, weights: Doubles, counted: slice) -> Figures:
-    """Return what is measured of a queue.
+    """Return the metrics of a queue.
 
-    Waiting and slowdown are of the jobs that count. Utilisation and throughput are of the time from the first
-    submission of these to the last: afterwards the queue runs empty.
+    Waiting and slowdown are those of the counted jobs. Utilisation and throughput refer to the time from the first to
+    the last submission of these: afterwards the queue drains.
 
     Args:
         jobs: The jobs.
-        starts: When each starts, shape (jobs,).
-        nodes: How many nodes there are.
-        weights: How much each job counts in means, shape (jobs,).
-        counted: The jobs that count.
+        starts: Start time of each job, shape (jobs,).
+        nodes: Number of nodes.
+        weights: Weight of each job in means, shape (jobs,).
+        counted: The counted jobs.
     """
     waits = (starts - jobs.submit)[counted]
     long = np.maximum(jobs.run[counted], SHORTEST)
     slowdowns = np.maximum((waits + jobs.run[counted]) / long, 1.0)
     begin, end = map(float, jobs.submit[counted][[0, -1]])
-    if end == begin:  # all at once: there is no other time than until they are done
+    if end == begin:  # simultaneous submission: use the time until all are done
         end = float((starts + jobs.run).max())
     utilisation = busy_share(jobs, starts, nodes, begin, end)
     ends = starts + jobs.run
@@ -70,6 +70,6 @@ def measure(jobs: Jobs, starts: Doubles, nodes: int, weights: Doubles, counted: 
 
 
 def busy_share(jobs: Jobs, starts: Doubles, nodes: int, begin: float, end: float) -> float:
-    """Return the share of the nodes' time in which they work, between two times."""
+    """Return the share of the nodes' time between two times in which they are busy."""
     worked = np.clip(np.minimum(starts + jobs.run, end) - np.maximum(starts, begin), 0.0, None)
     return float((worked * jobs.nodes).sum() / (nodes * (end - begin)))

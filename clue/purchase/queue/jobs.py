@@ -13,15 +13,14 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Jobs:
-    """Jobs in the order in which they are submitted.
+    """Jobs in order of submission.
 
     Attributes:
-        submit: When each is submitted, seconds, shape (jobs,); not falling.
-        nodes: Nodes that each takes, shape (jobs,).
-        run: Seconds that each runs, shape (jobs,); above 0.
-        limit: The time limit of each, seconds, shape (jobs,): what a scheduler knows of its run time, and not less than
-            that.
-        kind: Of which class each is, shape (jobs,).
+        submit: Submission time of each, seconds, shape (jobs,); not falling.
+        nodes: Number of nodes of each, shape (jobs,).
+        run: Run time of each, seconds, shape (jobs,); above 0.
+        limit: Time limit of each, seconds, shape (jobs,): the scheduler's knowledge of its run time, and at least that.
+        kind: Class of each, shape (jobs,).
     """
 
     submit: Doubles

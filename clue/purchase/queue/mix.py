@@ -1,4 +1,4 @@
-"""What is submitted to a machine, and how it is queued. Values only."""
+"""The jobs submitted to a machine, and their queue. Values only."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ if TYPE_CHECKING:
     from clue.purchase.queue.jobs import Doubles, Integers
 
 _HOUR = 3600.0
-#: Days of a week with office hours.
+#: Number of days per week with office hours.
 _OFFICE_DAYS = 5
-#: Seconds of a week, which begins on a Monday at 0:00.
+#: Length of a week, which begins on Monday at 0:00, seconds.
 WEEK = 7 * 24 * _HOUR
 
 
 class Policy(Enum):
-    """Who is started next.
+    """The scheduling policy.
 
-    FCFS: the first in the queue, once it has its nodes; nobody overtakes.
-    BACKFILL: the same, but others may start before the first one where this does not delay it, going by time limits:
-    EASY backfilling (D. Lifka, *The ANL/IBM SP Scheduling System*, JSSPP 1995).
+    FCFS: first come, first served: the first job of the queue starts once it has its nodes; none overtakes.
+    BACKFILL: EASY backfilling: others may start before the first one if, judged by time limits, they do not delay it
+    (D. Lifka, *The ANL/IBM SP Scheduling System*, JSSPP 1995).
     """
 
     FCFS = "fcfs"
@@ -44,14 +44,14 @@ class Sharing(Enum):
 
 @dataclass(frozen=True, slots=True)
 class OfficeHours:
-    """When most jobs are submitted: Monday to Friday between two times of the day.
+    """When most jobs are submitted: Monday to Friday between two times of day.
 
     A simulation begins on a Monday at 0:00.
 
     Attributes:
-        begin: Seconds after midnight.
-        end: Seconds after midnight, later.
-        share: Share of a week's jobs that is submitted then.
+        begin: Start, seconds after midnight.
+        end: End, seconds after midnight.
+        share: Share of a week's jobs submitted then.
     """
 
     begin: float
@@ -60,7 +60,7 @@ class OfficeHours:
 
     @property
     def knots(self) -> tuple[tuple[float, float], ...]:
-        """Points (seconds since Monday 0:00, share of a week's jobs submitted by then), with straight lines between."""
+        """Points (seconds since Monday 0:00, share of a week's jobs submitted by then), to be interpolated linearly."""
         busy = _OFFICE_DAYS * (self.end - self.begin)
         quiet = (1 - self.share) / (WEEK - busy)
         points, time, done = [(0.0, 0.0)], 0.0, 0.0
@@ -76,19 +76,19 @@ class OfficeHours:
 
 @dataclass(frozen=True, slots=True)
 class JobClass:
-    """Jobs that are alike: runs of a workload.
+    """A class of jobs: runs of one workload.
 
     Attributes:
         name: Its name.
-        workload: The workload whose runs they are.
-        rate: Jobs a second, on average; 0 where they are listed or recorded.
-        ranks: Ranks of an instance, and how many of the jobs have so many, relative to each other; empty: that of the
-            split that counts.
-        limit: The time limit of a job, seconds; ``None``: :attr:`overestimate` times what it takes.
-        overestimate: How many times as long as its prediction a job's time limit is, where that is not stated.
-        variation: Standard deviation of run times, relative to their mean, which is what is predicted; lognormal.
-        weight: How much a job counts in means.
-        submitted: When each job is submitted, seconds, where that is listed.
+        workload: The workload that they run.
+        rate: Mean number of jobs per second; 0 if they are listed or recorded.
+        ranks: Numbers of ranks of an instance, and the relative share of jobs with each; empty: those of the best
+            split.
+        limit: The time limit of a job, seconds; ``None``: :attr:`overestimate` times its run time.
+        overestimate: A job's time limit divided by its predicted run time, if no limit is stated.
+        variation: Coefficient of variation of run times, which are log-normal with the prediction as mean.
+        weight: Weight of a job in means.
+        submitted: Submission time of each job, seconds, if listed.
     """
 
     name: str
@@ -104,15 +104,15 @@ class JobClass:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recorded:
-    """Jobs that an accounting file tells of, in the order in which they were submitted.
+    """Jobs of an accounting file, in order of submission.
 
     Attributes:
         file: Its name.
-        submit: Seconds since the first, shape (jobs,).
-        kind: Of which class each is; -1: of none, so it takes what was recorded. Shape (jobs,).
-        nodes: What was recorded, shape (jobs,).
-        run: Seconds, shape (jobs,).
-        limit: Seconds, shape (jobs,).
+        submit: Submission times since the first, seconds, shape (jobs,).
+        kind: Class of each; -1: none, so it runs as recorded. Shape (jobs,).
+        nodes: Recorded numbers of nodes, shape (jobs,).
+        run: Recorded run times, seconds, shape (jobs,).
+        limit: Time limits, seconds, shape (jobs,).
         notes: What a reader should know about it.
     """
 
@@ -127,11 +127,11 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """What is submitted, and how it is queued.
+    """A mix of jobs, and its queue.
 
     Attributes:
         classes: Classes of jobs.
-        policy: Who is started next.
+        policy: The scheduling policy.
         office_hours: When most jobs are submitted; ``None``: at any time alike.
         jobs: Jobs of a replication.
         warm_up: Share of them, from the first, that figures leave out: the queue is empty at the beginning.
@@ -153,5 +153,5 @@ class Mix:
 
     @property
     def is_drawn(self) -> bool:
-        """Whether times of submission are drawn; else they are given."""
+        """Whether submission times are drawn; else they are given."""
         return self.recorded is None and not any(each.submitted for each in self.classes)

@@ -1,9 +1,9 @@
-"""The queue of a machine in SimPy: the meaning of both policies, which :mod:`.fast` is held to.
+"""The queue of a machine in SimPy: the definition of both policies, with which :mod:`.fast` must agree.
 
-Of what happens at one time, jobs end first, then others are submitted, then jobs are started. EASY backfilling goes by
-time limits: the first job that has too few nodes gets a reservation, the time at which it has enough if every running
-job uses all of its limit. Another may start before it if it has its nodes now, and either its limit ends by then or it
-takes nodes that the first one leaves over. Jobs are tried in the order of the queue.
+Of simultaneous events, jobs end first, then others are submitted, then jobs start. EASY backfilling relies on time
+limits: the first job without enough free nodes gets a reservation, the time at which it has enough if every running job
+uses all of its limit. Another job may start before it if its nodes are free now, and either its limit ends by then or
+it uses nodes that the first job leaves over. Jobs are tried in queue order.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from clue.kernel.reference.virtual_time import VirtualTime
 from clue.purchase.queue.jobs import Doubles, Jobs
 from clue.purchase.queue.mix import Policy
 
-#: The order of what happens at one time.
+#: Order of simultaneous events.
 _END, _SUBMIT, _START = range(3)
 
 
 def start_times(jobs: Jobs, nodes: int, policy: Policy) -> Doubles:
-    """Return when each job starts, seconds, shape (jobs,).
+    """Return the start time of each job, seconds, shape (jobs,).
 
     Args:
-        jobs: The jobs; none takes more nodes than there are.
-        nodes: How many nodes there are.
-        policy: Who is started next.
+        jobs: The jobs; none needs more nodes than there are.
+        nodes: Number of nodes.
+        policy: The scheduling policy.
     """
     return _Queue(jobs, nodes, policy).starts()
 
@@ -38,8 +38,8 @@ class _Queue:
         self._policy = policy
         self._time = VirtualTime()
         self._free = simpy.Container(self._time, nodes, init=nodes)
-        self._waiting: dict[int, simpy.Event] = {}  # in the order of the queue
-        self._expected: dict[int, float] = {}  # by running job, when its limit ends
+        self._waiting: dict[int, simpy.Event] = {}  # in queue order
+        self._expected: dict[int, float] = {}  # end of the limit of each running job
         self._starts = np.zeros(len(jobs))
         self._asked: float | None = None
 
@@ -60,7 +60,7 @@ class _Queue:
         self._ask()
 
     def _ask(self) -> None:
-        """Have jobs started, once all that happens at this time has happened."""
+        """Schedule the start of jobs after all other events at this time."""
         if self._asked != self._time.now:
             self._asked = self._time.now
             event = self._time.at(self._time.now, _START)

@@ -1,13 +1,13 @@
-"""The queue of an option: replications of it, what they say together, and how much work it takes at most.
+"""The queue of an option: its replications, their statistics, and the saturation load.
 
-Jobs that come at random are simulated several times with other draws: a figure is the mean over replications, its error
-the standard error of that mean. Where times of submission are given there is one replication, and no error.
+Random submissions are simulated several times with independent draws: a figure is the mean over replications, its error
+the standard error of that mean. With given submission times there is one replication, and no error.
 
-Where jobs come faster than they can be done, the queue grows without end, and so does whatever is measured of waiting:
-it is refused. How much can be done is the throughput of the same queue with all jobs in it from the beginning. For
+If jobs arrive faster than they can be processed, the queue is unstable: it grows without bound, as do waiting times,
+and no figures are given. The largest load is the throughput of the same queue with all jobs in it from the start. For
 first come, first served, that is exactly where the queue becomes unstable (the saturation rule: F. Baccelli, S. Foss,
-*On the Saturation Rule for the Stability of Queues*, J. Appl. Prob. 32, 1995); with backfilling it is an estimate, as a
-queue without end gives it more to choose from.
+*On the Saturation Rule for the Stability of Queues*, J. Appl. Prob. 32, 1995); with backfilling it is an estimate, as
+an endless queue offers it more choice.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from clue.purchase.queue.figures import Figures, busy_share, measure
 from clue.purchase.queue.jobs import Doubles, Jobs
 from clue.purchase.queue.mix import WEEK, Mix, Policy
 
-#: Jobs of the queue that is always full, and what is left out of it: it fills at first, and runs empty at last.
+#: Number of jobs of the saturated queue, and share ignored at either end, where it fills and drains.
 _SATURATED, _EDGE = 2000, 0.1
-#: Jobs and replications of a point of it; of more given jobs there is none.
+#: Jobs and replications of a point of the curve, and largest number of given jobs for which there is a curve.
 _CURVE_JOBS, _CURVE_REPLICATIONS, _MOST_GIVEN = 5000, 6, 20_000
-#: What rounding may leave of nodes that always work.
+#: Tolerance for rounding errors of the utilisation.
 _ROUNDING = 1e-9
-#: Loads of a curve of waiting over load, as shares of the work that can be done.
+#: Loads of the curve of waiting over load, as shares of the saturation load.
 _LOADS = (0.2, 0.4, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95)
 
 
@@ -39,19 +39,19 @@ class QueueOutcome:
     """The queue of an option.
 
     Attributes:
-        policy: Who is started next.
-        nodes: How many nodes there are.
-        load: Work that is submitted, as a share of what the nodes could do if they were never idle.
-        capacity: The largest load that they can do under the policy.
-        most: Jobs a second that they can do at most, of this mix.
-        figures: Means over replications; ``None``: the queue grows without end.
-        errors: Their standard errors, of the same fields; ``None``: there are no replications.
-        counted: Jobs of a replication that count.
-        left_out: Jobs of a replication that do not, because the queue is not yet as it will be.
-        replications: How many there are.
+        policy: The scheduling policy.
+        nodes: Number of nodes.
+        load: Submitted work as a share of the nodes' time.
+        capacity: Saturation load: the largest load that they can process under the policy.
+        most: Saturation throughput of this mix, jobs per second.
+        figures: Means over replications; ``None``: the queue is unstable.
+        errors: Their standard errors, in the same fields; ``None``: there are no replications.
+        counted: Number of counted jobs of a replication.
+        left_out: Number of jobs of a replication in the warm-up.
+        replications: Number of replications.
         classes: The classes of jobs.
-        takes: By class, and by its numbers of ranks, what a job takes.
-        curve: Points (load, mean waiting in seconds), where they were asked for.
+        takes: Demands of jobs by class and number of ranks.
+        curve: Points (load, mean waiting time in seconds), if requested.
     """
 
     policy: Policy
@@ -69,7 +69,7 @@ class QueueOutcome:
     curve: tuple[tuple[float, float], ...] = ()
 
     def row(self) -> dict[str, object]:
-        """Return its figures under names with units, for a table."""
+        """Return its figures for a table, with units in their names."""
         found: dict[str, object] = {"queue load": self.load}
         if self.figures is not None:
             found |= {
@@ -90,9 +90,9 @@ def simulate_queue(mix: Mix, takes: Takes, nodes: int) -> QueueOutcome:
     """Simulate the queue of an option.
 
     Args:
-        mix: What is submitted; none of it takes more nodes than there are.
-        takes: What jobs take.
-        nodes: How many nodes there are.
+        mix: The mix of jobs, none of which needs more nodes than there are.
+        takes: The demands of jobs.
+        nodes: Number of nodes.
     """
     jobs = draw_jobs(mix, takes, 0)
     load = _load(mix, takes, jobs, nodes)
@@ -120,9 +120,9 @@ def simulate_queue(mix: Mix, takes: Takes, nodes: int) -> QueueOutcome:
 
 
 def with_curve(mix: Mix, queue: QueueOutcome) -> QueueOutcome:
-    """Return the queue of an option with its mean waiting at other loads: the same jobs, faster or slower.
+    """Return the queue of an option with its mean waiting time at other loads: the same jobs, faster or slower.
 
-    They are simulated with fewer jobs and replications; of many given jobs there is no curve.
+    The curve uses fewer jobs and replications; there is none for many given jobs.
     """
     if not mix.is_drawn and queue.counted > _MOST_GIVEN:
         return queue
@@ -138,7 +138,7 @@ def with_curve(mix: Mix, queue: QueueOutcome) -> QueueOutcome:
 
 
 def _counted(mix: Mix, jobs: Jobs) -> slice:
-    """Return the jobs that count: those after the warm-up; with office hours those of whole weeks, if there are any."""
+    """Return the counted jobs: those after the warm-up; with office hours those of whole weeks, if there are any."""
     if not mix.is_drawn:
         return slice(None)
     first = int(len(jobs) * mix.warm_up)
@@ -152,7 +152,7 @@ def _counted(mix: Mix, jobs: Jobs) -> slice:
 
 def _figures(mix: Mix, jobs: Jobs, nodes: int) -> Figures:
     starts = fast.start_times(jobs, nodes, mix.policy)
-    weights = np.array([*(each.weight for each in mix.classes), 1.0])[jobs.kind]  # the last is that of no class
+    weights = np.array([*(each.weight for each in mix.classes), 1.0])[jobs.kind]  # the last is for jobs of no class
     return measure(jobs, starts, nodes, weights, _counted(mix, jobs))
 
 
@@ -166,7 +166,7 @@ def _standard_error(row: Doubles) -> float:
 
 
 def _mean_work(of: Iterable[tuple[float, Taken]]) -> float:
-    """Return the mean node-seconds of jobs with some shares."""
+    """Return the mean work of jobs with some shares, node-seconds."""
     shares = list(of)
     return sum(share * each.nodes * each.run for share, each in shares) / sum(share for share, _ in shares)
 
@@ -182,7 +182,7 @@ def _load(mix: Mix, takes: Takes, jobs: Jobs, nodes: int) -> float:
 
 
 def _span(jobs: Jobs) -> float:
-    """Return the time in which given jobs are submitted; of jobs that come all at once what the longest takes."""
+    """Return the time span of given submissions; for simultaneous ones the longest run time."""
     return float(jobs.submit[-1] - jobs.submit[0]) or float(jobs.run.max())
 
 
@@ -191,14 +191,14 @@ def _rate(jobs: Jobs) -> float:
 
 
 def _capacity(mix: Mix, takes: Takes, nodes: int) -> float:
-    """Return the share of the nodes' time in which they work where jobs never lack."""
+    """Return the share of the nodes' time in which they are busy if there are always jobs waiting."""
     enough = replace(mix, jobs=_SATURATED, seed=mix.seed + 1) if mix.is_drawn else mix
     jobs = draw_jobs(enough, takes, 0)
-    some = np.unique(np.linspace(0, len(jobs) - 1, _SATURATED).astype(np.int64))  # of many given jobs
+    some = np.unique(np.linspace(0, len(jobs) - 1, _SATURATED).astype(np.int64))  # a sample, if many jobs are given
     waiting = Jobs(np.zeros(len(some)), jobs.nodes[some], jobs.run[some], jobs.limit[some], jobs.kind[some])
     starts = fast.start_times(waiting, nodes, mix.policy)
     begin, end = np.quantile(starts, [_EDGE, 1 - _EDGE])
-    if begin == end:  # there are nodes for all of them at once
+    if begin == end:  # all of them run at once
         return 1.0
     share = busy_share(waiting, starts, nodes, float(begin), float(end))
     return share if share < 1 - _ROUNDING else 1.0

@@ -1,4 +1,4 @@
-// Folding symbols into loops: the steps of folding.py, which tells why, and what they leave as places.
+// Folding of symbols into loops: the steps of folding.py, which explains them, and their result as places.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -14,14 +14,14 @@ using Key = int32_t;
 using Index = int64_t;
 constexpr Index NOTHING = -1;
 
-// Something on the stack, or within a loop of it: entries of iterations follow each other by `next`.
+// An entry of the stack, or of a loop on it: `next` links the entries of an iteration.
 struct Entry {
-    Key key;  // or REPEATED: `count` further iterations like that which begins with `first`
+    Key key;  // or REPEATED: `count` further iterations like the one that begins with `first`
     Index count, first, last, next;
 };
 constexpr Key REPEATED = -1;
 
-// Hashes of keys in a row, modulo 2^61 - 1: only where they agree keys are compared.
+// Prefix hashes of keys, modulo 2^61 - 1: keys are compared only if hashes agree.
 struct Hashes {
     static constexpr uint64_t PRIME = (uint64_t{1} << 61) - 1, BASE = 0x1d3f5a7b9c2e4861 % PRIME;
 
@@ -38,7 +38,7 @@ struct Hashes {
         while (static_cast<Index>(powers.size()) <= length) powers.push_back(times(powers.back(), BASE));
         return powers[length];
     }
-    // The hash of what lies between two prefixes.
+    // Return the hash of the keys between two prefixes.
     uint64_t between(uint64_t before, uint64_t after, Index length) {
         const uint64_t shifted = times(before, power(length));
         return after >= shifted ? after - shifted : after + PRIME - shifted;
@@ -46,10 +46,10 @@ struct Hashes {
     std::vector<uint64_t> powers{1};
 };
 
-// Where 2^k keys of a hash end last, by slots that stay where they are.
+// The last end of 2^k keys with a hash, in slots that never move.
 class Ends {
 public:
-    // The slot of 2^k keys, made if need be.
+    // Return the slot of 2^k keys; create it if necessary.
     Index slot(uint64_t hash, int power) {
         if (2 * (used_ + 1) > static_cast<Index>(table_.size())) grow();
         const uint64_t name = hash ^ (static_cast<uint64_t>(power) << 61 | static_cast<uint64_t>(power) >> 3);
@@ -99,7 +99,7 @@ public:
 
     const std::vector<Key>& body(Key key) const { return bodies[key - kinds_].keys; }
 
-    // Read symbols from the first; returns what stands on the stack at the end.
+    // Read all symbols; return the contents of the stack at the end.
     std::vector<Index> read(const int32_t* symbols, Index count) {
         entries.clear();
         ends_.clear();
@@ -119,7 +119,7 @@ public:
         return found;
     }
 
-    // Know no more loops than those of so many levels.
+    // Forget the loops above a level.
     void forget(int level) {
         known_.clear();
         endings_.clear();
@@ -132,10 +132,10 @@ public:
 private:
     struct Stacked {
         Index entry;
-        uint64_t before;  // the hash of all keys below
-        size_t undo;      // how much is to be undone when it goes
-        // Of a loop: how many symbols were read when it had its last iterations, the last first, with the same loops known;
-        // where the last iteration begins, and the one before it begins and ends.
+        uint64_t before;  // the hash of all keys below it
+        size_t undo;      // length of the undo log to restore when it is removed
+        // Of a loop: numbers of symbols read at its last iterations, the last first, with the same loops known; the start of
+        // the last iteration, and the start and end of the one before it.
         Index read[3];
         Index known;
         Index begin, begin_before, end_before;
@@ -148,7 +148,7 @@ private:
 
     Index height() const { return static_cast<Index>(stack_.size()); }
 
-    // Take one step; returns the entry that it makes, if any.
+    // Do one step; return the entry that it creates, if any.
     Index add(Index entry) {
         if (join(entry)) return NOTHING;
         push(entry);
@@ -158,7 +158,7 @@ private:
         return period_ ? loop(learn(period_), 2, 2 * period_) : NOTHING;
     }
 
-    // Join the entry of this key that ends the stack, or the last iteration of what ends it.
+    // Merge an entry with the top of the stack if that has the same key, or with the last iteration of the loop at the top.
     bool join(Index entry) {
         if (stack_.empty()) return false;
         const Key key = entries[entry].key;
@@ -185,7 +185,7 @@ private:
             if (!stand(power)) break;
     }
 
-    // Note where the last 2^k keys stand; tells whether to go on with more of them.
+    // Note the position of the last 2^k keys; return whether to continue with more of them.
     bool stand(int power) {
         const Index length = Index{1} << power, end = height();
         const Index slot = ends_.slot(tail(length), power), earlier = ends_.last[slot];
@@ -193,7 +193,7 @@ private:
         if (earlier == NOTHING) return false;
         const Index period = end - earlier;
         if (!period_ && length <= period && period < 2 * length && 2 * period <= end && twice(period)) period_ = period;
-        // Places of more keys are noted only where fewer of them stand again.
+        // Positions of more keys are noted only if fewer of them recur.
         if (earlier >= 2 * length) {
             const Index further = ends_.slot(ending(2 * length, earlier), power + 1);
             if (ends_.last[further] == NOTHING) note_end(further, earlier);
@@ -215,7 +215,7 @@ private:
     uint64_t ending(Index length, Index end) { return hashes_.between(prefix(end - length), prefix(end), length); }
     uint64_t tail(Index length) { return ending(length, height()); }
 
-    // The number of the longest body that ends the stack.
+    // Return the number of the longest known body at the top of the stack.
     Index known() {
         const auto found = endings_.find(keys_.back());
         if (found == endings_.end()) return NOTHING;
@@ -230,7 +230,7 @@ private:
         return NOTHING;
     }
 
-    // Make a loop over the last keys known; returns its number.
+    // Make a known loop body of the last keys; return its number.
     Index learn(Index length) {
         Body body{{keys_.end() - length, keys_.end()}, tail(length), 0};
         for (const Key key : body.keys)
@@ -251,7 +251,7 @@ private:
         if (at == lengths.end() || *at != length) lengths.insert(at, length);
     }
 
-    // Remove the last `length` entries; returns a loop over them.
+    // Remove the last `length` entries; return a loop over them.
     Index loop(Index number, Index count, Index length) {
         const Index first = stack_[height() - length].entry, last = stack_.back().entry;
         for (Index at = height() - length; at + 1 < height(); ++at) entries[stack_[at].entry].next = stack_[at + 1].entry;
@@ -266,7 +266,7 @@ private:
         return make({static_cast<Key>(kinds_ + number), count, first, last, NOTHING});
     }
 
-    // Note that the loop that ends the stack has a further iteration.
+    // Note a further iteration of the loop at the top of the stack.
     void note(Stacked& top, Index iteration) {
         const bool same = top.known == learned();
         top.known = learned();
@@ -279,8 +279,8 @@ private:
         repeats_ = top.read[2] != NOTHING;
     }
 
-    // What a step does depends on keys alone, and they were the same after each of the last iterations. Where the last two
-    // were of the same symbols, all further ones of these will be like the last but one, after which others came already.
+    // A step depends on keys only, and they were the same after each of the last iterations. If the last two iterations had
+    // the same symbols, all further ones with these symbols are like the second to last, after which others have followed.
     void repeat(const int32_t* symbols, Index count) {
         repeats_ = false;
         Stacked& top = stack_.back();
@@ -304,7 +304,7 @@ private:
     uint64_t hash_ = 0;
     Hashes hashes_;
     Ends ends_;
-    // The shortest period of what stands twice at the end of the stack is `period_`, or 0.
+    // Set `period_` to the shortest period that occurs twice at the top of the stack, or 0.
     std::vector<Stacked> stack_;
     std::vector<Key> keys_;
     std::vector<std::pair<Index, Index>> undo_;

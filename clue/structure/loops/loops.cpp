@@ -1,4 +1,4 @@
-// What Python calls: numbering what is equal, and folding it. All functions return 0, or 1 where memory does not suffice.
+// The functions that Python calls: numbering of equal values, and folding. All return 0, or 1 if memory does not suffice.
 #include <memory>
 #include <new>
 
@@ -8,7 +8,7 @@ namespace {
 
 using namespace clue;
 
-// Places as arrays, each before what is in it (places.py: Flat).
+// Places as arrays, each before its contents (places.py: Flat).
 struct Folded {
     std::vector<int64_t> symbols, children;
     std::vector<std::vector<int64_t>> counts;
@@ -71,7 +71,7 @@ private:
         }
     }
 
-    // Walk through one iteration; returns what follows it.
+    // Walk through one iteration; return the entry after it.
     Index iterate(Index inside, const std::vector<Index>& body) {
         for (const Index place : body) {
             walk(inside, place);
@@ -96,7 +96,7 @@ int64_t told(What&& what) {
     }
 }
 
-// Two words that are equal where two ops are.
+// Two words that are equal for equal ops.
 struct Words {
     uint64_t first, second;
     bool operator==(const Words& other) const { return first == other.first && second == other.second; }
@@ -112,7 +112,7 @@ struct HashOfWords {
 
 extern "C" {
 
-// Number pairs of words as they first appear.
+// Number pairs of words in the order of their first occurrence.
 int64_t clue_number(const uint64_t* first, const uint64_t* second, int64_t count, int32_t* numbers) {
     return told([&] {
         std::unordered_map<Words, int32_t, HashOfWords> known;
@@ -127,7 +127,7 @@ int64_t clue_number(const uint64_t* first, const uint64_t* second, int64_t count
     });
 }
 
-// Fold symbols from 0 to `kinds` - 1; what is made is to be released later. Tells how many places and counts it has.
+// Fold symbols from 0 to `kinds` - 1; the caller must release the result. Also return its numbers of places and counts.
 int64_t clue_fold(const int32_t* symbols, int64_t count, int32_t kinds, Folded** folded, int64_t* sizes) {
     return told([&] {
         Folding folding(kinds);

@@ -143,8 +143,8 @@ def test_steps_keep_limits_in_use() -> None:
 
 @pytest.mark.parametrize(
     ("price", "currency", "told"),
-    [(None, "EUR", "price of one must be stated where more is spent on it, got none"),
-     (100.0, "USD", "what is spent next must be in EUR like prices, got 9.00 USD")],
+    [(None, "EUR", "price of one must be stated to spend more on it, got none"),
+     (100.0, "USD", "additional money must be in EUR like prices, got 9.00 USD")],
 )  # fmt: skip
 def test_what_nobody_can_answer_is_refused(price: float | None, currency: str, told: str) -> None:
     """Without a price, or in another currency."""

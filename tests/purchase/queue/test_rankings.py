@@ -139,7 +139,7 @@ def test_what_a_queue_leaves_out_is_said() -> None:
     both = (NodeType("one"), NodeType("other"))
     mixed = replace(FOUR, machine=Machine("mixed", both, FOUR.machine.network))
     told = ranked(scenario(mixed, queue=JOBS))
-    assert any("nodes differ, but count as equal in the queue" in each for each in told.warnings)
+    assert any("nodes differ, but are equal in the queue" in each for each in told.warnings)
     assert not any("queue" in each for each in ranked(scenario(FOUR)).warnings)
 
 
@@ -209,7 +209,7 @@ def test_a_speedup_below_one_is_said() -> None:
     system = ReferenceSystem(10, {"job": Reference(5, 1.5)})
     told = ranked(scenario(FOUR, criterion=Criterion.SSI, reference=system))
     assert any(
-        "its speedup over the reference system is 0.5: NERSC takes none below 1" in each for each in told.warnings
+        "its speedup over the reference system is 0.5: NERSC requires at least 1" in each for each in told.warnings
     )
 
 

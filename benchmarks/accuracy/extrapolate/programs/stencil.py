@@ -1,4 +1,4 @@
-"""``stencil.py N DIMENSIONS``: ten sweeps over N × N points, dealt out along one dimension or two, and gathered."""
+"""``stencil.py N DIMENSIONS``: ten sweeps over N × N points, distributed along one dimension or two, and gathered."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Heat in a metal plate, as PEMPIs-Het's program Heat does it: a master deals out blocks of rows, the others iterate.
+"""Heat in a metal plate, as in PEMPIs-Het's program Heat: a master distributes blocks of rows, the others iterate.
 
 The master works out the plate, sends each of the others its rows, and collects them at the end. In between the others
 swap border rows with their neighbours and set every point to the mean of its four neighbours.
@@ -29,7 +29,7 @@ def rows_of(n: int, part: int, parts: int) -> slice:
 
 
 def master(comm: MPI.Intracomm, n: int) -> float:
-    """Deal out rows and collect them; returns the mean temperature."""
+    """Distribute rows and collect them; return the mean temperature."""
     plate = plate_of(n)
     for rank in range(1, comm.size):
         comm.Send(plate[rows_of(n, rank - 1, comm.size - 1)], dest=rank)

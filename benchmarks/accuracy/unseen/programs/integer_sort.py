@@ -11,7 +11,7 @@ largest = 1 << 20
 random = np.random.default_rng(comm.rank)
 
 for _ in range(rounds):
-    # Sums of uniform numbers: ranks get shares of the middle, which is full, and of the ends, which are not.
+    # Sums of uniform numbers: the middle of the range is dense and its ends are sparse, so ranks get unequal shares.
     keys = (random.integers(0, largest, (4, keys_here)).sum(axis=0) // 4).astype(np.int32)
     buckets = 1024
     counted = np.bincount(keys * buckets // largest, minlength=buckets)
