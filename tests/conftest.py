@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import sys
 import threading
@@ -21,6 +22,17 @@ settings.load_profile("clue")
 # Nor do intervals depend on what this computer's user has validated.
 os.environ.pop("CLUE_MODEL_ERROR", None)
 os.environ["XDG_CONFIG_HOME"] = os.devnull
+# Tests start a thousand Python processes. Where bytecode is not kept, as containers often have it, each of them would
+# compile clue anew: half a second of each.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+
+def pytest_collection_finish() -> None:
+    """Have the garbage collector leave the tests themselves alone: some 10^6 objects that stay to the end."""
+    gc.collect()
+    gc.freeze()
+
 
 # --- in how many processes -------------------------------------------------------------------------------------------
 
