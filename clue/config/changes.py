@@ -13,7 +13,7 @@ from pathlib import Path as FilePath
 from clue.config.document import Document, Origin, Path, children, format_path
 from clue.config.faults import Faults
 from clue.config.loading import kind_of, variant
-from clue.config.reading import Reading
+from clue.config.reading import Kept, Reading
 from clue.config.scenarios import build_scenario
 from clue.config.sources import Source, read_source
 from clue.config.yaml12 import number_or_text
@@ -78,6 +78,8 @@ class ChangeError(ConfigError):
 class ChangeableScenario:
     """A comparison as written in its file, and with other figures.
 
+    Machines and parts of these that none of the figures is about stay as they were read at first.
+
     Attributes:
         scenario: The comparison as written.
         figures: The figures that can be changed, by group.
@@ -94,6 +96,7 @@ class ChangeableScenario:
 
     def __init__(self, source: Source, *, full: bool = False, relative_to: FilePath | None = None) -> None:
         document, path = read_source(source, ("scenarios",), relative_to)
+        self._kept: dict[object, Kept] = {}
         self._name = path.stem if path is not None else "scenario"
         kind = kind_of(document)
         if kind != "scenario":
@@ -130,7 +133,7 @@ class ChangeableScenario:
         return scenario
 
     def _built(self, document: Document, faults: Faults) -> Scenario | None:
-        return build_scenario(Reading(document, self._base, faults), self._name)
+        return build_scenario(Reading(document, self._base, faults, self._kept), self._name)
 
     def _error(self, faults: Faults) -> ChangeError:
         """Sort faults by the figures that they are about."""

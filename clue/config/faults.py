@@ -57,6 +57,9 @@ class Faults:
     def __bool__(self) -> bool:
         return bool(self._found)
 
+    def __len__(self) -> int:
+        return len(self._found)
+
     def add(self, document: Document, path: Path, rule: str, *, of_key: bool = False) -> None:
         """Add a fault of the value at a path, or of its key; the rule ends with the value got."""
         origin, unwritten = document.nearest(path)

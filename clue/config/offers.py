@@ -9,12 +9,17 @@ out; options that more money would allow are kept separately.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from functools import partial, reduce
 from itertools import combinations, product
+from operator import add
 
-from clue.config.costs import CostReader, with_costs
-from clue.config.currencies import Exchange
+import numpy as np
+import numpy.typing as npt
+
+from clue.config.costs import CostReader
+from clue.config.currencies import Exchange, prices_in
 from clue.config.document import Document, Origin, Path, format_value
 from clue.config.faults import did_you_mean
 from clue.config.machines import build_machine_apart
@@ -29,12 +34,14 @@ from clue.config.run_schema import (
 )
 from clue.machine import Machine, Network, NodeType
 from clue.purchase.costs import Stated, hardware_of
-from clue.purchase.scenario import Built, Kind, Option, name_of
+from clue.purchase.scenario import Built, Kind, Option, name_of, nodes_of
 from clue.units import Money, format_size
 
 #: Largest number of generated options: more are taken for a mistake in the file.
 MOST_OPTIONS = 250_000
 
+Doubles = npt.NDArray[np.float64]
+Counts64 = npt.NDArray[np.int64]
 _OFFER_KEYS = ("machine", "price", "price_per_node", "switch", "most_nodes")
 
 
@@ -69,29 +76,43 @@ def generate_options(costs: CostReader, form: ScenarioForm, more: Money | None =
     most = math.inf if budget is None else budget.amount
     found = Generated()
     names = set(form.options or {})
-    cheapest: Option | None = None
+    cheapest: tuple[float, Callable[[], list[Option]]] | None = None
     for number, (path, family_form) in enumerate(_families(form)):
         family = _Family(costs, path, family_form, number, priced=budget is not None)
-        for option in family.options():
-            if option.name in names:
-                reading.fault(path, f'must generate options with distinct names, got "{option.name}" twice')
+        for offer, own in family.names():
+            if (twice := _twice(own, names)) is not None:
+                reading.fault(path, f'must generate options with distinct names, got "{twice}" twice')
                 break
-            names.add(option.name)
-            amount = _amount(option)
-            if amount <= most:
-                found.options.append(option)
-                continue
-            found.left_out += 1
-            if cheapest is None or amount < _amount(cheapest):
-                cheapest = option
-            if more is not None and amount <= most + more.amount:
-                found.beyond.append(option)
+            names.update(own)
+            amounts = family.amounts(offer)
+            covered = amounts <= most
+            found.options += family.options(offer, np.flatnonzero(covered))
+            found.left_out += len(amounts) - int(covered.sum())
+            if more is not None:
+                beyond = ~covered & (amounts <= most + more.amount)
+                found.beyond += family.options(offer, np.flatnonzero(beyond))
+            least = int(amounts.argmin()) if len(amounts) else None
+            if least is not None and (cheapest is None or amounts[least] < cheapest[0]):
+                cheapest = amounts[least], partial(family.options, offer, np.array([least]))
         found.notes += family.notes
         found.node_types |= family.node_types
     if not found.options and not form.options and cheapest is not None:
-        found.options, found.left_out = [cheapest], found.left_out - 1
-        found.beyond = [option for option in found.beyond if option is not cheapest]
+        (option,) = cheapest[1]()
+        found.options, found.left_out = [option], found.left_out - 1
+        found.beyond = [each for each in found.beyond if each.name != option.name]
     return found
+
+
+def _twice(names: Sequence[str], known: Set[str]) -> str | None:
+    """Return the first name that there is already."""
+    if known.isdisjoint(names) and len(set(names)) == len(names):
+        return None
+    seen = set(known)
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
 
 
 def _families(form: ScenarioForm) -> Iterator[tuple[Path, GenerateForm]]:
@@ -99,10 +120,6 @@ def _families(form: ScenarioForm) -> Iterator[tuple[Path, GenerateForm]]:
         yield ("generate",), form.generate
     for i, each in enumerate(form.generate if isinstance(form.generate, list) else ()):
         yield ("generate", i), each
-
-
-def _amount(option: Option) -> float:
-    return option.price.amount if option.price is not None else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +130,6 @@ class _Offer:
     topology: str
     network: Network
     forms: Mapping[str, OfferedNetworkForm | OfferedTopologyForm]
-    exchange: Exchange
 
     @property
     def title(self) -> str:
@@ -127,35 +143,72 @@ class _Offer:
         limits = (room, *(form.most_nodes for form in self.forms.values()))
         return all(most is None or nodes <= most for most in limits)
 
-    def prices(self, nodes: int) -> Iterator[Stated]:
+    def prices(self, nodes: int, exchange: Exchange) -> Iterator[Stated]:
         """Yield the figures of its price for a number of nodes."""
         for path, form in self.forms.items():
             if form.price is not None:
-                yield _figure(f"{path}.price", form.price, self.exchange)
+                yield _figure(f"{path}.price", form.price, exchange)
             if form.price_per_node is not None:
-                yield _figure(f"{path}.price_per_node", form.price_per_node, self.exchange, nodes)
+                yield _figure(f"{path}.price_per_node", form.price_per_node, exchange, nodes)
             if form.switch is not None:
-                yield _figure(f"{path}.switch.price", form.switch.price, self.exchange, -(-nodes // form.switch.ports))
+                yield _figure(f"{path}.switch.price", form.switch.price, exchange, -(-nodes // form.switch.ports))
 
 
 def _figure(name: str, price: Money, exchange: Exchange, number: float = 1.0) -> Stated:
     return Stated(name, exchange.amount(price), price.deviation, number)
 
 
-@dataclass(frozen=True, slots=True)
-class _NodeKind:
-    """A kind of node with its price; ``None`` if that is not stated."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Clusters:
+    """What may be put together of some parts, whatever these cost: nodes, and with each network those it takes.
 
-    kind: Kind
-    node: NodeType
-    prices: tuple[Stated, ...] | None
+    Attributes:
+        kinds: How many nodes of each kind, and these.
+        totals: How many nodes that are.
+        numbers: By kind of node, how many of it.
+        names: By network, what its clusters are called.
+        rows: By network, the nodes that it takes, as places in the above.
+        made: By network, and by place in its rows, machines that have been put together.
+        options: The same of options, with the figures that were last read.
+        prices: By network those figures: of nodes, and all others.
+    """
+
+    kinds: Sequence[tuple[Mapping[Kind, int], tuple[NodeType, ...]]]
+    totals: Counts64
+    numbers: Mapping[Kind, Counts64]
+    names: Sequence[Sequence[str]]
+    rows: Sequence[Counts64]
+    made: Sequence[dict[int, tuple[Machine, Built]]]
+    options: Sequence[dict[int, Option]]
+    prices: list[tuple[Mapping[Kind, tuple[Stated, ...] | None], object]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Parts:
+    """The parts of a family, checked, whatever they cost.
+
+    Attributes:
+        types: The kinds of nodes.
+        prices: What one of each costs where only the machine says so that it is taken from.
+        networks: Networks and topologies by their names, as far as they are right.
+        notes: What a reader should know about them.
+        clusters: What is put together of them, once it is.
+    """
+
+    types: Mapping[Kind, NodeType]
+    prices: Mapping[Kind, Money | None]
+    networks: Mapping[tuple[str, str], Network]
+    notes: Sequence[str]
+    clusters: list[_Clusters] = field(default_factory=list)
 
 
 class _Family:
-    """All clusters that can be built from some parts."""
+    """All clusters that can be built from some parts.
+
+    What does not depend on what parts cost is kept from one reading of the document to the next.
+    """
 
     def __init__(self, costs: CostReader, path: Path, form: GenerateForm, number: int, *, priced: bool) -> None:
-        self.notes: list[str] = []
         self._reading = costs.reading
         self._exchange = costs.exchange
         self._costs = costs.read((*path, "cost")) if form.cost is not None else None
@@ -168,91 +221,191 @@ class _Family:
         for i, _ in enumerate(form.memory):
             self._memories.setdefault(str(costs.reading.document.at(*path, "memory", i, "size").value), i)
         self._every = () if form.price is None else (_figure("generate.price", form.price, costs.exchange),)
-        documents = {kind: self._node_type(kind) for kind in self._kinds_on_offer()}
-        built = {
-            (name, topology): self._built(name, topology, documents)
-            for name in form.networks
-            for topology in form.topologies or [""]
-        }
+        self._parts = costs.reading.made(path, self._without_amounts(), self._checked_parts)
         self._offers = [
-            _Offer(name, topology, machine.network, self._forms(name, topology), costs.exchange)
-            for (name, topology), machine in built.items()
-            if machine is not None
+            _Offer(name, topology, network, self._forms(name, topology))
+            for (name, topology), network in self._parts.networks.items()
         ]
-        first = self._built(next(iter(form.networks)), "", documents, every=True)
-        known = {} if first is None else first.node_types()
-        self._types = {
-            kind: self._node_kind(kind, known[name_of(kind)]) for kind in documents if name_of(kind) in known
-        }
+        self._prices = {kind: self._prices_of(kind) for kind in self._parts.types}
+        self._amounts: dict[int, Doubles] = {}
+        self._of_network: dict[tuple[int, int], tuple[Stated, ...]] = {}
+        self._of_nodes: dict[tuple[Kind, int], tuple[Stated, ...] | None] = {}
         self._check(priced)
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What a reader should know about its parts."""
+        return self._parts.notes
 
     @property
     def node_types(self) -> set[str]:
         """Names of kinds of nodes and of their parts."""
-        return {name for kind in self._types for name in (name_of(kind), *kind) if name}
+        return {name for kind in self._parts.types for name in (name_of(kind), *kind) if name}
 
-    def options(self) -> Iterator[Option]:
-        """Yield the clusters with each network: first those of one kind of node, then mixed ones."""
+    def names(self) -> Iterator[tuple[int, Sequence[str]]]:
+        """Yield networks by their numbers with the names of their clusters: of one kind of node first, then mixed."""
         if self._reading.faults or not self._few_enough():
             return
-        kinds = [*self._of_one_kind(), *self._of_two_kinds()]
-        self._parts: dict[int, float] = {}
-        for offer in self._offers:
-            for counts, nodes in kinds:
-                if offer.takes(len(nodes)):
-                    yield self._option(counts, nodes, offer)
+        yield from enumerate(self._clusters.names)
 
-    def _option(self, counts: Mapping[Kind, int], nodes: tuple[NodeType, ...], offer: _Offer) -> Option:
-        name = f"{' + '.join(f'{n} × {name_of(kind)}' for kind, n in counts.items())}, {offer.title}"
-        stated = self._prices(counts, offer)
-        price = Money(sum(each.value * each.number for each in stated), self._exchange.currency) if stated else None
-        machine = Machine(name, nodes, offer.network, price=price, reference_processor=self._form.reference_processor)
-        built = Built(self._number, counts, offer.name, offer.topology)
-        option = Option(name, machine, price, built=built, stated=stated)
-        if self._costs is not None and id(counts) not in self._parts:  # networks share them, so ids stay valid
-            self._parts[id(counts)] = hardware_of(self._costs, option.nodes).price
-        return with_costs(option, self._costs, self._exchange.currency, self._parts.get(id(counts)))
-
-    def _prices(self, counts: Mapping[Kind, int], offer: _Offer) -> tuple[Stated, ...]:
-        """Return the figures of the price; none if that of a node is not stated."""
-        found = [*self._every, *offer.prices(sum(counts.values()))]
-        for kind, n in counts.items():
-            prices = self._types[kind].prices
+    def amounts(self, offer: int) -> Doubles:
+        """Return what the clusters with a network cost, shape (clusters,); 0 where that is not stated."""
+        clusters = self._clusters
+        rows = clusters.rows[offer]
+        totals = clusters.totals[rows]
+        beside = np.zeros(int(totals.max(initial=0)) + 1)
+        for n in np.unique(totals).tolist():
+            beside[n] = _added(each.value * each.number for each in self._beside(offer, n))
+        amounts = beside[totals]
+        stated = np.ones(len(rows), np.bool_)
+        for kind, numbers in clusters.numbers.items():
+            of_kind = numbers[rows]
+            prices = self._prices[kind]
             if prices is None:
+                stated &= of_kind == 0
+            for each in prices or ():
+                amounts += each.value * of_kind
+        if self._costs is None:
+            return np.where(stated, amounts, 0.0)
+        bought = self._amounts_of_parts()[rows]
+        if self._costs.cloud is not None:
+            return np.where(stated, amounts, 0.0) + bought
+        return np.where(stated, amounts + bought, 0.0)
+
+    def options(self, offer: int, places: Counts64) -> list[Option]:
+        """Return some of the clusters with a network; of those whose figures are what they were the same objects."""
+        clusters, of, costs = self._clusters, self._offers[offer], self._costs
+        amounts, currency = self._amounts_with(offer)[places].tolist(), self._exchange.currency
+        always_priced = costs is not None and costs.cloud is not None
+        made, known, found = clusters.made[offer], self._known_options(offer), []
+        for i, row, amount in zip(places.tolist(), clusters.rows[offer][places].tolist(), amounts, strict=True):
+            option = known.get(i)
+            if option is None:
+                counts, nodes = clusters.kinds[row]
+                if i not in made:
+                    name = clusters.names[offer][i]
+                    machine = Machine(name, nodes, of.network, reference_processor=self._form.reference_processor)
+                    made[i] = machine, Built(self._number, counts, of.name, of.topology)
+                machine, built = made[i]
+                stated = self._stated(offer, len(nodes), counts)
+                price = Money(amount, currency) if stated or always_priced else None
+                option = known[i] = Option(machine.name, machine, price, costs, built=built, stated=stated)
+            found.append(option)
+        return found
+
+    def _known_options(self, offer: int) -> dict[int, Option]:
+        """Return the options with a network whose figures are what they were when they were put together."""
+        clusters = self._clusters
+        rows, known = clusters.rows[offer], clusters.options[offer]
+        totals = np.unique(clusters.totals[rows]).tolist()
+        beside = (self._costs, self._exchange.currency, [self._beside(offer, n) for n in totals])
+        of_kinds, before = clusters.prices[offer]
+        clusters.prices[offer] = self._prices, beside
+        if before != beside:
+            known.clear()
+            return known
+        changed = np.zeros(len(rows), np.bool_)
+        for kind, numbers in clusters.numbers.items():
+            if of_kinds.get(kind) != self._prices[kind]:
+                changed |= numbers[rows] > 0
+        for i in np.flatnonzero(changed).tolist():
+            known.pop(i, None)
+        return known
+
+    def _amounts_with(self, offer: int) -> Doubles:
+        if offer not in self._amounts:
+            self._amounts[offer] = self.amounts(offer)
+        return self._amounts[offer]
+
+    def _stated(self, offer: int, total: int, counts: Mapping[Kind, int]) -> tuple[Stated, ...]:
+        """Return the figures of the price; none where that of a node is not stated."""
+        found = self._beside(offer, total)
+        for kind, n in counts.items():
+            key = (kind, n)
+            if key not in self._of_nodes:
+                prices = self._prices[kind]
+                numbered = None if prices is None else tuple(replace(each, number=float(n)) for each in prices)
+                self._of_nodes[key] = numbered
+            of_kind = self._of_nodes[key]
+            if of_kind is None:
                 return ()
-            found += [replace(each, number=float(n)) for each in prices]
-        return tuple(found)
+            found = (*found, *of_kind)
+        return found
+
+    def _beside(self, offer: int, total: int) -> tuple[Stated, ...]:
+        """Return the figures of the price beside those of nodes."""
+        key = (offer, total)
+        if key not in self._of_network:
+            self._of_network[key] = (*self._every, *self._offers[offer].prices(total, self._exchange))
+        return self._of_network[key]
+
+    def _amounts_of_parts(self) -> Doubles:
+        """Return what the parts cost that go with some nodes, shape (kinds of clusters,)."""
+        costs = self._costs
+        assert costs is not None
+        kinds = self._clusters.kinds
+        if not costs.parts and costs.racks is None:
+            return np.zeros(len(kinds))
+        built = (Built(self._number, counts, "") for counts, _ in kinds)
+        return np.array([hardware_of(costs, nodes_of(each)).price for each in built])
 
     # --- numbers of nodes ---
 
+    @property
+    def _clusters(self) -> _Clusters:
+        if not self._parts.clusters:
+            self._parts.clusters.append(self._put_together())
+        return self._parts.clusters[0]
+
+    def _put_together(self) -> _Clusters:
+        kinds = [*self._of_one_kind(), *self._of_two_kinds()]
+        totals = np.array([len(nodes) for _, nodes in kinds], np.int64)
+        fitting = [[i for i, n in enumerate(totals.tolist()) if offer.takes(n)] for offer in self._offers]
+        called = [" + ".join(f"{n} × {name_of(kind)}" for kind, n in counts.items()) for counts, _ in kinds]
+        return _Clusters(
+            kinds=kinds,
+            totals=totals,
+            numbers={
+                kind: np.array([counts.get(kind, 0) for counts, _ in kinds], np.int64) for kind in self._parts.types
+            },
+            names=[
+                [f"{called[i]}, {offer.title}" for i in rows] for offer, rows in zip(self._offers, fitting, strict=True)
+            ],
+            rows=[np.array(rows, np.int64) for rows in fitting],
+            made=[{} for _ in fitting],
+            options=[{} for _ in fitting],
+            prices=[({}, None) for _ in fitting],
+        )
+
     def _of_one_kind(self) -> Iterator[tuple[Mapping[Kind, int], tuple[NodeType, ...]]]:
-        for kind, of in self._types.items():
+        for kind, node in self._parts.types.items():
             for n in self._counts:
-                yield {kind: n}, (of.node,) * n
+                yield {kind: n}, (node,) * n
 
     def _of_two_kinds(self) -> Iterator[tuple[Mapping[Kind, int], tuple[NodeType, ...]]]:
-        most = max(self._counts)
+        most, types = max(self._counts), self._parts.types
         for one, other in self._pairs():
             for n in self._counts:
                 for m in self._counts:
                     if n + m <= most:
-                        yield {one: n, other: m}, (self._types[one].node,) * n + (self._types[other].node,) * m
+                        yield {one: n, other: m}, (types[one],) * n + (types[other],) * m
 
     def _pairs(self) -> Sequence[tuple[Kind, Kind]]:
+        types = self._parts.types
         if isinstance(self._form.mixed, list):
             pairs = [(one, other) for one, other in self._form.mixed]
             return [
                 (one, other)
                 for names in pairs
-                for one, other in product(self._types, repeat=2)
+                for one, other in product(types, repeat=2)
                 if (one[0], other[0]) == names
             ]
-        return list(combinations(self._types, 2)) if self._form.mixed else []
+        return list(combinations(types, 2)) if self._form.mixed else []
 
     def _few_enough(self) -> bool:
         largest, counts = max(self._counts), self._counts
         mixed = sum(n + m <= largest for n in counts for m in counts) if len(counts) <= 1000 else len(counts) ** 2 // 2
-        number = len(self._offers) * (len(self._types) * len(counts) + len(self._pairs()) * mixed)
+        number = len(self._offers) * (len(self._parts.types) * len(counts) + len(self._pairs()) * mixed)
         if number > MOST_OPTIONS:
             self._reading.fault(self._path, f"must generate at most {MOST_OPTIONS:,} options, got {number:,}")
         return number <= MOST_OPTIONS
@@ -263,12 +416,40 @@ class _Family:
         """Return the kinds of nodes: each node with each processor and each memory."""
         return list(product(self._form.node_types, self._form.processors or [""], self._memories or [""]))
 
-    def _node_kind(self, kind: Kind, node: NodeType) -> _NodeKind:
+    def _without_amounts(self) -> object:
+        """Return the family as it is written, with currencies in the place of prices and without further costs."""
+        prices = {path: money.currency for path, money in prices_in(self._form) if path[0] != "cost"}
+        written = self._reading.document.at(*self._path).without("cost").value
+        return _with_currencies(written, prices, ())
+
+    def _checked_parts(self) -> _Parts:
+        """Check the parts as parts of machines."""
+        notes: list[str] = []
+        documents = {kind: self._node_type(kind) for kind in self._kinds_on_offer()}
+        built = {
+            (name, topology): self._built(name, topology, documents, notes)
+            for name in self._form.networks
+            for topology in self._form.topologies or [""]
+        }
+        first = self._built(next(iter(self._form.networks)), "", documents, notes, every=True)
+        known = {} if first is None else first.node_types()
+        types = {kind: known[name_of(kind)] for kind in documents if name_of(kind) in known}
+        return _Parts(
+            types={kind: replace(node, price=None) for kind, node in types.items()},
+            prices={kind: node.price for kind, node in types.items()},
+            networks={names: machine.network for names, machine in built.items() if machine is not None},
+            notes=notes,
+        )
+
+    def _prices_of(self, kind: Kind) -> tuple[Stated, ...] | None:
+        """Return the figures of what a node of a kind costs; ``None``: that is not stated."""
         name, processor, memory = kind
-        if node.price is None:
-            return _NodeKind(kind, node, None)
+        form = self._form.node_types[name]
+        node = form.price if "price" in form.model_fields_set else self._parts.prices[kind]
+        if node is None:
+            return None
         path = ".".join(map(str, self._path))
-        prices = [_figure(f"{path}.node_types.{name}.price", node.price, self._exchange)]
+        prices = [_figure(f"{path}.node_types.{name}.price", node, self._exchange)]
         further: dict[str, Money | None] = {}
         if processor:
             further[f"processors.{processor}"] = self._form.processors[processor].price
@@ -279,7 +460,7 @@ class _Family:
             for part, price in further.items()
             if price is not None
         ]
-        return _NodeKind(kind, node, tuple(prices))
+        return tuple(prices)
 
     def _forms(self, name: str, topology: str) -> Mapping[str, OfferedNetworkForm | OfferedTopologyForm]:
         path = ".".join(map(str, self._path))
@@ -336,7 +517,7 @@ class _Family:
         return referred[0] if referred is not None else None
 
     def _built(
-        self, name: str, topology: str, types: Mapping[Kind, Document], *, every: bool = False
+        self, name: str, topology: str, types: Mapping[Kind, Document], notes: list[str], *, every: bool = False
     ) -> Machine | None:
         """Check the kinds of nodes with a network as parts of one machine; with nodes of every kind: no contention."""
         network, name = self._network(name, topology), f"{name} {topology}".rstrip()
@@ -355,7 +536,7 @@ class _Family:
             "network": network.value,
         }
         machine = build_machine_apart(self._reading, Document(value, origins), name)
-        self.notes += [f"{name}: {note}" for note in machine.notes] if machine is not None else []
+        notes += [f"{name}: {note}" for note in machine.notes] if machine is not None else []
         return machine
 
     # --- rules over several keys ---
@@ -364,8 +545,8 @@ class _Family:
         if isinstance(self._form.nodes, CountsForm) and self._form.nodes.to < self._form.nodes.first:
             rule = f"must be at least {self._form.nodes.first} (from), got {self._form.nodes.to}"
             self._reading.fault((*self._path, "nodes", "to"), rule)
-        for kind, of in self._types.items():
-            if priced and of.prices is None:
+        for kind, prices in self._prices.items():
+            if priced and prices is None:
                 path = (*self._path, "node_types", kind[0], "price")
                 self._reading.fault(path, "must be given if there is a budget, got nothing")
         sizes = [each.size for each in self._form.memory]
@@ -382,6 +563,22 @@ class _Family:
             if pair[0] == pair[1]:
                 rule = f"must be two different node types, got {format_value(pair[0])} twice"
                 self._reading.fault((*self._path, "mixed", i), rule)
+
+
+def _with_currencies(value: object, prices: Mapping[Path, str], path: Path) -> object:
+    """Return a value with the currencies of prices in their place, given by their paths."""
+    if path in prices:
+        return prices[path]
+    if isinstance(value, dict):
+        return {key: _with_currencies(below, prices, (*path, key)) for key, below in value.items()}
+    if isinstance(value, list):
+        return [_with_currencies(below, prices, (*path, i)) for i, below in enumerate(value)]
+    return value
+
+
+def _added(figures: Iterable[float]) -> float:
+    """Add from left to right, as columns of numbers are added."""
+    return reduce(add, figures, 0.0)
 
 
 def _numbers(counts: Counts) -> list[int]:

@@ -9,12 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
+from typing import NamedTuple, TypeVar, cast
 
 from clue.config.document import Document, Path
 from clue.config.faults import AnyForm, Faults, validated
 
 #: Rules over several keys of a form: yield the path of each fault, and the rule with the value got.
 Rules = Callable[[AnyForm], Iterable[tuple[Path, str]]]
+Made = TypeVar("Made")
+
+
+class Kept(NamedTuple):
+    """What was made of a part of a document, and of what."""
+
+    of: object
+    made: object
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +34,13 @@ class Reading:
         document: Its contents.
         base: Base directory of its relative paths.
         faults: Collects its faults.
+        kept: What earlier readings of the same document with other figures built of its unchanged parts, by part.
     """
 
     document: Document
     base: FilePath = field(default_factory=FilePath)
     faults: Faults = field(default_factory=Faults)
+    kept: dict[object, Kept] = field(default_factory=dict)
 
     def fault(self, path: Path, rule: str, *, of_key: bool = False) -> None:
         """Add a fault of the value at a path, or of its key; the rule ends with the value got."""
@@ -66,6 +77,23 @@ class Reading:
             ConfigError: With all faults.
         """
         self.faults.check()
+
+    def made(self, what: object, of: object, make: Callable[[], Made]) -> Made:
+        """Return what is made of a part of the document: as it was made before, if the part is the same and was right.
+
+        Args:
+            what: What is made, and of which part.
+            of: All that it is made of, to be compared.
+            make: Makes it; what is wrong with the part is then among the faults.
+        """
+        known = self.kept.get(what)
+        if known is not None and known.of == of:
+            return cast(Made, known.made)
+        before = len(self.faults)
+        made = make()
+        if made is not None and len(self.faults) == before:
+            self.kept[what] = Kept(of, made)
+        return made
 
     def of(self, document: Document) -> Reading:
         """Return the reading of another document in the same pass."""

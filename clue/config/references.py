@@ -28,7 +28,7 @@ def refer_to_machine(reading: Reading, path: Path) -> tuple[Document, str] | Non
         return None
     try:
         file = locate(part.value, ("machines",), reading.base)
-        return read_file(file), file.stem
+        return reading.made(("file", file), None, lambda: read_file(file)), file.stem
     except ValueError as error:
         reading.fault(path, str(error))
     except ConfigError as error:
@@ -51,7 +51,8 @@ def option_machine(reading: Reading, name: object) -> Machine | None:
     if option.get("nodes") is not None:
         # A price of the whole machine holds for the number of nodes in its file only.
         machine = _counted(machine.without("price"), reading, (*path, "nodes"))
-    return build_machine_apart(reading, machine, title)
+    written = machine
+    return reading.made(path, (written.value, title), lambda: build_machine_apart(reading, written, title))
 
 
 def _counted(machine: Document, reading: Reading, path: Path) -> Document:

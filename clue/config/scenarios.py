@@ -33,7 +33,8 @@ def build_scenario(reading: Reading, name: str) -> Scenario | None:
         return None
     workloads = tuple(_workload(reading, key, workload) for key, workload in form.workloads.items())
     queues, criteria = QueueReader(reading, workloads), [*criteria_of(form.criterion, form.pareto, form.weighted)]
-    mix = queues.mix(form.jobs, form.queue)
+    known = [(each.name, each.ranks, each.instances) for each in workloads]
+    mix = reading.made("jobs", (form.jobs, form.queue, known), lambda: queues.mix(form.jobs, form.queue))
     queues.check_jobs(mix, criteria, limited=form.limits is not None and form.limits.waiting is not None)
     _check_demands(reading, form, queued=mix is not None)
     if sum(workload.weight for workload in workloads) == 0:

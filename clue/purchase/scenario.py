@@ -174,6 +174,15 @@ class Built:
         return sum(self.nodes.values())
 
 
+def nodes_of(built: Built) -> Mapping[str, int]:
+    """Return how many nodes of each type a generated option has, and of each part; under "" of all."""
+    counted = Counter({"": built.total})
+    for kind, number in built.nodes.items():
+        for name in {name_of(kind), *filter(None, kind)}:
+            counted[name] += number
+    return counted
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """A machine that could be bought.
@@ -202,13 +211,7 @@ class Option:
 
         In generated options the names of parts count as well, and "" has the number of all nodes.
         """
-        if self.built is None:
-            return Counter(node.name for node in self.machine.nodes)
-        counted = Counter({"": self.built.total})
-        for kind, number in self.built.nodes.items():
-            for name in {name_of(kind), *filter(None, kind)}:
-                counted[name] += number
-        return counted
+        return Counter(node.name for node in self.machine.nodes) if self.built is None else nodes_of(self.built)
 
     @property
     def is_rented(self) -> bool:
