@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
+from operator import attrgetter
 
 from clue.errors import UsageError
 from clue.kernel import Candidate
@@ -18,12 +20,16 @@ from clue.predict.application import Key
 from clue.predict.prediction import Prediction, Task, what_decides
 from clue.predict.predictor import Predictor
 from clue.progress import Progress
+from clue.purchase.columns import Columns
 from clue.purchase.neighbours import Kind, neighbours_of
 from clue.purchase.queue.arrivals import Taken, jobs_of_kinds, others_of
 from clue.purchase.queue.mix import JobClass, Sharing
+from clue.purchase.queue.replications import QueueOutcome
 from clue.purchase.scenario import Option, Scenario, Workload
 from clue.purchase.splits import Misfit, Split, allowed_splits, beside_copies
 from clue.units import count_of
+
+_PROCESSORS = attrgetter("processors")
 
 
 @dataclass(slots=True, eq=False)
@@ -122,7 +128,9 @@ class Cell:
         makespan: Makespan of the chosen split; a lower bound until settled.
         throughput: Throughput of the chosen split; an upper bound until settled.
         rates: Instances of each component finished per second in it; upper bounds until settled; empty if it is late.
+        refined: Whether the times of all splits have at least their better bounds.
         changes: Number of times that its figures have changed.
+        watchers: Lists that it is appended to whenever its figures change.
     """
 
     choices: tuple[Choice, ...]
@@ -133,14 +141,25 @@ class Cell:
     makespan: float = 0.0
     throughput: float = math.inf
     rates: tuple[float, ...] = ()
+    refined: bool = False
     changes: int = 0
+    watchers: list[list[Cell]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.possible = self.choices
 
+    def within(self, deadline: float) -> None:
+        """Take another deadline."""
+        if deadline != self.deadline:
+            self.deadline, self.possible = deadline, self.choices
+            self.narrow()
+
     def narrow(self) -> None:
         """Exclude splits that cannot beat a known one."""
         self.changes += 1
+        for each in self.watchers:
+            each.append(self)
+        self.refined = all(choice.run.refined for choice in self.choices)
         in_time = [choice for choice in self.possible if choice.seconds <= self.deadline]
         self.late = not in_time
         self.possible = in_time or self.choices
@@ -301,7 +320,8 @@ def wanted_on(options: Sequence[Option], scenario: Scenario) -> Mapping[Key, str
 
     Workloads that were measured on all options are left out.
     """
-    processors = max((option.machine.processors for option in options), default=0)
+    different = {id(option.machine.nodes): option.machine.nodes for option in options}
+    processors = max((sum(map(_PROCESSORS, nodes)) for nodes in different.values()), default=0)
     return {
         (component.application, ranks): f"{workload.title(component)} on {count_of(ranks)}"
         for workload in scenario.workloads
@@ -320,6 +340,7 @@ def attempts_on(
     samples: int = 0,
     *,
     rough: bool = False,
+    known: KnownRuns | None = None,
 ) -> list[Attempt]:
     """Find the splits of workloads on options, and lower bounds of their times.
 
@@ -330,6 +351,7 @@ def attempts_on(
         progress: Called with the progress.
         samples: Number of samples in which each run may also be needed.
         rough: Whether rough bounds suffice for now.
+        known: Results of earlier rankings of the same workloads, which this one adds to.
 
     Raises:
         UsageError: If an application cannot be predicted.
@@ -337,19 +359,20 @@ def attempts_on(
     """
     wanted = wanted_on(options, scenario)
     predictor.prepare(wanted, progress)
-    plan = _Plan(scenario, wanted, predictor)
+    plan = (known or KnownRuns()).plan_for(scenario, wanted, predictor)
     attempts = []
     for i, option in enumerate(options):
         if i % 100 == 0:
             progress("placing the workloads", i, len(options))
         attempts.append(plan.attempt(option, i))
-    runs = list(plan.runs.values())
-    outlook = iter(predictor.outlook([task for run in runs for task in run.tasks], samples).tolist())
-    for run in runs:
-        run.seconds = tuple(next(outlook) for _ in run.tasks)
-    for attempt in attempts:
-        for cell in attempt.every:
-            cell.narrow()
+    runs = plan.new_runs()
+    if runs:
+        outlook = iter(predictor.outlook([task for run in runs for task in run.tasks], samples).tolist())
+        for run in runs:
+            run.seconds = tuple(next(outlook) for _ in run.tasks)
+    for cell in plan.new_cells():
+        cell.narrow()
+    plan.take_new()
     if not rough:
         refine(runs, predictor, progress)
     return attempts
@@ -365,11 +388,55 @@ def refine(runs: Sequence[Run], predictor: Predictor, progress: Progress) -> Non
         cell.narrow()
 
 
+class KnownRuns:
+    """What rankings of the same workloads have found out: so a ranking with other prices begins where one ended.
+
+    Machines must stay the same objects from one ranking to the next for what is known of them to count.
+
+    Attributes:
+        queues: What is known of queues.
+    """
+
+    def __init__(self) -> None:
+        self._of: object = None
+        self._plan: _Plan | None = None
+        self._wanted: Sequence[Key] = ()
+        self.queues: dict[object, QueueOutcome] = {}
+
+    def begin(self, scenario: Scenario) -> None:
+        """Forget what is known if a scenario has other workloads or jobs; or other deadlines, where jobs are stated."""
+        plain = tuple(
+            replace(each, weight=1.0, demand=None, deadline=math.inf if scenario.queue is None else each.deadline)
+            for each in scenario.workloads
+        )
+        if self._of != (plain, scenario.queue):
+            self._of, self._plan, self.queues = (plain, scenario.queue), None, {}
+
+    def plan_for(self, scenario: Scenario, wanted: Mapping[Key, str], predictor: Predictor) -> _Plan:
+        """Return what is known of a scenario's options; nothing where other numbers of ranks are wanted."""
+        self.begin(scenario)
+        if self._plan is None or self._wanted != list(wanted):
+            self._plan, self._wanted = _Plan(scenario, wanted, predictor), list(wanted)
+        self._plan.within([each.deadline for each in scenario.workloads])
+        return self._plan
+
+    @property
+    def columns(self) -> Columns:
+        """What is known of the options' cells, as columns."""
+        return Columns() if self._plan is None else self._plan.columns
+
+    @property
+    def engines(self) -> set[str]:
+        """Which engines have simulated, or what else has predicted."""
+        runs = () if self._plan is None else self._plan.runs.values()
+        return {prediction.engine for run in runs for prediction in run.predictions}
+
+
 class _Plan:
     """Finds the splits of options, and the runs and cells that options share.
 
     Thousands of generated options have the same nodes on other networks, or nodes that differ only in memory and
-    price. Shared results are looked up by the identity of these parts, which the options keep alive.
+    price. Shared results are looked up by the identity of these parts, which are kept alive.
     """
 
     def __init__(self, scenario: Scenario, wanted: Mapping[Key, str], predictor: Predictor) -> None:
@@ -387,10 +454,45 @@ class _Plan:
         self._kinds: dict[tuple[int, bool], int] = {}
         self._numbers: dict[object, int] = {}
         self._cells: dict[object, Cell] = {}
+        #: By machine, which the options keep alive.
+        self._attempts: dict[object, Attempt] = {}
+        self._deadlines = [each.deadline for each in scenario.workloads]
+        self._all_cells: list[tuple[int, Cell]] = []
+        self._taken = (0, 0)
+        self.columns = Columns()
         self.runs: dict[object, Run] = {}
+
+    def new_runs(self) -> list[Run]:
+        """Return the runs that have not been taken note of: nothing is known of them."""
+        return [run for run in islice(self.runs.values(), self._taken[0], None) if not run.seconds]
+
+    def new_cells(self) -> list[Cell]:
+        """Return the cells of options that have not been taken note of."""
+        new = islice(self._attempts.values(), self._taken[1], None)
+        return list(dict.fromkeys(cell for attempt in new for cell in attempt.every))
+
+    def take_new(self) -> None:
+        """Take note of all runs and options."""
+        self._taken = len(self.runs), len(self._attempts)
+
+    def within(self, deadlines: Sequence[float]) -> None:
+        """Take other deadlines of the workloads."""
+        if list(deadlines) != self._deadlines:
+            self._deadlines = list(deadlines)
+            for w, cell in self._all_cells:
+                cell.within(deadlines[w])
 
     def attempt(self, option: Option, order: int) -> Attempt:
         """Find the splits of the workloads on an option, or the reason why it cannot run them."""
+        key = (id(option.machine), *option.measured.items()) if option.measured else id(option.machine)
+        found = self._attempts.get(key)
+        if found is None:
+            found = self._attempts[key] = self._new_attempt(option, order)
+        elif found.option is not option or found.order != order:
+            found = self._attempts[key] = Attempt(option, order, found.cells, found.reason, found.jobs)
+        return found
+
+    def _new_attempt(self, option: Option, order: int) -> Attempt:
         found = [self._possible(w, option) for w in range(len(self._workloads))]
         for workload, possible in zip(self._workloads, found, strict=True):
             if not any(isinstance(split, Split) for split in possible):
@@ -530,7 +632,8 @@ class _Plan:
         """Return a new cell for these splits of a workload on an option."""
         workload = self._workloads[w]
         choices = (Choice(s, self._run(w, option, s), workload.instances or s.side_by_side) for s in splits)
-        cell = Cell(tuple(choices), workload.deadline)
+        cell = Cell(tuple(choices), self._deadlines[w])
+        self._all_cells.append((w, cell))
         for choice in cell.choices:
             choice.run.cells.append(cell)
         return cell

@@ -29,12 +29,16 @@ class Queues:
     Args:
         scenario: What is compared.
         progress: Called with the progress.
+        known: Results for queues of the same jobs, which this one adds to.
     """
 
-    def __init__(self, scenario: Scenario, progress: Progress = silent) -> None:
+    def __init__(
+        self, scenario: Scenario, progress: Progress = silent, known: dict[object, QueueOutcome] | None = None
+    ) -> None:
         self._scenario = scenario
         self._progress = progress
-        self._known: dict[object, QueueOutcome] = {}
+        self._known = {} if known is None else known
+        self._simulated = 0
         wanted = {scenario.criterion, *scenario.pareto, *scenario.weighted}
         #: Whether options with an unstable queue have no position.
         self.must_be_stable = bool(wanted & STABLE) or scenario.limits.waiting is not None
@@ -47,7 +51,8 @@ class Queues:
         # Options on which jobs have the same demands have the same queue.
         key = (nodes, *((i, ranks, each) for i, by_ranks in enumerate(takes) for ranks, each in by_ranks.items()))
         if key not in self._known:
-            self._progress("queueing jobs, options:", len(self._known), len(self._scenario.options))
+            self._progress("queueing jobs, options:", self._simulated, len(self._scenario.options))
+            self._simulated += 1
             self._known[key] = simulate_queue(mix, takes, nodes)
         return self._known[key]
 

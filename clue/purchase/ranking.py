@@ -6,17 +6,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from clue.caveats import gathered, named
 from clue.errors import UsageError
-from clue.predict.prediction import Prediction
 from clue.predict.predictor import Predictor
 from clue.progress import Progress, silent
 from clue.purchase.accounts import Accounts
-from clue.purchase.attempts import Attempt, Choice, attempts_on
+from clue.purchase.attempts import Attempt, Choice, KnownRuns, attempts_on
 from clue.purchase.caveats import caveats_of
 from clue.purchase.front_search import FrontSearch
 from clue.purchase.limits import Miss, misses_of, nobody_keeps
@@ -28,7 +28,7 @@ from clue.purchase.questions.steps import steps_from
 from clue.purchase.queue.replications import QueueOutcome
 from clue.purchase.queueing import QUEUED, Queues
 from clue.purchase.sampling import RankingSampler, SampledOption
-from clue.purchase.scenario import COSTS, Criterion, Option, Scenario
+from clue.purchase.scenario import COSTS, Criterion, Limits, Option, Scenario
 from clue.purchase.scores import Scores
 from clue.purchase.search import Search
 from clue.uncertainty import NO_NOISE, ModelError, Sampling
@@ -52,6 +52,7 @@ def rank_options(
     thorough: bool = False,
     sampling: Sampling | None = None,
     error: ModelError | None = None,
+    known: KnownRuns | None = None,
 ) -> Ranking:
     """Rank the affordable options; predict workloads only as far as the order requires it.
 
@@ -67,31 +68,35 @@ def rank_options(
         sampling: Sampling of the uncertainty: gives intervals, each option's probability of being the best, and a
             shared position to statistically indistinguishable options.
         error: The model error that samples include in addition to stated noise.
+        known: Results of rankings of the same machines and workloads, which this one adds to.
 
     Raises:
         UsageError: If every option costs more than the budget, prices and budget are in different currencies, or an
             application cannot be predicted.
         ClueError: If a prediction cannot be made.
     """
-    affordable = _candidates(scenario)
-    queues = Queues(scenario, progress)
+    known = known or KnownRuns()
+    known.begin(scenario)
+    affordable = _affordable(scenario)
+    queues = Queues(scenario, progress, known.queues)
     accounts = Accounts(scenario, queues.of)
-    missed = ((option.name, list(misses_of(option, scenario.limits, accounts))) for option in affordable)
-    barred = {name: misses for name, misses in missed if misses}
-    candidates = [option for option in affordable if option.name not in barred]
-    scored = [o for o in scenario.options if _is_affordable(o, scenario) is not False and o.name not in barred]
+    covered = [option for option, is_covered in zip(scenario.options, affordable, strict=True) if is_covered]
+    barred = _barred(covered, scenario, accounts)
+    candidates = [option for option in covered if option.name not in barred]
+    unknown = [option for option, is_covered in zip(scenario.options, affordable, strict=True) if is_covered is None]
+    scored = [*candidates, *unknown]
     scores = Scores(scenario, scored, accounts, queues)
     criteria = {criterion: _by(criterion, scenario, scored, scores) for criterion in scenario.pareto}
     _check(scenario, predictor, sampling)
     draws = 0 if sampling is None else sampling.samples
-    attempts = attempts_on(candidates, scenario, predictor, progress, draws, rough=True)
+    attempts = attempts_on(candidates, scenario, predictor, progress, draws, rough=True, known=known)
     able = [attempt for attempt in attempts if attempt.cells]
     if top is None:
         top = len(able) if len(candidates) <= ALL_UP_TO else FIRST_OF_MANY
     sampled: list[SampledOption] = []
     notes: list[str] = []
     with predictor.at_work():
-        search = Search(able, scores, top, predictor, progress)
+        search = Search(able, scores, top, predictor, progress, known.columns)
         pareto = FrontSearch(search, criteria) if criteria else None
         answers = Answers()
         search.bound_few()
@@ -114,6 +119,8 @@ def rank_options(
             scores=scores,
             search=search,
             attempts=attempts,
+            affordable=affordable,
+            engines=known.engines,
             engine_reason=predictor.why,
             sampled=sampled,
             sampling=sampling if sampled else None,
@@ -225,8 +232,8 @@ def _about_queue(scenario: Scenario) -> Iterator[str]:
         yield "samples: prices are drawn, but options are as busy as in the queue of typical runs"
 
 
-def _candidates(scenario: Scenario) -> list[Option]:
-    """Return the options that the budget is known to cover."""
+def _affordable(scenario: Scenario) -> list[bool | None]:
+    """Return of each option whether the budget covers it; ``None``: nobody knows."""
     affordable = [_is_affordable(option, scenario) for option in scenario.options]
     if not any(known is not False for known in affordable):
         cheapest = min((option.price for option in scenario.options if option.price), key=lambda price: price.amount)
@@ -234,7 +241,15 @@ def _candidates(scenario: Scenario) -> list[Option]:
             f"{scenario.name}: budget must afford at least one option, got {scenario.budget}: "
             f"the cheapest costs {cheapest}"
         )
-    return [option for option, known in zip(scenario.options, affordable, strict=True) if known]
+    return affordable
+
+
+def _barred(options: Sequence[Option], scenario: Scenario, accounts: Accounts) -> dict[str, list[Miss]]:
+    """Return what options miss of the limits whatever runs on them, by their names."""
+    if scenario.limits == Limits():
+        options = [option for option in options if option.costs is not None]
+    missed = ((option.name, list(misses_of(option, scenario.limits, accounts))) for option in options)
+    return {name: misses for name, misses in missed if misses}
 
 
 def _is_affordable(option: Option, scenario: Scenario) -> bool | None:
@@ -259,6 +274,8 @@ class _Report:
     scores: Scores
     search: Search
     attempts: Sequence[Attempt]
+    affordable: Sequence[bool | None]
+    engines: Set[str]
     engine_reason: str
     sampled: Sequence[SampledOption] = ()
     sampling: Sampling | None = None
@@ -291,7 +308,7 @@ class _Report:
             certain=self.search.certain(),
             sampling=self.sampling,
             error=self.error,
-            engine=" and ".join(sorted({each.engine for each in self._predictions()})),
+            engine=" and ".join(sorted(self.engines)),
             engine_reason=self.engine_reason,
             life=self.scenario.service_life,
             discount_rate=self.scenario.discount_rate,
@@ -301,12 +318,6 @@ class _Report:
                 for criterion, part in self.scores.parts.items()
             },
         )
-
-    def _predictions(self) -> Iterator[Prediction]:
-        for attempt in self.attempts:
-            for cell in attempt.cells:
-                for choice in cell.choices:
-                    yield from choice.run.predictions
 
     def _placed(self, listed: Sequence[Attempt]) -> Iterator[Entry]:
         position, before = 0, None
@@ -358,23 +369,32 @@ class _Report:
 
     def _others(self, told: set[str]) -> Iterator[Entry]:
         """Yield the options without a position: later, missing a limit, unable to run, unpriced, too expensive."""
-        tried = {attempt.option.name: attempt for attempt in self.attempts if attempt.option.name not in told}
-        able = sorted((self.scores.key(attempt), attempt) for attempt in tried.values() if attempt.cells)
-        for _, attempt in able:
+        later, sign = self._later, -1.0 if self.scores.higher_is_better else 1.0
+        bounds = zip(self.search.scores_of_all(), self.search.attempts, strict=True)
+        others = [
+            (sign * bound, _amount(attempt.option), attempt.order, attempt)
+            for bound, attempt in bounds
+            if attempt.option.name not in told
+        ]
+        missed = {}
+        for bound, _, _, attempt in sorted(others):
             if misses := self.scores.misses(attempt):
-                yield _entry(attempt.option, "; ".join(map(str, misses)))
+                missed[attempt] = misses
             else:
-                yield replace(_entry(attempt.option, self._later), bound=self.scores.score(attempt))
-        for option in self.scenario.options:
-            if option.name in self.barred:
-                yield _entry(option, "; ".join(map(str, self.barred[option.name])))
-        for attempt in tried.values():
+                yield _entry(attempt.option, later, bound=sign * bound)
+        for attempt, misses in missed.items():
+            yield _entry(attempt.option, "; ".join(map(str, misses)))
+        if self.barred:
+            for option in self.scenario.options:
+                if option.name in self.barred:
+                    yield _entry(option, "; ".join(map(str, self.barred[option.name])))
+        for attempt in self.attempts:
             if not attempt.cells:
                 yield _entry(attempt.option, attempt.reason)
         for known, reason in ((None, _NO_PRICE), (False, "costs more than the budget")):
-            for option in self.scenario.options:
-                if _is_affordable(option, self.scenario) is known:
-                    yield replace(_entry(option, reason), affordable=known)
+            for option, is_covered in zip(self.scenario.options, self.affordable, strict=True):
+                if is_covered is known:
+                    yield _entry(option, reason, affordable=known)
 
     def _counted(self, attempt: Attempt) -> Iterator[WorkloadOutcome]:
         """Yield the outcome of each workload in its chosen split."""
@@ -432,14 +452,19 @@ class _Report:
         return in_use if self.attempts else self.barred
 
 
-def _entry(option: Option, reason: str) -> Entry:
+def _amount(option: Option) -> float:
+    return math.inf if option.price is None else option.price.amount
+
+
+def _entry(option: Option, reason: str, affordable: bool | None = True, bound: float | None = None) -> Entry:
     return Entry(
         option=option.name,
         machine=option.machine.name,
         price=option.price,
-        affordable=True,
+        affordable=affordable,
         position=None,
         score=None,
         reason=reason,
         workloads=(),
+        bound=bound,
     )

@@ -173,6 +173,7 @@ class RankingSampler:
         found: Doubles = np.empty((len(attempts), self._sampling.samples))
         uncertain = any(map(self._has_uncertain_prices, attempts))
         for sample in self._sampling.each():
+            self._progress("scores of samples", sample.number, self._sampling.samples)
             sampled = [replace(a, cells=tuple(self._in(cell, sample) for cell in a.cells)) for a in attempts]
             scores = self._scores.relative_to(sampled)
             if uncertain:

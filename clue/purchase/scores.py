@@ -40,9 +40,13 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 
+import numpy as np
+
 from clue.errors import UsageError
 from clue.purchase.accounts import Accounts
 from clue.purchase.attempts import Attempt, Choice
+from clue.purchase.columns import Columns, Doubles, Places
+from clue.purchase.costs import Costs
 from clue.purchase.limits import Miss, misses_in_use
 from clue.purchase.points import FULL_POINTS, points_for
 from clue.purchase.queueing import QUEUED, Queues
@@ -72,7 +76,15 @@ _HIGHER_IS_BETTER = {
     *(Criterion.POINTS, Criterion.THROUGHPUT, Criterion.JOB_THROUGHPUT),
     *(Criterion.SSP, Criterion.SSI, Criterion.WEIGHTED),
 }
+#: Criteria that need something stated of each option.
+_OF_COSTS = {Criterion.COST_PER_RUN, Criterion.TOTAL_COST, Criterion.ENERGY_PER_RUN, Criterion.CARBON_PER_RUN}
+#: Criteria by which thousands of options are scored at once.
+_BY_COLUMNS = {
+    *(Criterion.POINTS, Criterion.MAKESPAN, Criterion.THROUGHPUT),
+    *(Criterion.COST_PER_RUN, Criterion.TOTAL_COST),
+}
 _IN_MONEY = {Criterion.COST_PER_RUN, Criterion.TOTAL_COST}
+_NOTHING = Costs()
 
 
 #: Sort key of options: whether a limit is missed, score (less is better), price, index in the scenario.
@@ -116,7 +128,7 @@ class Scores:
             or any(workload.deadline < math.inf for workload in scenario.workloads)
             or scenario.queue is not None
         )
-        for option in options:
+        for option in options if scenario.criterion in _OF_COSTS else ():
             if lacking := self.accounts.lacks(option, scenario.criterion):
                 what = f"must be stated for the criterion {scenario.criterion.value}"
                 raise UsageError(f"{scenario.name}: {lacking} of {option.name} {what}")
@@ -216,6 +228,45 @@ class Scores:
         system = self._scenario.reference
         assert system is not None
         return improvement(system.workloads[name], system, size, nodes, choice.makespan)
+
+    def by_columns(self, columns: Columns, rows: Places, prices: Doubles | None = None) -> Doubles | None:
+        """Return the scores of many options, as :meth:`score` but for rounding, shape (options,).
+
+        Args:
+            columns: What is known of cells.
+            rows: Where those of options stand, shape (options, workloads).
+            prices: What options cost, shape (options,), where that is all that they cost.
+
+        Returns:
+            ``None`` where options have to be looked at one by one.
+        """
+        if self._is_limited or self._scenario.criterion not in _BY_COLUMNS or not len(rows):
+            return None
+        if prices is None and self._scenario.criterion in _IN_MONEY:
+            return None
+        total = np.zeros(len(rows))
+        for w, weight in enumerate(self._weights):
+            cells = rows[:, w]
+            if self._scenario.criterion is Criterion.TOTAL_COST:
+                total += weight * (0.0 if prices is None else prices)
+            elif self._scenario.criterion is Criterion.COST_PER_RUN:
+                runs = columns.throughput[cells] * (self._scenario.service_life * _NOTHING.capacity)
+                with np.errstate(all="ignore"):  # as short as a life may be
+                    total += weight * np.where(runs > 0, (0.0 if prices is None else prices) / runs, np.inf)
+            elif self._scenario.criterion is Criterion.MAKESPAN:
+                total += weight * columns.makespan[cells]
+            elif self._scenario.criterion is Criterion.THROUGHPUT:
+                total += weight * (columns.throughput[cells] * _SECONDS_PER_HOUR)
+            else:
+                total += self._points_by_columns(columns.rates[cells], w)
+        return total if self.need_best_rates else total / len(self._weights)
+
+    def _points_by_columns(self, rates: Doubles, w: int) -> Doubles:
+        total = np.zeros(len(rates))
+        for k, (component, best) in enumerate(zip(self._scenario.workloads[w].components, self.best[w], strict=True)):
+            if best > 0:
+                total += FULL_POINTS * self._weights[w] * component.share * (np.minimum(rates[:, k], best) / best)
+        return total
 
     def points(self, attempt: Attempt, w: int) -> list[float]:
         """Return the points of the components of a workload, whose sum is at most 100 at average weight."""

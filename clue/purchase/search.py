@@ -17,9 +17,13 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
+
 from clue.predict.predictor import Predictor
 from clue.progress import Progress, silent
 from clue.purchase.attempts import Attempt, Cell, Run, predicted, refine
+from clue.purchase.columns import Columns, Doubles, Truths, near_least, not_above
+from clue.purchase.scenario import Option
 from clue.purchase.scores import Key, Scores
 
 #: Number of options in the first round, and largest number in later ones: few are simulated in vain, and many processes
@@ -39,23 +43,41 @@ class Search:
         first: Number of requested positions.
         simulations: Number of simulations made so far.
         interrupted: Whether it was interrupted before the first positions were certain.
+
+    Args:
+        attempts: The options that can run the workloads.
+        scores: How they are scored.
+        first: Number of requested positions.
+        predictor: Predicts applications.
+        progress: Called with the progress.
+        columns: Figures of cells that are kept from one search to the next; left out: none are.
     """
 
-    def __init__(
-        self, attempts: Sequence[Attempt], scores: Scores, first: int, predictor: Predictor, progress: Progress
+    def __init__(  # noqa: PLR0917 - what is searched, and by whom
+        self,
+        attempts: Sequence[Attempt],
+        scores: Scores,
+        first: int,
+        predictor: Predictor,
+        progress: Progress,
+        columns: Columns | None = None,
     ) -> None:
         self.attempts = attempts
         self.first = min(first, len(attempts))
         self.simulations = 0
         self.interrupted = False
         self._scores = scores
-        self._keys = _Keys(attempts, scores)
+        self.columns = columns or Columns()
+        self._keys = _Keys(attempts, scores, self.columns)
         # Cells by workload; options with the same prediction share them.
         self._cells = [list(dict.fromkeys(each.cells[w] for each in attempts)) for w in range(len(scores.best))]
+        self._places = [np.array(self.columns.places(cells), np.int64) for cells in self._cells]
+        self._few_bounded = False
         self._predictor = predictor
         self._progress = progress
         self._compared = self._told = self._bounded = 0
-        #: Indices of the options that may be among the first but are not known, and the keys of the known first ones.
+        #: Indices of the options that may be among the first but are not known, and the keys of the known first ones;
+        #: kept if options are looked at one by one.
         self._open: list[int] = []
         self._best: list[Key] = []
 
@@ -150,7 +172,11 @@ class Search:
 
     def bound_few(self) -> None:
         """Bound all options if that is little work, or if all positions are requested."""
-        choices = (choice for cells in self._cells for cell in cells for choice in cell.choices)
+        if self._few_bounded:
+            return
+        self._few_bounded = True
+        cells = (cell for cells in self._cells for cell in cells if not cell.refined)
+        choices = (choice for cell in cells for choice in cell.choices)
         rough = list(dict.fromkeys(choice.run for choice in choices if not choice.run.refined))
         if rough and (self._all_wanted or len(rough) <= _FEW_RUNS):
             refine(rough, self._predictor, self._progress)
@@ -181,20 +207,27 @@ class Search:
 
     def listed(self) -> list[Attempt]:
         """Return the first options whose scores are known, in order, without those that miss a limit."""
-        keyed = zip(self._keys.all(), self.attempts, strict=True)
-        within = ((key, attempt) for key, attempt in keyed if not key[0] and attempt.settled)
-        return [attempt for _, attempt in heapq.nsmallest(self.first, within)]
+        return [self.attempts[i] for _, i in self._keys.first(self.first)]
 
     def certain(self) -> int:
         """Return the number of listed options whose positions are certain."""
         if not all(self._best_is_known(w, k) for w, k in self._components(self._scores)):
             return 0
-        keyed = zip(self._keys.all(), self.attempts, strict=True)
-        rivals = min((key for key, attempt in keyed if not attempt.settled), default=None)
-        return sum(rivals is None or self._scores.key(attempt) < rivals for attempt in self.listed())
+        listed = self._keys.first(self.first)
+        rival = self._keys.best_bound()
+        return sum(rival is None or key < rival for key, _ in listed)
+
+    def scores_of_all(self) -> list[float]:
+        """Return the score of each option, or what it cannot be better than."""
+        found = self._keys.scores()
+        return list(map(self._scores.score, self.attempts)) if found is None else found.tolist()
 
     def _rivals(self) -> list[Attempt]:
         """Return the options that may still be among the first but are not known, the most promising first."""
+        if not self._all_wanted and self._keys.scores() is not None:
+            best = self._keys.first(self.first)
+            last = best[-1][0] if len(best) == self.first else None
+            return [self.attempts[i] for _, i in sorted(self._keys.bounds(last))]
         keyed = [(self._keys.of(i), i) for i in self._open]
         known = [key for key, i in keyed if not key[0] and self.attempts[i].settled]
         self._best = heapq.nsmallest(self.first, [*self._best, *known])
@@ -228,14 +261,19 @@ class Search:
 
     def _rate_rivals(self, scores: Scores, w: int, k: int) -> list[Cell]:
         """Return the cells that may still have the best rate, the most promising first."""
-        cells = self._cells[w]
-        best = max((cell.rates[k] for cell in cells if cell.settled), default=0.0)
+        columns, places = self.columns, self._places[w]
+        columns.look()
+        if not len(places):
+            return []
+        rates, settled = columns.rates[places, k], columns.settled[places]
+        best = float(rates[settled].max(initial=0.0))
         if best != scores.best[w][k]:
             scores.best[w][k] = best
             if scores is self._scores:
                 self._keys.forget()
-        rivals = [cell for cell in cells if not cell.settled and cell.rates[k] > best]
-        return sorted(rivals, key=lambda cell: -cell.rates[k])
+        rivals = np.flatnonzero(~settled & (rates > best))
+        order = np.argsort(-rates[rivals], kind="stable")
+        return [self._cells[w][i] for i in rivals[order].tolist()]
 
     def _best_is_known(self, w: int, k: int) -> bool:
         return not self._rate_rivals(self._scores, w, k)
@@ -246,12 +284,24 @@ def _rough(cells: Iterable[Cell]) -> list[Run]:
     return [run for cell in dict.fromkeys(cells) if not cell.settled for run in cell.rough_runs()]
 
 
-class _Keys:
-    """Sort keys of options, recomputed only after changes."""
+def _prices(options: Sequence[Option]) -> Doubles | None:
+    """Return what options cost, shape (options,); ``None`` where more than a price is stated, or that is not."""
+    found = [option.price.amount for option in options if option.price is not None and option.costs is None]
+    return np.array(found) if len(found) == len(options) else None
 
-    def __init__(self, attempts: Sequence[Attempt], scores: Scores) -> None:
+
+class _Keys:
+    """What options are ordered by, worked out again only where something has become known since.
+
+    Where columns tell that an option cannot be among those that are asked for, it is not worked out at all.
+    """
+
+    def __init__(self, attempts: Sequence[Attempt], scores: Scores, columns: Columns) -> None:
         self._attempts = attempts
         self._scores = scores
+        self._columns = columns
+        self._rows = columns.rows([attempt.cells for attempt in attempts])
+        self._prices = _prices([attempt.option for attempt in attempts])
         self._known: dict[int, tuple[int, Key]] = {}
 
     def forget(self) -> None:
@@ -266,6 +316,46 @@ class _Keys:
             known = self._known[i] = changes, self._scores.key(self._attempts[i])
         return known[1]
 
-    def all(self) -> Iterator[Key]:
-        """Yield the key of each option."""
-        return map(self.of, range(len(self._attempts)))
+    def scores(self) -> Doubles | None:
+        """Return the scores of all options, or what they cannot be better than; ``None``: only one by one."""
+        self._columns.look()
+        return self._scores.by_columns(self._columns, self._rows, self._prices)
+
+    def first(self, number: int) -> list[tuple[Key, int]]:
+        """Return the least keys of options that are settled and keep all limits, so many, with their places."""
+        rough = self._rough()
+        if rough is None:
+            near: Iterable[int] = range(len(self._attempts))
+        else:
+            settled = np.flatnonzero(self._settled())
+            near = settled[near_least(rough[settled], number)].tolist() if number else ()
+        keyed = ((self.of(i), i) for i in near if self._attempts[i].settled)
+        return heapq.nsmallest(number, ((key, i) for key, i in keyed if not key[0]))
+
+    def bounds(self, below: Key | None) -> list[tuple[Key, int]]:
+        """Return the keys of options that are not settled, with their places; below a key, or all."""
+        rough = self._rough()
+        if rough is None:
+            near: Iterable[int] = range(len(self._attempts))
+        else:
+            left = np.flatnonzero(~self._settled())
+            near = (left if below is None else left[not_above(rough[left], below[1])]).tolist()
+        keyed = ((self.of(i), i) for i in near if not self._attempts[i].settled)
+        return [(key, i) for key, i in keyed if below is None or key < below]
+
+    def best_bound(self) -> Key | None:
+        """Return the least key of an option that is not settled; ``None``: all are."""
+        rough = self._rough()
+        if rough is None:
+            return min((key for key, _ in self.bounds(None)), default=None)
+        left = np.flatnonzero(~self._settled())
+        return min((self.of(i) for i in left[near_least(rough[left], 1)].tolist()), default=None)
+
+    def _rough(self) -> Doubles | None:
+        """Return scores so that less is better."""
+        scores = self.scores()
+        return -scores if scores is not None and self._scores.higher_is_better else scores
+
+    def _settled(self) -> Truths:
+        settled: Truths = np.all(self._columns.settled[self._rows], axis=1)
+        return settled

@@ -40,7 +40,7 @@ def cheapest_in_time(
         ``None`` if options meet all limits, but none of them has a price.
     """
     priced = [attempt for attempt in ranked.attempts if attempt.option.price is not None]
-    search = Search(priced, by_cost, 1, predictor, progress)
+    search = Search(priced, by_cost, 1, predictor, progress, ranked.columns)
     search.run()
     ranked.simulations += search.simulations
     for attempt in search.listed():
