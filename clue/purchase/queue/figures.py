@@ -36,6 +36,19 @@ class Figures:
     throughput: float
 
 
+@dataclass(frozen=True, slots=True)
+class ClassFigures:
+    """What is measured of the jobs of one class.
+
+    Attributes:
+        waiting: Mean time from submission to start, seconds; not a number where there is no such job.
+        slowdown: Mean of (waiting + run) / run, of jobs under 10 s as if they ran so long.
+    """
+
+    waiting: float
+    slowdown: float
+
+
 def measure(jobs: Jobs, starts: Doubles, nodes: int, weights: Doubles, counted: slice) -> Figures:
     """Return the metrics of a queue.
 
@@ -49,9 +62,7 @@ def measure(jobs: Jobs, starts: Doubles, nodes: int, weights: Doubles, counted: 
         weights: Weight of each job in means, shape (jobs,).
         counted: The counted jobs.
     """
-    waits = (starts - jobs.submit)[counted]
-    long = np.maximum(jobs.run[counted], SHORTEST)
-    slowdowns = np.maximum((waits + jobs.run[counted]) / long, 1.0)
+    waits, slowdowns = _waits(jobs, starts, counted)
     begin, end = map(float, jobs.submit[counted][[0, -1]])
     if end == begin:  # simultaneous submission: use the time until all are done
         end = float((starts + jobs.run).max())
@@ -67,6 +78,24 @@ def measure(jobs: Jobs, starts: Doubles, nodes: int, weights: Doubles, counted: 
         unused=nodes * (1 - utilisation),
         throughput=float(np.count_nonzero((ends > begin) & (ends <= end)) / (end - begin)),
     )
+
+
+def measure_classes(jobs: Jobs, starts: Doubles, classes: int, counted: slice) -> Doubles:
+    """Return mean waiting and mean slowdown of each class's jobs that count, shape (classes, 2)."""
+    figures = np.array(_waits(jobs, starts, counted))
+    found = np.full((classes, 2), np.nan)
+    for kind in range(classes):
+        own = figures[:, jobs.kind[counted] == kind]
+        if own.size:
+            found[kind] = own.mean(axis=1)
+    return found
+
+
+def _waits(jobs: Jobs, starts: Doubles, counted: slice) -> tuple[Doubles, Doubles]:
+    """Return how long each job that counts waits, and its slowdown."""
+    waits = (starts - jobs.submit)[counted]
+    long = np.maximum(jobs.run[counted], SHORTEST)
+    return waits, np.maximum((waits + jobs.run[counted]) / long, 1.0)
 
 
 def busy_share(jobs: Jobs, starts: Doubles, nodes: int, begin: float, end: float) -> float:

@@ -13,14 +13,14 @@ an endless queue offers it more choice.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
 from clue.purchase.queue import fast
 from clue.purchase.queue.arrivals import Taken, Takes, draw_jobs
-from clue.purchase.queue.figures import Figures, busy_share, measure
+from clue.purchase.queue.figures import ClassFigures, Figures, busy_share, measure, measure_classes
 from clue.purchase.queue.jobs import Doubles, Jobs
 from clue.purchase.queue.mix import WEEK, Mix, Policy
 
@@ -52,6 +52,7 @@ class QueueOutcome:
         classes: The classes of jobs.
         takes: Demands of jobs by class and number of ranks.
         curve: Points (load, mean waiting time in seconds), if requested.
+        by_class: Means over replications by class of jobs; empty if the queue grows without end.
     """
 
     policy: Policy
@@ -67,6 +68,7 @@ class QueueOutcome:
     classes: tuple[str, ...]
     takes: Takes
     curve: tuple[tuple[float, float], ...] = ()
+    by_class: Mapping[str, ClassFigures] = field(default_factory=dict)
 
     def row(self) -> dict[str, object]:
         """Return its figures for a table, with units in their names."""
@@ -99,9 +101,13 @@ def simulate_queue(mix: Mix, takes: Takes, nodes: int) -> QueueOutcome:
     capacity = _capacity(mix, takes, nodes)
     rate = sum(each.rate for each in mix.classes) if mix.is_drawn else _rate(jobs)
     found: list[Figures] = []
+    of_classes: list[Doubles] = []
     if load < capacity or not mix.is_drawn:
-        numbers = range(mix.replications if mix.is_drawn else 1)
-        found = [_figures(mix, draw_jobs(mix, takes, number), nodes) for number in numbers]
+        for number in range(mix.replications if mix.is_drawn else 1):
+            drawn = draw_jobs(mix, takes, number)
+            starts = _starts(mix, drawn, nodes)
+            found.append(_figures(mix, drawn, starts, nodes))
+            of_classes.append(measure_classes(drawn, starts, len(mix.classes), _counted(mix, drawn)))
     counted = len(jobs.submit[_counted(mix, jobs)])
     return QueueOutcome(
         policy=mix.policy,
@@ -116,6 +122,7 @@ def simulate_queue(mix: Mix, takes: Takes, nodes: int) -> QueueOutcome:
         replications=max(len(found), 1),
         classes=tuple(each.name for each in mix.classes),
         takes=takes,
+        by_class=_by_class(mix, of_classes),
     )
 
 
@@ -132,7 +139,7 @@ def with_curve(mix: Mix, queue: QueueOutcome) -> QueueOutcome:
     for share in _LOADS:
         load = share * queue.capacity
         drawn = (draw_jobs(fewer, queue.takes, number, load / queue.load) for number in numbers)
-        waits = [_figures(fewer, jobs, queue.nodes).waiting for jobs in drawn]
+        waits = [_figures(fewer, jobs, _starts(fewer, jobs, queue.nodes), queue.nodes).waiting for jobs in drawn]
         curve.append((load, float(np.mean(waits))))
     return replace(queue, curve=tuple(curve))
 
@@ -150,8 +157,23 @@ def _counted(mix: Mix, jobs: Jobs) -> slice:
     return slice(first, None)
 
 
-def _figures(mix: Mix, jobs: Jobs, nodes: int) -> Figures:
-    starts = fast.start_times(jobs, nodes, mix.policy)
+def _starts(mix: Mix, jobs: Jobs, nodes: int) -> Doubles:
+    return fast.start_times(jobs, nodes, mix.policy)
+
+
+def _by_class(mix: Mix, found: Sequence[Doubles]) -> Mapping[str, ClassFigures]:
+    """Return means over replications, of those that have jobs of a class."""
+    if not found:
+        return {}
+    figures = np.array(found)
+    means = {
+        each.name: of[~np.isnan(of[:, 0])].mean(axis=0) if not np.isnan(of[:, 0]).all() else np.full(2, np.nan)
+        for each, of in zip(mix.classes, figures.transpose(1, 0, 2), strict=True)
+    }
+    return {name: ClassFigures(*of.tolist()) for name, of in means.items()}
+
+
+def _figures(mix: Mix, jobs: Jobs, starts: Doubles, nodes: int) -> Figures:
     weights = np.array([*(each.weight for each in mix.classes), 1.0])[jobs.kind]  # the last is for jobs of no class
     return measure(jobs, starts, nodes, weights, _counted(mix, jobs))
 

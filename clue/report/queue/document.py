@@ -28,6 +28,11 @@ def queue_document(queue: QueueOutcome) -> Document:
             name: {str(ranks or "best"): fields(taken, "nodes", "run") for ranks, taken in by_ranks.items()}
             for name, by_ranks in zip(queue.classes, queue.takes, strict=True)
         },
+        **(
+            {"by_class": {name: fields(of, "waiting", "slowdown") for name, of in queue.by_class.items()}}
+            if queue.by_class
+            else {}
+        ),
         **({"curve": [{"load": load, "waiting": waiting} for load, waiting in queue.curve]} if queue.curve else {}),
     }
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from clue.purchase import Ranking
     from clue.purchase.queue.replications import QueueOutcome
 
-_HOUR = 3600.0
+HOUR = 3600.0
 #: From here on a number of jobs is written with all its digits before the point.
 _MANY = 1e3
 
@@ -26,7 +26,8 @@ def queue_table(ranking: Ranking) -> Table | None:
     columns = ("load", "used", "unused", "waiting", "median", "95%", "slowdown", "jobs/h", "at most")
     shown = table("option", *columns, numbers=columns, title="Queue")
     for option, queue in queues:
-        add_row(shown, option, f"{queue.load:.3g}", *_figures(queue), format_rate(queue.most * _HOUR))
+        figures = (text for text, _ in figures_of(queue))
+        add_row(shown, option, f"{queue.load:.3g}", *figures, format_rate(queue.most * HOUR))
     return shown
 
 
@@ -35,19 +36,24 @@ def format_rate(jobs: float) -> str:
     return f"{jobs:.4g}" if jobs < _MANY else format_number(jobs)
 
 
-def _figures(queue: QueueOutcome) -> list[str]:
+def figures_of(queue: QueueOutcome) -> list[tuple[str, float | None]]:
+    """Return what is measured of a queue for tables, as text and as a number.
+
+    The share of the nodes' time that is used, nodes without a job, waiting, its median and 95th percentile, slowdown,
+    jobs an hour.
+    """
     figures, errors = queue.figures, queue.errors
     if figures is None:
-        return [NONE] * 7
+        return [(NONE, None)] * 7
     error = "" if errors is None else f" ± {format_time(errors.waiting)}"
     return [
-        format_share(figures.utilisation, 1),
-        f"{figures.unused:,.1f} of {format_number(queue.nodes)}",
-        f"{format_time(figures.waiting)}{error}",
-        format_time(figures.median),
-        format_time(figures.late),
-        f"{figures.slowdown:,.4g}",
-        format_rate(figures.throughput * _HOUR),
+        (format_share(figures.utilisation, 1), figures.utilisation),
+        (f"{figures.unused:,.1f} of {format_number(queue.nodes)}", figures.unused),
+        (f"{format_time(figures.waiting)}{error}", figures.waiting),
+        (format_time(figures.median), figures.median),
+        (format_time(figures.late), figures.late),
+        (f"{figures.slowdown:,.4g}", figures.slowdown),
+        (format_rate(figures.throughput * HOUR), figures.throughput),
     ]
 
 

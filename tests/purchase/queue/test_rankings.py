@@ -309,3 +309,13 @@ def test_an_interrupted_ranking_has_queues_of_what_is_known(monkeypatch: pytest.
     found = ranked(scenario(TWO, FOUR, criterion=Criterion.WEIGHTED, weighted=weights, queue=JOBS))
     assert found.interrupted and found.certain == 0
     assert found.entries[0].score is not None and math.isfinite(found.entries[0].score)
+
+
+def test_classes_of_jobs_wait_on_their_own() -> None:
+    """By hand, one job after the other: a at 0, b at 1 s behind it, b at 20 s alone; jobs take 3 s on four nodes."""
+    classes = (JobClass("a", "job", 0.0, submitted=(0.0,)), JobClass("b", "job", 0.0, submitted=(1.0, 20.0)))
+    queue = entries(queue=Mix(classes), criterion=Criterion.JOB_THROUGHPUT)["four"].queue
+    assert queue is not None and queue.figures is not None
+    assert {name: of.waiting for name, of in queue.by_class.items()} == {"a": 0.0, "b": pytest.approx(1.0)}
+    assert {name: of.slowdown for name, of in queue.by_class.items()} == {"a": 1.0, "b": 1.0}
+    assert queue.figures.waiting == pytest.approx(2 / 3)

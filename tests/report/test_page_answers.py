@@ -1,0 +1,123 @@
+"""What queues say, and what else was asked, on the page of a ranking; nothing where there is nothing to show."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from clue.purchase import Ranking
+from clue.purchase.questions.answers import Answers, BreakEven, Cheapest, Nearest, Step, Steps
+from clue.purchase.queue.figures import ClassFigures
+from clue.report.page import ranking_page
+from clue.report.page.content import content_of
+from clue.report.page.parts import Lines, Picture, Section, Sheet
+from clue.units import Money
+from tests.report.cases import ranking
+from tests.report.queue.test_queue import queue, queued
+from tests.report.test_page import read, scenario
+
+STEPS = Steps(
+    "Cheap",
+    Money(20_000, "ATS"),
+    195.0,
+    (
+        Step("Cheaper + 1", "1 node more of <pc>", Money(5_000, "ATS"), 205.0, 10.0),
+        Step("Cheap, fast", "network fast instead of slow", Money(18_000, "ATS"), 190.0, -5.0),
+    ),
+)
+#: 100,000 + 20,000 u and 400,000 u: equal at u = 100,000 / 380,000 = 26.3 %, 105,263.
+CROSSING = BreakEven("Cheap", "Fine", 100 / 380, 0.9, 1e5, 2e4, 0.0, 4e5, "ATS")
+NEVER = replace(CROSSING, own="Fine", cloud="Cheap", utilisation=None)
+
+
+def asked(**answers: object) -> Ranking:
+    """Return a ranking with answers."""
+    return replace(ranking(), answers=Answers(**answers))  # type: ignore[arg-type]
+
+
+def with_queues() -> Ranking:
+    """Return a ranking whose first option has a queue of two classes, and whose second one has one without end."""
+    of = {"solver": ClassFigures(7200.0, 12.5), "other": ClassFigures(float("nan"), float("nan"))}
+    whole = queued()
+    first = queue(classes=("solver", "other"), takes=(*queue().takes, {0: queue().takes[0][0]}), by_class=of)
+    return replace(whole, entries=(replace(whole.entries[0], queue=first), whole.entries[1]), weighted={})
+
+
+def section(of: Ranking, name: str) -> Section | None:
+    """Return a section of the page."""
+    return content_of(of, scenario(), "clue", "clue 0.1").section(name)
+
+
+def rows(found: Section | None) -> list[tuple[str, ...]]:
+    """Return the rows of a table."""
+    assert isinstance(found, Sheet)
+    return [tuple(cell.text for cell in row) for row in found.rows]
+
+
+def test_a_page_without_queues_and_questions_says_nothing_of_them() -> None:
+    """No headings without content."""
+    page = content_of(ranking(), scenario(), "clue", "clue 0.1")
+    names = {each.name for each in page.sections}
+    assert not names & {"queue", "jobs", "queue-waiting", "queue-nodes", "queue-load"}
+    assert not names & {"cheapest", "steps", "steps-gain", "break-even", "break-even-use"}
+
+
+def test_queues_by_option_and_by_class() -> None:
+    """Waiting, what nodes do, waiting over load; a queue without end has no figures, and says so."""
+    (cheap, fine) = rows(section(with_queues(), "queue"))
+    assert cheap == ("Cheap", "0.8", "80.0%", "12.8 of 64", "2 h ± 10 min", "60 s", "10 h", "12.5", "36", "43.2")
+    assert fine == ("Fine", "1.37", *("–",) * 7, "43.2")
+    table = section(with_queues(), "queue")
+    assert isinstance(table, Sheet) and table.caption.endswith("because the queue grows without end: Fine.")
+    assert rows(section(with_queues(), "jobs")) == [
+        ("Cheap", "solver", "as is best", "4", "15 min", "2 h", "12.5"),
+        ("Cheap", "solver", "8", "1", "50 min", "2 h", "12.5"),
+        ("Cheap", "other", "as is best", "4", "15 min", "–", "–"),
+        ("Fine", "solver", "as is best", "4", "15 min", "–", "–"),
+        ("Fine", "solver", "8", "1", "50 min", "–", "–"),
+    ]
+    for name, told in (
+        ("queue-waiting", "Cheap: 2 h"),
+        ("queue-nodes", "Cheap: 12.8 of 64 without a job"),
+        ("queue-load", "faster or slower"),
+    ):
+        chart = section(with_queues(), name)
+        assert isinstance(chart, Picture) and told in chart.words
+    endless = replace(with_queues(), entries=(with_queues().entries[1],))
+    assert section(endless, "queue-waiting") is None and section(endless, "queue") is not None
+
+
+def test_the_cheapest_in_time_or_the_nearest() -> None:
+    """Its name and cost; else of each deadline who comes nearest."""
+    found = section(asked(cheapest=Cheapest("Fine", Money(298_500, "ATS"))), "cheapest")
+    assert isinstance(found, Lines)
+    assert found.lines == ("The cheapest that meets every deadline is Fine: 298,500 ATS.",)
+    late = Cheapest("", nearest=(Nearest("small", 3600.0, "Cheap", 5400.0),))
+    assert rows(section(asked(cheapest=late), "cheapest")) == [("small", "60 min", "Cheap", "90 min")]
+
+
+def test_steps_are_told_and_drawn_where_one_gains() -> None:
+    """By gain for the money; without a gain there is no chart, without a step no table."""
+    assert rows(section(asked(steps=STEPS), "steps")) == [
+        ("1 node more of <pc>", "Cheaper + 1", "5,000 ATS", "205.0", "+10", "+2"),
+        ("network fast instead of slow", "Cheap, fast", "18,000 ATS", "190.0", "-5", "-0.2778"),
+    ]
+    chart = section(asked(steps=STEPS), "steps-gain")
+    assert isinstance(chart, Picture) and "1 node more of <pc> +2" in chart.words
+    worse = replace(STEPS, steps=STEPS.steps[1:])
+    assert section(asked(steps=worse), "steps-gain") is None and section(asked(steps=worse), "steps") is not None
+    none = section(asked(steps=replace(STEPS, steps=())), "steps")
+    assert isinstance(none, Lines) and none.caption.endswith("no step costs so little.")
+    read(ranking_page(asked(steps=STEPS), scenario(), "clue", "clue 0.1"))  # names are shown, not obeyed
+
+
+def test_own_or_rented() -> None:
+    """Where both cost the same, as a table and as lines; one that is always cheaper has none."""
+    found = asked(break_even=(CROSSING, NEVER))
+    assert rows(section(found, "break-even")) == [
+        ("Cheap", "Fine", "26.3%", "Fine", "105,263", "90.0%"),
+        ("Fine", "Cheap", "–", "Cheap, always", "–", "90.0%"),
+    ]
+    chart = section(found, "break-even-use")
+    assert isinstance(chart, Picture)
+    assert "busy for 26.3% of its life" in chart.words and "105,263 ATS" in chart.words
+    assert section(asked(break_even=(NEVER,)), "break-even-use") is None
