@@ -1,10 +1,17 @@
-"""The server of a live ranking, in Starlette: three files, the page, and ``POST /ranking`` with changed figures."""
+"""The server of a live ranking, in Starlette: three files, the page, and two questions with changed figures.
+
+``POST /ranking`` gives the ranking, ``POST /full`` the same with what takes longer. Of an answer only those pieces of
+the page are sent that the browser does not have.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from http import HTTPStatus
+from typing import TypeGuard
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -18,13 +25,14 @@ from clue.errors import ClueError
 from clue.report.page import FILES, file_of_page
 from clue.report.shared.printable import printable
 from clue.serving.guard import COOKIE, HEADERS, Guard
-from clue.serving.live import LiveRanking
+from clue.serving.live import Answer, LiveRanking, SupersededError
 from clue.units import count_of
 
 #: Bytes of a request's body at most: changed figures are short.
 MOST_BYTES = 64 * 1024
 #: Takes a line for each ranking.
 Log = Callable[[str], None]
+Rank = Callable[[Mapping[str, str]], Answer]
 
 
 class BodyError(ClueError):
@@ -47,21 +55,24 @@ def application(live: LiveRanking, token: str | None = None, log: Log = lambda _
         name = str(request.scope["path"]).removeprefix("/")
         return Response(file_of_page(name), headers={"Content-Type": FILES[name]})
 
-    async def ranking(request: Request) -> Response:
+    async def asked(request: Request, rank: Rank) -> Response:
         try:
-            changes = _changes_of(request, await _body(request))
+            changes, known = _question(request, await _body(request))
         except BodyError as error:
             return JSONResponse({"figures": {}, "others": [str(error)]}, HTTPStatus.BAD_REQUEST)
-        return await run_in_threadpool(_ranked, live, changes, log)
+        return await run_in_threadpool(_ranked, rank, changes, known, log)
 
     own_files = [Route(f"/{name}", own) for name in FILES]
-    routes = [Route("/", page), *own_files, Route("/ranking", ranking, methods=["POST"])]
-    return _Guarded(Starlette(routes=routes), Guard(token))
+    questions = {"/ranking": live.changed, "/full": live.in_full}
+    asking = [Route(path, partial(asked, rank=rank), methods=["POST"]) for path, rank in questions.items()]
+    return _Guarded(Starlette(routes=[Route("/", page), *own_files, *asking]), Guard(token))
 
 
-def _ranked(live: LiveRanking, changes: dict[str, str], log: Log) -> Response:
+def _ranked(rank: Rank, changes: dict[str, str], known: Mapping[str, str], log: Log) -> Response:
     try:
-        answer = live.changed(changes)
+        answer = rank(changes)
+    except SupersededError:
+        return JSONResponse({"superseded": True}, HTTPStatus.CONFLICT)
     except ChangeError as error:
         figures = {name: list(map(printable, texts)) for name, texts in error.of_figures.items()}
         return _faulty(figures, error.others)
@@ -69,8 +80,20 @@ def _ranked(live: LiveRanking, changes: dict[str, str], log: Log) -> Response:
         return _faulty({}, error.faults)
     number = count_of(len(changes), "changed figure")
     log(f"ranked with {number} in {1000 * answer.seconds:.0f} ms, {count_of(answer.simulations, 'simulation')}")
-    told = {"page": answer.page, "milliseconds": 1000 * answer.seconds, "simulations": answer.simulations}
+    told = {
+        "pieces": list(_new(answer.pieces, known)),
+        "milliseconds": 1000 * answer.seconds,
+        "simulations": answer.simulations,
+        "awaited": answer.awaited,
+    }
     return JSONResponse(told)
+
+
+def _new(pieces: Mapping[str, str], known: Mapping[str, str]) -> Iterator[tuple[str, str, str | None]]:
+    """Yield names of pieces, digests of them, and those that the browser does not have."""
+    for name, piece in pieces.items():
+        digest = hashlib.blake2b(piece.encode(), digest_size=8).hexdigest()
+        yield name, digest, None if known.get(name) == digest else piece
 
 
 def _faulty(figures: dict[str, list[str]], others: tuple[str, ...]) -> Response:
@@ -90,8 +113,8 @@ async def _body(request: Request) -> bytes:
     return bytes(found)
 
 
-def _changes_of(request: Request, body: bytes) -> dict[str, str]:
-    """Return the changes that a body holds."""
+def _question(request: Request, body: bytes) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the changes that a body holds, and the digests of the pieces that the browser has."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip()
     if kind != "application/json":  # which no form of another site can send
         raise BodyError("content type must be application/json, got another one")
@@ -100,9 +123,14 @@ def _changes_of(request: Request, body: bytes) -> dict[str, str]:
     except (ValueError, RecursionError):
         raise BodyError("body must be JSON, got other text") from None
     changes = told.get("changes") if isinstance(told, dict) else None
-    if not isinstance(changes, dict) or not all(isinstance(text, str) for text in changes.values()):
-        raise BodyError('body must be {"changes": {FIGURE: TEXT}}, got something else')
-    return changes
+    known = told.get("known", {}) if isinstance(told, dict) else None
+    if not _is_texts(changes) or not _is_texts(known):
+        raise BodyError('body must be {"changes": {FIGURE: TEXT}, "known": {PIECE: DIGEST}}, got something else')
+    return changes, known
+
+
+def _is_texts(value: object) -> TypeGuard[dict[str, str]]:
+    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
 
 
 class _Guarded:

@@ -1,19 +1,25 @@
-"""A ranking that is made anew whenever figures change; what has been simulated is not simulated again."""
+"""A ranking that is made anew whenever figures change; what does not depend on them is not worked out again.
+
+What takes long (samples, where more money goes) is left for a second question, which the next change ends: so the order
+is there at once, and whatever is told belongs to the figures of the moment.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from clue.config.changes import ChangeableScenario, Figure
 from clue.errors import ServeError, UsageError
+from clue.garbage import no_search_for_garbage, search_no_more
 from clue.predict.predictor import Predictor
 from clue.predict.remembering import RememberingPredictor
 from clue.progress import Progress, silent
 from clue.purchase import Ranking, Scenario, rank_options
-from clue.report.page import Field, live_page, ranking_sections
+from clue.purchase.attempts import KnownRuns
+from clue.report.page import Field, live_page, ranking_pieces
 from clue.uncertainty import ModelError, Sampling
 from clue.units import count_of
 
@@ -26,14 +32,25 @@ class Answer:
     """A ranking with changed figures.
 
     Attributes:
-        page: What stands on the page then, as HTML.
-        seconds: What the ranking took.
+        pieces: What stands on the page then, as pieces of HTML by their names, in order.
+        seconds: What it took.
         simulations: How many simulations it took.
+        awaited: Whether there is more to be asked for (:meth:`LiveRanking.in_full`).
     """
 
-    page: str
+    pieces: Mapping[str, str]
     seconds: float
     simulations: int
+    awaited: bool = False
+
+    @property
+    def page(self) -> str:
+        """All pieces."""
+        return "\n".join(self.pieces.values())
+
+
+class SupersededError(ServeError):
+    """Report that figures have changed while something was worked out for earlier ones."""
 
 
 class LiveRanking:
@@ -62,10 +79,12 @@ class LiveRanking:
     ) -> None:
         self._changeable = changeable
         self._predictor = RememberingPredictor(predictor)
+        self._known = KnownRuns()
         self._top, self._sampling, self._error = top, sampling, error
         self._command, self._by = command, by
         self._lock = threading.Lock()
         self._ended = threading.Event()
+        self._turn = 0
         self._first: Ranking | None = None
 
     @property
@@ -79,7 +98,10 @@ class LiveRanking:
         Raises:
             ClueError: If it cannot be ranked.
         """
-        self._first = self._rank(self._changeable.scenario, progress)
+        self._first = self._rank(self._changeable.scenario, progress, self._sampling)
+        if not self._first.interrupted:
+            self._ranked({}, self._go_on, in_full=False)  # the first time takes longer than all others
+        search_no_more()
         return self._first
 
     def page(self) -> str:
@@ -89,7 +111,7 @@ class LiveRanking:
         return live_page(self._first, self._changeable.scenario, self._command, self._by, fields)
 
     def changed(self, changes: Mapping[str, str]) -> Answer:
-        """Rank the comparison with changed figures.
+        """Rank the comparison with changed figures; what takes longer is left out.
 
         Args:
             changes: By the names of figures what counts instead.
@@ -98,16 +120,49 @@ class LiveRanking:
             ChangeError: If a figure is wrong, or the comparison is with it.
             ClueError: If it cannot be ranked then.
         """
+        self._turn += 1
+        return self._answer(changes, self._go_on, in_full=False)
+
+    def in_full(self, changes: Mapping[str, str]) -> Answer:
+        """Rank the comparison with changed figures, with all that was asked for.
+
+        Raises:
+            SupersededError: If figures change meanwhile.
+            ClueError: As :meth:`changed`.
+        """
+        mine = self._turn
+
+        def go_on(_what: str, _done: int = 0, _total: int = 0) -> None:
+            self._go_on("")
+            if self._turn != mine:
+                raise SupersededError("figures must stay until all is worked out, got others")
+
+        return self._answer(changes, go_on, in_full=True)
+
+    def _answer(self, changes: Mapping[str, str], progress: Progress, *, in_full: bool) -> Answer:
         for name, text in changes.items():
             if len(text) > LONGEST:
                 raise UsageError(f"{name} must have at most {count_of(LONGEST, 'character')}, got {len(text):,}")
-        with self._lock:
-            begin, before = time.perf_counter(), self._predictor.asked
-            scenario = self._changeable.changed(changes)
-            ranking = self._rank(scenario, self._go_on)
-            seconds, simulations = time.perf_counter() - begin, self._predictor.asked - before
-        page = ranking_sections(ranking, scenario, self._command, self._by, self._told(changes))
-        return Answer(page, seconds, simulations)
+        with self._lock, no_search_for_garbage():
+            return self._ranked(changes, progress, in_full=in_full)
+
+    def _ranked(self, changes: Mapping[str, str], progress: Progress, *, in_full: bool) -> Answer:
+        begin, before = time.perf_counter(), self._predictor.asked
+        scenario = self._changeable.changed(changes)
+        awaited = [] if in_full else list(self._awaited(scenario))
+        sampling = None if awaited else self._sampling
+        progress("ranking", 0, 0)
+        ranking = self._rank(replace(scenario, next_amount=None) if awaited else scenario, progress, sampling)
+        told = self._told(changes)
+        pieces = ranking_pieces(ranking, scenario, self._command, self._by, told, awaited)
+        return Answer(pieces, time.perf_counter() - begin, self._predictor.asked - before, bool(awaited))
+
+    def _awaited(self, scenario: Scenario) -> Iterator[str]:
+        """Yield what takes longer, in words."""
+        if self._sampling is not None:
+            yield f"How sure the order is: {count_of(self._sampling.samples, 'sample')} of what is uncertain."
+        if scenario.next_amount is not None:
+            yield f"Where {scenario.next_amount} more would go."
 
     def end(self) -> None:
         """End a ranking that is being made, before its next simulation."""
@@ -117,9 +172,10 @@ class LiveRanking:
         if self._ended.is_set():
             raise ServeError("server must go on until a ranking is made, got its end")
 
-    def _rank(self, scenario: Scenario, progress: Progress) -> Ranking:
+    def _rank(self, scenario: Scenario, progress: Progress, sampling: Sampling | None) -> Ranking:
+        error = self._error if sampling is not None else None
         return rank_options(
-            scenario, self._predictor, progress, top=self._top, sampling=self._sampling, error=self._error
+            scenario, self._predictor, progress, top=self._top, sampling=sampling, error=error, known=self._known
         )
 
     def _told(self, changes: Mapping[str, str]) -> list[str]:

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from clue.purchase import Criterion
+from clue.purchase import Criterion, Ranking
+from clue.purchase.questions.answers import Answers, Cheapest
 from clue.report.page import ranking_page, result_page
+from clue.units import Money
 from tests.browser.conftest import Opened
 from tests.report.cases import entry, machine, many_ranks, result
 from tests.report.test_page import sampled, scenario, with_costs
+from tests.report.test_page_answers import CROSSING, NEVER, STEPS, with_queues
 
 #: The smallest contrast of letters with what is behind them: WCAG 2.1, 1.4.3.
 CONTRAST = """
@@ -57,6 +60,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     shown = replace(whole, entries=entries, sampling=sampled().sampling, pareto=("Cheap", "Fine"))
     texts = {
         "ranking": ranking_page(shown, scenario(), "clue simulate which.yaml --html r.html", "clue 0.1"),
+        "answers": ranking_page(answered(), scenario(), "clue simulate which.yaml --html r.html", "clue 0.1"),
         "run": result_page(result(), machine(), "pair", "clue simulate run.yaml --html r.html", "clue 0.1"),
         "many": result_page(many_ranks(200), machine(), "many", "clue simulate many.yaml --html r.html", "clue 0.1"),
     }
@@ -65,7 +69,13 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {name: (folder / f"{name}.html").as_uri() for name in texts}
 
 
-@pytest.mark.parametrize("name", ["ranking", "run", "many"])
+def answered() -> Ranking:
+    """Return a ranking with queues and all that may be asked."""
+    answers = Answers(Cheapest("Fine", Money(298_500, "ATS")), STEPS, (CROSSING, NEVER))
+    return replace(with_queues(), answers=answers)
+
+
+@pytest.mark.parametrize("name", ["ranking", "answers", "run", "many"])
 @pytest.mark.parametrize("width", [400, 1400])
 def test_a_page_loads_without_errors_and_fits(opened: Opened, pages: dict[str, str], name: str, width: int) -> None:
     """Nothing on the console, nothing asked of a network, nothing wider than the window."""
@@ -96,6 +106,20 @@ def test_tables_sort_by_pointer_and_by_keyboard(opened: Opened, pages: dict[str,
         energy.focus()
         opened.page.keyboard.press("Space")
         assert column(opened, "energy", 2) == ["20", "–"]
+
+
+def test_tables_of_queues_and_answers_sort(opened: Opened, pages: dict[str, str]) -> None:
+    """By numbers; an option without figures comes last both ways."""
+    opened.page.goto(pages["answers"])
+    waiting = opened.page.locator("table[data-name=queue] th", has_text="waiting").locator("button")
+    for _ in range(2):
+        waiting.click()
+        assert column(opened, "queue", 1) == ["Cheap", "Fine"]
+    runs = opened.page.locator("table[data-name=jobs] th", has_text="a job runs").locator("button")
+    runs.click(click_count=2)
+    assert column(opened, "jobs", 5)[0] == "50 min"
+    opened.page.locator("table[data-name=steps] th", has_text="gain for").locator("button").click()
+    assert column(opened, "steps", 5) == ["-5", "+10"]
 
 
 def test_charts_tell_what_their_marks_are(opened: Opened, pages: dict[str, str]) -> None:
@@ -129,7 +153,7 @@ def test_a_page_prints_on_a4(opened: Opened, pages: dict[str, str]) -> None:
     """Within 180 mm, without what paper cannot do."""
     opened.page.emulate_media(media="print")
     opened.page.set_viewport_size({"width": 680, "height": 1000})
-    for name in ("ranking", "run"):
+    for name in ("ranking", "answers", "run"):
         opened.page.goto(pages[name])
         assert opened.page.evaluate(OVERFLOW) <= 0
         boxes = [each.bounding_box() for each in opened.page.locator("table, svg.chart").all()]

@@ -4,21 +4,39 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 import uvicorn
 
 from clue.serving.application import application
+from clue.serving.live import LiveRanking
 from clue.serving.running import listener
+from clue.uncertainty import Sampling
 from tests.browser.conftest import Opened
 from tests.browser.test_report import CONTRAST, OVERFLOW
 from tests.serving import cases
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Route
 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Return the address of a server."""
-    app = application(cases.live(tmp_path_factory.mktemp("served")))
+    yield from serving(cases.live(tmp_path_factory.mktemp("served")))
+
+
+@pytest.fixture(scope="module")
+def slow_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the address of a server that takes longer for samples and for where more money goes."""
+    folder = tmp_path_factory.mktemp("slow")
+    yield from serving(cases.live(folder, sampling=Sampling(40), more="next: 500 EUR\n"))
+
+
+def serving(live: LiveRanking) -> Iterator[str]:
+    """Serve, and yield the address."""
+    app = application(live)
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
     with listener("127.0.0.1", 0) as at:
         thread = threading.Thread(target=server.run, args=([at],), daemon=True)
@@ -60,6 +78,53 @@ def test_a_price_moves_the_ranking(opened: Opened, address: str) -> None:
     assert names(opened) == ["fast", "slow"] and opened.page.locator(".moved").count() == 0
     assert opened.errors == []
     assert all(each.startswith((address, "data:")) for each in opened.asked)
+
+
+def test_what_takes_longer_comes_after_the_ranking(opened: Opened, slow_address: str) -> None:
+    """While it is computed the page says so and has nothing of the figures before; then it has all of it."""
+    opened.page.goto(slow_address)
+    assert "of 40 samples" in opened.page.locator(".decision").inner_text()
+    waits: list[Route] = []
+
+    def hold(route: Route) -> None:
+        waits.append(route)
+
+    opened.page.route("**/full", hold)
+    price = opened.page.get_by_label("fast", exact=True)
+    price.fill("1700 EUR")
+    price.press("Tab")
+    until(opened, "What takes longer is being computed.")
+    assert opened.page.locator("section[data-piece=awaited] li").count() == 2
+    assert "samples" not in opened.page.locator(".decision").inner_text()
+    assert opened.page.locator("section[data-piece=steps]").count() == 0
+    price.fill("1600 EUR")
+    price.press("Tab")
+    until(opened, "What takes longer is being computed.")
+    opened.page.wait_for_function("() => document.querySelector('[data-piece=changed]').textContent.includes('1600')")
+    for each in waits:
+        each.continue_()
+    opened.page.unroute("**/full")
+    until(opened, "all of it in")
+    assert "of 40 samples" in opened.page.locator(".decision").inner_text()
+    assert "1600 EUR" in opened.page.inner_text("section[data-piece=changed]")
+    assert opened.page.locator("section[data-piece=awaited]").count() == 0
+    assert opened.page.locator("section[data-piece=steps]").count() == 1
+    pieces = [each.get_attribute("data-piece") for each in opened.page.locator("#ranking-page > *").all()]
+    assert pieces[:3] == ["head", "changed", "ranking"] and len(pieces) == len(set(pieces))
+    assert opened.errors == []
+
+
+def test_only_what_has_changed_is_put_anew(opened: Opened, address: str) -> None:
+    """Pieces that stay are the same elements, which keep where they are scrolled to and what is chosen in them."""
+    opened.page.goto(address)
+    price = opened.page.get_by_label("fast", exact=True)
+    price.press("ArrowUp")
+    until(opened, "ranked in")
+    opened.page.evaluate("for (const e of document.querySelectorAll('[data-piece]')) e.dataset.kept = 'yes'")
+    price.press("ArrowUp")
+    opened.page.wait_for_function("() => !document.querySelector('[data-piece=ranking]').dataset.kept")
+    kept = [each.get_attribute("data-piece") for each in opened.page.locator("[data-kept]").all()]
+    assert {"workloads", "limits", "again"} <= set(kept) and "changed" not in kept
 
 
 def test_arrows_change_a_figure(opened: Opened, address: str) -> None:

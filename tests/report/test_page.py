@@ -19,7 +19,7 @@ from clue.purchase import Component, Option, Ranking, Scenario, Workload
 from clue.purchase.costs import Sheet as CostSheet
 from clue.purchase.costs import Source
 from clue.purchase.outcome import OptionCost, RunCost
-from clue.report.page import ranking_page, ranking_sections, result_page, timelines
+from clue.report.page import ranking_page, ranking_pieces, result_page, timelines
 from clue.report.page import run as run_page
 from clue.report.page.content import LIMITS, content_of, decision, mean_makespan, sources
 from clue.report.page.parts import MOST_ROWS, Lines, Picture, Sheet, TimelineData
@@ -207,11 +207,17 @@ def test_what_would_change_the_decision() -> None:
     assert "1 of them gives the first place to another option" in sheet.caption
 
 
-def test_a_piece_of_a_page_says_what_was_changed() -> None:
-    """What a server puts in the place of the last ranking."""
-    piece = ranking_sections(ranking(), scenario(), "clue", "clue 0.1", ["budget: <1 EUR>"])
-    assert "<script" not in piece and "<html" not in piece
-    assert "<li>budget: &lt;1 EUR&gt;</li>" in piece
+def test_pieces_of_a_page_say_what_was_changed_and_what_is_being_computed() -> None:
+    """What a server puts in the place of the last ranking: each one element, called by its name."""
+    pieces = ranking_pieces(ranking(), scenario(), "clue", "clue 0.1", ["budget: <1 EUR>"], ["How sure the order is."])
+    assert list(pieces)[:4] == ["head", "changed", "awaited", "ranking"]
+    for name, piece in pieces.items():
+        assert "<script" not in piece and piece.count("<section") + piece.count("<header") == 1
+        assert piece.split(">")[0].split()[1] == f'data-piece="{name}"'
+    assert "<li>budget: &lt;1 EUR&gt;</li>" in pieces["changed"]
+    assert "<li>How sure the order is.</li>" in pieces["awaited"] and "--samples" not in pieces["head"]
+    whole = ranking_page(ranking(), scenario(), "clue", "clue 0.1")
+    assert all(piece in whole for name, piece in pieces.items() if name not in {"head", "changed", "awaited"})
 
 
 def test_the_decision_says_how_sure_it_is() -> None:

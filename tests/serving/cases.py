@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from clue.config.changes import ChangeableScenario
+from clue.config.model_errors import known_model_error
 from clue.predict.replaying import ReplayPredictor
 from clue.serving.live import LiveRanking
 from clue.trace import Trace, TraceBuilder
+from clue.uncertainty import Sampling
 
 SCENARIO = """\
 name: which
@@ -57,10 +59,25 @@ def write(folder: Path) -> Path:
     return path
 
 
-def live(folder: Path) -> LiveRanking:
-    """Return the comparison, ranked."""
-    opened = ChangeableScenario(write(folder))
-    predictor = ReplayPredictor(lambda application, _ranks: Trace.open(application.trace or ""))
-    ranking = LiveRanking(opened, predictor, command="clue serve which.yaml", by="clue 0.1")
+def predictor() -> ReplayPredictor:
+    """Return a predictor that has predicted nothing."""
+    return ReplayPredictor(lambda application, _ranks: Trace.open(application.trace or ""))
+
+
+def live(
+    folder: Path, asked: ReplayPredictor | None = None, sampling: Sampling | None = None, more: str = ""
+) -> LiveRanking:
+    """Return the comparison, ranked; with samples, or with lines that are added to its file."""
+    path = write(folder)
+    path.write_text(SCENARIO + more)
+    error = None if sampling is None else known_model_error()
+    ranking = LiveRanking(
+        ChangeableScenario(path),
+        asked or predictor(),
+        sampling=sampling,
+        error=error,
+        command="clue serve which.yaml",
+        by="clue 0.1",
+    )
     ranking.begin()
     return ranking

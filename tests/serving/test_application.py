@@ -73,8 +73,27 @@ def test_a_change_is_ranked(client: Client, log: list[str]) -> None:
     answer = client.post("/ranking", json={"changes": {"budget": "5000 EUR", "options.fast.price": "4000 EUR"}})
     told = answer.json()
     assert answer.status_code == 200 and told["simulations"] == 0 and told["milliseconds"] > 0
-    assert told["page"].index("slow") < told["page"].index("fast")
+    pieces = {name: piece for name, _, piece in told["pieces"]}
+    assert pieces["ranking"].index("slow") < pieces["ranking"].index("fast") and told["awaited"] is False
     assert len(log) == 1 and log[0].startswith("ranked with 2 changed figures in ") and "5000" not in log[0]
+
+
+def test_only_new_pieces_are_sent(client: Client) -> None:
+    """Those whose digest the browser sends are named and left out; in their order."""
+    first = client.post("/ranking", json={"changes": {}}).json()["pieces"]
+    assert all(piece for _, _, piece in first)
+    known = {name: digest for name, digest, _ in first}
+    again = client.post("/ranking", json={"changes": {}, "known": known}).json()["pieces"]
+    assert again == [[name, digest, None] for name, digest in known.items()]
+    changed = client.post("/ranking", json={"changes": {"options.fast.price": "4000 EUR"}, "known": known}).json()
+    sent = {name for name, _, piece in changed["pieces"] if piece is not None}
+    assert {"head", "changed", "ranking", "options"} <= sent and not {"workloads", "limits", "again"} & sent
+
+
+def test_all_may_be_asked_for(client: Client) -> None:
+    """What takes longer is asked for apart; where nothing does it is the same."""
+    one, all_of_it = (client.post(path, json={"changes": {}}).json()["pieces"] for path in ("/ranking", "/full"))
+    assert one == all_of_it
 
 
 def test_bad_figures_are_told_by_field(client: Client) -> None:
@@ -93,6 +112,7 @@ def test_bad_figures_are_told_by_field(client: Client) -> None:
 @pytest.mark.parametrize(
     "body",
     [b"", b"{", b"[]", b'{"changes": []}', b'{"changes": {"budget": 5}}', b'{"changes": null}', b"[" * 60_000,
+     b'{"changes": {}, "known": []}', b'{"changes": {}, "known": {"head": 1}}',
      b"\xff", b"0" * (MOST_BYTES + 1)],
 )  # fmt: skip
 def test_other_bodies_are_refused(client: Client, body: bytes) -> None:

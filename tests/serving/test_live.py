@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from clue.config.changes import ChangeError
 from clue.errors import ClueError, UsageError
-from clue.serving.live import LONGEST, LiveRanking
+from clue.predict.prediction import Task
+from clue.predict.replaying import ReplayPredictor
+from clue.serving.live import LONGEST, Answer, LiveRanking, SupersededError
+from clue.trace import Trace
+from clue.uncertainty import Sampling
 from tests.serving import cases
 
 
@@ -83,6 +89,55 @@ def test_names_are_shown_and_not_obeyed(live: LiveRanking) -> None:
     with pytest.raises(ClueError):
         live.changed({"budget": "<script>alert(1)</script>"})
     assert "<b>dear" not in live.changed({"options.<b>dear</b>.price": "1 EUR"}).page
+
+
+def test_what_takes_longer_comes_apart(tmp_path: Path) -> None:
+    """The order at once, without a word of samples; then all of it, which belongs to the same figures."""
+    live = cases.live(tmp_path, sampling=Sampling(40), more="next: 500 EUR\n")
+    changes = {"options.fast.price": "1700 EUR"}
+    first = live.changed(changes)
+    assert first.awaited and {"awaited", "changed"} <= first.pieces.keys() and "steps" not in first.pieces
+    assert "How sure the order is: 40 samples of what is uncertain." in first.pieces["awaited"]
+    assert "Where 500 EUR more would go." in first.pieces["awaited"]
+    assert "80 % interval" not in first.page and "--samples" not in first.page
+    whole = live.in_full(changes)
+    assert not whole.awaited and "awaited" not in whole.pieces and "steps" in whole.pieces
+    assert "of 40 samples of what is uncertain" in whole.pieces["head"] and "80 % interval" in whole.pieces["ranking"]
+    assert whole.pieces["changed"] == first.pieces["changed"]
+    assert order(whole.page) == order(first.page) == ["fast", "slow"]
+
+
+class Slow(ReplayPredictor):
+    """Has figures changed on another page while it is asked about noise."""
+
+    other: Callable[[], None] = staticmethod(lambda: None)
+
+    def deviation(self, task: Task) -> float | None:
+        """Wait for the change, and go on."""
+        self.other()
+        return super().deviation(task)
+
+
+def test_a_change_ends_what_is_worked_out_for_earlier_figures(tmp_path: Path) -> None:
+    """It is not told; the changed ranking is there, and what is asked for after that is the new one's."""
+    predictor = Slow(lambda application, _ranks: Trace.open(application.trace or ""))
+    live = cases.live(tmp_path, predictor, Sampling(10))
+    found: list[Answer] = []
+    change = threading.Thread(target=lambda: found.append(live.changed({"options.fast.price": "1500 EUR"})))
+
+    def other() -> None:
+        if not change.is_alive() and not found:
+            before = live._turn
+            change.start()
+            while live._turn == before:
+                time.sleep(0.001)
+
+    predictor.other = other
+    with pytest.raises(SupersededError):
+        live.in_full({"options.fast.price": "1600 EUR"})
+    change.join(20)
+    assert "1500 EUR" in found[0].pieces["changed"]
+    assert "1500 EUR" in live.in_full({"options.fast.price": "1500 EUR"}).pieces["changed"]
 
 
 def test_a_ranking_that_is_made_can_be_ended(live: LiveRanking) -> None:

@@ -88,8 +88,15 @@ def result_page(result: Result, machine: Machine, title: str, command: str, by: 
     return _alone(content_of(result, machine, title, command, by), "timeline.js")
 
 
-def ranking_sections(ranking: Ranking, scenario: Scenario, command: str, by: str, changed: Sequence[str] = ()) -> str:
-    """Return what stands on the page of a ranking as a piece of HTML, to be put in the place of an earlier one.
+def ranking_pieces(  # noqa: PLR0917 - what the page of a ranking takes
+    ranking: Ranking,
+    scenario: Scenario,
+    command: str,
+    by: str,
+    changed: Sequence[str] = (),
+    awaited: Sequence[str] = (),
+) -> dict[str, str]:
+    """Return what stands on the page of a ranking as pieces of HTML by their names, in order: the head, each section.
 
     Args:
         ranking: What came out.
@@ -97,11 +104,14 @@ def ranking_sections(ranking: Ranking, scenario: Scenario, command: str, by: str
         command: The command that gives the page with the figures of the file.
         by: What made it, with its version.
         changed: Lines on figures that differ from those of the file.
+        awaited: What is still being computed, in words.
     """
     from clue.report.page.content import content_of  # noqa: PLC0415 - matplotlib
 
-    page = content_of(ranking, scenario, command, by, changed=changed)
-    return _environment().get_template("sections.html").render(page=page)
+    page = content_of(ranking, scenario, command, by, changed=changed, awaited=awaited)
+    section = _environment().get_template("section.html")
+    head = _environment().get_template("head.html").render(page=page)
+    return {"head": head} | {each.name: section.render(section=each) for each in page.sections}
 
 
 def live_page(ranking: Ranking, scenario: Scenario, command: str, by: str, fields: Fields) -> str:

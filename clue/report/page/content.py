@@ -12,9 +12,11 @@ from clue.purchase.pareto import front
 from clue.purchase.scores import unit_of
 from clue.report.explanation.ranking_text import LEAST_ROWS, options_of, outcome_of, verdict
 from clue.report.page import parts
+from clue.report.page.answers import answer_sections
 from clue.report.page.charts import Chart, Point, Row, Series, bars, scatter
 from clue.report.page.costs import cost_sections
 from clue.report.page.parts import Cell, Page, Section, Sheet
+from clue.report.page.queues import queue_sections
 from clue.report.page.timelines import timeline_of
 from clue.report.ranking.breakdown import mean_parts
 from clue.report.ranking.scores import ordered, score_parts
@@ -51,16 +53,21 @@ def content_of(
     explanation: RankingExplanation | None = None,
     *,
     changed: Sequence[str] = (),
+    awaited: Sequence[str] = (),
     watched: Sequence[tuple[str, Result | None]] = (),
 ) -> Page:
-    """Return what stands on the page of a ranking, of what :func:`clue.report.page.ranking_page` takes."""
+    """Return what stands on the page of a ranking.
+
+    What it takes is told by :func:`clue.report.page.ranking_page` and :func:`clue.report.page.ranking_pieces`.
+    """
     placed = [each for each in ordered(ranking) if each.position is not None]
     return Page(
         title=printable(ranking.scenario),
         about=printable(ranking_title(ranking)),
-        decision=printable(decision(ranking)),
+        decision=printable(decision(ranking, awaited=bool(awaited))),
         sections=(
             *([parts.lines("changed", "Changed on this page", changed)] if changed else ()),
+            *([parts.lines("awaited", "Being computed", awaited)] if awaited else ()),
             *_sections(ranking, scenario, placed, explanation, watched),
             parts.again(command, by),
         ),
@@ -83,7 +90,10 @@ def _sections(
         yield from map(parts.picture, _clouds(ranking, scenario, placed))
         yield from map(parts.picture, _makespans(placed))
         yield from _timelines(placed[0], watched)
+        yield from queue_sections(ranking, placed)
         yield from cost_sections(ranking, placed)
+    yield from answer_sections(ranking)
+    if placed:
         yield _changes(ranking, placed, explanation)
     if ranking.warnings:
         yield parts.lines("warnings", "Warnings", ranking.warnings)
@@ -107,19 +117,19 @@ def _timelines(first: Entry, watched: Sequence[tuple[str, Result | None]]) -> It
             yield timeline_of(result, name, title, len(watched))
 
 
-def decision(ranking: Ranking) -> str:
-    """Say what comes first, what it costs, and how sure that is."""
+def decision(ranking: Ranking, *, awaited: bool = False) -> str:
+    """Say what comes first, what it costs, and how sure that is, unless that is still being computed."""
     first = [each for each in ranking.entries if each.position == 1]
     if not first:
         return "No option can be ranked."
     if len(first) > 1:
         names = ", ".join(each.option for each in first)
-        return (
-            f"{len(first)} options cannot be told apart: {names}. {_certainty(first[0], ranking, 'The first of them')}"
-        )
+        certainty = "" if awaited else _certainty(first[0], ranking, "The first of them")
+        return f"{len(first)} options cannot be told apart: {names}. {certainty}".rstrip()
     best = first[0]
     price = f" for {best.price}" if best.price is not None and best.price.amount else ""
-    return f"{best.option} comes first: {_score(best, ranking)}{price}. {_certainty(best, ranking, 'It')}"
+    certainty = "" if awaited else _certainty(best, ranking, "It")
+    return f"{best.option} comes first: {_score(best, ranking)}{price}. {certainty}".rstrip()
 
 
 def _score(entry: Entry, ranking: Ranking) -> str:

@@ -41,35 +41,74 @@ const changesNow = () => {
   }
   return changes;
 };
-let asked = JSON.stringify({ changes: {} });
+let known = {};  // by piece of the page the digest of what stands there
+const put = (pieces) => {
+  const page = document.querySelector("#ranking-page");
+  const before = new Map([...page.children].map((each) => [each.dataset.piece, each]));
+  known = {};
+  let last = null;
+  for (const [name, digest, html] of pieces) {
+    let element = before.get(name);
+    if (html !== null) {
+      const made = document.createElement("template");
+      made.innerHTML = html;  // made by the server; scripts in it would not run
+      const fresh = made.content.firstElementChild;
+      if (element) element.replaceWith(fresh);
+      element = fresh;
+    }
+    before.delete(name);
+    const next = last ? last.nextElementSibling : page.firstElementChild;
+    if (next !== element) page.insertBefore(element, next);
+    last = element;
+    known[name] = digest;
+  }
+  for (const each of before.values()) each.remove();
+  for (const mark of document.querySelectorAll(".moved")) mark.remove();
+  sortAgain();
+  markMoves();
+};
+const ask = async (what, changes) => {
+  const body = JSON.stringify({ changes, known });
+  try {
+    const response = await fetch(what, { method: "POST", headers: { "Content-Type": "application/json" }, body });
+    return await response.json();
+  } catch {
+    return { figures: {}, others: ["The server does not answer: has it been ended?"] };
+  }
+};
+let asked = JSON.stringify({});
 let turn = 0;
 const rank = async () => {
   const changes = changesNow();
-  const body = JSON.stringify({ changes });
+  const body = JSON.stringify(changes);
   if (body === asked) return;
   asked = body;
   const mine = ++turn;
   state.textContent = "Ranking…";
-  let answer = null;
-  try {
-    const response = await fetch("ranking", { method: "POST", headers: { "Content-Type": "application/json" }, body });
-    answer = await response.json();
-  } catch {
-    answer = { figures: {}, others: ["The server does not answer: has it been ended?"] };
-  }
+  let answer = await ask("ranking", changes);
   if (mine !== turn) return;  // another figure has changed meanwhile
   showFaults(answer.figures ?? {}, answer.others ?? []);
-  if (answer.page === undefined) {
+  if (answer.pieces === undefined) {
     state.textContent = "The ranking below is the last one without errors.";
     return;
   }
-  document.querySelector("#ranking-page").innerHTML = answer.page;  // made by the server; scripts in it would not run
-  sortAgain();
-  markMoves();
+  put(answer.pieces);
   const number = Object.keys(changes).length;
   const what = number ? `${number} changed figure${number > 1 ? "s" : ""}` : "The figures are those of the file";
   const simulated = answer.simulations ? `${answer.simulations} new simulations` : "nothing was simulated";
-  state.textContent = `${what}: ranked in ${answer.milliseconds.toFixed(0)} ms; ${simulated}.`;
+  const said = `${what}: ranked in ${answer.milliseconds.toFixed(0)} ms; ${simulated}`;
+  state.textContent = answer.awaited ? `${said}. What takes longer is being computed.` : `${said}.`;
+  if (!answer.awaited) return;
+  do {
+    answer = await ask("full", changes);
+    if (mine !== turn) return;
+    if (answer.superseded) await new Promise((go) => setTimeout(go, 300));  // by a change on another page
+  } while (answer.superseded && mine === turn);
+  if (mine !== turn) return;
+  showFaults(answer.figures ?? {}, answer.others ?? []);
+  if (answer.pieces === undefined) { state.textContent = `${said}. The rest cannot be computed.`; return; }
+  put(answer.pieces);
+  state.textContent = `${said}; all of it in ${answer.milliseconds.toFixed(0)} ms.`;
 };
 const scaled = (text, factor) => text.replace(/[0-9][0-9,]*(\.[0-9]+)?([eE][-+]?[0-9]+)?/, (found) => {
   const number = Number(found.replaceAll(",", "")) * factor;

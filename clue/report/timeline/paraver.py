@@ -145,7 +145,10 @@ def _plain(text: str) -> str:
 
 
 def _header(events: Events, objects: _Objects, now: datetime) -> str:
-    """Return the first line: date, duration, processors of each node, and the node of each task of each application."""
+    """Return the first line: date, duration, processors of each node, and the node of each task of each application.
+
+    Paraver passes over one character between applications, so the number of communicators stands behind the last alone.
+    """
     place_of = {node: i for i, node in enumerate(objects.nodes, 1)}
     applications = []
     for _, places in groupby(events.places, key=lambda place: place.instance):
