@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import gc
 import os
 import sys
 import threading
@@ -22,20 +21,6 @@ settings.load_profile("clue")
 # Nor do intervals depend on what this computer's user has validated.
 os.environ.pop("CLUE_MODEL_ERROR", None)
 os.environ["XDG_CONFIG_HOME"] = os.devnull
-# Processes of tests share the processors already. With threads beside them OpenBLAS takes twice the processor time for
-# matrices as small as those of the tests. It reads this where numpy is imported, which nothing here has done yet.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# Tests start a thousand Python processes. Where bytecode is not kept, as containers often have it, each of them would
-# compile clue anew: half a second of each.
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-sys.dont_write_bytecode = False
-
-
-def pytest_collection_finish() -> None:
-    """Have the garbage collector leave the tests themselves alone: some 10^6 objects that stay to the end."""
-    gc.collect()
-    gc.freeze()
-
 
 # --- in how many processes -------------------------------------------------------------------------------------------
 
@@ -57,18 +42,6 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     if len(files) == 1 and files.pop().endswith(".py"):
         return 0
     return min(len(os.sched_getaffinity(0)), _MOST_WORKERS)
-
-
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Have the libraries in C++ compiled side by side, beside the collection, where many processes wait for them."""
-    config = session.config
-    if config.getoption("numprocesses", None) and not config.getoption("--quick"):
-        from clue.kernel.fast.library import ENGINE, LOOPED  # noqa: PLC0415 - numpy
-        from clue.recording.launching import PATHS  # noqa: PLC0415
-        from clue.structure.loops.library import LOOPS  # noqa: PLC0415
-
-        for library in (ENGINE, LOOPED, LOOPS, PATHS):
-            library.is_under_way()
 
 
 # --- which are quick -------------------------------------------------------------------------------------------------

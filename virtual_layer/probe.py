@@ -31,9 +31,6 @@ _ONE, _OTHER = FACTORS
 _STRIDE = 17
 #: Number of integers that are written at a time, three for each reading.
 _PENDING = 1024 * 3
-#: What memory is filled with, a cache's size at a time: in one piece it would be made on other pages first, which takes
-#: five times as long as all else.
-_BLOCK = b"\1" * (1 << 16)
 #: Environment variable; 0 turns readings off, for a process whose clock is not the host's.
 VARIABLE = "VIRTUAL_LAYER_PROBE"
 
@@ -124,6 +121,5 @@ def _large_pages() -> memoryview | None:
         pages.madvise(mmap.MADV_HUGEPAGE)
     except (AttributeError, OSError, ValueError):
         return None
-    for _ in range(0, MEMORY, len(_BLOCK)):
-        pages.write(_BLOCK)
+    pages.write(b"\1" * MEMORY)
     return memoryview(pages)

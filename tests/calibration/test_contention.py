@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 
 import pytest
 
-from clue.calibration import contention
 from clue.calibration.contention import (
     Experiment,
     Judged,
@@ -35,7 +33,7 @@ SHARED, APART = ((0, 1),) * 4, tuple((k, k + 4) for k in range(4))
 
 def measured(truth: Contention, nodes: tuple[tuple[int, int], ...]) -> PairMeasurement:
     """Return what would be measured where a model of contention is true, each time off by up to 1 %, up and down."""
-    experiment = contention.Experiment(LINK, nodes, Ports())
+    experiment = Experiment(LINK, nodes, Ports())
     alone = {size: 10e-6 + size * 1e-9 for size in SIZES}
     rows = []
     for n in (1, 2, 4):
@@ -53,14 +51,6 @@ TRUTHS: dict[str, tuple[Contention, tuple[tuple[int, int], ...]]] = {
     "factor": (FactorTable(((1, 1.0), (2, 1.5), (4, 2.2))), APART),
     "none": (NoContention(), SHARED),
 }
-
-
-@pytest.fixture(autouse=True, scope="module")
-def experiments() -> Iterator[None]:
-    """Simulate what models make of the same pairs once, whatever was measured of them."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(contention, "Experiment", cache(Experiment))
-        yield
 
 
 @cache

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from clue.collectives import ALGORITHMS, Collective, Schedule
 
@@ -23,7 +22,8 @@ class Cost:
     per_reduced: float = 0.0
 
 
-class Message(NamedTuple):
+@dataclass(frozen=True)
+class Message:
     """One message: which rounds send and receive it, what was sent before it in its round, and its size."""
 
     source: int
@@ -86,20 +86,11 @@ def execute(plans: Sequence[Schedule], cost: Cost = Cost(), rendezvous: bool = T
         outgoing[message.source, message.sent_in].append(message)
         incoming[message.dest, message.received_in].append(message)
     begins: list[list[float]] = [[0.0] for _ in plans]  # begin of each round; one more entry: the finish
-    known: list[list[int]] = [[1 << rank] for rank in range(len(plans))]  # heard of when it begins: a bit for each rank
-    received = [0] * len(plans)
-    for message in messages:
-        received[message.dest] += message.nbytes
+    known: list[list[set[int]]] = [[{rank}] for rank in range(len(plans))]  # heard of when it begins
 
     def can_end(rank: int, i: int) -> bool:
-        for m in incoming.get((rank, i), ()):
-            if len(begins[m.source]) <= m.sent_in:
-                return False
-        if rendezvous:
-            for m in outgoing.get((rank, i), ()):
-                if len(begins[m.dest]) <= m.received_in:
-                    return False
-        return True
+        started = all(len(begins[m.source]) > m.sent_in for m in incoming[rank, i])
+        return started and (not rendezvous or all(len(begins[m.dest]) > m.received_in for m in outgoing[rank, i]))
 
     def arrival(m: Message) -> float:
         begin = begins[m.source][m.sent_in] + m.offset
@@ -112,19 +103,14 @@ def execute(plans: Sequence[Schedule], cost: Cost = Cost(), rendezvous: bool = T
         moved = False
         for rank, plan in enumerate(plans):
             while (i := len(begins[rank]) - 1) < len(plan) and can_end(rank, i):
-                comes, goes = incoming.get((rank, i), []), outgoing.get((rank, i), [])
-                end, heard = begins[rank][i], known[rank][i]
-                for m in comes:
-                    end, heard = max(end, arrival(m)), heard | known[m.source][m.sent_in]
-                for m in goes:
-                    end = max(end, arrival(m))
-                begins[rank].append(end + plan[i].reduced * cost.per_reduced)
-                known[rank].append(heard)
+                ends = [arrival(m) for m in incoming[rank, i] + outgoing[rank, i]]
+                begins[rank].append(max([begins[rank][i], *ends]) + plan[i].reduced * cost.per_reduced)
+                known[rank].append(known[rank][i].union(*(known[m.source][m.sent_in] for m in incoming[rank, i])))
                 moved = True
     stuck = [rank for rank, plan in enumerate(plans) if len(begins[rank]) <= len(plan)]
     assert not stuck, f"ranks {stuck} wait for ever"
-    heard_of = [{rank for rank in range(len(plans)) if k[-1] >> rank & 1} for k in known]
-    return Outcome([b[-1] for b in begins], heard_of, received, messages)
+    received = [sum(m.nbytes for m in messages if m.dest == rank) for rank in range(len(plans))]
+    return Outcome([b[-1] for b in begins], [k[-1] for k in known], received, messages)
 
 
 def reduced(plans: Sequence[Schedule]) -> int:

@@ -21,8 +21,6 @@ _FAULT = re.compile(r"^(?:ERROR|FAIL): (.+)$", re.MULTILINE)
 # Not whole lines: unittest writes a line and its end apart, so that two ranks' lines may come as one.
 _COUNT = re.compile(r"Ran (\d+) tests? in ([\d.]+)s")
 _SKIPPED = re.compile(r"skipped=(\d+)")
-#: What rank 0 says at the beginning of what it runs on: ``[0@host] MPI 4.1 (MPICH 4.3.2)``.
-_VERSION = re.compile(r"^\[0@[^]]*\] (MPI .+|mpi4py \S+)", re.MULTILINE)
 
 
 class UnreachableError(Exception):
@@ -40,7 +38,6 @@ class Outcome:
         faults: Tests that failed on any rank.
         seconds: Time of the tests.
         ended: Whether every rank came to its end.
-        versions: Those of the MPI library and of mpi4py.
         output: All that was printed.
     """
 
@@ -50,7 +47,6 @@ class Outcome:
     faults: frozenset[str]
     seconds: float
     ended: bool
-    versions: str
     output: str
 
 
@@ -123,6 +119,5 @@ def _outcome(ranks: int, output: str) -> Outcome:
         faults=frozenset(_FAULT.findall(output)),
         seconds=max((float(seconds) for _, seconds in counts), default=0.0),
         ended=len(counts) == ranks,
-        versions=", ".join(_VERSION.findall(output)),
         output=output,
     )

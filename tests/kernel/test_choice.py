@@ -66,7 +66,6 @@ def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[thread
     ENGINE.wait()
     monkeypatch.undo()
     ENGINE.forget()
-    ENGINE.load()  # here, where it is known: a test with a cache of its own would compile it
 
 
 def test_engine_is_chosen_by_all_of_the_work(compiler: threading.Event) -> None:

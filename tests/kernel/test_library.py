@@ -46,7 +46,6 @@ def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[COMPIL
     yield lambda: len(asked)
     monkeypatch.undo()
     ENGINE.forget()
-    ENGINE.load()  # here, where it is known: a test with a cache of its own would compile it
 
 
 def engine() -> Path:

@@ -209,8 +209,7 @@ def test_the_engine_draws_what_the_distribution_draws(draws: int, seed: int, val
     spread = Distribution.of([np.linspace(1, 3, values)])
     trace = TraceBuilder(1)
     trace[0].compute(1.0)
-    looped, _ = loops(Random(0), [trace.build()], [1])
-    bursts = replace(looped.bursts, pools=(Pool(seed, draws, spread.relative),))
-    looped = replace(looped, times=np.array([draws]), bursts=bursts)
+    looped, _ = loops(Random(0), [trace.build()], [draws])
+    looped = replace(looped, bursts=replace(looped.bursts, pools=(Pool(seed, draws, spread.relative),)))
     drawn = np.round(spread.draw(np.ones(draws), seed) * 1e9) / 1e9
     assert simulate_loops(looped, machine(1)).makespan == np.add.accumulate(drawn)[-1]

@@ -36,7 +36,6 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     monkeypatch.undo()
     key.cache_clear()
     ENGINE.forget()
-    ENGINE.load()  # here, where it is known: a test with a cache of its own would compile it
 
 
 def replayed() -> clue.Result:

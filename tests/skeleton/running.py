@@ -55,10 +55,10 @@ def about(trace: Trace, pieces: Pieces = AT_ONCE, file: str = "skeleton.py") -> 
     )
 
 
-def written(trace: Trace, folder: Path, file: str = "skeleton.py") -> Path:
+def written(trace: Trace, folder: Path) -> Path:
     """Write the program that makes the calls of a trace, in Python; returns its file."""
-    path = folder / file
-    path.write_text(python_program(statements_of(trace), about(trace, file=file)))
+    path = folder / "skeleton.py"
+    path.write_text(python_program(statements_of(trace), about(trace)))
     return path
 
 
@@ -77,51 +77,29 @@ def mpicc() -> Path | None:
     return None if found is None else Path(found)
 
 
-#: Runs programs one after the other, each as if it were alone.
-_ONE_AFTER_THE_OTHER = """
-import runpy, sys
-from mpi4py import MPI
-for program, buffers in {programs}:
-    sys.argv = [program]
-    try:
-        runpy.run_path(program, run_name="__main__")
-    except SystemExit as ended:
-        if ended.code:
-            raise
-    if buffers:
-        MPI.Detach_buffer()
-"""
+def recorded(program: Path, ranks: int) -> Trace:
+    """Run a program, and record it."""
+    return record(program, (), ranks, program.with_suffix(".clue"), timeout=100)
 
 
-def recorded(programs: Sequence[Path], ranks: int) -> Trace:
-    """Run programs of one folder, and record them together: each call is inside of its program's file."""
-    listed = [(str(program), "Attach_buffer" in program.read_text()) for program in programs]
-    together = programs[0].with_name("together.py")
-    together.write_text(_ONE_AFTER_THE_OTHER.replace("{programs}", repr(listed)))
-    return record(together, (), ranks, together.with_suffix(".clue"), timeout=100)
-
-
-def calls_of(trace: Trace, file: str = "") -> list[list[Call]]:
-    """Return the calls of each rank in words of their own, in order: those of a file's program alone, if one is named.
+def calls_of(trace: Trace, function: str = "") -> list[list[Call]]:
+    """Return the calls of each rank in words of their own, in order: those of a function alone, if one is named.
 
     Requests are named by the calls that began them, so that their numbers do not count. What belongs to a neighbourhood
     collective is left out: :func:`exchanged_of` tells of that.
     """
-    inside = _inside(trace, file)
+    inside = _inside(trace, function)
     return [list(_calls(trace, rank, inside)) for rank in range(trace.ranks)]
 
 
-def exchanged_of(trace: Trace, file: str = "") -> list[list[Call]]:
+def exchanged_of(trace: Trace, function: str = "") -> list[list[Call]]:
     """Return what neighbourhood collectives of each rank send, and from whom they receive, in no order."""
-    inside = _inside(trace, file)
+    inside = _inside(trace, function)
     return [sorted(_exchanged(trace.rank(rank), inside), key=repr) for rank in range(trace.ranks)]
 
 
-def _inside(trace: Trace, file: str) -> npt.NDArray[np.bool_]:
-    program = (file, "program")
-    named = (
-        not file or any((each.file, each.function) == program for each in site.frames) for site in trace.head.sites
-    )
+def _inside(trace: Trace, function: str) -> npt.NDArray[np.bool_]:
+    named = (not function or any(each.function == function for each in site.frames) for site in trace.head.sites)
     return np.fromiter(named, np.bool_)
 
 

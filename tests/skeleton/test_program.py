@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -190,35 +189,14 @@ def bits(built: TraceBuilder) -> None:
             own.collective(Op.BARRIER)
 
 
-def random_skeleton(seed: int) -> Trace:
-    """Return the skeleton of a random program."""
-    return construct(repeatable(seed), scale=1 + seed % 3).trace
-
-
-SEEDS = range(6)
-
-
-@pytest.fixture(scope="module")
-def again(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Trace]:
-    """Return what records all programs of so many ranks in one run, when one of them is asked for."""
-
-    @cache
-    def of_all(ranks: int) -> Trace:
-        folder = tmp_path_factory.mktemp("programs")
-        traces = {name: build() for name, (of, build) in CASES.items() if of == ranks}
-        traces |= {f"random_{seed}": made for seed in SEEDS if (made := random_skeleton(seed)).ranks == ranks}
-        return recorded([written(trace, folder, f"{name}.py") for name, trace in traces.items()], ranks)
-
-    return of_all
-
-
 @pytest.mark.parametrize("name", CASES)
-def test_a_program_makes_the_calls_of_its_trace(name: str, again: Callable[[int], Trace]) -> None:
+def test_a_program_makes_the_calls_of_its_trace(name: str, tmp_path: Path) -> None:
     """The same ones, with the same partners, sizes and requests, in the same order on each rank."""
     ranks, build = CASES[name]
-    trace, made = build(), again(ranks)
-    assert calls_of(made, f"{name}.py") == calls_of(trace)
-    assert exchanged_of(made, f"{name}.py") == exchanged_of(trace)
+    trace = build()
+    again = recorded(written(trace, tmp_path), ranks)
+    assert calls_of(again, "program") == calls_of(trace)
+    assert exchanged_of(again, "program") == exchanged_of(trace)
 
 
 @pytest.mark.skipif(mpicc() is None, reason="a compiler of programs with MPI must be there")
@@ -230,22 +208,22 @@ def test_a_program_in_c_compiles_without_a_warning_and_runs(name: str, tmp_path:
     assert (document["skeleton"], document["ranks"], len(document["runs"])) == ("0123456789abcdef", ranks, 2)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_skeletons_of_random_programs_run(seed: int, again: Callable[[int], Trace]) -> None:
+@pytest.mark.parametrize("seed", range(6))
+def test_skeletons_of_random_programs_run(seed: int, tmp_path: Path) -> None:
     """Each call of the skeleton is made; data in place, elements and sizes that a real program cannot have aside."""
-    trace, file = random_skeleton(seed), f"random_{seed}.py"
-    made = again(trace.ranks)
-    assert [list(map(plainly, own)) for own in calls_of(made, file)] == [
+    trace = construct(repeatable(seed), scale=1 + seed % 3).trace
+    again = recorded(written(trace, tmp_path), trace.ranks)
+    assert [list(map(plainly, own)) for own in calls_of(again, "program")] == [
         list(map(plainly, own)) for own in calls_of(trace)
     ]
-    assert exchanged_of(made, file) == exchanged_of(trace)
+    assert exchanged_of(again, "program") == exchanged_of(trace)
 
 
 @pytest.mark.skipif(mpicc() is None, reason="a compiler of programs with MPI must be there")
 @pytest.mark.parametrize("seed", [0, 3, 4])
 def test_skeletons_of_random_programs_run_in_c(seed: int, tmp_path: Path) -> None:
     """To their end, twice."""
-    trace = random_skeleton(seed)
+    trace = construct(repeatable(seed), scale=1 + seed % 3).trace
     assert len(document_of(ran([str(compiled(trace, tmp_path))], trace.ranks, "--json", "--repeats", "2"))["runs"]) == 2
 
 

@@ -52,17 +52,6 @@ def test_imports_of_all_ranks(program: Write, tmp_path: Path) -> None:
 
 
 @contextmanager
-def on_one_core() -> Iterator[None]:
-    """Have one core alone, and leave the others to other tests."""
-    allowed = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {max(allowed)})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, allowed)
-
-
-@contextmanager
 def busy(processes: int) -> Iterator[None]:
     """Have so many processes that compute all the time, each in a session of its own, as kernels may share by these."""
     command = [sys.executable, "-S", "-c", "while True: pass"]
@@ -87,7 +76,7 @@ def test_recording_on_a_busy_computer_says_so(program: Write, tmp_path: Path) ->
             pass
         comm.Barrier()
         """)
-    with on_one_core(), busy(2 * len(os.sched_getaffinity(0))):
+    with busy(2 * len(os.sched_getaffinity(0))):
         trace = record(computing, [], 1, tmp_path / "x.clue")
     assert largest(trace.head.rank_heads) > 0.1
     assert any("recorded on a busy computer" in note for note in trace.head.notes)
