@@ -13,6 +13,8 @@ from tests.browser.conftest import Opened
 from tests.report.cases import entry, machine, many_ranks, result
 from tests.report.test_page import sampled, scenario, with_costs
 
+pytestmark = pytest.mark.long
+
 #: The smallest contrast of letters with what is behind them: WCAG 2.1, 1.4.3.
 CONTRAST = """
 () => {

@@ -14,6 +14,8 @@ from tests.browser.conftest import Opened
 from tests.browser.test_report import CONTRAST, OVERFLOW
 from tests.serving import cases
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:

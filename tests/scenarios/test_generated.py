@@ -44,6 +44,7 @@ def test_generated_options_are_ranked_as_one_by_one(
             assert sign * each["bound"] >= sign * scores[str(each["option"])] * (1 - sign * 1e-12)  # type: ignore[operator]
 
 
+@pytest.mark.long
 def test_without_a_compiler_the_ranking_is_the_same_and_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
