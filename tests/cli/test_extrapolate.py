@@ -13,7 +13,7 @@ from clue.cli import main
 from clue.cli.arguments import parse_arguments
 from clue.extrapolation import Family, Refusal, RefusedError, infer, loops, making, plan, recordings
 from clue.extrapolation.plan import Role, Wanted
-from clue.kernel.fast.library import LOOPED
+from clue.kernel.fast.library import ENGINE, LOOPED
 from clue.native import NoLibraryError
 from clue.structure import rules
 from clue.trace import Trace
@@ -369,6 +369,7 @@ def by_data(monkeypatch: pytest.MonkeyPatch) -> None:
             parcels(size, ranks).save(Path(f"sort-{size}-{ranks}.clue"))
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("by_data")
 def test_sizes_without_a_rule_are_drawn_where_that_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     """On the command line and in a configuration, with the same trace; which sizes are drawn is a warning."""
@@ -409,6 +410,7 @@ def test_a_place_at_which_nothing_is_to_be_drawn(capsys: pytest.CaptureFixture[s
 def long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a stencil that is too long to be written out."""
     try:
+        ENGINE.load()
         LOOPED.load()
     except NoLibraryError as error:
         pytest.skip(f"no fast engine here: {error}")
