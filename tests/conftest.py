@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -77,9 +78,12 @@ class Quick:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_teardown(self) -> Iterator[None]:
-        """Let fixtures end what they like."""
+        """Let fixtures end what they like; what a test that was left out did not restore is restored."""
         self._in_test = False
-        return (yield)
+        try:
+            return (yield)
+        finally:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self) -> None:

@@ -38,6 +38,7 @@ def scenario(tmp_path_factory: pytest.TempPathFactory) -> Scenario:
     return loaded
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("criterion", [Criterion.TOTAL_COST, Criterion.POINTS])
 def test_the_first_and_the_front_of_500_options_are_those_of_all_simulated(
     scenario: Scenario, criterion: Criterion, monkeypatch: pytest.MonkeyPatch

@@ -16,6 +16,8 @@ from tests.report.cases import entry, machine, many_ranks, result
 from tests.report.test_page import sampled, scenario, with_costs
 from tests.report.test_page_answers import CROSSING, NEVER, STEPS, with_queues
 
+pytestmark = pytest.mark.long
+
 #: The smallest contrast of letters with what is behind them: WCAG 2.1, 1.4.3.
 CONTRAST = """
 () => {

@@ -20,6 +20,8 @@ from tests.serving import cases
 if TYPE_CHECKING:
     from playwright.sync_api import Route
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:

@@ -60,6 +60,7 @@ def judged_of(name: str) -> list[Judged]:
     return judge(measured(truth, nodes), LINK)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", TRUTHS, ids=str)
 def test_the_model_that_made_the_data_is_found(name: str) -> None:
     """By what it predicts of numbers and sizes that it was not fitted to; its parameters within the grid's steps."""
@@ -79,6 +80,7 @@ def test_the_model_that_made_the_data_is_found(name: str) -> None:
         assert found.busy(10**6) == pytest.approx(2e-3, rel=0.2)
 
 
+@pytest.mark.long
 def test_where_pairs_share_nothing_ports_are_taken_and_the_tie_is_said() -> None:
     """Pairs of nodes of their own do not slow each other, with ports as without: data cannot tell, computers can."""
     judged = judge(measured(Ports(), APART), LINK)
@@ -93,6 +95,7 @@ def test_a_model_that_explains_little_is_not_praised() -> None:
     assert explained([poor]).endswith("no model explains the data well")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", TRUTHS, ids=str)
 def test_what_is_written_is_the_model_that_was_fitted(name: str) -> None:
     """The machine's file gives the contention back, beside all that its nodes had."""

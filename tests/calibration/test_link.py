@@ -145,6 +145,7 @@ def test_one_size_beyond_the_eager_limit_takes_its_time() -> None:
         assert simulated_one_way(machine, row.size) == pytest.approx(row.one_way.value, rel=0.03)
 
 
+@pytest.mark.long
 @settings(max_examples=25, deadline=None)
 @given(links())
 def test_a_simulated_ping_pong_on_the_fitted_link_takes_the_measured_time(link: Link) -> None:
@@ -158,6 +159,7 @@ def test_a_simulated_ping_pong_on_the_fitted_link_takes_the_measured_time(link: 
     assert fitted.link.eager_limit == link.eager_limit
 
 
+@pytest.mark.long
 @settings(max_examples=15, deadline=None)
 @given(links(), st.integers(0, 2**32 - 1))
 def test_a_noisy_measurement_gives_the_link_behind_it(link: Link, seed: int) -> None:
@@ -354,6 +356,7 @@ def test_half_round_trips_of_several_pairs_are_compared_with_those_of_one() -> N
 TIMES = st.one_of(st.none(), st.builds(Estimate.alone, st.floats(1e-9, 10.0)))
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(
     st.dictionaries(st.integers(0, 1 << 24), st.tuples(TIMES, TIMES, TIMES, st.sampled_from([0, 4, 64])), min_size=2),

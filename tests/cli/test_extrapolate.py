@@ -13,6 +13,8 @@ from clue.cli import main
 from clue.cli.arguments import parse_arguments
 from clue.extrapolation import Family, Refusal, RefusedError, infer, loops, making, plan, recordings
 from clue.extrapolation.plan import Role, Wanted
+from clue.kernel.fast.library import ENGINE, LOOPED
+from clue.native import NoLibraryError
 from clue.structure import rules
 from clue.trace import Trace
 from tests.cli.test_commands import MACHINE
@@ -370,6 +372,7 @@ def by_data(monkeypatch: pytest.MonkeyPatch) -> None:
             parcels(size, ranks).save(Path(f"sort-{size}-{ranks}.clue"))
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("by_data")
 def test_sizes_without_a_rule_are_drawn_where_that_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     """On the command line and in a configuration, with the same trace; which sizes are drawn is a warning."""
@@ -409,7 +412,11 @@ def test_a_place_at_which_nothing_is_to_be_drawn(capsys: pytest.CaptureFixture[s
 @pytest.fixture
 def long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a stencil that is too long to be written out."""
-    pytest.importorskip("clue.kernel.fast.library").LOOPED.load()
+    try:
+        ENGINE.load()
+        LOOPED.load()
+    except NoLibraryError as error:
+        pytest.skip(f"no fast engine here: {error}")
     monkeypatch.setattr(making, "infer", infer)
     monkeypatch.setattr(loops, "LONGEST", 2000)
     for steps in (6, 8, 12, 16):

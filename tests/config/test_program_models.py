@@ -24,6 +24,7 @@ def model(seconds: list[float], how: str = "in-turn") -> ProgramModel:
     return ProgramModel("deal", how, "bio", "deal-{size}-{ranks}.clue", "2026-11-23", runs)
 
 
+@pytest.mark.long
 @given(st.lists(st.floats(1e-6, 100), min_size=6, max_size=6), st.sampled_from(sorted(FITS)))
 def test_what_was_written_is_read_again(seconds: list[float], how: str) -> None:
     """All of it; so it predicts the same, to the last bit."""

@@ -22,6 +22,8 @@ from clue.trace import Flag, Op, Trace, TraceBuilder
 from clue.trace.sites import Frame, Site
 from tests.extrapolation.families import IN_LOOP, NAME, chance, parcels
 
+pytestmark = pytest.mark.long
+
 SITE = Site((Frame("sort.py", "<module>", 7, 0),))
 Program = Callable[[int, int], Trace]
 

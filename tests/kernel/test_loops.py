@@ -80,6 +80,7 @@ class LoopMaker(ProgramMaker):
             self.split()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", NUMBERS)
 @settings(max_examples=CASES // 4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48), ties=st.booleans(), plain=st.booleans())

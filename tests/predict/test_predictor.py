@@ -108,6 +108,7 @@ def twice(number: int) -> int:
     return 2 * number
 
 
+@pytest.mark.long
 def test_a_pool_does_whatever_can_be_pickled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Numbers, in this process and in two others, one block after the other; errors come back as they are."""
     tasks = list(range(9))

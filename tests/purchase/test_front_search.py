@@ -38,6 +38,7 @@ def whole_front(scenario: Scenario) -> set[str]:
 CRITERIA = st.lists(st.sampled_from(BOUNDED), min_size=2, max_size=3, unique=True)
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     scenario=scenarios(),

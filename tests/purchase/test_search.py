@@ -176,6 +176,7 @@ def many(criterion: Criterion) -> Scenario:
     return Scenario("many", workloads, options, criterion=criterion, **CRITERIA)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("criterion", BOUNDED)
 @pytest.mark.parametrize("quality", [0.9, 1.0])
 def test_few_of_many_options_are_simulated(
@@ -187,6 +188,7 @@ def test_few_of_many_options_are_simulated(
     assert simulations == 2 * 5 if quality == 1 else simulations < 300
 
 
+@pytest.mark.long
 def test_many_options_are_ranked_as_far_as_asked_for() -> None:
     """Of more than a hundred the first twenty, where nothing else is asked for; all of them if so."""
     ranking = rank_options(many(Criterion.POINTS), ReplayPredictor(trace))

@@ -132,6 +132,7 @@ def computed(trace: Trace) -> Doubles:
     return found
 
 
+@pytest.mark.long
 @given(seed=st.integers(0, 2**32), scale=st.floats(1, 200))
 @settings(deadline=None, max_examples=150)
 def test_computation_of_each_rank_and_region_is_divided_by_k(seed: int, scale: float) -> None:

@@ -66,7 +66,8 @@ def test_ranks_have_the_figures_of_a_whole_replay() -> None:
         for name in ("finish", "compute", "communicate", "wait"):
             assert getattr(one, name) == pytest.approx(getattr(other, name), rel=1e-6)
     assert steady.result.compute_by_region == pytest.approx(whole.compute_by_region)
-    assert steady.result.warnings == whole.warnings
+    # A computer without a compiler says so of the whole, which is worth the fast engine.
+    assert steady.result.warnings == tuple(each for each in whole.warnings if "the fast engine is not used" not in each)
 
 
 @pytest.mark.parametrize("instances", [1, 2])
@@ -263,6 +264,7 @@ STEP = st.one_of(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=15, deadline=None)
 @given(st.lists(STEP, min_size=1, max_size=5))
 def test_any_steady_iteration_is_told_by_few(steps: list[tuple[str, object]]) -> None:

@@ -70,6 +70,7 @@ def test_the_later_of_two_ranks() -> None:
         assert abs(math.log(figure) - expected) < ERRORS * 2 * deviation_of_quantile(p, log)
 
 
+@pytest.mark.long
 def test_independent_noise_averages_out_and_that_of_a_factor_does_not() -> None:
     """Of 100 bursts a tenth of one burst's deviation is left; a performance factor's stays whole."""
     program = bursts([0.01] * 100)
@@ -267,6 +268,7 @@ def test_who_reads_an_interval_is_told_what_it_is_worth() -> None:
     assert "below nine of ten samples" in remark
 
 
+@pytest.mark.long
 def test_few_recordings_make_wide_intervals() -> None:
     """The 90th percentile of Student's t is 3.078 with one degree of freedom, 1.533 with four; times sqrt(1 + 1/n)."""
     for recordings, quantile in ((2, 3.078), (5, 1.533)):
@@ -278,6 +280,7 @@ def test_few_recordings_make_wide_intervals() -> None:
         assert noise.largest_deviation * NormalDist().inv_cdf(0.9) >= expected
 
 
+@pytest.mark.long
 def test_intervals_from_recordings_cover_further_runs() -> None:
     """Of runs that deviate by 5 % together and 10 % a burst, intervals from five cover four fifths of others."""
     random = np.random.default_rng(11)

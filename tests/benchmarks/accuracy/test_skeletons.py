@@ -194,6 +194,7 @@ def vars_of(facts: SkeletonFacts) -> dict[str, Any]:
     return {name: getattr(facts, name) for name in SkeletonFacts.__dataclass_fields__}
 
 
+@pytest.mark.long
 @needs_testbed
 @pytest.mark.usefixtures("the_only_testbed")
 def test_an_interrupted_study_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
