@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
+from clue.kernel.fast.library import ENGINE
 from clue.machine import Curve, FactorTable, Link, Machine, Network, NoContention, NodeType
+from clue.native import NoLibraryError
 
 #: s(m) = 10 ms + 1 ms/KB, t(m) = 100 ms + 2 ms/KB, receive 1 ms; messages above 10 KB wait for their receive.
 SEND, SEND_PER_KB = 0.010, 0.001
@@ -39,3 +43,11 @@ def machine(
     node_type = NodeType("host", **node)  # type: ignore[arg-type]
     table = FactorTable(tuple(contention.items())) if contention else NoContention()
     return Machine("hand-made", (node_type,) * nodes, Network(link, LOCAL_LINK, contention=table), changes)
+
+
+def need_fast_engine() -> None:
+    """Leave the test out where the fast engine is not there and cannot be compiled."""
+    try:
+        ENGINE.load()
+    except NoLibraryError as error:
+        pytest.skip(f"no fast engine here: {error}")

@@ -16,7 +16,7 @@ from clue.machine import Curve, FactorTable, Flows, Link, Machine, Network, NoCo
 from clue.machine.contention import NUMBERS
 from clue.machine.contention.topology import Switch
 from clue.trace import Op, TraceBuilder
-from tests.kernel.cases import ANSWER, RECEIVE, SEND, TRANSMIT, machine, sending, transmission
+from tests.kernel.cases import ANSWER, RECEIVE, SEND, TRANSMIT, machine, need_fast_engine, sending, transmission
 
 FACTORS = {1: 1.0, 2: 1.5, 4: 2.5}
 ENGINES = pytest.mark.parametrize("engine", ["reference", "fast"])
@@ -281,6 +281,7 @@ def test_contention_that_becomes_another_model_is_refused(engine: str) -> None:
 
 def test_a_model_that_only_the_reference_covers_is_simulated_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiled code that does not know a model's number says so, and the reference answers beside a warning."""
+    need_fast_engine()
     on, trace = machine(4, contention=FACTORS), two_pairs(0.0).build()
     known = simulate(trace, on, engine="fast")
     monkeypatch.setattr(tables, "NUMBERS", {"factor": len(NUMBERS)})
@@ -291,6 +292,7 @@ def test_a_model_that_only_the_reference_covers_is_simulated_there(monkeypatch: 
 
 def test_what_is_no_model_is_an_error() -> None:
     """Nothing stands for what is not known, least of all messages that do not slow each other."""
+    need_fast_engine()
     on: Any = machine(4)
     on = replace(on, network=replace(on.network, contention=None))
     with pytest.raises(AssertionError, match="None"):

@@ -30,6 +30,7 @@ from clue.result import Part
 from clue.trace import Trace, TraceBuilder
 from clue.uncertainty import Sample
 from clue.uncertainty.machines import draw_machine
+from tests.kernel.cases import need_fast_engine
 from tests.kernel.live_sources import playing
 
 ENGINES = pytest.mark.parametrize("engine", ["reference", "fast"])
@@ -172,6 +173,7 @@ def test_what_copies_share_is_on_the_critical_path() -> None:
 
 def test_a_bound_by_messages_alone_stays_below() -> None:
     """1 s without the other copy, which no sweep knows of."""
+    need_fast_engine()
     where = [Candidate(machine(bandwidth), Placement((0,) * 4)) for bandwidth in (None, 1e6)]
     seconds, exact = contention_free(compile_program(pairs(MB, MB)), where, engine="fast")
     assert seconds.tolist() == pytest.approx([1.0, 1.0])

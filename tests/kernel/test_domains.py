@@ -10,7 +10,7 @@ from clue.explain import explain
 from clue.kernel import Candidate, compile_program, contention_free, simulate
 from clue.machine import Curve, Link, Machine, Placement
 from clue.trace import TraceBuilder
-from tests.kernel.cases import RECEIVE, SEND, TRANSMIT, machine
+from tests.kernel.cases import RECEIVE, SEND, TRANSMIT, machine, need_fast_engine
 
 #: Without a send delay, so that messages arrive after their transmission alone.
 ACROSS = Link(Curve.line(0.0), Curve.line(5.0))
@@ -59,6 +59,7 @@ def test_messages_between_domains_go_by_a_link_of_their_own(engine: str) -> None
 
 def test_a_sweep_tells_domains_apart() -> None:
     """Two ranks of one node: two processors in one domain, or in two."""
+    need_fast_engine()
     program = compile_program(to_each(2).build())
     where = [Candidate(with_domains(1, 2, domains), Placement((0, 0))) for domains in (1, 2, 1)]
     seconds, exact = contention_free(program, where, engine="fast")

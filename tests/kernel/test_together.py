@@ -15,6 +15,7 @@ from clue.machine import Contention, Curve, Flows, Link, Machine, Network, NoCon
 from clue.machine.contention import NUMBERS
 from clue.machine.contention.topology import Switch, Switches
 from clue.trace import Flag, Op, TraceBuilder
+from tests.kernel.cases import need_fast_engine
 from tests.kernel.random_cases import CASES, random_machine, random_trace
 
 ENGINES = pytest.mark.parametrize("engine", ["reference", "fast"])
@@ -33,6 +34,8 @@ def message(nbytes: int, before: float = 0.0) -> Program:
 
 def finishes(jobs: list[Job], machine: Machine, nodes: list[int], engine: str = "fast") -> list[float]:
     """Return when each rank of all jobs ends."""
+    if engine == "fast":
+        need_fast_engine()
     joined, on = together(jobs, machine)
     result = simulate(joined, on, nodes, engine)
     assert result.engine == engine

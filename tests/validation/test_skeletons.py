@@ -60,8 +60,8 @@ def test_nothing_is_learned_from_skeletons(tmp_path: Path, capsys: pytest.Captur
             "{measured: 25, measured_skeleton: none.json}",
             'measured_skeleton must be a file that exists, got "none.json"',
         ),
-        ("{measured: 25, ranks: 4, measured_skeleton: told.json}", "must be of 4 ranks like the case, got 2"),
-        ("{measured: 25, instances: 2, measured_skeleton: told.json}", "must be a case of 1 instance"),
+        ("{measured: 25, ranks: 4, measured_skeleton: told.json}", "must have 4 ranks like the case, got 2"),
+        ("{measured: 25, instances: 2, measured_skeleton: told.json}", "must be a case with 1 instance"),
     ],
 )
 def test_what_a_case_must_not_say(tmp_path: Path, case: str, rule: str) -> None:
