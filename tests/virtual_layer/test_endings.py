@@ -37,18 +37,20 @@ def test_crash_names_rank_reason_and_last_ops(program: Write, tmp_path: Path) ->
 
 
 def test_killed_rank_keeps_what_it_did(program: Write, tmp_path: Path) -> None:
-    """A rank killed outright keeps its rows up to the last call."""
+    """A rank killed outright keeps its rows up to the last call; so does the one that the launcher kills then."""
     killed = program("""
         import os, signal
         comm.Sendrecv(eight, other, 1, room, other, 1)
         if rank == 1:
+            comm.Recv(room, 0, 4)  # the other has written the rows of its first call
             comm.Send(eight, 0, 5)
             os.kill(os.getpid(), signal.SIGKILL)
+        comm.Send(eight, 1, 4)
         comm.Recv(room, 1, 5)
         comm.Recv(room, 1, 6)
         """)
     message = _fails(killed, tmp_path)
-    assert "rank 1 after op 3 (Send to 0, tag 5 at " in message
+    assert "rank 1 after op 4 (Send to 0, tag 5 at " in message
     assert "rank 0 after op " in message
 
 
