@@ -352,8 +352,8 @@ def _about_pairs(measurement: Measurement) -> tuple[str, ...]:
         )
     size, most = max(slowdowns)
     what = (
-        f"several simultaneous pairs: half round trips of {format_size(size)} take {most:.2f} times as long as of one "
-        f"pair"
+        f"several simultaneous pairs: half round trips of {format_size(size)} take {most:.2f} times as long as of "
+        "one pair"
     )
     if most < _SLOWED:
         return (f"{what}: no port slows them, which says little if they are few",)

@@ -69,8 +69,7 @@ def _of_trace(arguments: argparse.Namespace, tell: Report) -> GraphProfile:
     if not has_sites(trace):
         raise TraceError(
             f"{arguments.trace}: trace must have call sites, got none: record it again, as an earlier version of clue "
-            f"or "
-            "another recorder made it"
+            "or another recorder made it"
         )
     sites, examples = examples_of([(0, trace.ranks, trace)])
     times, measure = _times(arguments, examples, len(sites), tell)

@@ -116,8 +116,7 @@ class Cell:
     """A workload on an option: its candidate splits, of which the one with the highest throughput is chosen.
 
     Ties go to the first split in the order of ``workload.ranks``. A split that misses the deadline is chosen only if
-    all
-    do: then the one in which a run ends first.
+    all do: then the one in which a run ends first.
 
     Attributes:
         choices: All candidate splits, in the order of ``workload.ranks``.

@@ -214,8 +214,7 @@ def _about_parts(sampled: Sequence[SampledOption]) -> Iterator[str]:
         if len(names) > 1:
             yield (
                 f"{named(names)} share position {position}: only a part of their iterations was replayed, which does "
-                f"not "
-                "distinguish them; without --sampled everything is replayed"
+                "not distinguish them; without --sampled everything is replayed"
             )
 
 

@@ -17,6 +17,8 @@ from tests.report.test_page import sampled, scenario, with_costs
 from tests.report.test_page_answers import CROSSING, NEVER, STEPS, with_queues
 
 pytestmark = pytest.mark.long
+#: Assertions that wait, for a few seconds, until they hold: a browser draws when it finds the time.
+expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 
 #: The smallest contrast of letters with what is behind them: WCAG 2.1, 1.4.3.
 CONTRAST = """
@@ -129,7 +131,7 @@ def test_charts_tell_what_their_marks_are(opened: Opened, pages: dict[str, str])
     opened.page.goto(pages["ranking"])
     tip = opened.page.locator(".tip")
     opened.page.locator("circle.mark").first.hover()
-    assert "ATS" in tip.inner_text()
+    expect(tip).to_contain_text("ATS")
     chart = opened.page.locator("svg.chart").first
     chart.focus()
     opened.page.keyboard.press("ArrowRight")
@@ -167,17 +169,17 @@ def test_a_timeline_can_be_enlarged(opened: Opened, pages: dict[str, str]) -> No
     """By buttons, by the keyboard, by the wheel; what is under the pointer is told."""
     opened.page.goto(pages["run"])
     canvas, told = opened.page.locator("canvas"), opened.page.locator(".stretch")
-    assert told.inner_text() == "all of it is shown"
+    expect(told).to_have_text("all of it is shown")  # drawn when the browser knows how wide it is
     opened.page.get_by_role("button", name="Enlarge").click()
-    assert told.inner_text() == "1.000 s to 3.000 s"
+    expect(told).to_have_text("1.000 s to 3.000 s")
     canvas.focus()
     opened.page.keyboard.press("ArrowRight")
-    assert told.inner_text() == "1.800 s to 3.800 s"
+    expect(told).to_have_text("1.800 s to 3.800 s")
     opened.page.keyboard.press("0")
     canvas.hover(position={"x": 100, "y": 12})
-    assert "rank 0: compute, 2.000 s, from 0.000 s to 2.000 s" in opened.page.locator(".tip").inner_text()
+    expect(opened.page.locator(".tip")).to_contain_text("rank 0: compute, 2.000 s, from 0.000 s to 2.000 s")
     opened.page.mouse.wheel(0, -100)
-    opened.page.wait_for_function("() => document.querySelector('.stretch').textContent !== 'all of it is shown'")
+    expect(told).not_to_have_text("all of it is shown")
     drawn = "[...document.querySelector('canvas').getContext('2d').getImageData(80, 8, 1, 1).data]"
     assert opened.page.evaluate(drawn) == [0x44, 0x77, 0xAA, 255]
     assert opened.errors == []

@@ -371,9 +371,8 @@ class LinkProbe:
         """Return the largest of some sizes whose data travel before their receive, and the smallest whose data do not.
 
         Some libraries send data at once, but let the sender wait nonetheless. Sizes that take hardly longer than an
-        empty message do not show the difference. (Nor does shared memory, from which the receiver copies the data early
-        or
-        late: data seem to wait, and the sender's wait counts.)
+        empty message do not show the difference. (Nor does shared memory: the receiver copies the data from there,
+        early or late. Data seem to wait, and the sender's wait counts.)
         """
         travels: int | None = None
         for size in sorted(sizes):

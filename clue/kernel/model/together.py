@@ -45,11 +45,6 @@ class Job:
         return self.programs[0].ranks
 
     @property
-    def ops(self) -> int:
-        """Number of ops of all its runs."""
-        return sum(program.ops for program in self.runs)
-
-    @property
     def runs(self) -> list[Program]:
         """All that runs, one after the other, with the barriers between."""
         if self.ranks == 1:
@@ -274,7 +269,8 @@ class _Blocks:
 def _blocks(runs: Sequence[Program], bases: Mapping[int, _Base], first: int) -> _Blocks:
     # Hundreds of runs are of a few programs: what is stacked is made once for each of these.
     distinct = list({id(run): run for run in runs}.values())
-    which = [[id(each) for each in distinct].index(id(run)) for run in runs]
+    number = {id(program): i for i, program in enumerate(distinct)}
+    which = [number[id(run)] for run in runs]
     own = [bases[id(program)] for program in distinct]
     offsets = [np.array(program.offsets) for program in distinct]
     extra_offsets = [np.array(program.extra_offsets) for program in distinct]
