@@ -88,8 +88,9 @@ def add_skeleton_predict(commands: Commands, run: Command) -> None:
     command = commands.add_parser(
         "predict",
         help="estimate the time of an application where its skeleton was run",
-        description="Estimate the time of an application where its skeleton was run: the skeleton's time there × "
-        "(application / skeleton, both on the otherwise idle computer of the recording).",
+        description="Estimate the time of an application where its skeleton was run: the skeleton's communication "
+        "there × the ratio that it was built for, and its computation × the ratio that gives the application's time on "
+        "the otherwise idle computer of the recording.",
     )
     command.add_argument(
         "--here",

@@ -18,6 +18,7 @@ from clue.files import is_file
 from clue.skeleton.prediction import Measured, SkeletonRun, predict
 
 _Seconds = Annotated[float, Field(gt=0, strict=False)]
+_Share = Annotated[float, Field(ge=0, le=1, strict=False)]
 
 
 class SkeletonRunForm(Form):
@@ -32,10 +33,9 @@ class SkeletonRunForm(Form):
     dedicated: _Seconds | None = Field(
         None, description="Time of the skeleton where the application was recorded, seconds."
     )
+    dedicated_compute: _Share | None = Field(None, description="Share of that time in which ranks computed.")
     host: list[Name] = Field(default=[], description="Names of the computers on which it ran.")
-    compute: Annotated[float, Field(ge=0, le=1, strict=False)] | None = Field(
-        None, description="Share of the time in which ranks computed."
-    )
+    compute: _Share | None = Field(None, description="Share of the time in which ranks computed.")
 
 
 def load_skeleton_run(path: FilePath | str) -> SkeletonRun:
@@ -54,6 +54,8 @@ def load_skeleton_run(path: FilePath | str) -> SkeletonRun:
         form.application,
         tuple(form.runs),
         form.dedicated or 0.0,
+        form.compute,
+        form.dedicated_compute,
     )
 
 

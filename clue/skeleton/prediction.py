@@ -1,8 +1,18 @@
-"""Prediction of an application's time from a run of its skeleton: its time × (application / skeleton, both dedicated).
+"""Prediction of an application's time from a run of its skeleton.
 
-The quotient is the *measured scaling ratio* of Sodhi, Subhlok and Xu (*Performance Prediction with Skeletons*, section
-5.3). A skeleton takes a little more or less than the time it was built for, and the ratio corrects for that. So its run
-on the dedicated system where the application was recorded is worth the minute that it takes.
+A skeleton takes a little more or less than the time it was built for. So its run on the dedicated system where the
+application was recorded is worth the minute that it takes. Sodhi, Subhlok and Xu (*Performance Prediction with
+Skeletons*, section 5.3) multiply by the *measured scaling ratio*: the application's time over the skeleton's, both
+dedicated.
+
+Here the two parts of a run have ratios of their own. A skeleton sends what the application sends, one K-th as often, so
+its communication counts K times. Its computation is other work than the application's: what the dedicated run takes
+more or less than one K-th is due to that, so computation is multiplied by
+
+    (application − K × communication of the skeleton) / computation of the skeleton, all dedicated.
+
+Both agree on the dedicated system itself. A slow network makes the difference: with one ratio for all, communication
+would be corrected for what computation was off by.
 """
 
 from __future__ import annotations
@@ -36,6 +46,8 @@ class SkeletonRun:
         application: Elapsed time of the application when it was recorded, seconds.
         runs: Elapsed time of each run, seconds.
         dedicated: Elapsed time of the skeleton on the host where the application was recorded, seconds; 0: unknown.
+        compute: Share of the time in which ranks computed; ``None``: unknown.
+        dedicated_compute: The same in the dedicated run.
     """
 
     place: str
@@ -46,6 +58,8 @@ class SkeletonRun:
     application: float
     runs: tuple[float, ...] = ()
     dedicated: float = 0.0
+    compute: float | None = None
+    dedicated_compute: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +71,9 @@ class Measured:
         place: File with the report of the run.
         ranks: On how many ranks.
         seconds: Predicted time of the application.
-        scale: Factor by which the skeleton's time was multiplied.
+        scale: Ratio of the predicted time to the skeleton's.
         deviation: Standard deviation of the logarithm of the seconds.
-        is_ratio_measured: Whether the scale is the measured scaling ratio.
+        is_ratio_measured: Whether a dedicated run of the skeleton was taken into account.
     """
 
     skeleton: str
@@ -103,11 +117,34 @@ def predict(here: SkeletonRun, dedicated: SkeletonRun | None = None, application
     if dedicated is not None:
         _check_same(here, dedicated)
     alone = here.dedicated if dedicated is None else dedicated.seconds
+    share = here.dedicated_compute if dedicated is None else dedicated.compute
     whole = here.application if application is None else application
-    scale = whole / alone if alone else here.scale
+    scale = scaling_ratio(here.scale, whole, (alone, share), here.compute) if alone else here.scale
     noise = _deviation(here) if dedicated is None else math.hypot(_deviation(here), _deviation(dedicated))
     deviation = math.hypot(DEVIATION, noise, 0.0 if alone else UNMEASURED)
     return Measured(here.skeleton, here.place, here.ranks, here.seconds * scale, scale, deviation, bool(alone))
+
+
+def scaling_ratio(
+    scale: float, application: float, dedicated: tuple[float, float | None], compute: float | None
+) -> float:
+    """Return the ratio of the application's time to the skeleton's where the skeleton was run.
+
+    Where a share of computation is unknown, and where the skeleton's communication alone would take longer than the
+    application, all of the run is multiplied by the measured scaling ratio.
+
+    Args:
+        scale: Ratio by construction (K).
+        application: Time of the application on the dedicated system, seconds.
+        dedicated: Time of the skeleton there, seconds, and the share of it in which ranks computed.
+        compute: Share of the skeleton's run in which ranks computed.
+    """
+    alone, share = dedicated
+    if share and compute is not None:
+        computation = application - scale * alone * (1.0 - share)
+        if computation > 0.0:
+            return computation / (alone * share) * compute + scale * (1.0 - compute)
+    return application / alone
 
 
 def _check_same(here: SkeletonRun, dedicated: SkeletonRun) -> None:

@@ -189,16 +189,31 @@ def show(options, dedicated, runs, computed, hosts):
     if options.json:
         run = {"skeleton": IDENTITY, "ranks": RANKS, "seconds": seconds, "scale": SCALE, "application": APPLICATION}
         if dedicated is not None:
-            run["dedicated"] = dedicated
+            run["dedicated"], share = dedicated
+            run |= {} if share is None else {"dedicated_compute": share}
         print(json.dumps({**run, "runs": runs, "host": hosts, "compute": computed}))
         return
-    ratio, told = SCALE, f"{SCALE:.4g}"
+    told, predicted = f"{seconds:.4g} s x {SCALE:.4g}", seconds * SCALE
     if dedicated is not None:
-        ratio, told = APPLICATION / dedicated, f"{APPLICATION:.4g} s / {dedicated:.4g} s"
+        told, predicted = scaled(seconds, computed, *dedicated)
     print(
-        f"measured {seconds:.4g} s on {RANKS} ranks; the application would take "
-        f"{seconds:.4g} s x {told} = {seconds * ratio:.4g} s here (recorded: {APPLICATION:.4g} s)"
+        f"measured {seconds:.4g} s on {RANKS} ranks; the application would take {told} = {predicted:.4g} s here "
+        f"(recorded: {APPLICATION:.4g} s)"
     )
+
+
+def scaled(seconds, computed, alone, share):
+    """Return the time of the application by a dedicated run, and how it was found.
+
+    Messages are those of the application, computation is not: it counts for what is left of the dedicated run.
+    """
+    own = alone * (share or 0)
+    computation = APPLICATION - SCALE * (alone - own) if own > 0 else 0
+    if computation <= 0:
+        return f"{seconds:.4g} s x {APPLICATION:.4g} s / {alone:.4g} s", seconds * APPLICATION / alone
+    compute, rest, ratio = seconds * computed, seconds * (1 - computed), computation / own
+    told = f"{compute:.4g} s of computation x {ratio:.4g} + {rest:.4g} s of communication x {SCALE:.4g}"
+    return told, compute * ratio + rest * SCALE
 
 
 def read_options():
@@ -229,18 +244,19 @@ def positive(text):
 
 
 def read_dedicated(name):
-    """Read a run that had the computer to itself; returns what is wrong with it, and its seconds."""
+    """Read a dedicated run; returns what is wrong with it; its seconds and share of computation."""
     if name is None:
         return "", None
     try:
         with open(name, encoding="utf-8") as file:
             run = json.load(file)
         identity, seconds = run["skeleton"], float(run["seconds"])
+        share = float(run["compute"]) if "compute" in run else None
     except (OSError, ValueError, KeyError, TypeError) as error:
         return f"{name}: file must be what this program prints with --json, got {error!r}", None
     if identity != IDENTITY:
         return f"{name}: skeleton must be {IDENTITY}, got {identity}", None
-    return ("", seconds) if seconds > 0 else (f"{name}: seconds must be above 0, got {seconds}", None)
+    return ("", (seconds, share)) if seconds > 0 else (f"{name}: seconds must be above 0, got {seconds}", None)
 
 
 def refuse(fault):

@@ -335,11 +335,16 @@ static int refuse(const char *place, const char *rule, const char *got)
     return 2;
 }
 
-/* Read the seconds of a run of this skeleton that had the computer to itself; below 0 if it is none. */
-static double read_dedicated(const char *name, char *got, size_t room_of_got)
+/* Seconds of a run, and the share of it in which ranks computed; both below 0 if they are unknown. */
+typedef struct {
+    double seconds, share;
+} Timed;
+
+/* Read a run of this skeleton that had the computer to itself. */
+static Timed read_dedicated(const char *name, char *got, size_t room_of_got)
 {
     char text[1 << 16], identity[64] = "another file";
-    double seconds = -1;
+    Timed run = {-1, -1};
     FILE *file = fopen(name, "r");
     size_t length = file == NULL ? 0 : fread(text, 1, sizeof text - 1, file);
     const char *at;
@@ -347,29 +352,41 @@ static double read_dedicated(const char *name, char *got, size_t room_of_got)
     if (file != NULL)
         fclose(file);
     if ((at = strstr(text, "\"skeleton\":")) != NULL && sscanf(at, "\"skeleton\": \"%40[0-9a-f]\"", identity) == 1
-        && strcmp(identity, IDENTITY) == 0 && (at = strstr(text, "\"seconds\":")) != NULL)
-        sscanf(at, "\"seconds\": %lf", &seconds);
+        && strcmp(identity, IDENTITY) == 0 && (at = strstr(text, "\"seconds\":")) != NULL) {
+        sscanf(at, "\"seconds\": %lf", &run.seconds);
+        if ((at = strstr(text, "\"compute\":")) != NULL)
+            sscanf(at, "\"compute\": %lf", &run.share);
+    }
     snprintf(got, room_of_got, "%s", file == NULL ? "no such file" : identity);
-    return seconds;
+    return run;
 }
 
-static void show(double seconds, double dedicated)
+static void show(Timed run, Timed dedicated)
 {
-    double ratio = dedicated > 0 ? APPLICATION / dedicated : SCALE;
-    printf("measured %.4g s on %d ranks; the application would take %.4g s x ", seconds, RANKS, seconds);
-    if (dedicated > 0)
-        printf("%.4g s / %.4g s", APPLICATION, dedicated);
+    /* Messages are those of the application, computation is not: it counts for what is left of the dedicated run. */
+    double own = dedicated.seconds * dedicated.share, rest = dedicated.seconds - own;
+    double computation = own > 0 ? APPLICATION - SCALE * rest : 0;
+    printf("measured %.4g s on %d ranks; the application would take ", run.seconds, RANKS);
+    if (dedicated.seconds <= 0)
+        printf("%.4g s x %.4g = %.4g", run.seconds, SCALE, run.seconds * SCALE);
+    else if (computation <= 0)
+        printf("%.4g s x %.4g s / %.4g s = %.4g", run.seconds, APPLICATION, dedicated.seconds,
+               run.seconds * APPLICATION / dedicated.seconds);
     else
-        printf("%.4g", SCALE);
-    printf(" = %.4g s here (recorded: %.4g s)\n", seconds * ratio, APPLICATION);
+        printf("%.4g s of computation x %.4g + %.4g s of communication x %.4g = %.4g", run.seconds * run.share,
+               computation / own, run.seconds * (1 - run.share), SCALE,
+               run.seconds * (run.share * computation / own + (1 - run.share) * SCALE));
+    printf(" s here (recorded: %.4g s)\n", APPLICATION);
 }
 
-static void show_json(double seconds, double dedicated, double share, const double *runs, long repeats, const char *hosts)
+static void show_json(Timed run, Timed dedicated, const double *runs, long repeats, const char *hosts)
 {
-    printf("{\"skeleton\": \"%s\", \"ranks\": %d, \"seconds\": %.9g, ", IDENTITY, RANKS, seconds);
+    printf("{\"skeleton\": \"%s\", \"ranks\": %d, \"seconds\": %.9g, ", IDENTITY, RANKS, run.seconds);
     printf("\"scale\": %.17g, \"application\": %.17g, ", SCALE, APPLICATION);
-    if (dedicated > 0)
-        printf("\"dedicated\": %.9g, ", dedicated);
+    if (dedicated.seconds > 0)
+        printf("\"dedicated\": %.9g, ", dedicated.seconds);
+    if (dedicated.share >= 0)
+        printf("\"dedicated_compute\": %.6g, ", dedicated.share);
     printf("\"runs\": [");
     for (long i = 0; i < repeats; i++)
         printf("%s%.9g", i ? ", " : "", runs[i]);
@@ -381,7 +398,7 @@ static void show_json(double seconds, double dedicated, double share, const doub
         if (!known)
             printf("%s\"%s\"", told++ ? ", " : "", hosts + i * MPI_MAX_PROCESSOR_NAME);
     }
-    printf("], \"compute\": %.6g}\n", share);
+    printf("], \"compute\": %.6g}\n", run.share);
 }
 
 int main(int argc, char **argv)
@@ -390,7 +407,8 @@ int main(int argc, char **argv)
     char name[MPI_MAX_PROCESSOR_NAME] = "", got[128], *hosts;
     int size, length, json = 0;
     long repeats = 1;
-    double dedicated = 0, *runs, *shares;
+    double *runs, *shares;
+    Timed dedicated = {-1, -1};
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &length); /* as mpi4py does: some libraries wait otherwise */
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -415,8 +433,8 @@ int main(int argc, char **argv)
     if (file != NULL) {
         if (rank == 0)
             dedicated = read_dedicated(file, got, sizeof got);
-        MPI_Bcast(&dedicated, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-        if (dedicated <= 0)
+        MPI_Bcast(&dedicated, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+        if (dedicated.seconds <= 0)
             return refuse(file, "file must be what this program prints with --json (skeleton " IDENTITY ")", got);
     }
     data = room_for(LARGEST);
@@ -434,10 +452,11 @@ int main(int argc, char **argv)
     MPI_Get_processor_name(name, &length);
     hosts = room_for((size_t)RANKS * MPI_MAX_PROCESSOR_NAME);
     MPI_Gather(name, sizeof name, MPI_CHAR, hosts, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
+    Timed typical = {median(runs, repeats), median(shares, repeats)};
     if (rank == 0 && json)
-        show_json(median(runs, repeats), dedicated, median(shares, repeats), runs, repeats, hosts);
+        show_json(typical, dedicated, runs, repeats, hosts);
     else if (rank == 0)
-        show(median(runs, repeats), dedicated);
+        show(typical, dedicated);
     MPI_Finalize();
     return 0;
 }

@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clue.cli import main
 from clue.config.skeleton_runs import load_skeleton_run
@@ -26,6 +28,39 @@ def test_by_the_measured_scaling_ratio() -> None:
     assert (measured.seconds, measured.scale, measured.is_ratio_measured) == (240.0, 8.0, True)
     assert measured.deviation == DEVIATION
     assert [caveat.said for caveat in measured.caveats("lu")] == ["this was measured by a skeleton, not simulated"]
+
+
+def test_computation_and_communication_have_ratios_of_their_own() -> None:
+    """12 s of computation and 18 s of communication make 12 × 7.5 + 18 × 10 = 270 s.
+
+    Alone the skeleton computes for 10 s and communicates for 2.5 s. The latter are 25 s of the application's 100 s; so
+    its computation takes 7.5 times as long as the skeleton's.
+    """
+    alone = replace(ALONE, compute=0.8)
+    assert predict(replace(HERE, compute=0.4), alone).seconds == pytest.approx(270.0)
+    assert predict(alone, alone).seconds == pytest.approx(100.0)
+    assert predict(replace(HERE, compute=0.4, dedicated=12.5, dedicated_compute=0.8)).seconds == pytest.approx(270.0)
+
+
+def test_one_ratio_where_nothing_tells_the_parts_apart() -> None:
+    """A share is unknown; or the skeleton's 11 s of communication are more than the application takes; or all is."""
+    for here, alone in ((0.4, None), (None, 0.8), (0.4, 0.12), (0.4, 0.0)):
+        assert predict(replace(HERE, compute=here), replace(ALONE, compute=alone)).seconds == 240.0
+
+
+SECONDS, SHARES = st.floats(1.0, 1e3), st.floats(0.0, 1.0)
+
+
+@given(SECONDS, st.tuples(SECONDS, SHARES), st.tuples(SECONDS, SHARES), st.floats(1.0, 100.0))
+def test_the_dedicated_run_predicts_the_recorded_time(
+    application: float, alone: tuple[float, float], here: tuple[float, float], scale: float
+) -> None:
+    """Whatever the shares are; and where both parts take twice as long, the application does."""
+    dedicated = replace(ALONE, seconds=alone[0], compute=alone[1], scale=scale, application=application)
+    assert predict(dedicated, dedicated).seconds == pytest.approx(application)
+    run = replace(dedicated, seconds=here[0], compute=here[1])
+    twice = replace(run, seconds=2 * here[0])
+    assert predict(twice, dedicated).seconds == pytest.approx(2 * predict(run, dedicated).seconds)
 
 
 def test_an_application_that_was_measured_elsewhere() -> None:

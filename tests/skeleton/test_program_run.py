@@ -68,6 +68,12 @@ def test_a_run_says_what_the_application_would_take(program: Sequence[str], tmp_
     assert " s x 60 s / 2.5 s = " in ran(program, 2, "--dedicated", str(dedicated)).stdout
     # The run as JSON then tells all that a prediction needs.
     assert document_of(ran(program, 2, "--json", "--dedicated", str(dedicated)))["dedicated"] == 2.5
+    # 60 s less 3 × 0.5 s of communication are 29.25 times as much as 2 s of computation.
+    dedicated.write_text(json.dumps({"skeleton": "0123456789abcdef", "seconds": 2.5, "compute": 0.8}))
+    said = ran(program, 2, "--dedicated", str(dedicated)).stdout
+    assert " s of computation x 29.25 + " in said and " s of communication x 3 = " in said
+    run = document_of(ran(program, 2, "--json", "--dedicated", str(dedicated)))
+    assert (run["dedicated"], run["dedicated_compute"]) == (2.5, 0.8)
 
 
 def test_another_number_of_ranks_is_refused(program: Sequence[str]) -> None:

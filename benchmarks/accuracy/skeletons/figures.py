@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.accuracy.skeletons.cases import DEDICATED
+from clue.skeleton.prediction import scaling_ratio
 
 #: Names of subjects besides skeletons: the application, and the small class.
 APPLICATION, CLASS_S = "application", "class S"
@@ -87,6 +88,9 @@ class Prediction:
         late: Largest share of time by which this computer was late in any of the four.
         cpu: CPU time of the application's bursts in the scenario, relative to that on the dedicated cluster.
         own_cpu: The same of the predictor.
+        scale: Ratio of the application's time to the skeleton's by construction; 0 of other predictors.
+        compute: Share of the predictor's time in which ranks computed, in the scenario.
+        dedicated_compute: The same on the dedicated cluster.
     """
 
     program: str
@@ -100,6 +104,9 @@ class Prediction:
     late: float = 0.0
     cpu: float = 1.0
     own_cpu: float = 1.0
+    scale: float = 0.0
+    compute: float = 1.0
+    dedicated_compute: float = 1.0
 
     @property
     def disturbed(self) -> bool:
@@ -112,13 +119,26 @@ class Prediction:
 
     @property
     def predicted(self) -> float:
-        """Measured predictor x application / predictor, both dedicated."""
+        """The measured predictor x its ratio; of a skeleton as ``clue skeleton predict`` has it."""
+        if not self.scale:
+            return self.predicted_by_one_ratio
+        dedicated = (self.own_dedicated, self.dedicated_compute)
+        return self.own * scaling_ratio(self.scale, self.dedicated, dedicated, self.compute)
+
+    @property
+    def predicted_by_one_ratio(self) -> float:
+        """Measured predictor x application / predictor, both dedicated, as the paper has it."""
         return self.own * self.dedicated / self.own_dedicated
 
     @property
     def error(self) -> float:
         """How far that is off, relative to what was measured."""
         return self.predicted / self.measured - 1
+
+    @property
+    def error_of_one_ratio(self) -> float:
+        """The same of the paper's prediction."""
+        return self.predicted_by_one_ratio / self.measured - 1
 
     @property
     def by_skeleton(self) -> bool:
@@ -141,7 +161,11 @@ def predictions(runs: Runs, skeletons: Skeletons) -> list[Prediction]:
         flagged = facts is not None and not facts.good
         cpu, own_cpu = (there.cpu / alone.cpu for alone, there in (known[:2], known[2:]))
         seconds = (dedicated, measured, own_dedicated, own)
-        found.append(Prediction(program, what, scenario, *seconds, flagged, late, cpu, own_cpu))
+        scale = 0.0 if facts is None else facts.scale
+        alone_share, share = (1.0 - each.communication for each in known[2:])
+        found.append(
+            Prediction(program, what, scenario, *seconds, flagged, late, cpu, own_cpu, scale, share, alone_share)
+        )
     return found + _by_average(runs)
 
 
