@@ -53,14 +53,9 @@ def figures_of(option: Option) -> dict[str, Stated]:
     }
 
 
-def counts_money(criterion: Criterion) -> bool:
-    """Tell whether a criterion depends on prices."""
-    return criterion in _MONEY
-
-
 def figures_for(criterion: Criterion, option: Option) -> dict[str, Stated]:
     """Return the figures of an option's costs that a criterion may depend on, by name."""
-    if counts_money(criterion):
+    if criterion in _MONEY:
         return {name: each for name, each in figures_of(option).items() if name != "electricity.carbon"}
     if criterion in _POWER:
         return {name: each for name, each in figures_of(option).items() if name in _OF_POWER}

@@ -32,6 +32,7 @@ from clue.purchase.scenario import COSTS, Criterion, Limits, Option, Scenario
 from clue.purchase.scores import Scores
 from clue.purchase.search import Search
 from clue.uncertainty import NO_NOISE, ModelError, Sampling
+from clue.units import format_share
 
 #: Number of options up to which all are ranked by default, and number of the first that are ranked by default beyond
 #: it.
@@ -106,11 +107,12 @@ def rank_options(
                 pareto.run()
                 search.settle(pareto.found())
             answers = _answers(scenario, search, scored, scores, predictor, progress)
-            if sampling is not None:
+            if sampling is not None and search.listed():
                 sampler = RankingSampler(search, scores, predictor, sampling, progress, error=error)
                 sampled = sampler.sample() if sampler.is_worth_it else []
                 notes += _about_noise(sampler) if sampling.noise else _about_parts(sampled)
                 notes += _about_others(sampler)
+                notes += _about_limits(sampled)
                 notes += _about_queue(scenario)
         except KeyboardInterrupt:
             search.interrupt(*criteria.values())
@@ -226,8 +228,18 @@ def _about_others(sampler: RankingSampler) -> Iterator[str]:
         )
 
 
+def _about_limits(sampled: Sequence[SampledOption]) -> Iterator[str]:
+    """Report who misses which limits in how many samples."""
+    missed: dict[str, list[str]] = {}
+    for each in sampled:
+        for limit, share in each.missed.items():
+            missed.setdefault(limit, []).append(f"{each.attempt.option.name} in {format_share(share, 1)}")
+    for limit, options in missed.items():
+        yield f"samples: {limit}: missed by {named(options)} of them, where these do not count as the best"
+
+
 def _about_queue(scenario: Scenario) -> Iterator[str]:
-    if scenario.queue is not None and scenario.criterion in COSTS:
+    if scenario.queue is not None and COSTS & {scenario.criterion, *scenario.weighted}:
         yield "samples: prices are drawn, but options are as busy as in the queue of typical runs"
 
 

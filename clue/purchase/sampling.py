@@ -6,7 +6,9 @@ of that sample. Besides the first options, those are sampled that could be among
 percentile of the stated noise, reaches the worse end of the last option's interval. In dense rankings these may be
 hundreds: at most as many again as there are first options are sampled, the rest is counted.
 
-Uncertain prices are drawn as well, if the criterion depends on money (:mod:`clue.purchase.prices`).
+Limits hold in every sample: an option that misses a deadline, the runs a month or the largest total cost in a sample is
+not the best in it. Uncertain prices are drawn as well, if the criterion or a limit depends on money
+(:mod:`clue.purchase.prices`).
 
 If only a part of a program was replayed (:mod:`clue.steady`), the error of that estimate is drawn too, independently
 for each prediction.
@@ -15,21 +17,25 @@ for each prediction.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from clue.predict.prediction import Task
 from clue.predict.predictor import Doubles, Predictor
 from clue.progress import Progress
 from clue.purchase.attempts import Attempt, Cell, Choice, Run
-from clue.purchase.prices import at_best, counts_money, drawn, is_uncertain
+from clue.purchase.prices import at_best, drawn, is_uncertain
 from clue.purchase.scores import Scores
 from clue.purchase.search import Search
 from clue.uncertainty import TAIL, ModelError, Sample, Sampling, Spread
 from clue.uncertainty.model_error import model_of
 from clue.uncertainty.order import probability_of_best, shared_positions
+
+Truths = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +47,8 @@ class SampledOption:
         position: Its position, shared with options from which it is statistically indistinguishable.
         score: Distribution of its score; ``None``: it does not vary.
         makespans: Distribution of the makespan by workload; ``None``: it does not vary.
-        best: The probability that it is the best.
+        best: The probability that it is the best, and keeps all limits.
+        missed: The probability that it misses a limit, by the limit in words.
     """
 
     attempt: Attempt
@@ -49,6 +56,26 @@ class SampledOption:
     score: Spread | None
     makespans: tuple[Spread | None, ...]
     best: float
+    missed: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scores:
+    """Scores of options in samples.
+
+    Attributes:
+        figures: The scores, shape (options, samples).
+        keep: Whether the option keeps all limits there, shape (options, samples).
+        missed: Of each option, in how many samples it misses which limit.
+    """
+
+    figures: Doubles
+    keep: Truths
+    missed: Sequence[Counter[str]]
+
+    def judged(self, *, higher_is_better: bool) -> Doubles:
+        """Return the scores, with the worst possible one where a limit is missed."""
+        return np.where(self.keep, self.figures, -math.inf if higher_is_better else math.inf)
 
 
 class RankingSampler:
@@ -87,10 +114,10 @@ class RankingSampler:
 
     @property
     def is_worth_it(self) -> bool:
-        """Whether any of the first options has noise, or the price of any option is uncertain."""
-        return any(map(self._has_noise, self._search.listed())) or any(
-            map(self._has_uncertain_prices, self._search.attempts)
-        )
+        """Whether any of the first options has noise, or there are any and a price of any option is uncertain."""
+        listed = self._search.listed()
+        uncertain = any(map(self._has_uncertain_prices, self._search.attempts))
+        return any(map(self._has_noise, listed)) or (bool(listed) and uncertain)
 
     def without_noise(self) -> list[str]:
         """Return the names of the first options without any noise."""
@@ -105,11 +132,21 @@ class RankingSampler:
         everybody = sorted([*listed, *rivals], key=self._scores.key)
         scores = self._scores_of(everybody)
         higher = self._scores.higher_is_better
-        positions = shared_positions(scores, higher_is_better=higher)
-        best = probability_of_best(scores, higher_is_better=higher).tolist()
+        judged = scores.judged(higher_is_better=higher)
+        positions = shared_positions(judged, higher_is_better=higher)
+        best = probability_of_best(judged, higher_is_better=higher).tolist()
         return [
-            SampledOption(attempt, position, _spread(row, self._scores.score(attempt)), self._makespans(attempt), share)
-            for attempt, position, row, share in zip(everybody, positions, scores, best, strict=True)
+            SampledOption(
+                attempt=attempt,
+                position=position,
+                score=_spread(row, self._scores.score(attempt)),
+                makespans=self._makespans(attempt),
+                best=share,
+                missed={limit: number / self._sampling.samples for limit, number in missed.items()},
+            )
+            for attempt, position, row, share, missed in zip(
+                everybody, positions, scores.figures, best, scores.missed, strict=True
+            )
             if position <= len(listed)
         ]
 
@@ -121,7 +158,7 @@ class RankingSampler:
         others = [attempt for attempt in able if attempt not in listed]
         if not others or not listed:
             return []
-        last = Spread.of(self._scores_of(listed)[-1])
+        last = Spread.of(self._scores_of(listed).figures[-1])
         reached = last.low if self._scores.higher_is_better else last.high
         near = [each for each in others if self._may_reach(each, reached)]
         self._search.refine(near)
@@ -142,7 +179,7 @@ class RankingSampler:
             (choice, [seconds * math.exp(-TAIL * self._deviation(choice.run)) for seconds in choice.run.seconds])
             for choice in cell.possible
         ]
-        return _fixed([_with_seconds(choice, seconds) for choice, seconds in runs])
+        return _fixed([_with_seconds(choice, seconds) for choice, seconds in runs], cell.deadline)
 
     def _deviation(self, run: Run) -> float:
         if run not in self._deviations:
@@ -160,7 +197,7 @@ class RankingSampler:
         )
 
     def _has_uncertain_prices(self, attempt: Attempt) -> bool:
-        return self._sampling.noise and counts_money(self._scores.criterion) and is_uncertain(attempt.option)
+        return self._sampling.noise and self._scores.count_money and is_uncertain(attempt.option)
 
     def _noise(self, task: Task) -> float | None:
         """Return the standard deviation of a task's noise, if it is drawn."""
@@ -168,23 +205,30 @@ class RankingSampler:
 
     # --- samples ---
 
-    def _scores_of(self, attempts: Sequence[Attempt]) -> Doubles:
-        """Return scores, shape (attempts, samples)."""
+    def _scores_of(self, attempts: Sequence[Attempt]) -> _Scores:
+        """Return the scores of options in all samples."""
         found: Doubles = np.empty((len(attempts), self._sampling.samples))
+        keep: Truths = np.ones(found.shape, np.bool_)
+        missed = [Counter[str]() for _ in attempts]
         uncertain = any(map(self._has_uncertain_prices, attempts))
         for sample in self._sampling.each():
             self._progress("scores of samples", sample.number, self._sampling.samples)
             sampled = [replace(a, cells=tuple(self._in(cell, sample) for cell in a.cells)) for a in attempts]
-            scores = self._scores.relative_to(sampled)
+            scores = self._scores
             if uncertain:
                 sampled = [replace(each, option=drawn(each.option, sample)) for each in sampled]
                 scores = scores.with_other_options()
-            found[:, sample.number] = [scores.score(each) for each in sampled]
-        return found
+            scores = scores.relative_to(sampled)
+            for i, each in enumerate(sampled):
+                found[i, sample.number] = scores.score(each)
+                limits = {miss.limit for miss in scores.misses(each)}
+                keep[i, sample.number] = not limits
+                missed[i].update(limits)
+        return _Scores(found, keep, missed)
 
     def _in(self, cell: Cell, sample: Sample) -> Cell:
         choice = cell.possible[0]
-        return _fixed([_with_seconds(choice, self._seconds[choice.run][:, sample.number].tolist())])
+        return _fixed([_with_seconds(choice, self._seconds[choice.run][:, sample.number].tolist())], cell.deadline)
 
     def _makespans(self, attempt: Attempt) -> tuple[Spread | None, ...]:
         choices = [(cell, cell.possible[0].split.turns, self._seconds[_run(cell)]) for cell in attempt.cells]
@@ -238,7 +282,7 @@ def _with_seconds(choice: Choice, seconds: Sequence[float]) -> Choice:
     return Choice(choice.split, run, choice.instances)
 
 
-def _fixed(choices: Sequence[Choice]) -> Cell:
-    cell = Cell(tuple(choices))
+def _fixed(choices: Sequence[Choice], deadline: float) -> Cell:
+    cell = Cell(tuple(choices), deadline)
     cell.narrow()
     return cell

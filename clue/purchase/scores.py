@@ -146,6 +146,15 @@ class Scores:
         return unit_of(self._scenario.criterion, currency)
 
     @property
+    def count_money(self) -> bool:
+        """Whether scores or limits depend on prices: those of a weighted sum do if any of its criteria does."""
+        return (
+            self._scenario.criterion in _IN_MONEY
+            or self._scenario.limits.total_cost is not None
+            or any(part.count_money for part in self.parts.values())
+        )
+
+    @property
     def need_best_rates(self) -> bool:
         """Whether scores are relative to the best rates."""
         return self._scenario.criterion is Criterion.POINTS
@@ -160,10 +169,13 @@ class Scores:
         return scores
 
     def with_other_options(self) -> Scores:
-        """Return these scores for other, short-lived options."""
+        """Return these scores for other, short-lived options; queues are known by their jobs, so they stay known."""
+        return self._with(Accounts(self._scenario, self.queues.of))
+
+    def _with(self, accounts: Accounts) -> Scores:
         scores = copy(self)
-        scores.queues = Queues(self._scenario)
-        scores.accounts = Accounts(self._scenario, scores.queues.of)
+        scores.accounts = accounts
+        scores.parts = {criterion: part._with(accounts) for criterion, part in self.parts.items()}
         return scores
 
     @property
@@ -315,10 +327,10 @@ def unit_of(criterion: Criterion, currency: str) -> str:
 def _share(figure: float, best: float, higher_is_better: bool) -> float:
     """Return the value of a figure relative to the best: 1 for the best, less for others.
 
-    A figure that misses a limit may be better than the best; then, or if either is 0, its value is 1 as well.
+    The figure of an option that misses a limit may be better than the best; its value is 1 as well.
     """
     share, whole = (figure, best) if higher_is_better else (best, figure)
-    return 1.0 if whole in {share, 0.0} else share / whole
+    return 1.0 if whole in {share, 0.0} else min(1.0, share / whole)
 
 
 def _check_stated(scenario: Scenario) -> None:

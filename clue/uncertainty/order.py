@@ -14,15 +14,16 @@ Doubles = npt.NDArray[np.float64]
 def probability_of_best(scores: Doubles, *, higher_is_better: bool) -> Doubles:
     """Return the share of the samples in which each option is the best, shape (options,).
 
-    Options tied in a sample share it, so the shares add up to 1.
+    Options tied in a sample share it, so the shares add up to 1; to less where a sample has no finite score.
 
     Args:
-        scores: Shape (options, samples); a column holds the same sample of all options.
+        scores: Shape (options, samples); a column holds the same sample of all options. Who has the worst possible
+            score in a sample, which is infinite, is not the best in it.
         higher_is_better: How scores are read.
     """
     best = scores.max(axis=0) if higher_is_better else scores.min(axis=0)
-    wins = scores == best
-    shares: Doubles = (wins / wins.sum(axis=0)).mean(axis=1)
+    wins = (scores == best) & np.isfinite(scores)
+    shares: Doubles = (wins / np.maximum(wins.sum(axis=0), 1)).mean(axis=1)
     return shares
 
 

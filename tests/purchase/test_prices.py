@@ -13,6 +13,7 @@ from clue.predict.replaying import ReplayPredictor
 from clue.purchase import Criterion, Option, Ranking, Scenario, rank_options
 from clue.purchase.costs import Cloud, Costs, Electricity, Licence, Number, Part, Per, Racks, Stated, hardware_of
 from clue.purchase.prices import at_best, drawn, figures_for, figures_of, is_uncertain, with_factors
+from clue.purchase.scenario import Limits
 from clue.uncertainty import Sample, Sampling
 from clue.units import YEAR, Money
 from tests.kernel.cases import machine
@@ -189,6 +190,32 @@ def test_prices_do_not_make_times_uncertain() -> None:
     ranking = rank_options(asked, ReplayPredictor(traces), sampling=Sampling(10))
     assert ranking.sampling is None
     assert any(warning.startswith("samples: ") for warning in ranking.warnings)
+
+
+def test_a_weighted_sum_counts_the_money_in_it() -> None:
+    """By total cost alone its first is the cheapest of each sample; others are relative to it there."""
+    options = (of_price("may be", 100, 0.1), of_price("is", 105))
+    asked = Scenario(
+        "by hand", (workload(ranks=(1,)),), options, criterion=Criterion.WEIGHTED,
+        weighted={Criterion.TOTAL_COST: 2.0}, service_life=YEAR,
+    )  # fmt: skip
+    ranking = rank_options(asked, ReplayPredictor(traces), sampling=Sampling(400, 2))
+    assert [entry.best for entry in ranking.entries] == [entry.best for entry in by_cost(*options).entries]
+    spread = ranking.entries[1].spread
+    assert spread is not None
+    assert spread.low < 100 * 100 / 105 < spread.high == 100.0
+
+
+def test_a_limit_on_money_counts_uncertain_prices() -> None:
+    """By makespan both are equal; 100 ± 10 % is within 105 where z < ln 1.05 / deviation of the logarithm."""
+    asked = Scenario(
+        "by hand", (workload(ranks=(1,)),), (of_price("may be", 100, 0.1), of_price("is", 105)),
+        criterion=Criterion.MAKESPAN, limits=Limits(total_cost=Money(105, "EUR")),
+    )  # fmt: skip
+    best = rank_options(asked, ReplayPredictor(traces), sampling=Sampling(400, 2)).entries[0].best
+    share = NormalDist().cdf(math.log(1.05) / math.sqrt(math.log1p(0.01)))
+    assert best is not None
+    assert abs(best - share / 2) < 2 * math.sqrt(share * (1 - share) / 400)
 
 
 def test_an_uncertain_price_may_bring_a_later_option_first() -> None:

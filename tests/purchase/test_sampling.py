@@ -12,6 +12,7 @@ from clue.machine import LinkNoise, Machine, Network, NoContention, NodeNoise, P
 from clue.predict.application import Application
 from clue.predict.replaying import ReplayPredictor
 from clue.purchase import Component, Criterion, Option, Ranking, Scenario, Workload, rank_options
+from clue.purchase.costs import Stated
 from clue.trace import Trace, TraceBuilder
 from clue.uncertainty import Sampling, Spread, draw, draw_machine, sample_makespans
 from clue.units import Money
@@ -115,6 +116,38 @@ def test_the_spread_of_a_makespan_is_that_of_its_samples() -> None:
     program = compile_program(traces(Application(arguments=("1",)), 1))
     found = sample_makespans(program, single.machine, Placement((0,)), SAMPLING)
     assert entry.workloads[0].spread == Spread.of(2 * found)
+
+
+def test_who_misses_a_limit_in_a_sample_is_not_the_best_in_it() -> None:
+    """12 s ± 10 % must end within 13 s, or be done every 12.5 s: in all other samples the dearer one is the best."""
+    cheap, sure = option("cheap", 100, nodes=1, factor=0.1), option("sure", 200, nodes=1)
+    program = compile_program(traces(Application(arguments=("1",)), 1))
+    seconds = sample_makespans(program, cheap.machine, Placement((0,)), SAMPLING)
+    for fields, limit, said in (
+        ({"deadline": 13.0}, 13.0, "job: a run must end within 13 s"),
+        ({"demand": 1 / 12.5}, 12.5, "share of the time that the runs a month take must be at most 100.0%"),
+    ):
+        asked = Scenario(
+            "by hand", (workload(ranks=(1,), **fields),), (cheap, sure), criterion=Criterion.TOTAL_COST
+        )  # fmt: skip
+        ranking = rank_options(asked, ReplayPredictor(traces), sampling=SAMPLING)
+        kept = float((seconds <= limit).mean())
+        assert 0.5 < kept < 0.95
+        assert [entry.best for entry in ranking.entries] == pytest.approx([kept, 1 - kept])
+        told = f"samples: {said}: missed by cheap in {1 - kept:.1%} of them, where these do not count as the best"
+        assert told in ranking.warnings
+
+
+def test_without_any_option_in_time_there_is_nothing_to_sample() -> None:
+    """Whether noise is stated or not, nor does anything fail if only a price is uncertain."""
+    figure = Stated("options.a.price", 1000.0, 0.1)
+    asked = Scenario(
+        "by hand", (workload(ranks=(1,), deadline=1.0),), (replace(option("a"), stated=(figure,)),),
+        criterion=Criterion.TOTAL_COST,
+    )  # fmt: skip
+    ranking = rank_options(asked, ReplayPredictor(traces), sampling=SAMPLING)
+    assert [(entry.position, ranking.sampling) for entry in ranking.entries] == [(None, None)]
+    assert not any(warning.startswith("samples: ") for warning in ranking.warnings)
 
 
 def exchange(application: Application, ranks: int) -> Trace:

@@ -25,6 +25,13 @@ def test_the_best_of_each_sample_counts() -> None:
     assert probability_of_best(scores, higher_is_better=True).tolist() == [0.375, 0.625]
 
 
+def test_who_has_the_worst_score_is_not_the_best() -> None:
+    """In the second sample nobody is: the shares add up to a half."""
+    scores = np.array([[np.inf, np.inf], [3.0, np.inf]])
+    assert probability_of_best(scores, higher_is_better=False).tolist() == [0.0, 0.5]
+    assert probability_of_best(-scores, higher_is_better=True).tolist() == [0.0, 0.5]
+
+
 def test_an_order_that_holds_in_nine_of_ten_samples_is_certain() -> None:
     """In eight of ten it is not: the position is shared."""
     assert shared_positions(samples(0.9), higher_is_better=False) == [1, 2]

@@ -14,6 +14,7 @@ from clue.purchase import Criterion, Entry, Option, Ranking, rank_options
 from clue.purchase.costs import Cloud, Costs, Electricity, Number, Part, Per
 from clue.purchase.outcome import OptionCost
 from clue.purchase.queue.mix import JobClass, Mix, Recorded
+from clue.purchase.queue.replications import simulate_queue
 from clue.uncertainty import Sampling
 from clue.units import Money
 from tests.kernel.cases import machine
@@ -147,9 +148,20 @@ def test_use_is_said_once() -> None:
         ranked(option_with(POWER), workloads=(workload(ranks=(4,), demand=0.1),))
 
 
-def test_samples_of_costs_say_what_they_leave_out() -> None:
-    """Prices are drawn; the queue is one."""
+def test_samples_of_costs_say_what_they_leave_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prices are drawn; the queue is one, and simulated once for each option, in a weighted sum of costs, too."""
+    simulated: list[int] = []
+
+    def counted(mix: Mix, takes: Any, nodes: int) -> Any:
+        simulated.append(nodes)
+        return simulate_queue(mix, takes, nodes)
+
+    monkeypatch.setattr("clue.purchase.queueing.simulate_queue", counted)
     costs = replace(POWER, deviations={"electricity.price": 0.1})
     asked = scenario(option_with(costs), option("more", 8, 1.0), criterion=Criterion.TOTAL_COST, queue=EVERY_TEN)
-    told = rank_options(asked, ReplayPredictor(traces), sampling=Sampling(30))
-    assert any("options are as busy as in the queue of typical runs" in each for each in told.warnings)
+    weighted = replace(asked, criterion=Criterion.WEIGHTED, weighted={Criterion.TOTAL_COST: 1.0})
+    for each in (asked, weighted):
+        simulated.clear()
+        told = rank_options(each, ReplayPredictor(traces), sampling=Sampling(30))
+        assert any("options are as busy as in the queue of typical runs" in warning for warning in told.warnings)
+        assert sorted(simulated) == [4, 8]
