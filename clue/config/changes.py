@@ -26,9 +26,12 @@ _ANY = "*"
 #: Paths of figures other than those in blocks of costs; below ``generate`` there may be a list.
 _CHANGEABLE: tuple[Path, ...] = (
     ("limits", _ANY),
+    ("weighted", _ANY),
     ("currencies", _ANY, "rate"),
-    *(("generate", *key) for key in (("price",), ("node_types", _ANY, "price"), ("networks", _ANY, "price"),
-                                     ("networks", _ANY, "price_per_node"), ("networks", _ANY, "switch", "price"))),
+    ("generate", "price"),
+    *(("generate", part, _ANY, "price") for part in ("node_types", "processors", "memory", "networks", "topologies")),
+    *(("generate", part, _ANY, *key) for part in ("networks", "topologies")
+      for key in (("price_per_node",), ("switch", "price"))),
 )  # fmt: skip
 #: Paths of blocks of costs.
 _BLOCKS: tuple[Path, ...] = (("costs", _ANY), ("options", _ANY, "cost"), ("generate", "cost"))
@@ -36,7 +39,9 @@ _BLOCKS: tuple[Path, ...] = (("costs", _ANY), ("options", _ANY, "cost"), ("gener
 _NO_FIGURES = {"source", "date", "type", "of", "paid", "tariff", "count", "per_node", "ports", "per_rack"}
 #: Headings of groups whose heading is not a name in the file.
 _HEADINGS = {"": "The comparison", "options": "Prices of options", "limits": "Limits", "workloads": "Workloads",
-             "currencies": "Currencies", "generate": "Prices of parts"}  # fmt: skip
+             "weighted": "Weights of criteria", "currencies": "Currencies", "generate": "Prices of parts"}  # fmt: skip
+#: Keys of a price and its spread in a table.
+_OF_SPREAD = {"value", "spread"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +215,7 @@ def _written(document: Document) -> Iterator[Figure]:
     for path in document.origins:
         if _is_changeable(path) or _is_of_costs(path):
             value = document.at(*path).value if len(path) < _DEEPEST else None
-            if isinstance(value, int | float | str) and not isinstance(value, bool):
+            if (isinstance(value, int | float | str) and not isinstance(value, bool)) or _has_spread(value):
                 yield _figure(document, path)
 
 
@@ -223,6 +228,11 @@ def _is_changeable(path: Path) -> bool:
     return any(_matches(plain, pattern) for pattern in _CHANGEABLE)
 
 
+def _has_spread(value: object) -> bool:
+    """Tell whether a value is a table of a price and its spread."""
+    return isinstance(value, dict) and value.keys() == _OF_SPREAD
+
+
 def _is_of_costs(path: Path) -> bool:
     plain = _without_number(path)
     block = next((b for b in _BLOCKS if len(plain) > len(b) and _matches(plain[: len(b)], b)), None)
@@ -231,7 +241,7 @@ def _is_of_costs(path: Path) -> bool:
     below = plain[len(block) :]
     if isinstance(below[0], int):  # one of several blocks, unless it is the name of a block
         below = below[1:]
-    return bool(below) and ("steps" not in below or below[-1] == 1)
+    return bool(below) and ("steps" not in below or below[-1] == 1) and below[-1] not in _OF_SPREAD
 
 
 def _without_number(path: Path) -> Path:
@@ -250,6 +260,11 @@ def _figure(document: Document, path: Path, default: str = "", choices: tuple[st
 
 
 def _text(value: object) -> str:
+    """Return a figure as it may be written in one piece: a table of a price and its spread as text."""
+    if isinstance(value, dict) and _has_spread(value):
+        spread = value["spread"]
+        percent = f"{100 * spread:.6g} %" if isinstance(spread, int | float) else str(spread)
+        return f"{value['value']} ± {percent}"
     return "" if value is None else str(value)
 
 

@@ -136,6 +136,10 @@ def test_arrows_change_a_figure(opened: Opened, address: str) -> None:
     price.press("ArrowUp")
     until(opened, "1 changed figure: ranked in ")
     assert price.input_value() == "1890 EUR"
+    deadline = opened.page.get_by_label("pp: deadline")
+    opened.page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    deadline.press("ArrowUp")  # none is stated, which is no number
+    assert deadline.input_value() == "" and deadline.get_attribute("aria-invalid") is None
 
 
 def test_sorted_tables_stay_sorted(opened: Opened, address: str) -> None:

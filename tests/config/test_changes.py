@@ -151,3 +151,50 @@ def test_prices_of_generated_parts_can_be_changed() -> None:
     assert {"generate.price", "generate.node_types.single.price", "generate.networks.gigabit-ethernet.switch.price",
             "generate.networks.memory-coupled.price_per_node"} <= names  # fmt: skip
     assert not [name for name in names if "machine" in name or "points" in name or "delay" in name]
+
+
+#: A comparison of generated clusters whose parts all have prices, by a weighted sum.
+PARTS: dict[str, Any] = {
+    "criterion": "weighted",
+    "weighted": {"makespan": 2, "total_cost": 1},
+    "workloads": SCENARIO["workloads"],
+    "options": {"bought": {"machine": MACHINE, "price": {"value": "1000 EUR", "spread": "5 %"}}},
+    "generate": {
+        "nodes": 2,
+        "node_types": {"pc": {"price": {"value": "150 EUR", "spread": 0.05}}},
+        "processors": {"quick": {"price": "250 EUR"}},
+        "memory": [{"size": "1 GB", "price": "40 EUR"}],
+        "networks": {"net": {**MACHINE["network"], "price": "10 EUR"}},
+        "topologies": {"ports": {"contention": "ports", "price_per_node": "20 EUR",
+                                 "switch": {"ports": 4, "price": "99 EUR"}}},
+    },
+}  # fmt: skip
+
+
+def test_prices_of_all_parts_and_weights_can_be_changed(tmp_path: Path) -> None:
+    """A price with its spread is one figure, as text that takes the place of the table."""
+    (tmp_path / "heat.clue").mkdir()
+    parts = ChangeableScenario(PARTS, relative_to=tmp_path)
+    texts = {figure.name: figure.text for figure in parts.figures}
+    expected = {
+        "weighted.makespan": "2",
+        "weighted.total_cost": "1",
+        "options.bought.price": "1000 EUR ± 5 %",
+        "generate.node_types.pc.price": "150 EUR ± 5 %",
+        "generate.processors.quick.price": "250 EUR",
+        "generate.memory[0].price": "40 EUR",
+        "generate.networks.net.price": "10 EUR",
+        "generate.topologies.ports.price_per_node": "20 EUR",
+        "generate.topologies.ports.switch.price": "99 EUR",
+    }
+    assert {name: text for name, text in texts.items() if name.partition(".")[0] in {"weighted", "options", "generate"}
+            } == expected  # fmt: skip
+    # Two nodes of 150 + 250 + 40, 10, 20 each, a switch of 99.
+    assert [option.price for option in parts.scenario.options][1] == Money(1029, "EUR")
+    changes = {"generate.node_types.pc.price": "160 EUR ± 10 %", "generate.processors.quick.price": "200 EUR",
+               "generate.memory[0].price": "50 EUR", "generate.topologies.ports.switch.price": "100 EUR",
+               "options.bought.price": "900 EUR", "weighted.makespan": "5"}  # fmt: skip
+    changed = parts.changed(changes)
+    assert [option.price for option in changed.options] == [Money(900, "EUR"), Money(970, "EUR")]
+    assert [each.deviation for each in changed.options[1].stated] == [0.0, 0.0, 0.0, 0.1, 0.0, 0.0]
+    assert changed.weighted == {Criterion.MAKESPAN: 5.0, Criterion.TOTAL_COST: 1.0}

@@ -25,7 +25,7 @@ from clue.serving.live import LiveRanking
 from clue.trace import Trace
 from tests.serving import cases
 
-#: 111 options in two families, of which the first 20 are ranked, and two that are named.
+#: Options in three families, of which the first 20 are ranked, and two that are named.
 GENERATED = """\
 name: many
 budget: 6000 EUR
@@ -56,6 +56,12 @@ generate:
   node_types: {plain: {machine: fast.yaml}}
   networks: {slow: {machine: slow.yaml, price: 50 EUR}}
   cost: site
+- nodes: {from: 2, to: 5}
+  node_types: {bare: {machine: fast.yaml, price: {value: 150 EUR, spread: 0.05}}}
+  processors: {quick: {performance_factor: 0.4, price: 250 EUR}, plain: {processors: 1}}
+  memory: [{size: 1 GB}, {size: 2 GB, price: 40 EUR}]
+  networks: {third: {machine: slow.yaml}}
+  topologies: {flat: {contention: none}, ports: {contention: ports, price_per_node: 20 EUR}}
 """
 MONEY = st.integers(1, 3000).map("{} EUR".format)
 FIGURES: dict[str, st.SearchStrategy[str]] = {
@@ -74,6 +80,10 @@ FIGURES: dict[str, st.SearchStrategy[str]] = {
     "generate[0].networks.cheap.price_per_node": MONEY,
     "generate[0].networks.good.switch.price": MONEY,
     "generate[1].networks.slow.price": MONEY,
+    "generate[2].node_types.bare.price": st.one_of(MONEY, st.just("170 EUR ± 10 %")),
+    "generate[2].processors.quick.price": MONEY,
+    "generate[2].memory[1].price": MONEY,
+    "generate[2].topologies.ports.price_per_node": MONEY,
 }
 EDITS = st.lists(st.sampled_from(sorted(FIGURES)), max_size=4, unique=True).flatmap(
     lambda names: st.fixed_dictionaries({name: FIGURES[name] for name in names})

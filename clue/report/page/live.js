@@ -121,6 +121,7 @@ form.addEventListener("keydown", (event) => {
   if (factor === undefined || event.target.tagName !== "INPUT") return;
   event.preventDefault();
   if (!event.target.value) event.target.value = event.target.placeholder;
+  if (!/[0-9]/.test(event.target.value)) { event.target.value = ""; return; }  // "no limit" has no number to change
   event.target.value = scaled(event.target.value, factor);
   rank();
 });
