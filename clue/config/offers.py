@@ -34,7 +34,7 @@ from clue.config.run_schema import (
 )
 from clue.machine import Machine, Network, NodeType
 from clue.purchase.costs import Stated, hardware_of
-from clue.purchase.scenario import Built, Kind, Option, name_of, nodes_of
+from clue.purchase.scenario import Built, Kind, Option, most_within, name_of, nodes_of
 from clue.units import Money, format_size
 
 #: Largest number of generated options: more are taken for a mistake in the file.
@@ -85,11 +85,11 @@ def generate_options(costs: CostReader, form: ScenarioForm, more: Money | None =
                 break
             names.update(own)
             amounts = family.amounts(offer)
-            covered = amounts <= most
+            covered = amounts <= most_within(most)
             found.options += family.options(offer, np.flatnonzero(covered))
             found.left_out += len(amounts) - int(covered.sum())
             if more is not None:
-                beyond = ~covered & (amounts <= most + more.amount)
+                beyond = ~covered & (amounts <= most_within(most + more.amount))
                 found.beyond += family.options(offer, np.flatnonzero(beyond))
             least = int(amounts.argmin()) if len(amounts) else None
             if least is not None and (cheapest is None or amounts[least] < cheapest[0]):

@@ -28,7 +28,7 @@ from clue.purchase.questions.steps import steps_from
 from clue.purchase.queue.replications import QueueOutcome
 from clue.purchase.queueing import QUEUED, Queues
 from clue.purchase.sampling import RankingSampler, SampledOption
-from clue.purchase.scenario import COSTS, Criterion, Limits, Option, Scenario
+from clue.purchase.scenario import COSTS, Criterion, Limits, Option, Scenario, most_within
 from clue.purchase.scores import Scores
 from clue.purchase.search import Search
 from clue.uncertainty import NO_NOISE, ModelError, Sampling
@@ -274,7 +274,7 @@ def _is_affordable(option: Option, scenario: Scenario) -> bool | None:
             f"{scenario.name}: price of {option.name} must be in {scenario.budget.currency} like the budget, "
             f"got {option.price}"
         )
-    return option.price.amount <= scenario.budget.amount
+    return option.price.amount <= most_within(scenario.budget.amount)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,6 +21,8 @@ from clue.units import Money, count_of
 if TYPE_CHECKING:
     import pandas
 
+#: What rounding may add to a sum of prices, relative to it.
+_ROUNDING = 1e-9
 #: Default service life, seconds: three years of continuous use.
 SERVICE_LIFE = 3 * 365 * 86400.0
 
@@ -217,6 +219,11 @@ class Option:
     def is_rented(self) -> bool:
         """Whether its nodes are those of a cloud."""
         return self.costs is not None and self.costs.cloud is not None
+
+
+def most_within(amount: float) -> float:
+    """Return the largest price that an amount covers: rounding errors of a sum of prices do not count."""
+    return amount * (1 + _ROUNDING)
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,6 +126,17 @@ def test_generated_options_stand_beside_named_ones_and_in_families(tmp_path: Pat
     assert len(loaded.options) == 1 + 2 * 10
 
 
+def test_a_budget_covers_a_sum_of_prices_but_for_rounding(tmp_path: Path) -> None:
+    """Three nodes of 1,000.49 cost 3,001.47, which as a sum of binary fractions is a little more."""
+    assert 3 * 1000.49 > 3001.47
+    text = OFFERS.replace("budget: 1000 EUR", "budget: 3001.47 EUR").replace("{from: 2, to: 6, step: 2}", "[3]")
+    text = text.replace("price: 100 EUR", "price: 1000.49 EUR").replace(", price_per_node: 10 EUR", "")
+    (folder(tmp_path) / "s.yaml").write_text(text)
+    loaded = load_config(tmp_path / "s.yaml")
+    assert isinstance(loaded, Scenario)
+    assert "3 × small, slow" in {option.name for option in loaded.options}
+
+
 def test_a_budget_that_covers_nothing_keeps_the_cheapest_for_the_message(tmp_path: Path) -> None:
     """220 EUR."""
     loaded = generated(tmp_path, "1000 EUR", "100 EUR")

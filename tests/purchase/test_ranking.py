@@ -190,6 +190,15 @@ def test_currencies_must_agree() -> None:
         rank_options(scenario(option("a", 1, 500), budget=Money(100, "ATS")), ReplayPredictor(traces))
 
 
+def test_a_budget_covers_a_price_but_for_rounding() -> None:
+    """A sum of binary fractions may be a little more than that of the decimal ones; a cent is not."""
+    compared = scenario(
+        option("as much", 1, 3 * 1000.49), option("a cent", 1, 3001.48), budget=Money(3001.47, "EUR")
+    )  # fmt: skip
+    entries = rank_options(compared, ReplayPredictor(traces)).entries
+    assert [(entry.option, entry.position) for entry in entries] == [("as much", 1), ("a cent", None)]
+
+
 def test_an_option_without_a_price_stands_apart_under_a_budget() -> None:
     """Neither affordable nor not: without a position, before those over the budget; nothing is scored against it."""
     compared = scenario(
