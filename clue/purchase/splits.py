@@ -121,20 +121,22 @@ def _split(workload: Workload, machine: Machine, ranks: int, needs: Sequence[flo
 def beside_copies(split: Split, machine: Machine) -> Split:
     """Return a split with copies of itself on all nodes that it leaves free.
 
-    Each copy takes the next nodes of the same types, in the same order: nodes are not shared.
+    Each copy takes the next nodes of the same types, in the same order: nodes are not shared. Placements begin with the
+    first node or with the last one, and leave none out.
     """
     nodes = split.placement.nodes
-    width = len(set(nodes))
-    if set(nodes) != set(range(width)):
-        return split
+    first, width = min(nodes), len(set(nodes))
     types = [node.name for node in machine.nodes]
-    copies = 1
-    while types[copies * width : (copies + 1) * width] == types[:width]:
-        copies += 1
+    offsets = [0]
+    for step in (width, -width):
+        at = first + step
+        while at >= 0 and types[at : at + width] == types[first : first + width]:
+            offsets.append(at - first)
+            at += step
     return replace(
         split,
-        side_by_side=split.side_by_side * copies,
-        placement=Placement(tuple(node + i * width for i in range(copies) for node in nodes)),
+        side_by_side=split.side_by_side * len(offsets),
+        placement=Placement(tuple(node + offset for offset in offsets for node in nodes)),
         idle=0,
     )
 

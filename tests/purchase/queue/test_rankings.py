@@ -181,6 +181,10 @@ def test_copies_stand_on_nodes_of_their_own() -> None:
     small, large = NodeType("small"), NodeType("large")
     mixed = Machine("mixed", (small, large, small, large, large), machine(2).network)
     assert beside_copies(alone, mixed).placement.nodes == (0, 0, 1, 2, 2, 3)
+    last = replace(alone, placement=Placement((4, 4, 3)))
+    assert beside_copies(last, machine(5)).placement.nodes == (4, 4, 3, 2, 2, 1)
+    assert beside_copies(last, machine(5)).side_by_side == 2
+    assert beside_copies(last, mixed).placement == last.placement
 
 
 # --- NERSC's figures ---
