@@ -131,7 +131,10 @@ def _first_place(order: Order, winner: str, higher_is_better: bool) -> FirstPlac
     if winner not in scores or rival is None:
         return FirstPlace(first, math.inf if winner in scores else -math.inf)
     one, other = (scores[winner], rival) if higher_is_better else (rival, scores[winner])
-    return FirstPlace(first, (one - other) / min(one, other))
+    if one == other:
+        return FirstPlace(first, 0.0)
+    least = min(one, other)
+    return FirstPlace(first, (one - other) / least if least else math.copysign(math.inf, one - other))
 
 
 # --- parameters that options have in common --------------------------------------------------------------------------

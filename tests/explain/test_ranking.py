@@ -23,7 +23,7 @@ from clue.purchase.costs import Costs, Electricity, Number, Part, Per
 from clue.purchase.queueing import QUEUED
 from clue.purchase.sustained import Reference, ReferenceSystem
 from clue.report.explanation.document import ranking_explanation_document
-from clue.report.explanation.ranking_text import ranking_explanation_text
+from clue.report.explanation.ranking_text import ranking_explanation_text, verdict
 from clue.trace import Op, Trace, TraceBuilder
 from clue.units import Money
 from tests.kernel.cases import LINK, machine
@@ -229,6 +229,17 @@ def test_text_says_what_alters_the_first_place() -> None:
     assert lines[2].startswith("one leads two by 5.00% of the smaller score.")
     assert "2 of them give the first place to another option" in " ".join(lines[2:4])
     assert f"{FACTOR} two -5.82% (two first) +15.50%" in lines
+
+
+def test_a_score_of_zero_has_no_share_to_lead_by() -> None:
+    """A gift beside 100 EUR: it leads however much its parameters change; beside another gift it ties."""
+    options = [Option(name, machine(4), Money(price, "EUR")) for name, price in (("gift", 0), ("dear", 100))]
+    compared = replace(scenario({}, Criterion.TOTAL_COST), options=tuple(options))
+    explanation = explained(compared, computing)
+    assert (explanation.base.winner, explanation.base.lead) == ("gift", math.inf)
+    assert verdict(explanation).startswith("gift leads dear beside a smaller score of 0. ")
+    gifts = replace(compared, options=(options[0], replace(options[0], name="other")))
+    assert explained(gifts, computing).base.lead == 0.0
 
 
 def test_text_calls_a_tie_a_tie() -> None:

@@ -32,7 +32,9 @@ def verdict(explanation: RankingExplanation) -> str:
     altering, change = len(explanation.altering), f"{explanation.change:.0%}"
     first, *others = explanation.options
     rival = others[0] if len(others) == 1 else f"the best of {', '.join(others)}"
-    lead = f"{first} leads {rival} by {format_share(explanation.base.lead, 2)} of the smaller score."
+    share = format_share(explanation.base.lead, 2)
+    by = f"by {share} of the smaller score" if math.isfinite(explanation.base.lead) else "beside a smaller score of 0"
+    lead = f"{first} leads {rival} {by}."
     costs = " and costs" if any(each.of_costs for each in explanation.sensitivities) else ""
     tried = f"{len(explanation.sensitivities)} parameters of their machines{costs} were changed by {change} either way"
     if altering:
