@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from clue.config.cost_schema import CloudForm, CostForm, DrawForm, LicenceForm, PartForm, SourcedForm, YearlyForm
 from clue.config.currencies import Exchange
@@ -60,6 +61,8 @@ class CostReader:
         if form is not None and self.queued and "utilisation" in form.model_fields_set:
             rule = "must be left out beside jobs, whose queue says how busy nodes are, got both"
             own.fault(("utilisation",), rule, of_key=True)
+        for place, rule in () if form is None else _falling_steps(form, self.exchange):
+            own.fault(place, rule)
         if form is not None:
             for name, part in form.parts.items():
                 if part.type is not None:
@@ -159,6 +162,16 @@ def _faults_of(form: CostForm) -> Iterator[tuple[Path, str]]:
             yield ("racks",), "must be given with parts that take rack units or power, got none"
     if form.cloud is not None:
         yield from _faults_of_cloud(form.cloud)
+
+
+def _falling_steps(form: CostForm, exchange: Exchange) -> Iterator[tuple[Path, str]]:
+    """Yield the faults of steps in several currencies, which the form of a licence cannot compare."""
+    for name, licence in form.licences.items():
+        for (_, less), (_, price) in pairwise(licence.steps):
+            one, other = exchange(less), exchange(price)
+            if less.currency != price.currency and one.currency == other.currency and other.amount < one.amount:
+                got = f"got {price} after {less} ({other} after {one})"
+                yield ("licences", name, "steps"), f"must not fall in price, {got}"
 
 
 def _faults_of_part(part: PartForm, racks: bool) -> Iterator[tuple[Path, str]]:

@@ -235,6 +235,12 @@ PLACED = [
     ),
     (
         "[[8, 10 EUR], [32, 20 USD]]",
+        "[[8, 10 EUR], [32, 19 USD]]",
+        "costs.people.licences.solver.steps must not fall in price, got 19.00 USD after 10.00 EUR (9.50 EUR after "
+        "10.00 EUR)",
+    ),
+    (
+        "[[8, 10 EUR], [32, 20 USD]]",
         "[]",
         "costs.people.licences.solver.steps must have at least 1 entries, got an empty list",
     ),
