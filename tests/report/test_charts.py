@@ -30,6 +30,14 @@ def test_bars_of_nothing_are_none() -> None:
     assert rects(shapes) == []
 
 
+def test_an_interval_below_zero_stays_off_the_names() -> None:
+    """The axis begins where it does, right of the names."""
+    _, shapes = bars([Row("a", "1", (-2.0, 4.0))], [Series("", "#000000", [1.0])], "s", str)
+    (name,) = [float(str(each.attributes["x"])) for each in shapes if each.text == "a"]
+    begins = [float(str(each.attributes["x1"])) for each in shapes if each.attributes.get("class") == "interval"]
+    assert min(begins) > name
+
+
 def test_points_stay_inside_and_the_front_is_a_step() -> None:
     """Also where all are equal."""
     points = [Point("a", 1.0, 2.0, "a", True), Point("b", 3.0, 1.0, "b", True), Point("c", 3.0, 2.0, "c")]

@@ -146,9 +146,10 @@ def bars(rows: Sequence[Row], series: Sequence[Series], axis: str, formatted: Fo
     """
     above = [sum(max(each.figures[i], 0.0) for each in series) for i in range(len(rows))]
     below = [sum(min(each.figures[i], 0.0) for each in series) for i in range(len(rows))]
-    ends = [row.interval[1] for row in rows if row.interval is not None]
+    intervals = [row.interval for row in rows if row.interval is not None]
     room = max((len(row.figure) for row in rows), default=0) * _LETTER + 14
-    scale = _Scale(min([0.0, *below]), max([*above, *ends, 0.0]), _NAMES, WIDTH - max(_FIGURES, room))
+    low, high = min([0.0, *below, *(low for low, _ in intervals)]), max([0.0, *above, *(high for _, high in intervals)])
+    scale = _Scale(low, high, _NAMES, WIDTH - max(_FIGURES, room))
     height = _TOP + _ROW * len(rows) + _BOTTOM
     shapes = list(_across(scale, height, axis))
     for i, row in enumerate(rows):

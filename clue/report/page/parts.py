@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -145,10 +146,15 @@ def sheet(  # noqa: PLR0917 - what a table has
     keys: Sequence[str] = (),
 ) -> Sheet:  # fmt: skip
     """Return a table, cut where it is too long to be read."""
-    shown = tuple(tuple(Cell(printable(cell.text), cell.value) for cell in row) for row in rows[:MOST_ROWS])
+    shown = tuple(tuple(Cell(printable(cell.text), _finite(cell.value)) for cell in row) for row in rows[:MOST_ROWS])
     named = tuple((printable(column), number) for column, number in columns)
     of = tuple(map(printable, keys[:MOST_ROWS]))
     return Sheet(name, title, named, shown, max(0, len(rows) - MOST_ROWS), printable(caption), of)
+
+
+def _finite(value: float | None) -> float | None:
+    """Return a figure by which rows can be sorted: scripts know no infinite ones in the form that Python writes."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 def lines(name: str, title: str, told: Iterable[str], caption: str = "") -> Lines:
