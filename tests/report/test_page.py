@@ -6,6 +6,7 @@ import base64
 import hashlib
 import html
 import json
+import math
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -22,7 +23,7 @@ from clue.purchase.outcome import OptionCost, RunCost
 from clue.report.page import ranking_page, ranking_pieces, result_page, timelines
 from clue.report.page import run as run_page
 from clue.report.page.content import LIMITS, content_of, decision, mean_makespan, sources
-from clue.report.page.parts import MOST_ROWS, Lines, Picture, Sheet, TimelineData
+from clue.report.page.parts import MOST_ROWS, Cell, Lines, Picture, Sheet, TimelineData, sheet
 from clue.uncertainty import Sampling, Spread
 from clue.units import YEAR, Money
 from tests.report.cases import BUDGET, by_makespan, entry, machine, many_ranks, ranking, result
@@ -71,6 +72,12 @@ def sampled() -> Ranking:
         for each in ranking().entries
     )
     return replace(ranking(), entries=entries, sampling=Sampling(200))
+
+
+def test_infinite_figures_sort_as_none() -> None:
+    """Scripts read no figure from the words that Python writes for them."""
+    shown = sheet("t", "T", [("figure", True)], [(Cell("inf", math.inf),), (Cell("2", 2.0),)])
+    assert [row[0].value for row in shown.rows] == [None, 2.0]
 
 
 def with_costs() -> Ranking:
