@@ -123,12 +123,16 @@ def test_who_misses_a_limit_in_a_sample_is_not_the_best_in_it() -> None:
     cheap, sure = option("cheap", 100, nodes=1, factor=0.1), option("sure", 200, nodes=1)
     program = compile_program(traces(Application(arguments=("1",)), 1))
     seconds = sample_makespans(program, cheap.machine, Placement((0,)), SAMPLING)
-    for fields, limit, said in (
-        ({"deadline": 13.0}, 13.0, "job: a run must end within 13 s"),
-        ({"demand": 1 / 12.5}, 12.5, "share of the time that the runs a month take must be at most 100.0%"),
+    for job, limit, said in (
+        (workload(ranks=(1,), deadline=13.0), 13.0, "job: a run must end within 13 s"),
+        (
+            workload(ranks=(1,), demand=1 / 12.5),
+            12.5,
+            "share of the time that the runs a month take must be at most 100.0%",
+        ),
     ):
         asked = Scenario(
-            "by hand", (workload(ranks=(1,), **fields),), (cheap, sure), criterion=Criterion.TOTAL_COST
+            "by hand", (job,), (cheap, sure), criterion=Criterion.TOTAL_COST
         )  # fmt: skip
         ranking = rank_options(asked, ReplayPredictor(traces), sampling=SAMPLING)
         kept = float((seconds <= limit).mean())
