@@ -75,7 +75,7 @@ def steps_sentence(steps: Steps, score: Callable[[float], str]) -> str:
     """Say what more money gains most of."""
     asked = f"{steps.amount} more on {steps.base} ({score(steps.score)})"
     if not steps.steps:
-        return f"{asked}: no step costs so little."
+        return f"{asked}: no step costs so little and keeps all limits."
     best = steps.steps[0]
     if best.gain <= 0:
         return f"{asked} gains nothing: the best of {len(steps.steps)} steps is {best.what} for {best.price}."

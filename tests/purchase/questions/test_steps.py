@@ -130,7 +130,7 @@ def test_where_nothing_costs_so_little_that_is_said() -> None:
     asked = scenario(option("one", 1, 100), option("two", 2, 500), next_amount=Money(9, "EUR"), next_from="one")
     steps = steps_of(rank_options(asked, ReplayPredictor(traces)))
     assert steps.steps == ()
-    assert steps_sentence(steps, str).endswith("no step costs so little.")
+    assert steps_sentence(steps, str).endswith("no step costs so little and keeps all limits.")
 
 
 def test_steps_keep_limits_in_use() -> None:
