@@ -1,4 +1,4 @@
-"""What options cost, on the page of a ranking: by item, over the years, for a run; energy; where figures come from."""
+"""Costs of options on the page of a ranking: by item, over the years, per run; energy; sources of figures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clue.units import format_amount, format_power, format_share
 #: Colours of items, from Paul Tol's muted scheme for the colour-blind; the same for an item on every page.
 _COLOURS = dict(zip(ITEMS, ("#332288", "#DDCC77", "#88CCEE", "#44AA99", "#117733", "#CC6677", "#882255", "#AA4499",
                             "#999933", "#BBBBBB"), strict=True))  # fmt: skip
-#: Options that a chart has lines for, and bars.
+#: Largest numbers of options with lines, and with bars, in a chart.
 MOST_LINES, MOST_BARS = len(style.SERIES), 20
 _KWH = 3.6e6
 
@@ -25,7 +25,7 @@ Known = Sequence[tuple[Entry, OptionCost]]
 
 
 def cost_sections(ranking: Ranking, placed: Sequence[Entry]) -> Iterator[Section]:
-    """Yield what the page says of costs and energy; nothing where no option states them."""
+    """Yield the sections about costs and energy; nothing if no option states them."""
     known = [(each, each.cost) for each in placed if each.cost is not None]
     if not known:
         return
@@ -64,7 +64,7 @@ def _left(shown: Sequence[object], known: Sequence[object]) -> str:
 
 
 def _years(known: Known) -> Chart:
-    """Draw what is paid up to the end of each year."""
+    """Draw the payments up to the end of each year."""
     shown, currency = known[:MOST_LINES], known[0][1].currency
     drawn = [
         Line(each.option, colour, [
@@ -135,7 +135,7 @@ def _runs(known: Known) -> Section:
 
 
 def _sources(known: Known) -> Section:
-    """Return where figures of costs come from; what several options have in common once."""
+    """Return the sources of cost figures, each once for all its options."""
     found: dict[tuple[str, str, str], list[str]] = {}
     for each, cost in known:
         for source in cost.sources:
