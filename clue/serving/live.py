@@ -160,7 +160,7 @@ class LiveRanking:
     def _awaited(self, scenario: Scenario) -> Iterator[str]:
         """Yield the names of the parts that take longer."""
         if self._sampling is not None:
-            yield f"How sure the order is: {count_of(self._sampling.samples, 'sample')} of what is uncertain."
+            yield f"How sure the order is: {count_of(self._sampling.samples, 'sample')} of the uncertainty."
         if scenario.next_amount is not None:
             yield f"Where {scenario.next_amount} more would go."
 

@@ -33,7 +33,7 @@ def answer_sections(ranking: Ranking) -> Iterator[Section]:
 
 
 def _cheapest(cheapest: Cheapest) -> Iterator[Section]:
-    title = "The cheapest in time"
+    title = "The cheapest option that meets every deadline"
     if not cheapest.nearest:
         yield parts.lines("cheapest", title, cheapest_sentences(cheapest))
         return
@@ -95,7 +95,7 @@ def _gains(steps: Steps, ranking: Ranking) -> Chart:
     told = "; ".join(f"{each.what} {_gain(gain)}" for each, gain in zip(shown, gains, strict=True))
     words = f"Bars of what steps from {steps.base} gain for 1,000 {steps.amount.currency}. {told}."
     more = f"The best {len(shown)} of {len(steps.steps)} steps." if len(shown) < len(steps.steps) else ""
-    return Chart("steps-gain", "What steps gain for the money", words, height, tuple(shapes), (), more)
+    return Chart("steps-gain", "Gain of steps for their money", words, height, tuple(shapes), (), more)
 
 
 # --- own or rented ---------------------------------------------------------------------------------------------------

@@ -138,10 +138,8 @@ def _score(entry: Entry, ranking: Ranking) -> str:
 
 def _certainty(entry: Entry, ranking: Ranking, subject: str) -> str:
     if ranking.sampling is None or entry.best is None:
-        return "Nobody asked how probable that is: --samples 200 tells."
-    return (
-        f"{subject} is the best option in {entry.best:.0%} of {ranking.sampling.samples} samples of what is uncertain."
-    )
+        return "Its probability was not computed: add --samples 200."
+    return f"{subject} is the best option in {entry.best:.0%} of {ranking.sampling.samples} samples of the uncertainty."
 
 
 # --- the ranking -----------------------------------------------------------------------------------------------------
@@ -308,7 +306,7 @@ def _makespans(placed: Sequence[Entry]) -> Iterator[Chart]:
             return format_time(figure * length)
 
         height, shapes = bars(rows, series, f"makespan ({scale.unit}); its parts are means over ranks", formatted)
-        title = "What makespans are made of" + (f": {name}" if len(workloads) > 1 else "")
+        title = "Makespans broken down" + (f": {name}" if len(workloads) > 1 else "")
         words = f"Bars of the makespans of {name} on {len(rows)} options, made of computing, communicating and waiting."
         caption = first_of(len(shown), len(placed))
         yield Chart(f"makespan-{number}", printable(title), words, height, tuple(shapes), _PARTS, caption)
@@ -345,7 +343,7 @@ def _changes(ranking: Ranking, placed: Sequence[Entry], explanation: RankingExpl
 
 def _lead(ranking: Ranking, placed: Sequence[Entry]) -> str:
     if len(placed) < 2:
-        return "There is no other option to come first."
+        return "No other option is ranked."
     first, second = placed[:2]
     if first.position == second.position:
         return f"{first.option} and {second.option} share the first place."

@@ -76,7 +76,7 @@ def _years(known: Known) -> Chart:
     height, shapes = lines(drawn, "years", f"paid up to then ({currency})")
     ends = "; ".join(f"{each.option} {format_amount(cost.by_year[-1][1])} {currency}" for each, cost in shown)
     words = f"Lines of what is paid up to the end of each year, as values today. At the end: {ends}."
-    caption = f"Values today; the last year has what is left of the purchase. {_left(shown, known)}".strip()
+    caption = f"Values today; the last year includes the residual value. {_left(shown, known)}".strip()
     legend = tuple((line.name, line.colour) for line in drawn)
     return Chart("cost-years", "Cost over the years", words, height, tuple(shapes), legend, caption)
 
@@ -119,7 +119,9 @@ def _energy(known: Known) -> Section:
         )
         for each, cost in known
     ]
-    return parts.sheet("energy", "Energy over the service life", columns, rows, "The share of the site (PUE) is in it.")
+    return parts.sheet(
+        "energy", "Energy over the service life", columns, rows, "Including the overhead of the site (PUE)."
+    )
 
 
 def _runs(known: Known) -> Section:
@@ -131,7 +133,7 @@ def _runs(known: Known) -> Section:
         for each, cost in known
         for name, run in cost.per_run.items()
     ]
-    return parts.sheet("runs", "What a run costs", columns, rows, "Its share, by time, of all that is paid.")
+    return parts.sheet("runs", "Cost of a run", columns, rows, "Its share, by time, of all costs.")
 
 
 def _sources(known: Known) -> Section:

@@ -90,7 +90,7 @@ def _nodes(known: Known) -> Chart:
     )
     words = f"Stacked bars of nodes with and without a job, on average. {told}."
     legend = tuple((each.name, each.colour) for each in series)
-    return Chart("queue-nodes", "What nodes do", words, height, tuple(shapes), legend, _left(shown, known))
+    return Chart("queue-nodes", "Use of nodes", words, height, tuple(shapes), legend, _left(shown, known))
 
 
 def _curves(known: Known) -> Chart:
