@@ -119,7 +119,7 @@ def end(process: subprocess.Popen[Any], patience: float = PATIENCE) -> None:
 
 def _signal(process: subprocess.Popen[Any], number: int) -> bool:
     """Send a signal to the group of a process; returns whether the group exists."""
-    process.poll()  # a leader that has ended counts as one of its group until somebody asked for its status
+    process.poll()  # a leader that has ended belongs to its group until its status is read
     try:
         os.killpg(process.pid, number)
     except (ProcessLookupError, PermissionError):  # the latter of some kernels, where none is left but has ended

@@ -96,7 +96,7 @@ class SkeletonError(ClueError):
 
 
 class CacheError(ClueError):
-    """Report a cache that somebody else could change, or that cannot be written."""
+    """Report a cache that another user could change, or that cannot be written."""
 
 
 class RecordError(ClueError):

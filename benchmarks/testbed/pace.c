@@ -1,28 +1,29 @@
 /* Preloaded into every rank of a testbed. It uses no MPI header, and works with any MPI library and language.
 
    Slow processors: at every MPI call a rank sleeps until FACTOR times the CPU time of the burst before it has passed. The
-   kernel's quotas alone would let bursts that are shorter than their period (some ms) run at full speed.
-   Steady processors: the CPU time of a rank's thread is that of a core at its best, whatever this computer's are at the
-   moment (keeper.c says): for its pace, and for whoever asks (CLOCK_THREAD_CPUTIME_ID).
-   Quiet waits: what an MPI library polls while it waits (epoll_wait and poll without time-out, sched_yield) sleeps in the
-   kernel until something comes: a waiting rank costs no processor time, which others need on this computer.
+   kernel's quotas alone would let bursts shorter than the quota period (some ms) run at full speed.
+   Steady processors: the CPU time of a rank's thread is that of a core at its best speed, whatever the current speed of this
+   computer's cores (measured by keeper.c). It is used for the rank's pace, and returned to programs that read the clock
+   (CLOCK_THREAD_CPUTIME_ID).
+   Quiet waits: the calls with which an MPI library polls while it waits (epoll_wait and poll without time-out, sched_yield)
+   sleep in the kernel until data arrive. So a waiting rank uses no processor time, which other ranks need on this computer.
+   Shared memory: messages in it make no file readable, so a rank that has called MPI rings the bells of sleeping ranks of
+   its host.
 
-   Shared memory: what comes through it opens no file, so a rank that has called MPI rings for others of its host that sleep.
-
-   CLUE_TESTBED_FACTOR  how many times slower (default 1)
-                        A rank that is slower gets a core at once when it wakes, before all other work of the computer.
-   CLUE_TESTBED_CORES   the core of this computer for each processor of the host: a rank stays on that of its place there
-   CLUE_TESTBED_SPEEDS  file with a double for each core of this computer: how fast it is, relative to its best; 0: unknown
+   CLUE_TESTBED_FACTOR  slowdown of processors (default 1)
+                        A slower rank gets a core at once when it wakes, before all other work of the computer.
+   CLUE_TESTBED_CORES   the core of this computer for each processor of the host; each rank stays on the core of its processor
+   CLUE_TESTBED_SPEEDS  file with a double for each core of this computer: its speed relative to its best; 0: unknown
    CLUE_TESTBED_QUIET   0: let waits poll (default 1)
-   CLUE_TESTBED_INTERPRETER how many times slower Python's interpreter is beside that (default 1): what a burst spends in it is
-                        sampled, and its CPU time counts so much more, also where the program reads that clock itself
-   CLUE_TESTBED_BELLS   file with a number for each rank of the host, which it shares memory with the others of (default: none)
-   CLUE_TESTBED_CONTENDERS file with a number for the competitors that run on the host (competitor.c), and one for each of its
-                        ranks: a burst takes longer as there are more of them that compute than the host has processors
-   CLUE_TESTBED_PROCESSORS how many these are (default 1)
-   CLUE_TESTBED_WHOLE   1: figures are those from MPI's start to its end, barriers or not
-   CLUE_TESTBED_FIGURES folder into which each rank writes what it measured, as JSON, when it ends: of what lies between
-                        its first two barriers, or of everything if there are no two */
+   CLUE_TESTBED_INTERPRETER further slowdown of Python's interpreter (default 1): the share of a burst spent in it is sampled,
+                        and its CPU time is multiplied accordingly, also when the program itself reads that clock
+   CLUE_TESTBED_BELLS   file with a number for each rank of the host, shared by these ranks (default: none)
+   CLUE_TESTBED_CONTENDERS file with the number of competitors that run on the host (competitor.c), and a number for each of
+                        its ranks: a burst takes longer if more of them compute than the host has processors
+   CLUE_TESTBED_PROCESSORS number of processors of the host (default 1)
+   CLUE_TESTBED_WHOLE   1: measure from MPI's start to its end, with or without barriers
+   CLUE_TESTBED_FIGURES folder into which each rank writes its measurements, as JSON, when it ends: from between its first two
+                        barriers, or of the whole run if there are fewer */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -50,9 +51,9 @@
 enum { SPIN_SHARED = 20, POLL_NS = 1000000, YIELD_US = 200, FILES = 4096, FILES_AT_ONCE = 256 };
 
 static double factor = 1, interpreter = 1;
-static int quiet = 1, began, spin = 20;  /* polls that find nothing, before a rank sleeps */
-static __thread int depth;             /* MPI calls under way: libraries call themselves */
-static __thread long empty;            /* polls in a row that found nothing */
+static int quiet = 1, began, spin = 20;  /* spin: empty polls before a rank sleeps */
+static __thread int depth;             /* nesting of MPI calls: libraries call themselves */
+static __thread long empty;            /* consecutive empty polls */
 static __thread double wall0, cpu0, debt, waiting_since;
 static double burst_cpu, burst_wall, late, mpi_wall, mpi_cpu, delayed, delayed0, entered_wall, entered_cpu, section_began, section_ended;
 static int whole;
@@ -61,15 +62,15 @@ static int barriers;
 static unsigned char is_tcp[FILES];
 static int last_file;
 
-static const volatile double *speed;   /* of this rank's core, where it is paced and that is known */
+static const volatile double *speed;   /* of this rank's core, if it is paced and the speed is known */
 
 /* Cost of this library's signals for the bursts that they interrupt, and number of signals not deducted yet. */
 enum { TURNS, INTERPRETER, SIGNALS };
 static int64_t signal_ns[SIGNALS];
 static __thread volatile int signals[SIGNALS];
 
-/* CPU time of this thread at its core's best. It counts at the speed that the core has when somebody asks; from one time to
-   the next that is a burst at most. What this library's own signals cost is not the program's. */
+/* CPU time of this thread at its core's best speed. The time since the last call, at most a burst, is scaled by the core's
+   current speed. The cost of this library's own signals is deducted. */
 static int64_t steady_ns(int64_t own) {
   static __thread int64_t counted, steady, shown;
   double share = speed ? *speed : 1;
@@ -81,7 +82,7 @@ static int64_t steady_ns(int64_t own) {
 }
 static double slower_now(void);
 
-/* The program's own reading of that clock, such as a recorder's: on this processor, whose interpreter may be slower. */
+/* The clock as the program itself reads it, such as a recorder in it: on the emulated processor, whose interpreter may be slower. */
 int clock_gettime(clockid_t clock, struct timespec *time) {
   static int (*real)(clockid_t, struct timespec *);
   static __thread int64_t counted, shown;
@@ -120,7 +121,7 @@ static void watch(const char *speeds, int core) {
   close(file);
   speed = (const volatile double *)all + core;
 }
-/* A process that changes its core finds cold caches. The launcher and busy processes, which are not ranks, are not pinned. */
+/* A process that moves to another core finds cold caches there. The launcher and competitors, which are not ranks, are not pinned. */
 static void stay(const char *cores) {
   const char *place = getenv("MPI_LOCALRANKID");
   if (!place) return;
@@ -134,10 +135,10 @@ static void stay(const char *cores) {
   if (speeds && factor > 1) watch(speeds, atoi(cores));
 }
 
-/* Ranks of one host that share memory. One is known to sleep before it does, so that whoever sends to it then will ring; a
-   rank that is woken may have to send in turn, so it rings on, but not for ever. */
+/* Ranks of one host that share memory. A rank announces its sleep before it sleeps, so that later senders ring its bell. A
+   woken rank may have to send in turn, so it passes the ring on, but only ECHOES times. */
 enum { HOST_RANKS = 64, ECHOES = 4, BELL_NAP_NS = 1000000 };
-static volatile int *asleep;           /* by rank of the host; NULL: they do not share memory */
+static volatile int *asleep;           /* by rank of the host; NULL: no shared memory */
 static int bell = -1, place, echoes = ECHOES;
 
 static socklen_t bell_of(int rank, struct sockaddr_un *name) {
@@ -167,7 +168,7 @@ static void ring(int echo) {
   }
 }
 static void will_sleep(void) { if (asleep) { asleep[place] = 1; __sync_synchronize(); } }
-/* Awake again: by the bell, by something else that came, or because it was time: then it looks again, and sleeps on. */
+/* A rank is awake again: by the bell, by data, or by time-out; after a time-out it polls again and goes back to sleep. */
 static void woke(int other) {
   unsigned char said;
   if (!asleep) return;
@@ -177,9 +178,9 @@ static void woke(int other) {
   while (recv(bell, &said, 1, MSG_DONTWAIT) == 1) { empty = 0; if (said - 1 > echoes) echoes = said - 1; }
 }
 
-/* Competitors of this host's ranks: each process that computes gets a fair share of the processors, as of a scheduler whose
-   slices are short. What counts is who computes when a burst ends. */
-static volatile int *contenders;       /* competitors, then each rank; NULL: there are none */
+/* Competitors of this host's ranks: each computing process gets a fair share of the processors, as from a scheduler with
+   short time slices. The processes that compute at the end of a burst are counted. */
+static volatile int *contenders;       /* number of competitors, then a flag for each rank; NULL: no competitors */
 static double processors = 1;
 
 static void meet(const char *path) {
@@ -213,9 +214,9 @@ __attribute__((constructor)) static void start(void) {
   prctl(PR_SET_TIMERSLACK, 1);
 }
 
-/* A paced rank has time to spare for its burst, and none for what it does within MPI: there it gets its core at once, also
-   from one that computes. So it does at the beginning of a burst: a short one, between two calls, would else wait until
-   others have ended their long ones. From MPI's start to its end only: what comes before and after is not paced. */
+/* A paced rank has spare time in its bursts, but none within MPI: there it preempts computing ranks. It also does so at the
+   beginning of a burst, because a short burst between two calls would otherwise wait until others have ended their long ones.
+   This applies between MPI's start and its end; the rest of the program is not paced. */
 enum { OTHER = 0, COMPUTES = 1, BEGINS = 2, COMMUNICATES = 3, SHORT_NS = 30000 };
 static timer_t until_long;
 static void hurry(int priority) {
@@ -239,8 +240,8 @@ static void watch_length(int on) {
   hurry(on ? BEGINS : COMMUNICATES);
 }
 
-/* Where a burst's time goes: a timer that runs only during bursts, and goes on from one to the next, looks where the program
-   is. The share of the interpreter in a burst is that of its looks or, if it is short, of the last ones. */
+/* A sampling profiler of bursts: a timer that runs only during bursts, and continues from one to the next, samples the program
+   counter. The interpreter's share of a burst is that of its samples or, if it has few, of the last LOOKS samples. */
 enum { LOOK_NS = 500000, LOOKS = 24, ENOUGH = 6 };
 static double interpreted;
 static long looks, looks_now, interpreted_now;
@@ -274,7 +275,7 @@ static void look(int number, siginfo_t *how, void *context) {
   interpreted += (in_it - interpreted) / (double)looks;
   looks_now++; interpreted_now += in_it;
 }
-/* How many times longer the burst under way takes than one without the interpreter; and the one that ends. */
+/* Slowdown of the current burst by the interpreter; and of the burst that ends. */
 static double slower_now(void) {
   double share = looks_now < ENOUGH ? interpreted : (double)interpreted_now / (double)looks_now;
   return 1 + (interpreter - 1) * share;
@@ -303,8 +304,8 @@ static void watch_interpreter(int on) {
   left_until_look.it_interval.tv_nsec = LOOK_NS;
 }
 
-/* A signal costs some 20 us: for a burst of 50 us that is much, and none of it is the program's. What it costs is measured
-   when MPI has started: pieces of work with a signal beside pieces without. */
+/* A signal takes some 20 us, which is much for a burst of 50 us and must not count as the program's time. Its cost is measured
+   when MPI has started: by pieces of work with and without a signal. */
 enum { PIECE = 150000, PIECES = 15 };
 static int ascending(const void *one, const void *other) {
   double a = *(const double *)one, b = *(const double *)other;
@@ -336,8 +337,8 @@ static void measure_signals(void) {
   }
 }
 
-/* A burst has ended: let it have taken as long as on a slow processor. Small errors are made up for in the next one; a
-   burst that took longer than it should, for want of a core of this computer, is lost and counted. */
+/* A burst has ended: sleep until it has taken as long as on a slow processor. Small errors are corrected in the next burst. If
+   a burst took too long because no core of this computer was free, that time is lost; it is counted in "late". */
 static void enter(void) {
   if (depth++) return;
   empty = 0; echoes = ECHOES;
@@ -368,14 +369,14 @@ static void leave(int initialises) {
   ring(ECHOES);
   if (entered_wall) delayed += without_core() - delayed0;
   if (initialises) measure_signals();
-  wall0 = now(CLOCK_MONOTONIC);  /* Before anything that may give the core to another: the burst begins now. */
+  wall0 = now(CLOCK_MONOTONIC);  /* The burst begins now, before any call that may yield the core. */
   if (initialises) { began = 1; section_began = wall0; }
   if (began) { computes(1); watch_length(1); watch_interpreter(1); }
   cpu0 = cpu_now();
   if (entered_wall) { mpi_wall += wall0 - entered_wall; mpi_cpu += cpu0 - entered_cpu; }
 }
 
-/* The real function: the next in order or, as Python loads the library out of the global scope, in any libmpi. */
+/* Find the real function: the next in search order or, because Python loads the library outside the global scope, in any libmpi. */
 static int look_in(struct dl_phdr_info *info, size_t size, void *wanted) {
   void **found = wanted;
   const char *base = info->dlpi_name ? strrchr(info->dlpi_name, '/') : 0;
@@ -392,7 +393,7 @@ static void *find(const char *name) {
   return found;
 }
 
-/* No MPI call of interest has more than 14 arguments, all of integer class: handed on as they came. */
+/* No wrapped MPI call has more than 14 arguments, all of integer class; they are passed on unchanged. */
 #define TAKEN long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k, long l, long m, long n
 #define GIVEN a, b, c, d, e, f, g, h, i, j, k, l, m, n
 #define CALL(name, initialises) long name(TAKEN) { static long (*real)(TAKEN); if (!real) real = (long (*)(TAKEN))find(#name); \
@@ -404,7 +405,7 @@ long MPI_Finalize(void) {
   if (whole || barriers < 2) write_figures();
   long result = real(); leave(0); return result;
 }
-/* The measured section of a program is that between its first two barriers, unless it is the whole. */
+/* The measured section of a program lies between its first two barriers, unless the whole run is measured. */
 long MPI_Barrier(TAKEN) {
   static long (*real)(TAKEN);
   if (!real) real = (long (*)(TAKEN))find("MPI_Barrier");
@@ -461,13 +462,13 @@ int close(int file) {
   if (file >= 0 && file < FILES) is_tcp[file] = 0;
   return real(file);
 }
-/* Whether a poll may sleep: inside MPI, and after some that found nothing. */
+/* Tell whether a poll may sleep: inside MPI, and after several empty polls. */
 static int may_sleep(int timeout) {
   if (!quiet || timeout || !depth) return 0;
   if (++empty == spin / 2) will_sleep();
   return empty > spin;
 }
-/* Sleep until one of these opens, or somebody rings. */
+/* Sleep until one of these files is ready, or a rank rings the bell. */
 static int nap(struct pollfd *files, nfds_t count, long ns) {
   ring(echoes);
   if (asleep) { files[count++] = (struct pollfd){bell, POLLIN, 0}; if (ns > BELL_NAP_NS) ns = BELL_NAP_NS; }
@@ -507,7 +508,7 @@ int poll(struct pollfd *files, nfds_t count, int timeout) {
   if (found > 0) empty = 0;
   return found;
 }
-/* A library that yields between polls waits for any of its connections, the longer the longer it has waited. */
+/* A library that yields between polls waits for any of its connections; naps grow with the time waited. */
 int sched_yield(void) {
   if (!quiet || !depth) return (int)syscall(SYS_sched_yield);
   if (++empty == 1) waiting_since = now(CLOCK_MONOTONIC);

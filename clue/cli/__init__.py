@@ -50,7 +50,7 @@ def _run(argv: Sequence[str] | None, heard: Heard) -> int:
         tell([f"memory must suffice for this command, got {str(error) or 'none left'}"])
         return 1
     except BrokenPipeError:
-        # The reader of our output has gone (`clue … | head`): nothing is wrong, and nobody reads a message.
+        # The reader of our output has gone (`clue … | head`): this is no error, and no message would be read.
         give_up_output()
         return 0
     except OSError as error:

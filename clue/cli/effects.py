@@ -14,7 +14,7 @@ _NAMES = {"-n": "ranks", "-o": "output", "--from": "source_format", "--to": "tar
 
 
 def refuse(arguments: argparse.Namespace, options: Iterable[str], rule: str, got: str, place: str = "") -> None:
-    """Refuse options that were given but have no effect: whoever gives one expects one.
+    """Refuse options that were given but have no effect: a user who gives an option expects an effect.
 
     Args:
         arguments: The parsed arguments; an option that was not given is ``None``, false or empty.

@@ -135,7 +135,7 @@ class _Questions:
         """Return the answer to a question: as given by an option, by default, or typed.
 
         Raises:
-            UsageError: If the option is invalid, or nobody can be asked.
+            UsageError: If the option is invalid, or no user can be asked.
         """
         given = self._given(name)
         if given is not None or self._arguments.yes:

@@ -52,5 +52,5 @@ class Circle:
 
 @lru_cache(maxsize=64)
 def even_circle(nbytes: int, count: int) -> Circle:
-    """Return the even blocks of so many bytes in a circle; every rank of a collective asks for the same."""
+    """Return the even blocks of a number of bytes in a circle; every rank of a collective asks for the same."""
     return Circle(even_blocks(nbytes, count))

@@ -99,9 +99,9 @@ class QueueForm(Form):
     )
     sharing: Literal["none", "copies", "mix"] = Field(
         "none",
-        description="What jobs slow each other on the network: none, each takes what it takes on an empty machine; "
-        "copies, what it takes beside copies of itself on all other nodes; mix, beside jobs of all classes there, by "
-        "the shares of the nodes' time that they hold.",
+        description="Contention between jobs on the network: none, each job runs as on an empty machine; copies, as "
+        "beside copies of itself on all other nodes; mix, as beside jobs of all classes there, in proportion to their "
+        "shares of the nodes' time.",
     )
     jobs: Annotated[int, Field(ge=10, le=10**7)] = Field(5000, description="Jobs per replication.")
     warm_up: Annotated[Number, Field(lt=1)] = Field(

@@ -58,7 +58,7 @@ class Ranks:
         """Start the first world.
 
         Raises:
-            LiveError: If there is no room for so many ranks.
+            LiveError: If there is no memory for all ranks.
         """
         return self._begin("w0", range(ranks), [self._command] * ranks)
 

@@ -43,7 +43,7 @@ def free_memory(meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/
 
 
 def check_room(program: str, ranks: int, each: int, files: int = 2, free: int | None = None) -> None:
-    """Check that there is room for so many ranks.
+    """Check that there is memory for a number of ranks.
 
     Args:
         program: Name of the program, for the message.

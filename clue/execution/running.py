@@ -63,7 +63,7 @@ def run(
         stdout: Descriptor of the ranks' standard output; by default that of this process.
 
     Raises:
-        LiveError: If a rank fails, or there is no room for so many ranks.
+        LiveError: If a rank fails, or there is no memory for all ranks.
         DeadlockError: If the program deadlocks in virtual time.
     """
     with one_core():

@@ -189,7 +189,7 @@ def _remarks(family: Family) -> Iterator[str]:
     once = sum(each.typical.head.typical is None and len(each.traces) == 1 for each in family.recordings)
     if once:
         yield (
-            f"{once} of {len(traces)} recordings were made once, so that nobody knows how much their bursts vary: "
+            f"{once} of {len(traces)} recordings were made once, so it is unknown how much their bursts vary: "
             "record with --repeats 3"
         )
     wild = sum(int((trace.ops.flags & Flag.ANY_SOURCE != 0).sum()) for trace in traces)

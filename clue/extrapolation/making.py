@@ -224,7 +224,7 @@ def _distance(family: Family, size: int, ranks: int, factor: Factor) -> Iterator
     )
     for what, wanted, least in (("size", size, family.sizes[0]), ("number of ranks", ranks, family.ranks[0])):
         if wanted < least:
-            yield f"the {what} is below the smallest that was recorded ({least}): what goes on there nobody has seen"
+            yield f"the {what} is below the smallest recorded one ({least}), where the program may behave differently"
 
 
 def _told(family: Family, trace: Trace, size: int, warnings: tuple[str, ...], peak: float) -> Trace:

@@ -63,7 +63,7 @@ class Availability:
 
 
 def share(runnable: float, processors: int) -> float:
-    """Return the share of a core that one more process would get beside so many processes of its weight."""
+    """Return the share of a core that one more process would get beside a number of processes of its weight."""
     return min(1.0, processors / (runnable + 1))
 
 

@@ -13,7 +13,7 @@ from clue.units import format_time
 
 #: Lifetime of figures of a host and of the network, s (FAST paper, section 6.1).
 HOST, NETWORK = 30.0, 120.0
-#: Time until a failed measurement is retried, s; until then nobody waits for it.
+#: Time until a failed measurement is retried, s; until then no query waits for it.
 RETRY = 5.0
 
 
@@ -79,7 +79,7 @@ class Figures:
         return self.put(name, value, age)
 
     def put(self, name: str, value: object, age: float = 0.0) -> Figure:
-        """Keep a figure that was measured so many seconds ago."""
+        """Keep a figure with its age in seconds."""
         figure = Figure(value, self.clock() - max(0.0, age))
         self._known[name] = figure
         self.store.note(name, value, figure.measured)

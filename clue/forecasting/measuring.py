@@ -49,7 +49,7 @@ class Bench:
     _limit: float
 
     def point(self, sizes: tuple[int, ...], seconds: float) -> Point:
-        """Run the routine at some sizes for about so many seconds, at least three times.
+        """Run the routine at some sizes for about a number of seconds, at least three times.
 
         Raises:
             ForecastError: If it fails, or goes on beyond the limit.
@@ -58,7 +58,7 @@ class Bench:
         return Point(sizes, statistics.median(cpu for cpu, _ in times), len(times))
 
     def elapsed(self, sizes: tuple[int, ...], seconds: float) -> tuple[float, float]:
-        """Return the mean CPU and wall time of a run, over runs for about so many seconds.
+        """Return the mean CPU and wall time of a run, over runs for about a number of seconds.
 
         Raises:
             ForecastError: If it fails, or goes on beyond the limit.

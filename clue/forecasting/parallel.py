@@ -212,7 +212,7 @@ def tree(processors: int) -> int:
 
 
 def grids(processors: int) -> Iterator[Grid]:
-    """Yield all grids of up to so many processors.
+    """Yield all grids with up to a number of processors.
 
     Raises:
         UsageError: If there are none, or too many.
@@ -227,7 +227,7 @@ def grids(processors: int) -> Iterator[Grid]:
 def ordered(
     routine: Pdgemm | Pdtrsm, processors: int, sequential: Sequential, route: Route, memory: float | None = None
 ) -> tuple[list[Estimate], int]:
-    """Return the estimates of a routine on every grid of up to so many processors, the fastest first.
+    """Return the estimates of a routine on every grid with up to a number of processors, the fastest first.
 
     Args:
         routine: The routine with its sizes.

@@ -88,7 +88,7 @@ class Plain:
     sizes: Sequence[dict[int, int]]
 
     def nbytes(self, rank: int, message: Transfer) -> int:
-        """Return the size of a message, at either side; 0 for a receive that nobody sends to."""
+        """Return the size of a message, at either side; 0 for a receive without a sender."""
         return message.nbytes if message.sends else self.sizes[rank].get(message.request, 0)
 
 

@@ -18,8 +18,8 @@ ENGINES = ("auto", "reference", "fast")
 #: The decision while the fast engine is being compiled: the reference until that is done, then the fast one.
 WHEN_COMPILED = "fast when compiled"
 
-#: Numbers of ops from which it saves time to load the fast engine, and to compile it, which takes as long as the
-#: reference takes for so many.
+#: Numbers of ops from which it saves time to load the fast engine, and to compile it: compilation takes as long as the
+#: reference takes for this number of ops.
 _OPS_WORTH_LOADING, _OPS_WORTH_COMPILING = 2_000, 1_000_000
 #: Number of ops, a second of the reference's time, from which a replay waits for an engine that is being compiled.
 _OPS_WORTH_WAITING = 50_000

@@ -193,7 +193,7 @@ class ClusterModel:
         return ((kind, each) for kind, bins in self.kinds.items() for each in bins)
 
     def told(self, kind: str, processes: int, size: float, ranks: Floats) -> Told:
-        """Return the time of a processor of a kind shared by so many processes, at several numbers of ranks.
+        """Return the time of a processor of a kind shared by a number of processes, at several numbers of ranks.
 
         Raises:
             ModelError: The size is not above 0 and finite.

@@ -175,7 +175,7 @@ def _like(part: str) -> str:
 
 
 def _bins(processes: int, times: _Times, parts: tuple[str, ...], method: Method) -> list[Bin]:
-    """Return the models of one kind with so many processes on each processor."""
+    """Return the models of one kind with a number of processes on each processor."""
     of_ranks: dict[int, _Times] = {}
     for (ranks, size), each in times.items():
         of_ranks.setdefault(ranks, {})[ranks, size] = each

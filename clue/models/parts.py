@@ -196,7 +196,7 @@ class ProgramModel:
         return tuple(self.time(size, ranks) / seconds - 1 for size, ranks, seconds in pairs)
 
     def predict(self, size: float, ranks: int) -> Forecast:
-        """Predict the time of the program on so many ranks.
+        """Predict the time of the program on a number of ranks.
 
         Raises:
             ModelError: A part cannot be fitted or predicted.

@@ -270,7 +270,7 @@ def _with(made: int, step: int, most: int) -> int:
 
 
 def _made(levels: Sequence[_Level], ranks: int, taken: bool) -> Iterator[Configuration]:
-    """Yield the configurations of so many ranks; ``taken``: whether a use already takes exactly the time looked for.
+    """Yield the configurations of a number of ranks; ``taken``: whether a use already takes exactly the wanted time.
 
     Levels are in reverse order; branches that cannot form the sum are not searched.
     """

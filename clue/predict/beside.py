@@ -1,8 +1,8 @@
-"""A task beside others: what it takes while they run on other nodes of the machine, on the same network.
+"""The run time of a task beside others, which run on other nodes of the machine and share its network.
 
-All begin at once. The others repeat what they do until the task is done; how often that is, is found out by what each
-takes alone, and corrected until the last of them ends after the task. With no network that they share, the task takes
-what it takes alone, to the last bit.
+All begin at once. The others run again and again until the task is done. The number of their runs is estimated from the
+run times alone, and corrected until the last neighbour ends after the task. If they share no network, the task takes as
+long as alone, to the last bit.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from clue.predict.application import Key
 from clue.predict.prediction import Prediction, Task, prediction_of
 from clue.result import Result
 
-#: So many ops are replayed at once, at most; a neighbour that would take more ends before the task.
+#: Largest number of ops replayed at once; if neighbours need more, they end before the task.
 MOST_OPS = 5_000_000
-#: Further runs when a neighbour has ended too early.
+#: Factor on the number of runs of a neighbour that has ended too early.
 _MORE = 1.1
 
 
@@ -29,15 +29,15 @@ def predict_beside(programs: Mapping[Key, Program], task: Task, engine: str) -> 
     """Replay a task beside others.
 
     Args:
-        programs: What each application does.
-        task: The task; it is not a sample.
+        programs: The program of each application.
+        task: The task; it must not be a sample.
         engine: As for :func:`clue.kernel.simulate`.
 
     Returns:
-        What the task takes, without computation by region, and without what must be said of its program alone.
+        The prediction for the task, without computation by region, and without warnings about its program alone.
 
     Raises:
-        DeadlockError: If it deadlocks and must not.
+        DeadlockError: If it deadlocks although that is not allowed.
         UsageError: If a program spawns ranks, or the task is a sample.
     """
     if task.sample is not None:
@@ -47,12 +47,12 @@ def predict_beside(programs: Mapping[Key, Program], task: Task, engine: str) -> 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Neighbour:
-    """One instance of what a neighbour does.
+    """One instance of a neighbour.
 
     Attributes:
-        programs: What runs, in turn.
+        programs: Its programs, which run in turn.
         nodes: Node of each rank.
-        seconds: What all of it takes alone.
+        seconds: Time of all its programs alone.
     """
 
     programs: tuple[Program, ...]
@@ -88,7 +88,7 @@ class _Neighbourhood:
         return replace(prediction, warnings=(*prediction.warnings, said))
 
     def _replayed(self) -> tuple[Result, float]:
-        """Return what the task's ranks did, and the share of its time in which all neighbours ran."""
+        """Return the result of the task's ranks, and the share of its time during which all neighbours ran."""
         where = self._task.where
         own, instances = self._programs[self._task.key], where.instances
         alone = simulate(own, where.machine, where.placement, self._engine, instances=instances)
@@ -111,7 +111,7 @@ class _Neighbourhood:
                 max(number + 1, math.ceil(number * makespan / end * _MORE)) if too_early and end > 0 else number
                 for number, end, too_early in zip(wanted, ends, short, strict=True)
             ]
-            if wanted == times:  # who takes no time at all slows nobody
+            if wanted == times:  # neighbours that take no time slow nothing
                 break
         covered = min((end / makespan for end in ends if end > 0), default=1.0) if makespan else 1.0
         found = replace(
@@ -133,7 +133,7 @@ class _Neighbourhood:
         return [_Neighbour(programs, nodes, seconds) for nodes in places]
 
     def _seconds(self, task: Task) -> float:
-        """Return what a neighbour's task takes alone; neighbours that do the same are alike."""
+        """Return the time of a neighbour's task alone; it is simulated once for equal neighbours."""
         key = (task.key, task.where.instances)
         if key not in self._alone:
             where, program = task.where, self._programs[task.key]
@@ -143,12 +143,12 @@ class _Neighbourhood:
 
 
 def _runs(wanted: float, seconds: float) -> int:
-    """Return how often something has to run to take at least so long."""
+    """Return the number of runs that take at least the wanted time."""
     return max(1, math.ceil(wanted / seconds)) if seconds > 0 else 1
 
 
 def _affordable(wanted: Sequence[int], neighbours: Sequence[_Neighbour], own: int) -> list[int]:
-    """Return how often neighbours run so that not too many ops are replayed, in proportion."""
+    """Return the numbers of runs, reduced in proportion if too many ops would be replayed."""
     ops = sum(number * each.ops for number, each in zip(wanted, neighbours, strict=True))
     if own + ops <= MOST_OPS:
         return [*wanted]
@@ -157,7 +157,7 @@ def _affordable(wanted: Sequence[int], neighbours: Sequence[_Neighbour], own: in
 
 
 def _ends(result: Result, first: int, neighbours: Sequence[_Neighbour]) -> list[float]:
-    """Return when the last rank of each neighbour ends."""
+    """Return the time at which the last rank of each neighbour ends."""
     ends = []
     for each in neighbours:
         ends.append(max(rank.finish for rank in result.ranks[first : first + len(each.nodes)]))

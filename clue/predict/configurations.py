@@ -98,7 +98,7 @@ class Replays:
     _known: dict[tuple[tuple[str, Use], ...], float] = field(default_factory=dict)
 
     def seconds(self, uses: Configuration) -> float | None:
-        """Return the makespan on a configuration; ``None`` without a trace of so many ranks."""
+        """Return the makespan on a configuration; ``None`` without a trace of its number of ranks."""
         program = self.programs.get(ranks_of(uses))
         if program is None:
             return None

@@ -31,7 +31,7 @@ class Predictor(Protocol):
         return ""
 
     def check(self, application: Application, name: str, instances: int | None) -> str:
-        """Return why so many instances of an application of this name cannot be predicted; ``""``: they can."""
+        """Return why this number of instances of an application cannot be predicted; ``""``: it can."""
         return ""
 
     def prepare(self, wanted: Mapping[Key, str], progress: Progress) -> None:

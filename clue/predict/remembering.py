@@ -1,6 +1,6 @@
-"""Predictions that are remembered: none is made twice, even of machines that were described anew.
+"""Remembered predictions: none is made twice, even if machines were read again.
 
-So a comparison can be made again and again while prices, budgets and limits change, and nothing is simulated twice.
+So a comparison can be repeated while prices, budgets and limits change, and nothing is simulated twice.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from clue.uncertainty import Character, Sampling
 
 
 class RememberingPredictor(Predictor):
-    """Asks another predictor once for each thing.
+    """Asks another predictor only once for each prediction.
 
-    Two tasks are one if they run the same on equal parts of machines in the same places; what parts cost does not
-    matter.
+    Two tasks are equal if they run the same program on equal parts of machines in the same places, whatever these parts
+    cost.
 
     Attributes:
-        asked: How many predictions, samples among them, the other one was asked for.
+        asked: Number of predictions, including samples, that the other predictor was asked for.
 
     Args:
         predictor: The other one.

@@ -45,7 +45,7 @@ Recorder = Callable[[Sequence[Key]], Sequence[Application]]
 _OPS_FOR_A_MACHINE = 200_000
 #: Maximum number of ops of a replay with a timeline, which takes a few seconds.
 MOST_WATCHED = 250_000
-#: Advice to users who cannot record on so many ranks.
+#: Advice to users who cannot record on that number of ranks.
 EXTRAPOLATE = "extrapolate it from recordings of smaller sizes on fewer ranks (clue extrapolate --plan says which)"
 
 
@@ -96,7 +96,7 @@ def recording(application: Application, ranks: int, traces: TraceSource) -> tupl
 
 
 def record_on(ranks: int, trace: str = "") -> str:
-    """Return the advice to record a program on so many ranks."""
+    """Return the advice to record a program on a number of ranks."""
     output = f" -o {trace}" if trace else ""
     return (
         f"record the program on {count_of(ranks)} (clue record -n {ranks}{output}): this computer will do, more ranks "

@@ -1,18 +1,18 @@
 """Costs of options over their service life, from the predictions of their runs.
 
-What says how much an option is used, the first of these that is stated:
+The use of an option follows from the first of these that is stated:
 
-1. Jobs and their queue: it is busy for the share of its nodes' time in which they have a job in the simulation of its
-   queue; where that grows without end, for all that the policy lets them be. Runs are as many as fill that time.
-2. Runs a month: with θ the runs per second of a workload and d those that are wanted, it is busy for the share Σ d / θ
-   of its life.
-3. Else it is busy for as long as it may be.
+1. Jobs and their queue: the option is busy for the share of its nodes' time with a job on them, in the simulation of
+   its queue; if the queue grows without end, for the maximum that the policy allows. The runs fill that time.
+2. Runs a month: with θ the runs per second of a workload and d the required ones, it is busy for the share Σ d / θ of
+   its life.
+3. Otherwise its capacity: it is busy for as long as availability and utilisation allow.
 
-A run costs its share of what all runs cost together, by time or with a queue by the nodes' time, and what a cloud bills
-for it alone: with a queue its own nodes, else all of them.
+A run costs its share of the costs of all runs, by time (with a queue by the nodes' time), and the amount that a cloud
+bills for it alone: with a queue for its own nodes, otherwise for all of them.
 
-Cost, energy and carbon of a run never fall as its makespan grows; nor does the cost of all required runs. Beside a
-queue an option counts, until it is settled, as if it were never used.
+Cost, energy and carbon of a run never fall as its makespan grows; nor does the cost of all required runs. With a queue,
+the costs of an option are bounded by those of an unused one until it is settled.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from clue.units import YEAR
 
 #: Longest service life, years, for which payments are listed by year.
 MOST_YEARS = 50
-#: Where run times vary, what is billed of them is a mean over so many quantiles.
+#: Number of quantiles in the mean billed time of runs whose run times vary.
 _QUANTILES = 200
 _NOTHING = Costs()
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """Runs that are alike, on an option.
+    """A group of similar runs on an option.
 
     Attributes:
-        workload: Of which workload; ``""``: of none.
-        rate: How many there are a second.
-        seconds: For how long one keeps the whole option busy.
-        billed: For how long a cloud bills the whole option for one.
+        workload: Name of their workload; ``""``: none.
+        rate: Number of runs per second.
+        seconds: Time for which one run keeps the whole option busy.
+        billed: Time for which a cloud bills the whole option for one run, seconds.
     """
 
     workload: str
@@ -58,8 +58,8 @@ class Accounts:
     """The accounts of a scenario's options.
 
     Args:
-        scenario: What is compared.
-        queue_of: Returns the queue of an option that is settled, where jobs are stated.
+        scenario: The comparison.
+        queue_of: Returns the queue of a settled option, if jobs are stated.
     """
 
     def __init__(self, scenario: Scenario, queue_of: Callable[[Attempt], QueueOutcome] | None = None) -> None:
@@ -124,7 +124,7 @@ class Accounts:
         return self.of(attempt.option).sheet(*self._use(attempt))
 
     def _use(self, attempt: Attempt) -> tuple[float, float]:
-        """Return the shares of its life for which an option is busy, and for which it is billed."""
+        """Return the share of its life for which an option is busy, and the share for which it is billed."""
         account, busy = self.of(attempt.option), self.busy(attempt)
         if not account.per_billed or (self._scenario.queue is None and not self.demands):
             return busy, busy
@@ -136,10 +136,10 @@ class Accounts:
         return min(account.billed(choice.makespan) / choice.instances for choice in cell.possible)
 
     def uses(self, attempt: Attempt) -> list[Use]:
-        """Return the runs that an option does a second, in the same order on all options.
+        """Return the runs of an option per second, in the same order on all options.
 
-        With jobs: of each class on each number of ranks, and those of no class; none until the option is settled. With
-        runs a month: those of each workload. Else as many of each as its weight gives it time for.
+        With jobs: those of each class on each number of ranks, and those without a class; empty until the option is
+        settled. With runs a month: those of each workload. Otherwise each workload gets time by its weight.
         """
         if self._scenario.queue is not None:
             return self._queued(attempt) if attempt.settled else []
@@ -154,7 +154,7 @@ class Accounts:
         ]
 
     def _queued(self, attempt: Attempt) -> list[Use]:
-        """Return the runs of a queue: so many that they keep the nodes as busy as the simulation of it says."""
+        """Return the runs of a queue, with rates that keep the nodes as busy as in its simulation."""
         assert self._queue_of is not None
         queue = self._queue_of(attempt)
         key = (id(attempt.option), id(queue))
@@ -162,13 +162,13 @@ class Accounts:
             busy = queue.capacity if queue.figures is None else queue.figures.utilisation
             found = list(self._kinds(attempt.option, queue))
             held = sum(use.rate * use.seconds for use in found)
-            # The option is kept by its account, the queue here: so both keep their identity.
+            # The account keeps the option alive, and this dictionary the queue: so their ids stay unique.
             self.of(attempt.option)
             self._uses[key] = queue, [replace(use, rate=use.rate * busy / held) for use in found]
         return self._uses[key][1]
 
     def _kinds(self, option: Option, queue: QueueOutcome) -> Iterator[Use]:
-        """Yield the kinds of jobs, with how many there are relative to each other."""
+        """Yield the kinds of jobs, with rates relative to each other."""
         mix, account = self._scenario.queue, self.of(option)
         assert mix is not None
         for of, by_ranks in zip(mix.classes, jobs_of_kinds(mix, queue.takes), strict=True):
@@ -184,7 +184,7 @@ class Accounts:
 
     @staticmethod
     def _mean_billed(account: Account, run: float, variation: float) -> float:
-        """Return the mean seconds that are billed for jobs of a mean run time."""
+        """Return the mean billed time of jobs with a mean run time, seconds."""
         if not account.quantum or not variation:
             return account.billed(run)
         normal = NormalDist()
@@ -207,7 +207,7 @@ class Accounts:
         return factor * self.energy_of_run(attempt, w)
 
     def _of_any(self, attempt: Attempt, total: float) -> float:
-        """Return what a run has of a total; of an option of which nobody knows yet how many it does, no more."""
+        """Return a run's share of a total; 0 if the number of runs is not known yet."""
         if self._scenario.queue is not None and not attempt.settled:
             return 0.0
         runs = sum(use.rate for use in self.uses(attempt)) if self._scenario.queue is not None else sum(self.demands)
@@ -223,9 +223,9 @@ class Accounts:
         return self.of(attempt.option).energy_of_run(self.busy(attempt), self._of_run(attempt, w)[0])
 
     def _of_run(self, attempt: Attempt, w: int) -> tuple[float, float]:
-        """Return how many runs of a workload keep the whole option busy for a second, and what is billed for one.
+        """Return the runs of a workload that keep the whole option busy for a second, and the billed time of one.
 
-        Of workloads that no jobs are of, as if it ran alone.
+        A workload without jobs is treated as if it ran alone.
         """
         cell, name = attempt.cells[w], self._scenario.workloads[w].name
         if self._scenario.queue is not None:
@@ -255,7 +255,7 @@ class Accounts:
         )
 
     def _by_year(self, attempt: Attempt) -> Iterator[tuple[float, float]]:
-        """Yield years, and payments up to the end of each."""
+        """Yield each year, and the payments up to its end."""
         life, whole = self._scenario.life, self.sheet(attempt)
         years = life.seconds / YEAR
         if years > MOST_YEARS:

@@ -210,7 +210,7 @@ class LaterCell(Cell):
     choose: Callable[[], Choice] | None = None
 
     def narrow(self) -> None:
-        """Choose, if all is known that it takes."""
+        """Choose, once all needed cells are settled."""
         if not self.choices and self.choose is not None and all(cell.settled for cell in self.needs):
             choice = self.choose()
             choice.run.cells.append(self)
@@ -247,7 +247,7 @@ class JobCells:
     def nodes(self) -> int:
         """Nodes of a job, once both are settled."""
         split = self.queued.possible[0].split
-        # Copies stand behind the job itself.
+        # Copies follow the job itself.
         own = self.alone.possible[0].split.side_by_side * split.ranks
         return len(set(split.placement.nodes[:own]))
 
@@ -388,12 +388,12 @@ def refine(runs: Sequence[Run], predictor: Predictor, progress: Progress) -> Non
 
 
 class KnownRuns:
-    """What rankings of the same workloads have found out: so a ranking with other prices begins where one ended.
+    """Results of rankings of the same workloads: a ranking with other prices begins where the last one ended.
 
-    Machines must stay the same objects from one ranking to the next for what is known of them to count.
+    Results are reused only if machines stay the same objects from one ranking to the next.
 
     Attributes:
-        queues: What is known of queues.
+        queues: Results for queues.
     """
 
     def __init__(self) -> None:
@@ -403,7 +403,7 @@ class KnownRuns:
         self.queues: dict[object, QueueOutcome] = {}
 
     def begin(self, scenario: Scenario) -> None:
-        """Forget what is known if a scenario has other workloads or jobs; or other deadlines, where jobs are stated."""
+        """Discard results if a scenario has other workloads or jobs; or other deadlines, if jobs are stated."""
         plain = tuple(
             replace(each, weight=1.0, demand=None, deadline=math.inf if scenario.queue is None else each.deadline)
             for each in scenario.workloads
@@ -412,7 +412,7 @@ class KnownRuns:
             self._of, self._plan, self.queues = (plain, scenario.queue), None, {}
 
     def plan_for(self, scenario: Scenario, wanted: Mapping[Key, str], predictor: Predictor) -> _Plan:
-        """Return what is known of a scenario's options; nothing where other numbers of ranks are wanted."""
+        """Return the results for a scenario's options; none if other numbers of ranks are requested."""
         self.begin(scenario)
         if self._plan is None or self._wanted != list(wanted):
             self._plan, self._wanted = _Plan(scenario, wanted, predictor), list(wanted)
@@ -421,12 +421,12 @@ class KnownRuns:
 
     @property
     def columns(self) -> Columns:
-        """What is known of the options' cells, as columns."""
+        """Figures of the options' cells, as columns."""
         return Columns() if self._plan is None else self._plan.columns
 
     @property
     def engines(self) -> set[str]:
-        """Which engines have simulated, or what else has predicted."""
+        """Names of the engines or other methods that made the predictions."""
         runs = () if self._plan is None else self._plan.runs.values()
         return {prediction.engine for run in runs for prediction in run.predictions}
 
@@ -462,20 +462,20 @@ class _Plan:
         self.runs: dict[object, Run] = {}
 
     def new_runs(self) -> list[Run]:
-        """Return the runs that have not been taken note of: nothing is known of them."""
+        """Return the new runs, without any known figures."""
         return [run for run in islice(self.runs.values(), self._taken[0], None) if not run.seconds]
 
     def new_cells(self) -> list[Cell]:
-        """Return the cells of options that have not been taken note of."""
+        """Return the cells of new options."""
         new = islice(self._attempts.values(), self._taken[1], None)
         return list(dict.fromkeys(cell for attempt in new for cell in attempt.every))
 
     def take_new(self) -> None:
-        """Take note of all runs and options."""
+        """Mark all runs and options as seen."""
         self._taken = len(self.runs), len(self._attempts)
 
     def within(self, deadlines: Sequence[float]) -> None:
-        """Take other deadlines of the workloads."""
+        """Set new deadlines of the workloads."""
         if list(deadlines) != self._deadlines:
             self._deadlines = list(deadlines)
             for w, cell in self._all_cells:
@@ -533,7 +533,7 @@ class _Plan:
     # --- jobs beside others of the mix ---
 
     def _beside_others(self, option: Option, jobs: Sequence[Mapping[int, JobCells]]) -> list[Mapping[int, JobCells]]:
-        """Return cells of jobs that are settled beside others, once it is known what all of them take alone."""
+        """Return cells of jobs beside others, which are settled once the times of all jobs alone are known."""
         needs = tuple(dict.fromkeys(each.alone for by_ranks in jobs for each in by_ranks.values()))
         found: list[Mapping[int, JobCells]] = []
         kind = 0
@@ -549,7 +549,7 @@ class _Plan:
         return found
 
     def _choice_beside_others(self, option: Option, jobs: Sequence[Mapping[int, JobCells]], own: int) -> Choice:
-        """Return how a job of one kind runs beside others, all of them placed as is best alone."""
+        """Return the choice for a job of one kind beside others, all in their best placements alone."""
         assert self._queue is not None
         alone = [each.alone.possible[0] for by_ranks in jobs for each in by_ranks.values()]
         takes = [
@@ -568,7 +568,7 @@ class _Plan:
         return self._beside(option, alone[own], beside) if is_replayed(alone[own].run) else alone[own]
 
     def _beside(self, option: Option, alone: Choice, beside: Sequence[tuple[int, tuple[Task, ...]]]) -> Choice:
-        """Return a choice whose tasks run beside others; options on which all of it is the same share its run."""
+        """Return a choice whose tasks run beside others; equal options share its run."""
         if not beside:
             return alone
         machine, own = option.machine, alone.run.tasks[0].where
@@ -581,7 +581,7 @@ class _Plan:
             neighbours = tuple(of for _, of in beside)
             tasks = tuple(replace(task, where=where, beside=neighbours) for task in alone.run.tasks)
             run = self.runs[key] = Run(tasks, alone.run.workload, refined=True)
-            # Contention only adds to it; where it does not, nothing is known.
+            # Contention only adds to the time alone, which is a lower bound; unless it can speed up messages.
             run.seconds = (0.0,) * len(tasks) if machine.network.contention.speeds_up else alone.run.seconds
         return Choice(alone.split, self.runs[key], alone.instances)
 
@@ -690,7 +690,7 @@ class _Plan:
 
 
 def is_replayed(run: Run) -> bool:
-    """Tell whether all of a run is replayed, so that it is known what it sends."""
+    """Tell whether all of a run is replayed, so that its messages are known."""
     return all(task.key[0].modelled is None and task.key[0].measured is None for task in run.tasks)
 
 

@@ -1,7 +1,7 @@
-"""What is known of cells, as columns: thousands of options are looked through at once, the few that matter one by one.
+"""Figures of cells as columns: thousands of options are searched at once, and only the few that matter one by one.
 
-Columns only say who need not be looked at. What counts is what the scores of an option itself say
-(:mod:`clue.purchase.scores`): sums that are added in another order may differ in their last digits.
+Columns only exclude options. The ranking uses the scores of each remaining option itself
+(:mod:`clue.purchase.scores`), because sums that are added in another order may differ in their last digits.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import numpy.typing as npt
 Doubles = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.int64]
-#: Scores that differ by no more, relative to the larger, may be in either order.
+#: Relative difference up to which rounding may exchange the order of two scores.
 _ROUNDING = 1e-9
 
 
 class Known(Protocol):
-    """What columns ask of a cell (:class:`clue.purchase.attempts.Cell`)."""
+    """The attributes of a cell that columns use (:class:`clue.purchase.attempts.Cell`)."""
 
     @property
     def settled(self) -> bool: ...  # noqa: D102 - as there
@@ -43,10 +43,10 @@ class Columns:
     """The cells of a plan.
 
     Attributes:
-        settled: Whether it is known which split counts.
-        makespan: Seconds in that, or at least.
-        throughput: Instances finished per second in it, or at most.
-        rates: By component, instances finished per second in it, or at most; shape (cells, components).
+        settled: Whether the chosen split is known.
+        makespan: Makespan in the chosen split, or a lower bound, seconds.
+        throughput: Instances finished per second in it, or an upper bound.
+        rates: Instances of each component finished per second in it, or upper bounds; shape (cells, components).
     """
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class Columns:
         self.rates: Doubles = np.empty((0, 0))
 
     def places(self, cells: Sequence[Known]) -> list[int]:
-        """Return where cells stand; those that are new come last."""
+        """Return the rows of cells; new cells get the last rows."""
         known = self._places
         for cell in cells:
             if cell not in known:
@@ -70,13 +70,13 @@ class Columns:
         return [known[cell] for cell in cells]
 
     def rows(self, options: Sequence[Sequence[Known]]) -> Places:
-        """Return where the cells of options stand, shape (options, workloads)."""
+        """Return the rows of the cells of options, shape (options, workloads)."""
         cells = [cell for of_option in options for cell in of_option]
         wide = len(cells) // len(options) if options else 0
         return np.array(self.places(cells), np.int64).reshape(len(options), wide)
 
     def look(self) -> None:
-        """Take down what has become known of cells."""
+        """Copy the changed figures of cells."""
         if not self._changed:
             return
         changed = list(dict.fromkeys(self._changed))
@@ -99,12 +99,12 @@ class Columns:
 
 
 def near_least(figures: Doubles, number: int) -> Places:
-    """Return where the least figures stand, at least so many: with all that rounding may put among them."""
+    """Return the indices of at least this number of least figures, with all that rounding may put among them."""
     if len(figures) <= number:
         return np.arange(len(figures))
     return not_above(figures, float(np.partition(figures, number - 1)[number - 1]))
 
 
 def not_above(figures: Doubles, most: float) -> Places:
-    """Return where figures stand that are no larger than one, or are so but for rounding."""
+    """Return the indices of figures that are at most a limit, up to rounding."""
     return np.flatnonzero(figures <= (most + _ROUNDING * abs(most) if math.isfinite(most) else most))

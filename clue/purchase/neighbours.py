@@ -1,9 +1,9 @@
-"""Which jobs of a mix stand beside a job: one typical moment at which no node is idle.
+"""The neighbours of a job: other jobs of a mix at a typical moment, when no node is idle on which a job fits.
 
-A kind of jobs (a class on a number of ranks) holds a share of the nodes' time: of all kinds, in proportion to jobs ·
-nodes · run time alone. Beside the job whose time is wanted, nodes are filled job by job: the next one is of the kind
-that lacks the most to its share of all nodes, among those that still fit; of equal ones the first. A job gets the first
-free nodes of the same types, in the same order, as those that it has alone: nodes are not shared.
+Each kind of job (a class on a number of ranks) has a share of the nodes' time, proportional to jobs · nodes · run time
+alone. The nodes that the job leaves free are filled job by job. The next job is of the kind that is furthest below its
+share of all nodes, among the kinds that still fit; ties go to the first kind. A job gets the first free nodes of the
+types that it uses alone, in the same order. Nodes are not shared.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from clue.machine import Machine
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Jobs that are alike.
+    """A group of similar jobs.
 
     Attributes:
-        held: The node-time that they hold, in any unit.
-        nodes: Node of each rank of all instances of a job, as it is placed alone; empty: any node will do.
+        held: The node-time that they use, in any unit.
+        nodes: Node of each rank of all instances of a job, as placed alone; empty: any single node.
     """
 
     held: float
@@ -28,12 +28,12 @@ class Kind:
 
 
 def neighbours_of(own: int, kinds: Sequence[Kind], machine: Machine) -> list[tuple[int, tuple[int, ...]]]:
-    """Return the jobs that stand beside a job of one kind: of which kind each is, and the node of each of its ranks.
+    """Return the neighbours of a job: the kind of each neighbour, and the node of each of its ranks.
 
     Args:
-        own: The kind of the job, which stands where it stands alone.
+        own: Index of the job's kind; the job keeps its placement alone.
         kinds: All kinds.
-        machine: Where they run.
+        machine: The machine on which they run.
     """
     total, size = sum(kind.held for kind in kinds), len(machine.nodes)
     lacks = [size * kind.held / total for kind in kinds]

@@ -118,19 +118,19 @@ class Queues:
             )
         elif queue.figures is None:
             yield _caveat(
-                "the load is {load}, of which nodes can do {able} at most: the queue grows without end, so there is no "
-                "waiting to tell",
+                "the load is {load}, and nodes can process {able} at most: the queue grows without end, so it has no "
+                "mean waiting time",
                 load=f"{queue.load:.3g}",
                 able=f"{queue.capacity:.3g}",
                 size=queue.load,
             )
         if queue.figures is None and attempt.option.costs is not None:
-            yield _caveat("costs count nodes as busy as they can be, and the jobs that these do")
+            yield _caveat("costs are those of nodes as busy as they can be, and of the jobs that they then run")
 
     def _about_sharing(self, attempt: Attempt, mix: Mix) -> Iterator[Caveat]:
         if mix.sharing is Sharing.NONE:
             yield _caveat(
-                "jobs take what they take on an empty machine: what they slow each other on its network is left out "
+                "run times of jobs are those on an empty machine: contention between jobs on its network is left out "
                 "(queue: {{sharing: mix}} runs each beside others)"
             )
         cells = [each for by_ranks in attempt.jobs for each in by_ranks.values()]
@@ -142,13 +142,13 @@ class Queues:
             return
         yield _caveat(
             "jobs take {share} longer than alone beside one typical mix of others: no node idle, all begin at once, "
-            "the others repeat what they do",
+            "the others run again and again",
             share=format_share(max(slower, 0.0)),
             size=slower,
         )
         runs = dict.fromkeys(each.queued.possible[0].run for each in cells)
         if not all(map(is_replayed, runs)):
-            yield _caveat("jobs whose times are told by a model or a skeleton take these times, and slow nobody")
+            yield _caveat("jobs predicted by a model or a skeleton keep that run time, and slow no other job")
         for warning in dict.fromkeys(w for run in runs for made in run.predictions for w in made.warnings):
             if isinstance(warning, Caveat):
                 yield warning

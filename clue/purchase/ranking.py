@@ -190,7 +190,7 @@ def _check(scenario: Scenario, predictor: Predictor, sampling: Sampling | None) 
 
 
 def _check_use(scenario: Scenario) -> None:
-    """Check that it is said once how much options are used."""
+    """Check that the utilisation of options is stated only once."""
     if scenario.queue is None:
         return
     for workload in scenario.workloads:
@@ -244,7 +244,7 @@ def _about_queue(scenario: Scenario) -> Iterator[str]:
 
 
 def _affordable(scenario: Scenario) -> list[bool | None]:
-    """Return of each option whether the budget covers it; ``None``: nobody knows."""
+    """Return for each option whether the budget covers it; ``None``: unknown."""
     affordable = [_is_affordable(option, scenario) for option in scenario.options]
     if not any(known is not False for known in affordable):
         cheapest = min((option.price for option in scenario.options if option.price), key=lambda price: price.amount)
@@ -256,7 +256,7 @@ def _affordable(scenario: Scenario) -> list[bool | None]:
 
 
 def _barred(options: Sequence[Option], scenario: Scenario, accounts: Accounts) -> dict[str, list[Miss]]:
-    """Return what options miss of the limits whatever runs on them, by their names."""
+    """Return the limits that options miss whatever runs on them, by option."""
     if scenario.limits == Limits():
         options = [option for option in options if option.costs is not None]
     missed = ((option.name, list(misses_of(option, scenario.limits, accounts))) for option in options)

@@ -177,7 +177,7 @@ class Built:
 
 
 def nodes_of(built: Built) -> Mapping[str, int]:
-    """Return how many nodes of each type a generated option has, and of each part; under "" of all."""
+    """Return the number of nodes of each type of a generated option, and of each part; under "" of all nodes."""
     counted = Counter({"": built.total})
     for kind, number in built.nodes.items():
         for name in {name_of(kind), *filter(None, kind)}:
@@ -260,18 +260,18 @@ class Scenario:
         options: The options.
         criterion: The criterion.
         notes: What a reader of the ranking should know.
-        service_life: Seconds over which a purchase is used.
-        discount_rate: What money costs a year: 0.03 for 3 %.
-        limits: What an option has to keep beside the budget.
-        pareto: Criteria by which the Pareto front is wanted; empty: none is.
-        weighted: By criterion, how much it counts in a weighted sum.
-        queue: What jobs are submitted, which then say how much options are used; ``None``: nothing is known of that.
-        operations: By workload, the operations of a run, as the SSP counts them.
-        reference: The system that the SSI is relative to.
-        next_amount: More money of which is asked what it gains; ``None``: nobody asks.
+        service_life: Service life, seconds.
+        discount_rate: Discount rate per year: 0.03 for 3 %.
+        limits: Limits of options besides the budget.
+        pareto: Criteria of the requested Pareto front; empty: none.
+        weighted: Weight of each criterion in a weighted sum.
+        queue: The submitted jobs and their queue, which determine the utilisation of options; ``None``: not stated.
+        operations: Operations of a run, as counted by the SSP, by workload.
+        reference: The reference system of the SSI.
+        next_amount: Additional money to spend; ``None``: not requested.
         next_from: The option that it is spent on; empty: the first of the ranking.
-        beyond: Generated options that the budget does not cover, but with that money would.
-        left_out: How many generated options are not among these because the budget does not cover them.
+        beyond: Generated options that the budget covers only with the additional money.
+        left_out: Number of generated options that are left out because the budget does not cover them.
     """
 
     name: str

@@ -23,14 +23,14 @@ weighted         100 · weighted mean over criteria of figure / best figure, or 
 
 Performance is instances finished per second; a workload's points are divided among its components. Weights are
 normalised to a mean of 1, so that two equally weighted workloads give at most 100 points each, as in the paper.
-Costs, energy and carbon are those of :mod:`clue.purchase.accounts`; where runs a month or jobs are stated, of a run
-means of those, whatever the weights.
+Costs, energy and carbon are those of :mod:`clue.purchase.accounts`; if runs a month or jobs are stated, figures per run
+are means over these, whatever the weights.
 
-Every score gets better, or stays, where a makespan gets shorter, to the last bit: so bounds on makespans give bounds
-on scores. Points depend on the best performance of all options, which has to be known first. Figures of queues are
-an exception: with backfilling a shorter job may make others wait longer. So until it is settled, an option counts as if
-nobody waited there, and costs beside a queue as if nobody used it; and weighted sums are relative to the best figures
-of all options, which are all simulated first.
+If a makespan gets shorter, no score gets worse, not even in the last bit: so bounds on makespans give bounds on scores.
+Points depend on the best performance of all options, which has to be known first. Figures of queues are an exception:
+with backfilling a shorter job may make others wait longer. So until it is settled, the bound of an option is no waiting
+time, and with a queue the costs of an unused option; and weighted sums are relative to the best figures of all options,
+which are all simulated first.
 """
 
 from __future__ import annotations
@@ -245,12 +245,12 @@ class Scores:
         """Return the scores of many options, as :meth:`score` but for rounding, shape (options,).
 
         Args:
-            columns: What is known of cells.
-            rows: Where those of options stand, shape (options, workloads).
-            prices: What options cost, shape (options,), where that is all that they cost.
+            columns: Figures of cells.
+            rows: Rows of the options' cells, shape (options, workloads).
+            prices: Prices of options, shape (options,), if they have no other costs.
 
         Returns:
-            ``None`` where options have to be looked at one by one.
+            ``None`` if options must be scored one by one.
         """
         if self._is_limited or self._scenario.criterion not in _BY_COLUMNS or not len(rows):
             return None

@@ -285,15 +285,15 @@ def _rough(cells: Iterable[Cell]) -> list[Run]:
 
 
 def _prices(options: Sequence[Option]) -> Doubles | None:
-    """Return what options cost, shape (options,); ``None`` where more than a price is stated, or that is not."""
+    """Return the prices of options, shape (options,); ``None`` if any has no price, or further costs."""
     found = [option.price.amount for option in options if option.price is not None and option.costs is None]
     return np.array(found) if len(found) == len(options) else None
 
 
 class _Keys:
-    """What options are ordered by, worked out again only where something has become known since.
+    """Sort keys of options, recomputed only after changes.
 
-    Where columns tell that an option cannot be among those that are asked for, it is not worked out at all.
+    If columns show that an option cannot be among the requested ones, its key is not computed at all.
     """
 
     def __init__(self, attempts: Sequence[Attempt], scores: Scores, columns: Columns) -> None:
@@ -317,12 +317,12 @@ class _Keys:
         return known[1]
 
     def scores(self) -> Doubles | None:
-        """Return the scores of all options, or what they cannot be better than; ``None``: only one by one."""
+        """Return the scores of all options, or bounds of them; ``None`` if they must be scored one by one."""
         self._columns.look()
         return self._scores.by_columns(self._columns, self._rows, self._prices)
 
     def first(self, number: int) -> list[tuple[Key, int]]:
-        """Return the least keys of options that are settled and keep all limits, so many, with their places."""
+        """Return this number of least keys of settled options that meet all limits, with their indices."""
         rough = self._rough()
         if rough is None:
             near: Iterable[int] = range(len(self._attempts))
@@ -333,7 +333,7 @@ class _Keys:
         return heapq.nsmallest(number, ((key, i) for key, i in keyed if not key[0]))
 
     def bounds(self, below: Key | None) -> list[tuple[Key, int]]:
-        """Return the keys of options that are not settled, with their places; below a key, or all."""
+        """Return the keys of options that are not settled, with their indices; below a key, or all."""
         rough = self._rough()
         if rough is None:
             near: Iterable[int] = range(len(self._attempts))

@@ -2,7 +2,7 @@
 
 ::
 
-    traces/jacobi-4-0d5f…/               one program with its arguments on so many ranks
+    traces/jacobi-4-0d5f…/               one program with its arguments on a number of ranks
                facts.json                what these recordings depend on
                jacobi-4-0d5f….clue       a recording; further ones of the same: .2.clue, .3.clue
 """
@@ -135,7 +135,7 @@ class _Kept:
         return True
 
     def see_to(self, request: Request, turn: int, say: Callable[[str], None]) -> None:
-        """Make sure that there are ``turn + 1`` recordings, if so many are wanted."""
+        """Make sure that there are ``turn + 1`` recordings, if that number is requested."""
         now = facts_now(request)
         with self._folder.lock(
             _lock_name(request), lambda who: say(f"waiting for {who}, which records {request.title}")

@@ -37,7 +37,7 @@ _LOOKS = 10
 
 
 def silent(_message: str) -> None:
-    """Tell nobody."""
+    """Ignore the message."""
 
 
 @dataclass(frozen=True, slots=True)

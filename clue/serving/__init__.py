@@ -1,5 +1,6 @@
-"""The report of a comparison as a page on which figures can be changed, told to browsers on this computer.
+"""The report of a comparison as a page on which figures can be changed, served to browsers on this computer.
 
-What answers whom is decided in :mod:`clue.serving.guard`, what is answered in :mod:`clue.serving.live`; both know no
-framework. :mod:`clue.serving.application` puts them into one (Starlette), which :mod:`clue.serving.running` runs.
+:mod:`clue.serving.guard` decides which requests are answered, :mod:`clue.serving.live` makes the answers; both are
+independent of a web framework. :mod:`clue.serving.application` uses them in Starlette; :mod:`clue.serving.running` runs
+the application.
 """

@@ -1,7 +1,7 @@
-"""The server of a live ranking, in Starlette: three files, the page, and two questions with changed figures.
+"""The server of a live ranking, in Starlette: three files, the page, and two requests with changed figures.
 
-``POST /ranking`` gives the ranking, ``POST /full`` the same with what takes longer. Of an answer only those pieces of
-the page are sent that the browser does not have.
+``POST /ranking`` returns the ranking, ``POST /full`` the same with the parts that take longer. A response contains only
+the pieces of the page that the browser does not have.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from clue.serving.guard import COOKIE, HEADERS, Guard
 from clue.serving.live import Answer, LiveRanking, SupersededError
 from clue.units import count_of
 
-#: Bytes of a request's body at most: changed figures are short.
+#: Largest body of a request, bytes: changed figures are short.
 MOST_BYTES = 64 * 1024
 #: Takes a line for each ranking.
 Log = Callable[[str], None]
@@ -36,16 +36,16 @@ Rank = Callable[[Mapping[str, str]], Answer]
 
 
 class BodyError(ClueError):
-    """Report a request whose body is none that the page sends."""
+    """Report a request with a body that the page does not send."""
 
 
 def application(live: LiveRanking, token: str | None = None, log: Log = lambda _line: None) -> ASGIApp:
     """Return the server's application.
 
     Args:
-        live: The ranking, which has begun.
-        token: What requests must carry, if anything.
-        log: Takes a line for each ranking; nothing that a request says is in it.
+        live: The ranking, already made for the file.
+        token: The token that requests must carry, if any.
+        log: Called with a line for each ranking, which contains no text of the request.
     """
 
     def page(_request: Request) -> Response:
@@ -114,7 +114,7 @@ async def _body(request: Request) -> bytes:
 
 
 def _question(request: Request, body: bytes) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the changes that a body holds, and the digests of the pieces that the browser has."""
+    """Return the changes in a body, and the digests of the pieces that the browser has."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip()
     if kind != "application/json":  # which no form of another site can send
         raise BodyError("content type must be application/json, got another one")
@@ -134,7 +134,7 @@ def _is_texts(value: object) -> TypeGuard[dict[str, str]]:
 
 
 class _Guarded:
-    """Asks the guard before each request, and says of each answer what holds for all."""
+    """Asks the guard before each request, and adds the common headers to each response."""
 
     def __init__(self, app: ASGIApp, guard: Guard) -> None:
         self._app, self._guard = app, guard
@@ -154,7 +154,7 @@ class _Guarded:
         await answer(scope, receive, _with_headers(send))
 
     def _welcome(self) -> Response:
-        """Let who has shown the token in the address go on with a cookie: so the token does not stay in the address."""
+        """Replace the token in the address by a cookie, so the address no longer contains it."""
         response = RedirectResponse("/", HTTPStatus.SEE_OTHER)
         response.set_cookie(COOKIE, self._guard.cookie, httponly=True, samesite="strict")
         return response

@@ -1,8 +1,8 @@
-"""Which requests are answered: none from other sites' pages, none without the token where there is one.
+"""The guard of the server: it refuses requests from pages of other sites, and without the token if there is one.
 
-A page of another site can make a browser ask this server: by a name that its owner lets point here (DNS rebinding), or
-by a form or script of its own (CSRF). The first has that name as its ``Host`` (:func:`clue.listening.is_own`), the
-second that site as its ``Origin``.
+A page of another site can make a browser send requests to this server: under a name that its owner lets point here (DNS
+rebinding), or by a form or script of its own (CSRF). The first kind has that name as its ``Host``
+(:func:`clue.listening.is_own`), the second that site as its ``Origin``.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from http import HTTPStatus
 
 from clue.listening import bears, is_own, same
 
-#: The cookie that stands for the token in a browser; not the token itself.
+#: Name of the cookie that replaces the token in a browser; its value is not the token itself.
 COOKIE = "clue"
-#: What is said of every answer: no page may frame or read it, nothing of it is kept, and of scripts only its own run.
+#: Headers of every response: no page may frame or read it, it is not stored, and only the page's own scripts run.
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; "
     "connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'",
@@ -33,7 +33,7 @@ _SAFE = {"GET", "HEAD"}
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request is not answered."""
+    """The reason why a request is refused."""
 
     status: HTTPStatus
     reason: str
@@ -44,18 +44,18 @@ class Guard:
     """Decides which requests are answered.
 
     Attributes:
-        token: What they must carry, if anything.
+        token: The token that requests must carry, if any.
     """
 
     token: str | None = None
 
     @property
     def cookie(self) -> str:
-        """What the cookie of those holds who have shown the token."""
+        """The value of the cookie that replaces the token."""
         return hashlib.sha256(f"clue serve {self.token}".encode()).hexdigest()
 
     def refusal(self, method: str, headers: Mapping[str, str], cookies: Mapping[str, str]) -> Refusal | None:
-        """Return why a request is not answered; ``None``: it is.
+        """Return the reason why a request is refused; ``None``: it is answered.
 
         Args:
             method: Its method.
@@ -78,5 +78,5 @@ class Guard:
         return bears(headers.get("authorization", ""), self.token) or same(cookies.get(COOKIE, ""), self.cookie)
 
     def admits(self, token: str) -> bool:
-        """Tell whether a token is the one that is asked for."""
+        """Tell whether a token is the required one."""
         return self.token is not None and same(token, self.token)

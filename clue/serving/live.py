@@ -1,7 +1,7 @@
-"""A ranking that is made anew whenever figures change; what does not depend on them is not worked out again.
+"""A ranking that is repeated whenever figures change, without repeating what does not depend on them.
 
-What takes long (samples, where more money goes) is left for a second question, which the next change ends: so the order
-is there at once, and whatever is told belongs to the figures of the moment.
+Slow parts (samples, what more money should buy) are computed for a second request, which the next change cancels. So
+the order appears at once, and every answer belongs to the current figures.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from clue.report.page import Field, live_page, ranking_pieces
 from clue.uncertainty import ModelError, Sampling
 from clue.units import count_of
 
-#: Characters of a changed figure at most.
+#: Largest length of a changed figure, characters.
 LONGEST = 200
 
 
@@ -32,10 +32,10 @@ class Answer:
     """A ranking with changed figures.
 
     Attributes:
-        pieces: What stands on the page then, as pieces of HTML by their names, in order.
-        seconds: What it took.
-        simulations: How many simulations it took.
-        awaited: Whether there is more to be asked for (:meth:`LiveRanking.in_full`).
+        pieces: The page as pieces of HTML by their names, in order.
+        seconds: Time that it took.
+        simulations: Number of simulations that it took.
+        awaited: Whether :meth:`LiveRanking.in_full` adds further parts.
     """
 
     pieces: Mapping[str, str]
@@ -50,7 +50,7 @@ class Answer:
 
 
 class SupersededError(ServeError):
-    """Report that figures have changed while something was worked out for earlier ones."""
+    """Report that figures have changed during a computation for earlier ones."""
 
 
 class LiveRanking:
@@ -58,12 +58,12 @@ class LiveRanking:
 
     Args:
         changeable: The comparison.
-        predictor: Tells what applications take; each thing is asked of it once.
-        top: How many positions are wanted; ``None``: as :func:`clue.purchase.rank_options` decides.
-        sampling: Which samples of what is uncertain to draw.
-        error: What is known of the model's error.
-        command: The command that gives the page.
-        by: By what it is made.
+        predictor: Predicts applications; it is asked for each prediction once.
+        top: Number of requested positions; ``None``: as :func:`clue.purchase.rank_options` decides.
+        sampling: The samples of uncertain figures to draw.
+        error: The model's error, as far as known.
+        command: The command that makes the page.
+        by: Name and version of the program.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class LiveRanking:
 
     @property
     def figures(self) -> Sequence[Figure]:
-        """What can be changed."""
+        """The figures that can be changed."""
         return self._changeable.figures
 
     def begin(self, progress: Progress = silent) -> Ranking:
@@ -105,26 +105,26 @@ class LiveRanking:
         return self._first
 
     def page(self) -> str:
-        """Return the whole page, as its file has the comparison, which has been ranked."""
+        """Return the whole page for the comparison of the file, which must have been ranked."""
         assert self._first is not None
         fields = _fields(self.figures)
         return live_page(self._first, self._changeable.scenario, self._command, self._by, fields)
 
     def changed(self, changes: Mapping[str, str]) -> Answer:
-        """Rank the comparison with changed figures; what takes longer is left out.
+        """Rank the comparison with changed figures, without the parts that take longer.
 
         Args:
-            changes: By the names of figures what counts instead.
+            changes: New texts by the names of figures.
 
         Raises:
-            ChangeError: If a figure is wrong, or the comparison is with it.
-            ClueError: If it cannot be ranked then.
+            ChangeError: If a figure is wrong, or makes the comparison wrong.
+            ClueError: If the changed comparison cannot be ranked.
         """
         self._turn += 1
         return self._answer(changes, self._go_on, in_full=False)
 
     def in_full(self, changes: Mapping[str, str]) -> Answer:
-        """Rank the comparison with changed figures, with all that was asked for.
+        """Rank the comparison with changed figures, with all requested parts.
 
         Raises:
             SupersededError: If figures change meanwhile.
@@ -158,14 +158,14 @@ class LiveRanking:
         return Answer(pieces, time.perf_counter() - begin, self._predictor.asked - before, bool(awaited))
 
     def _awaited(self, scenario: Scenario) -> Iterator[str]:
-        """Yield what takes longer, in words."""
+        """Yield the names of the parts that take longer."""
         if self._sampling is not None:
-            yield f"How sure the order is: {count_of(self._sampling.samples, 'sample')} of what is uncertain."
+            yield f"How sure the order is: {count_of(self._sampling.samples, 'sample')} of the uncertainty."
         if scenario.next_amount is not None:
             yield f"Where {scenario.next_amount} more would go."
 
     def end(self) -> None:
-        """End a ranking that is being made, before its next simulation."""
+        """Cancel the current ranking before its next simulation."""
         self._ended.set()
 
     def _go_on(self, _what: str, _done: int = 0, _total: int = 0) -> None:
@@ -179,7 +179,7 @@ class LiveRanking:
         )
 
     def _told(self, changes: Mapping[str, str]) -> list[str]:
-        """Say what differs from the file."""
+        """Return lines about the differences from the file."""
         stated = {figure.name: figure.text or figure.default for figure in self.figures}
         return [
             f"{name}: {text.strip() or 'left out'} (the file has {stated[name] or 'none'})"

@@ -10,9 +10,9 @@ from starlette.types import ASGIApp
 from clue.errors import ServeError
 from clue.listening import family
 
-#: Seconds that requests under way may take when the server is ended, and those that an idle connection stays.
+#: Time for open requests when the server is ended, and time after which an idle connection is closed, s.
 _PATIENCE = 2
-#: Connections at a time at most.
+#: Largest number of simultaneous connections.
 _MOST = 64
 
 

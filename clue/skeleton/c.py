@@ -286,7 +286,7 @@ class _Writer:
         about, program, room = self._about, self._program, self._program.room
         yield f'#define IDENTITY "{about.identity}"'
         yield f"#define SCALE {about.scale!r}"
-        yield f"#define APPLICATION {about.application!r} /* seconds that it took when it was recorded */"
+        yield f"#define APPLICATION {about.application!r} /* recorded time of the application, s */"
         yield f"#define LARGEST {room.largest}L"
         yield "#define MOST (int)(LARGEST < INT_MAX ? LARGEST : INT_MAX)"
         if "rooms" in needed:
@@ -311,16 +311,16 @@ class _Writer:
 
     def _bursts(self) -> Iterator[str]:
         about, program = self._about, self._program
-        yield "/* What a piece of each kind of work takes where the application was recorded, ns; a burst beside. */"
+        yield "/* Time of a piece of each kind of work on the recording host, ns; and of a call of compute. */"
         times = ", ".join(f"{about.pieces.times[kind]:.2f}" for kind in KINDS)
         yield f"static const double pieces[KINDS] = {{{times}}};"
         yield f"static const double call = {about.pieces.call:.2f};"
         regions = list(dict.fromkeys(place.region for place in program.places))
-        yield "/* What regions compute: shares of each kind of work. */"
+        yield "/* Shares of each kind of work in the computation of each region. */"
         mixes = [about.characters[region].mix for region in regions]
         shares = ", ".join(f"{{{', '.join(f'{mix.get(kind, 0.0):.6g}' for kind in KINDS)}}}" for mix in mixes)
         yield f"static const double mix[{len(regions)}][KINDS] = {{{shares}}};"
-        yield "/* Of each place, by rank, what its bursts take there, ns: one after the other, again and again. */"
+        yield "/* For each place, by rank, the times of its bursts, ns, which are repeated cyclically. */"
         for i, place in enumerate(program.places):
             yield from _arrays(
                 "double", f"bursts_{i}", {rank: [decimal(each) for each in row] for rank, row in place.bursts.items()}
@@ -369,7 +369,7 @@ class _Writer:
 
 
 def _parts(text: str) -> dict[str, list[str]]:
-    """Return the parts of a file by their titles, which stand in lines such as ``//@ requests``."""
+    """Return the parts of a file by their titles, which are in lines such as ``//@ requests``."""
     found: dict[str, list[str]] = {}
     for line in text.splitlines():
         if line.startswith("//@ "):

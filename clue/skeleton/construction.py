@@ -202,7 +202,7 @@ def _shrunk(trace: Trace, short: Scaled) -> Iterator[Caveat]:
         yield Caveat(
             About.PROGRAM,
             trace.name,
-            "{count} messages and collective calls of its skeleton stand for less than one of the application each: "
+            "{count} messages and collective calls of its skeleton represent less than one of the application each: "
             "they have fewer bytes, but no less latency, which at {latency} us each is {share} of its time",
             figures={
                 "count": f"{short.shrunk:,}",

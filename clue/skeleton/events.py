@@ -186,7 +186,7 @@ def _caveats(trace: Trace, lonely: int) -> Iterator[Caveat]:
     if count := int(wild.sum()):
         yield counted(trace.name, "{count} receives and probes from any source are from the one that they had", count)
     if lonely:
-        yield counted(trace.name, "{count} messages that nobody is known to have received or sent are left out", lonely)
+        yield counted(trace.name, "{count} messages without a known sender or receiver are left out", lonely)
 
 
 # --- units ---

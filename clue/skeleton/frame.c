@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-/* --- work: pieces of fixed work that stand for computation --- */
+/* --- work: pieces of fixed work that imitate computation --- */
 
 enum { CORE, MEMORY, CACHE, KINDS };
 enum { COPIED = 1 << 15, PICKED = 256, CACHED = 1 << 20 };
@@ -36,7 +36,7 @@ static void core_work(long pieces)
     }
 }
 
-/* Copy 32 KiB from ever other places, which no cache keeps. */
+/* Copy 32 KiB from changing places, which are in no cache. */
 static void memory_work(long pieces)
 {
     while (pieces-- > 0) {
@@ -46,7 +46,7 @@ static void memory_work(long pieces)
     }
 }
 
-/* Pick bytes at random from 1 MiB, which second-level caches keep. */
+/* Read bytes at random from 1 MiB, which fits into second-level caches. */
 static void cache_work(long pieces)
 {
     while (pieces-- > 0) {
@@ -68,7 +68,7 @@ static inline void work(int kind, long pieces)
         cache_work(pieces);
 }
 
-/* Take so much memory for copies, and touch it. */
+/* Allocate memory of this size for copies, and touch it. */
 static void take_places(size_t size)
 {
     void *found = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,8 +1,8 @@
-"""Pieces of fixed work that stand for computation; skeletons in Python have them as they stand here.
+"""Pieces of fixed work that imitate computation; skeletons in Python contain this text unchanged.
 
-- *core*: products of integers of some 2000 bits, which need all of a core and nothing but a core;
-- *memory*: copies of 32 KiB, each time from another place of so much memory that no cache keeps it;
-- *cache*: bytes picked at random from 1 MiB, which second-level caches keep.
+- *core*: products of integers of some 2000 bits, which use only a core's arithmetic;
+- *memory*: copies of 32 KiB, each time from another place in an area too large for caches;
+- *cache*: bytes read at random from 1 MiB, which fits into second-level caches.
 """
 
 import mmap
@@ -27,21 +27,21 @@ def core(pieces: int) -> None:
 
 
 def memory(pieces: int) -> None:
-    """Copy from ever other places."""
+    """Copy from changing places."""
     for _ in repeat(None, pieces):
         COPY[:] = next(PLACES)
 
 
 def cache(pieces: int) -> None:
-    """Pick bytes at random."""
+    """Read bytes at random."""
     for _ in repeat(None, pieces):
         next(PICKS)(BYTES)
 
 
 def places(size: int) -> Iterator[memoryview]:
-    """Return places of so much memory again and again, in strides that no prefetcher foresees."""
+    """Return places in memory of this size cyclically, in strides that no prefetcher predicts."""
     pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    with suppress(AttributeError, OSError):  # where there are no large pages
+    with suppress(AttributeError, OSError):  # if there are no large pages
         pages.madvise(mmap.MADV_HUGEPAGE)
     for at in range(0, size, 4096):
         pages[at] = 1
@@ -51,7 +51,7 @@ def places(size: int) -> Iterator[memoryview]:
 
 
 def picks() -> Iterator[Callable[[bytes], tuple[int, ...]]]:
-    """Return random choices of bytes again and again."""
+    """Return random choices of bytes cyclically."""
     draw = random.Random(1)
     return cycle([itemgetter(*(draw.randrange(CACHE) for _ in range(PICKED))) for _ in range(256)])
 
@@ -63,14 +63,14 @@ BYTES, PICKS = bytes(CACHE), picks()
 
 # --- bursts ---
 
-#: Pieces that are due and not yet done, less than one of each kind; below 0 where more was done.
+#: Work that is due and not yet done, in pieces, less than one of each kind; negative if too much was done.
 OWED: dict[Kernel, float] = {core: 0.0, memory: 0.0, cache: 0.0}
-#: Seconds that all bursts so far took together.
+#: Total time of all bursts so far, s.
 COMPUTED = [0.0]
 
 
 def compute(bursts: Iterator[tuple[tuple[Kernel, float], ...]]) -> None:
-    """Do the next of these bursts: of each kind of work whole pieces; what is left is done with a later burst."""
+    """Do the next of these bursts: whole pieces of each kind of work; the remainder is done with a later burst."""
     begin = perf_counter()
     for kernel, pieces in next(bursts):
         owed = OWED[kernel] + pieces

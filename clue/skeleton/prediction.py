@@ -97,8 +97,8 @@ class Measured:
             yield Caveat(
                 About.PROGRAM,
                 name,
-                "nobody ran the skeleton where the application was recorded, so its scale of {scale} is what it was "
-                "built for, not what was measured",
+                "the skeleton was not run where the application was recorded, so its scale of {scale} is the intended "
+                "one, not a measured one",
                 figures={"scale": f"{self.scale:.3g}"},
             )
 

@@ -36,10 +36,10 @@ from clue.trace.ops import COLLECTIVES, Flag, Op
 
 _Row = TypeVar("_Row")
 _KERNELS = Path(__file__).with_name("kernels.py")
-#: Arguments of a collective that get a variable before the call unless they are plain numbers, as they may be needed #:
-#: twice; and the name of that variable.
+#: Arguments of a collective that are assigned to a variable before the call unless they are plain numbers, because they
+#: may be used twice; and the name of that variable.
 _TOLD = {"comm": "comm", "kind": "kind", "nbytes": "size", "sizes": "sizes"}
-#: Text at which the part of that file begins that programs contain.
+#: First text of the part of that file that programs contain.
 _BEGIN = "Kernel = "
 _TYPES = {1: "MPI.BYTE", 2: "MPI.SHORT", 4: "MPI.FLOAT", 8: "MPI.DOUBLE", 16: "MPI.C_DOUBLE_COMPLEX"}
 
@@ -68,8 +68,8 @@ class _Writer:
         yield ""
         yield f'IDENTITY = "{about.identity}"'
         yield f"RANKS = {program.ranks}"
-        yield f"SCALE = {about.scale!r}  # so many times as long the application is"
-        yield f"APPLICATION = {about.application!r}  # s that it took when it was recorded"
+        yield f"SCALE = {about.scale!r}  # the application's time / this program's"
+        yield f"APPLICATION = {about.application!r}  # recorded time of the application, s"
         yield ""
         yield "world = MPI.COMM_WORLD"
         yield "rank = world.rank"
@@ -326,16 +326,16 @@ class _Writer:
 
     def _figures(self) -> Iterator[str]:
         about, program = self._about, self._program
-        yield "#: What a piece of each kind of work takes where the application was recorded, ns; a burst beside them."
+        yield "#: Time of a piece of each kind of work on the recording host, ns; and of a call of compute."
         times = ", ".join(f"{kind}: {time:.1f}" for kind, time in about.pieces.times.items())
         yield f"PIECES, CALL = {{{times}}}, {about.pieces.call:.1f}"
-        yield "#: What regions compute: shares of each kind of work."
+        yield "#: Shares of each kind of work in the computation of each region."
         yield "MIX = {"
         for region in dict.fromkeys(place.region for place in program.places):
             mix = ", ".join(f"{kind}: {share:.6g}" for kind, share in about.characters[region].mix.items())
             yield f"    {json.dumps(region)}: {{{mix}}},"
         yield "}"
-        yield "#: Of each place its region, and by rank what bursts take there, ns: one after the other, and again."
+        yield "#: For each place its region, and by rank the times of its bursts, ns, which are repeated cyclically."
         yield "BURSTS = ["
         for place in program.places:
             yield f"    ({json.dumps(place.region)}, {{"
@@ -347,13 +347,13 @@ class _Writer:
     def _numbers(self) -> Iterator[str]:
         """Yield the tables of numbers that follow no rule."""
         if self._program.tables:
-            yield "#: By rank, numbers that follow no rule: one after the other, and again."
+            yield "#: By rank, numbers without a rule, which are repeated cyclically."
             yield "TABLES = ["
             for table in self._program.tables:
                 yield from ("    {", *_rows(table, _tuple), "    },")
             yield "]"
         if self._program.own:
-            yield "#: By rank, numbers that follow no rule, but stay."
+            yield "#: By rank, constant numbers without a rule."
             yield "OWN = ["
             for own in self._program.own:
                 yield from ("    {", *_rows(own, _value), "    },")

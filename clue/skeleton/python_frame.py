@@ -22,20 +22,20 @@ from mpi4py import MPI
 """
 
 BUFFERS = """
-#: What is sent, and where what is received goes. All of it is 0.
+#: Buffers for sending and receiving. They contain zeros.
 data, room = memoryview(bytearray({largest})), memoryview(bytearray({largest}))
 data[:] = bytes(len(data))
-#: Requests that are not known to be complete, the newest last.
+#: Requests that are not yet known to be complete, the newest last.
 requests = []
 """
 
 ROOMS = """
-#: Where calls receive that do not wait for it: one place after the other.
+#: Buffers of nonblocking receives: one place after the other.
 rooms = cycle([memoryview(bytearray({nonblocking})) for _ in range({pending})])
 """
 
 OPERATIONS = """
-#: Operations of the application's own: they do nothing.
+#: User-defined operations of the application: they do nothing.
 NOTHING = MPI.Op.Create(lambda one, other, kind: None, commute=True)
 NOTHING_IN_ORDER = MPI.Op.Create(lambda one, other, kind: None, commute=False)
 """
@@ -49,13 +49,13 @@ def wait_for_all():
 ''',
     "wait_for": '''
 def wait_for(*ages):
-    """Wait for some requests: 0 is the newest, 1 the one before."""
+    """Wait for some requests: 0 is the newest, 1 the one before it."""
     MPI.Request.Waitall([requests[-1 - age] for age in ages])
     requests[:-OLDEST] = [each for each in requests[:-OLDEST] if each != MPI.REQUEST_NULL]
 ''',
     "receive_matched": '''
 def receive_matched(age):
-    """Receive the message that a probe has matched; there is nothing to wait for then."""
+    """Receive the message that a probe has matched; no request remains to wait for."""
     requests[-1 - age].Recv(room)
     requests[-1 - age] = MPI.Request()
 ''',
@@ -66,13 +66,13 @@ def start_matched(age):
 ''',
     "neighbours": '''
 def neighbours(comm, dests, sizes, sources):
-    """Begin to exchange messages with neighbours; returns their requests."""
+    """Begin to exchange messages with neighbours; return the requests."""
     received = [comm.Irecv(next(rooms), source=each, tag=32_000) for each in sources]
     return received + [comm.Isend(data[:size], dest=each, tag=32_000) for each, size in zip(dests, sizes)]
 
 
 def wait_for_each(several):
-    """Wait for requests, some of which are lists of them."""
+    """Wait for requests and lists of requests."""
     MPI.Request.Waitall([one for each in several for one in (each if isinstance(each, list) else [each])])
 ''',
     "along_bits": '''
@@ -90,20 +90,20 @@ def along_bits(comm, sizes, tag, sends):
 ''',
     "partner": '''
 def partner(number):
-    """Return a partner, or that there is none."""
+    """Return a partner, or MPI.PROC_NULL if there is none."""
     return MPI.PROC_NULL if number < 0 else number
 ''',
 }
 
 COMMS = '''
-#: Communicators beside the world, by number: the ranks of each.
+#: Ranks of each communicator other than the world, by its number.
 GROUPS = {{
 {groups}}}
 
 
 @once
 def communicators():
-    """Return the communicators that this rank is in, by number."""
+    """Return the communicators of this rank, by number."""
     made = {{0: world}}
     for number, group in GROUPS.items():
         if rank in group:
@@ -112,28 +112,28 @@ def communicators():
 
 
 def member(comms, *numbers):
-    """Return the one of some communicators that this rank is in, if any."""
+    """Return the communicator that this rank belongs to, if any."""
     return next((comms[each] for each in numbers if each in comms), None)
 '''
 
 BURSTS = '''
 def bursts():
-    """Return of each place what this rank does in its bursts, one after the other, again and again."""
+    """Return for each place the pieces of work in this rank's bursts, repeated cyclically."""
     return [cycle([pieces(region, each) for each in by_rank.get(rank, (0,))]) for region, by_rank in BURSTS]
 
 
 def pieces(region, nanoseconds):
-    """Return of each kind of work how many pieces take so long."""
+    """Return the number of pieces of each kind of work that take this time."""
     return tuple((kernel, share * (nanoseconds - CALL) / PIECES[kernel]) for kernel, share in MIX[region].items())
 '''
 
 MEMORY = '''
-#: What each rank of the application had in memory at most, bytes.
+#: Peak memory of each rank of the application, bytes.
 PEAK = {peak}
 
 
 def take_memory():
-    """Touch as much memory as the application had; from then on copies come from there."""
+    """Touch as much memory as the application used; later copies read from it."""
     global PLACES
     import resource
 
@@ -143,7 +143,7 @@ def take_memory():
 
 TABLES = '''
 def tables():
-    """Return the numbers of this rank in each table, one after the other, again and again."""
+    """Return the numbers of this rank in each table, repeated cyclically."""
     return [cycle(each.get(rank, (0,))) for each in TABLES]
 '''
 
@@ -155,7 +155,7 @@ def own_numbers():
 
 RUN = '''
 def main():
-    """Run the program as often as is wanted, and print what that tells."""
+    """Run the program the requested number of times, and print the result."""
     options = read_options()
     if world.size != RANKS:
         return refuse(f"{sys.argv[0]}: must run on {RANKS} ranks, got {world.size}")
@@ -171,7 +171,7 @@ def main():
 
 
 def run():
-    """Run the program once; returns how long it took until the last rank had ended, s, and the share of computation."""
+    """Run the program once; return the time until the last rank has ended, s, and the share of computation."""
     requests.clear()
     OWED.update(dict.fromkeys(OWED, 0.0))
     COMPUTED[0] = 0.0
@@ -184,7 +184,7 @@ def run():
 
 
 def show(options, dedicated, runs, computed, hosts):
-    """Print what was measured, and what the application would take here."""
+    """Print the measurement, and the predicted time of the application on this computer."""
     seconds = median(runs)
     if options.json:
         run = {"skeleton": IDENTITY, "ranks": RANKS, "seconds": seconds, "scale": SCALE, "application": APPLICATION}
@@ -203,9 +203,9 @@ def show(options, dedicated, runs, computed, hosts):
 
 
 def scaled(seconds, computed, alone, share):
-    """Return the time of the application by a dedicated run, and how it was found.
+    """Return a formula and its result, the time of the application, s, relative to a dedicated run.
 
-    Messages are those of the application, computation is not: it counts for what is left of the dedicated run.
+    Communication is scaled like messages, computation so that both give the application's time on the dedicated host.
     """
     own = alone * (share or 0)
     computation = APPLICATION - SCALE * (alone - own) if own > 0 else 0
@@ -217,14 +217,14 @@ def scaled(seconds, computed, alone, share):
 
 
 def read_options():
-    """Read the command line; only the first rank complains."""
+    """Read the command line; only the first rank prints errors."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    parser.add_argument("--repeats", type=positive, default=1, metavar="N", help="run so often; the median counts")
+    parser.add_argument("--repeats", type=positive, default=1, metavar="N", help="number of runs; the median counts")
     parser.add_argument(
         "--dedicated",
         metavar="FILE.json",
-        help="what a run with --json printed where the application was recorded, with nothing beside it: "
+        help="output of a run with --json on the recording host, with nothing else running: "
         "the prediction is then relative to that run",
     )
     heard = sys.stdout, sys.stderr
@@ -244,7 +244,7 @@ def positive(text):
 
 
 def read_dedicated(name):
-    """Read a dedicated run; returns what is wrong with it; its seconds and share of computation."""
+    """Read a dedicated run; return an error message or "", and its time, s, with the share of computation."""
     if name is None:
         return "", None
     try:
@@ -260,14 +260,14 @@ def read_dedicated(name):
 
 
 def refuse(fault):
-    """Say what is wrong, once; returns the exit status."""
+    """Print an error once; return the exit status."""
     if rank == 0:
         print(fault, file=sys.stderr)
     return 2
 
 
 def guarded():
-    """End all ranks where one fails."""
+    """End all ranks if one fails."""
     try:
         return main()
     except Exception:
@@ -275,6 +275,6 @@ def guarded():
         world.Abort(1)
 '''
 
-#: What makes the arguments of the program, and what of that is beside figures.
+#: Expressions for the arguments of the program; and, for some of them, the functions that they call.
 MADE = {"comms": "communicators()", "burst": "bursts()", "table": "tables()", "own": "own_numbers()"}
 READERS = {"table": TABLES, "own": OWN}

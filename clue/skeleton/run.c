@@ -5,9 +5,9 @@ typedef struct {
 } Communicator;
 
 static int rank;
-/* Seconds that all bursts so far took together. */
+/* Total time of all bursts so far, s. */
 static double computed;
-/* What is sent, and where what is received goes. All of it is 0. */
+/* Buffers for sending and receiving. They contain zeros. */
 static char *data, *room;
 
 //@ world
@@ -43,7 +43,7 @@ static void prepare_comms(void)
 }
 
 //@ member
-/* Return the one of some communicators that this rank is in, if any. */
+/* Return the communicator that this rank belongs to, if any. */
 static const Communicator *member(int count, const int *numbers)
 {
     for (int i = 0; i < count; i++)
@@ -72,7 +72,7 @@ static MPI_Datatype type_of(long size)
 }
 
 //@ tables
-/* Numbers that follow no rule: one after the other, again and again. */
+/* Numbers without a rule: a table that is read cyclically. */
 static long table_at[TABLES];
 
 static void reset_tables(void)
@@ -89,7 +89,7 @@ static inline long next(int table)
 }
 
 //@ lists
-/* Lists begin with how many follow. */
+/* Lists begin with their length. */
 static const long *next_list(int table)
 {
     const long *list = tables[table][rank].values + table_at[table];
@@ -100,7 +100,7 @@ static const long *next_list(int table)
 }
 
 //@ vector
-/* Return the sizes of blocks and, behind RANKS of them, where they begin; for as many calls as may be under way. */
+/* Return RANKS sizes of blocks, followed by their offsets; with room for all calls that may be under way. */
 static const int *vector(const long *sizes)
 {
     static int vectors[VECTORS][2 * RANKS], turn;
@@ -114,7 +114,7 @@ static const int *vector(const long *sizes)
 }
 
 //@ rooms
-/* Return where a call receives that does not wait for it: one place after the other. */
+/* Return the buffer of a nonblocking receive: one place after the other. */
 static char *next_room(void)
 {
     static char *rooms[ROOMS];
@@ -126,7 +126,7 @@ static char *next_room(void)
 }
 
 //@ requests
-/* Requests that are not known to be complete, the newest last. */
+/* Requests that are not yet known to be complete, the newest last. */
 static MPI_Request *requests;
 static long pending, capacity, begun;
 
@@ -155,7 +155,7 @@ static void wait_for_all(void)
 }
 
 //@ wait_some
-/* Wait for some requests: 0 is the newest, 1 the one before. */
+/* Wait for some requests: 0 is the newest, 1 the one before it. */
 static void wait_for(const long *ages)
 {
     for (long i = 1; i <= ages[0]; i++)
@@ -170,7 +170,7 @@ static void wait_for(const long *ages)
 }
 
 //@ messages
-/* Messages that a probe has matched: as many as there are requests that may be meant. */
+/* Messages matched by probes: at most as many as there may be requests. */
 static MPI_Message messages[OLDEST];
 
 static MPI_Message *message(void)
@@ -193,7 +193,7 @@ static void start_matched(long age)
 }
 
 //@ neighbours
-/* Exchange messages with neighbours. A call that need not wait for them does so, too. */
+/* Exchange messages with neighbours. Nonblocking calls wait for them as well. */
 static void neighbours(const Communicator *on, const long *dests, const long *sizes, const long *sources,
                        MPI_Request *request)
 {
@@ -223,7 +223,7 @@ static void along_bits(const Communicator *on, const long *sizes, long tag, int 
 }
 
 //@ nothing
-/* Operations of the application's own: they do nothing. */
+/* User-defined operations of the application: they do nothing. */
 static MPI_Op NOTHING, NOTHING_IN_ORDER;
 
 static void nothing(void *in, void *inout, int *length, MPI_Datatype *type)
@@ -253,7 +253,7 @@ static void prepare_buffer(void)
 //@ memory
 #include <sys/resource.h>
 
-/* Touch as much memory as the application had; from then on copies come from there. */
+/* Touch as much memory as the application used; later copies read from it. */
 static void take_memory(void)
 {
     struct rusage usage;
@@ -265,7 +265,7 @@ static void take_memory(void)
 
 //@ compute
 static long burst_at[PLACES];
-/* Pieces that are due and not yet done, less than one of each kind; below 0 where more was done. */
+/* Work that is due and not yet done, in pieces, less than one of each kind; negative if too much was done. */
 static double owed[KINDS];
 
 static void reset_bursts(void)
@@ -274,7 +274,7 @@ static void reset_bursts(void)
     memset(owed, 0, sizeof owed);
 }
 
-/* Do the next burst of a place: of each kind of work whole pieces; what is left is done with a later burst. */
+/* Do the next burst of a place: whole pieces of each kind of work; the remainder is done with a later burst. */
 static void compute(int at)
 {
     double begin = now(), burst = bursts_of[at][rank].bursts[burst_at[at]];
@@ -292,7 +292,7 @@ static void compute(int at)
 }
 
 //@ run
-/* Run the program once; returns how long it took until the last rank had ended, s, and the share of computation. */
+/* Run the program once; return the time until the last rank has ended, s, and the share of computation. */
 static double run(double *share)
 {
     double begin, took, seconds, together;
@@ -326,7 +326,7 @@ static double median(const double *values, long count)
     return found;
 }
 
-/* Say what is wrong, once, and end; all ranks do so. */
+/* Print an error once, and exit; called by all ranks. */
 static int refuse(const char *place, const char *rule, const char *got)
 {
     if (rank == 0)
@@ -335,12 +335,12 @@ static int refuse(const char *place, const char *rule, const char *got)
     return 2;
 }
 
-/* Seconds of a run, and the share of it in which ranks computed; both below 0 if they are unknown. */
+/* Time of a run, s, and the share of computation in it; both negative if unknown. */
 typedef struct {
     double seconds, share;
 } Timed;
 
-/* Read a run of this skeleton that had the computer to itself. */
+/* Read a run of this skeleton on an otherwise idle computer. */
 static Timed read_dedicated(const char *name, char *got, size_t room_of_got)
 {
     char text[1 << 16], identity[64] = "another file";

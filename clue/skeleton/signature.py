@@ -20,7 +20,7 @@ from clue.structure.loops import Place, fold, signature, split
 from clue.trace import COLLECTIVES, ROOTED, Op
 from clue.units import format_size
 
-#: One part in so many of a rank's events is folded first, as a test, before all of them.
+#: Reciprocal of the share of a rank's events that is folded first, as a test, before all of them.
 _PART = 8
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 

@@ -47,7 +47,7 @@ class Times:
         took = np.zeros(trace.ranks)
         took[some] = ends[np.array(trace.head.offsets[1:])[some] - 1] - begins[some]
         wall = max((each.wall for each in trace.head.rank_heads), default=0.0)
-        unknown = "its elapsed time is not known: the calls of its slowest rank, and what it computes, stand for it"
+        unknown = "its elapsed time is unknown: the time of calls and computation of its slowest rank is used instead"
         caveats = () if wall > 0 else (note(About.PROGRAM, trace.name, unknown),)
         return cls(ends, begins, first, wall or float(took.max(initial=0.0)), caveats)
 

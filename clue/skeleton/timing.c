@@ -1,5 +1,5 @@
 
-/* What a piece of each kind takes here, and a reading of the clock twice, ns: the least of several. */
+/* Print the time of a piece of each kind on this computer, and of reading the clock twice, ns: the least of several. */
 int main(void)
 {
     prepare_work(1 << 25);

@@ -212,7 +212,7 @@ class Comparison:
         return f"{self.one.name} {self.sign} {' + '.join([*other, *added])}"
 
 
-#: Condition that a message goes to nobody (``PROC_NULL``).
+#: Condition that a message goes to no rank (``PROC_NULL``).
 TO_NOBODY = Comparison(Atom("peer", lambda v: v["peer"]), "<", ZERO, 0)
 
 

@@ -308,7 +308,7 @@ class Learner:
         return found
 
     def _size(self, v: Mapping[str, Integers], y: Integers, slack: int = 0) -> Rule:
-        """Return the rule of message sizes: messages to nobody are empty."""
+        """Return the rule of message sizes: messages to no rank are empty."""
         nobody = v["peer"] < 0
         if y[nobody].any() or nobody.all() or not nobody.any():
             return self._rule("nbytes", v, y, slack)
@@ -500,7 +500,7 @@ class Learner:
             except _NoRuleError:
                 pass
             else:
-                self.remarks.append(f"sizes of pickled objects at {self._name(part)} are told to {PICKLED_SLACK} B")
+                self.remarks.append(f"sizes of pickled objects at {self._name(part)} are exact to {PICKLED_SLACK} B")
                 return
         self._check_drawn(part, flags, error)
         if part.op != Op.ALLTOALLV:

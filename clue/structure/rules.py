@@ -473,7 +473,7 @@ class Search:
         return None
 
     def _special_cases(self, y: Integers, depth: int) -> Rule | None:
-        """Return a rule with a special value as a case of its own, such as nobody or nothing."""
+        """Return a rule with a special value as a separate case, such as no partner or no bytes."""
         for value in self._special(y):
             mask = y == value
             if not self._within(mask)._supported():
@@ -521,7 +521,7 @@ class Search:
         return self._within(mask, self.triples).rule(y[mask], depth) if mask.any() else None
 
     def _special(self, y: Integers) -> list[int]:
-        """Return values that may be cases of their own: nobody, nothing, and values that occur at several sizes."""
+        """Return values that may be separate cases: no partner, no bytes, and values that occur at several sizes."""
         values, counts = np.unique(y, return_counts=True)
         often = values[np.argsort(-counts, kind="stable")].tolist()
         several = [each for each in often if len(np.unique(self.v["n"][y == each])) > 1 or "n" not in self.names]

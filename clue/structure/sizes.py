@@ -165,7 +165,7 @@ class DrawnLists:
 
 
 def is_sent(op: int, peer: Integers) -> npt.NDArray[np.bool_]:
-    """Tell which rows have a size: messages to nobody are empty."""
+    """Tell which rows have a size: messages to no rank are empty."""
     return peer >= 0 if op in _SENDS else np.ones(len(peer), bool)
 
 

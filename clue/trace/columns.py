@@ -1,4 +1,4 @@
-"""Ops as columns: all ranks' ops of a trace, whether it is read, built or recorded."""
+"""Columns of ops: the ops of all ranks of a trace that was read, built or recorded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ try:
 except ImportError:  # not built for all processors
     from zlib import crc32
 
-#: Largest size, bytes, of all columns of a trace in an archive, which is read into memory.
+#: Largest total size of the columns of a trace in an archive, bytes; they are read into memory.
 LARGEST_ARCHIVE = 2 * 10**9
 
 
@@ -49,8 +49,8 @@ class Ops:
         return Ops(**{name: getattr(self, name)[rows] for name, _, _ in COLUMNS}, extras=self.extras)
 
     def are(self, *kinds: Op) -> npt.NDArray[np.bool_]:
-        """Tell of each op whether it is of one of these kinds, shape (ops,)."""
-        # Unsigned: codes below a run's first wrap to values far above its last.
+        """Return for each op whether it is of one of these kinds, shape (ops,)."""
+        # Subtraction is unsigned: codes below a run's first code wrap to values far above its last.
         return reduce(
             np.bitwise_or, (self.op - first <= others if others else self.op == first for first, others in _runs(kinds))
         )
@@ -58,7 +58,7 @@ class Ops:
 
 @cache
 def _runs(kinds: tuple[Op, ...]) -> tuple[tuple[np.uint8, np.uint8], ...]:
-    """Return op codes as runs of consecutive ones: the first, and how many follow it."""
+    """Return op codes as runs of consecutive codes: the first code, and the number of codes after it."""
     runs: list[list[int]] = []
     for code in sorted(set(kinds)):
         if runs and code == sum(runs[-1]) + 1:
@@ -69,7 +69,7 @@ def _runs(kinds: tuple[Op, ...]) -> tuple[tuple[np.uint8, np.uint8], ...]:
 
 
 def within(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return 0, 1, … count - 1 for each count, concatenated: the index of each repetition, shape (sum,)."""
+    """Return 0, 1, … count - 1 for each count, concatenated: the index of each repetition, shape (sum of counts,)."""
     return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
 
 

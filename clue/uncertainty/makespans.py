@@ -189,7 +189,7 @@ def draw_candidate(
 
 
 def parts(samples: Sequence[Sample], ops: int) -> Iterator[Sequence[Sample]]:
-    """Yield the parts of samples that are drawn together, for a program of so many ops."""
+    """Yield the parts of samples that are drawn together, for a program with a number of ops."""
     size = min(max(_DRAWN_AT_ONCE // max(ops, 1), 1), _SAMPLES_AT_ONCE)
     for first in range(0, len(samples), size):
         yield samples[first : first + size]

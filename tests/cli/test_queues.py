@@ -30,7 +30,7 @@ def test_options_are_ranked_by_waiting(capsys: pytest.CaptureFixture[str]) -> No
     status, out, err = run(capsys, "simulate", "q.yaml", "--csv", "q.csv", "--plots", "plots")
     assert status == 0
     assert "ranked by waiting (lower is better)" in out and "Queue: EASY backfilling; means over 3 replications" in out
-    assert "jobs take what they take on an empty machine" in " ".join(out.split())
+    assert "run times of jobs are those on an empty machine" in " ".join(out.split())
     assert "queue waiting (s)" in Path("q.csv").read_text()
     assert "plots/waiting.png" in err
     _, out, _ = run(capsys, "simulate", "q.yaml", "--json")

@@ -61,8 +61,8 @@ def test_targets_below_what_was_recorded_are_warned_of(pattern: str) -> None:
     """Of sizes and of ranks."""
     warnings = clue.extrapolate(pattern, size=4, ranks=1).warnings
     assert [each for each in warnings if "below the smallest" in each] == [
-        "the size is below the smallest that was recorded (8): what goes on there nobody has seen",
-        "the number of ranks is below the smallest that was recorded (2): what goes on there nobody has seen",
+        "the size is below the smallest recorded one (8), where the program may behave differently",
+        "the number of ranks is below the smallest recorded one (2), where the program may behave differently",
     ]
 
 

@@ -229,7 +229,7 @@ def test_pieces_of_a_page_say_what_was_changed_and_what_is_being_computed() -> N
 
 def test_the_decision_says_how_sure_it_is() -> None:
     """Options that share the first place are named; without samples it says how to get them."""
-    assert decision(ranking()).endswith("Nobody asked how probable that is: --samples 200 tells.")
+    assert decision(ranking()).endswith("Its probability was not computed: add --samples 200.")
     together = tuple(replace(each, position=1) if each.position else each for each in sampled().entries)
     assert decision(replace(sampled(), entries=together)).startswith("2 options cannot be told apart: Fine, Cheap.")
 

@@ -97,12 +97,12 @@ def test_what_takes_longer_comes_apart(tmp_path: Path) -> None:
     changes = {"options.fast.price": "1700 EUR"}
     first = live.changed(changes)
     assert first.awaited and {"awaited", "changed"} <= first.pieces.keys() and "steps" not in first.pieces
-    assert "How sure the order is: 40 samples of what is uncertain." in first.pieces["awaited"]
+    assert "How sure the order is: 40 samples of the uncertainty." in first.pieces["awaited"]
     assert "Where 500 EUR more would go." in first.pieces["awaited"]
     assert "80 % interval" not in first.page and "--samples" not in first.page
     whole = live.in_full(changes)
     assert not whole.awaited and "awaited" not in whole.pieces and "steps" in whole.pieces
-    assert "of 40 samples of what is uncertain" in whole.pieces["head"] and "80 % interval" in whole.pieces["ranking"]
+    assert "of 40 samples of the uncertainty" in whole.pieces["head"] and "80 % interval" in whole.pieces["ranking"]
     assert whole.pieces["changed"] == first.pieces["changed"]
     assert order(whole.page) == order(first.page) == ["fast", "slow"]
 

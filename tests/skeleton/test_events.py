@@ -144,9 +144,7 @@ def test_messages_without_an_end_are_left_out() -> None:
     built[1].add(Op.RECV, peer=ANY, tag=ANY, flags=Flag.ANY_SOURCE)
     events = Events.of(built.build())
     assert len(events.trace.ops) == 0
-    assert [each.said for each in events.caveats] == [
-        "1 messages that nobody is known to have received or sent are left out"
-    ]
+    assert [each.said for each in events.caveats] == ["1 messages without a known sender or receiver are left out"]
 
 
 def test_all_calls_that_no_skeleton_repeats_are_named_at_once() -> None:

@@ -78,7 +78,7 @@ def test_without_a_dedicated_run_the_scale_is_a_wish() -> None:
     measured = predict(HERE)
     assert (measured.seconds, measured.is_ratio_measured) == (300.0, False)
     assert measured.deviation == pytest.approx(math.hypot(DEVIATION, UNMEASURED))
-    assert "its scale of 10 is what it was built for" in list(measured.caveats("lu"))[1]
+    assert "its scale of 10 is the intended one" in list(measured.caveats("lu"))[1]
 
 
 def test_runs_that_differ_widen_the_interval() -> None:

@@ -213,7 +213,7 @@ def test_what_is_left_of_a_division_is_an_iteration_of_fewer_bytes() -> None:
     assert sorted(own.nbytes[sent].tolist()) == [667, 1000, 1000]
     assert sorted((own.cpu[sent] * 1e-9).tolist()) == pytest.approx([2 / 3, 1, 1])
     assert [each.said for each in short.caveats[1:]] == [
-        "2 messages and collective calls of its skeleton stand for less than one of the application each: they have "
+        "2 messages and collective calls of its skeleton represent less than one of the application each: they have "
         "fewer bytes, but no less latency, which at 50 us each is 0.0% of its time"
     ]
 

@@ -89,7 +89,7 @@ class _Setting:
             # The program itself will meet any fault of a module.
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
-        remove_names()  # nobody else opens it, and ranks get killed
+        remove_names()  # no other process opens it, and ranks may be killed
         layer = prepare(MPI, Arena(self.memory))
         gc.collect()
         gc.freeze()

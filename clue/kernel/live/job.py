@@ -150,7 +150,7 @@ class Job:
         """Start the ranks of a world that is spawned.
 
         Raises:
-            LiveError: If nobody can start them, or the placement has no node for them.
+            LiveError: If they cannot be started, or the placement has no node for them.
         """
         if self._spawner is None:
             raise LiveError(f"{self.name}: ranks cannot be spawned here")

@@ -1,7 +1,7 @@
-"""Several programs as one, so that any engine replays them on one machine at once.
+"""Several programs joined into one, so that any engine replays them together on one machine.
 
-Programs share nothing but the machine. Each run has communicators of its own, so that no message of one is received in
-another. Between two runs of a job its ranks meet in a barrier, as they do when a program begins.
+Programs share only the machine. Each run has its own communicators, so no run receives a message of another. Between
+two runs of a job its ranks meet in a barrier, as they do when a program begins.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _Figure = TypeVar("_Figure")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Job:
-    """What some ranks do.
+    """The work of a group of ranks.
 
     Attributes:
-        programs: What runs, one after the other; all have equally many ranks.
-        times: How often all of that is done.
+        programs: Programs that run one after the other, all on the same number of ranks.
+        times: Number of repetitions of all programs.
     """
 
     programs: tuple[Program, ...]
@@ -46,7 +46,7 @@ class Job:
 
     @property
     def runs(self) -> list[Program]:
-        """All that runs, one after the other, with the barriers between."""
+        """All runs, one after the other, with the barriers between them."""
         if self.ranks == 1:
             return [*self.programs] * self.times
         barrier = _barrier(self.ranks)
@@ -55,7 +55,7 @@ class Job:
 
 @lru_cache(maxsize=16)
 def _barrier(ranks: int) -> Program:
-    """Return a program that is one barrier."""
+    """Return a program that consists of one barrier."""
     trace = TraceBuilder(ranks)
     for rank in trace:
         rank.collective(Op.BARRIER)
@@ -66,13 +66,12 @@ def together(jobs: Sequence[Job], machine: Machine) -> tuple[Program, Machine]:
     """Join jobs that run side by side.
 
     Args:
-        jobs: The jobs. What a reader must know of the joined program is what must be said of the first program of the
-            first one.
-        machine: Where they run.
+        jobs: The jobs. Warnings about the joined program are those about the first program of the first job.
+        machine: The machine on which they run.
 
     Returns:
-        A program of all their ranks, job by job; and the machine, whose node types know the regions of all programs: of
-        two regions of one name that differ in the speed of the recording host, the second has another name there.
+        A program of all their ranks, job by job; and the machine, whose node types know the regions of all programs. If
+        two regions have the same name but were recorded at different host speeds, the second is renamed.
 
     Raises:
         UsageError: If a program spawns ranks.
@@ -123,8 +122,8 @@ def _regions(
     """Join regions.
 
     Returns:
-        Names of all regions; speeds of the recording hosts; by new name, the name that a region had; by program, the
-        number of each of its regions.
+        Names of all regions; speeds of the recording hosts; the original names of renamed regions, by new name; the
+        number of each region, by program.
     """
     names: list[str] = []
     speeds: dict[str, HostSpeed] = {}
@@ -148,7 +147,7 @@ def _regions(
 
 
 def _knowing(node: NodeType, aliases: Mapping[str, str]) -> NodeType:
-    """Return a node type that computes in regions under new names as it does under their own."""
+    """Return a node type that treats renamed regions like those of the original names."""
 
     def with_aliases(by_region: Mapping[str, _Figure]) -> Mapping[str, _Figure]:
         return {**by_region, **{new: by_region[name] for new, name in aliases.items() if name in by_region}}
@@ -166,12 +165,12 @@ def _knowing(node: NodeType, aliases: Mapping[str, str]) -> NodeType:
 
 @dataclass(frozen=True, slots=True)
 class _Numbers:
-    """Where the communicators of a run begin.
+    """The numbering of a run's communicators.
 
     Attributes:
         comm: Index of its first communicator.
         context: Its first context.
-        known: By context of the program, its number among those of the program.
+        known: Number of each context among those of the program.
     """
 
     comm: int
@@ -222,12 +221,12 @@ def _firsts(jobs: Sequence[Job]) -> list[int]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Base:
-    """Where a program stands among all distinct ones.
+    """The position of a program among all distinct programs.
 
     Attributes:
         row: Its first row.
         extra: Its first entry of the extra column.
-        requests: Number of requests of a rank, at most.
+        requests: Largest number of requests of a rank.
         region: Numbers of its regions.
     """
 
@@ -251,10 +250,10 @@ class _Blocks:
 
     Attributes:
         row: First row of a run.
-        rows: How many it has.
-        extra: First entry in the extra column.
-        extras: How many it has.
-        request: What is added to its requests.
+        rows: Number of its rows.
+        extra: Its first entry in the extra column.
+        extras: Number of its entries.
+        request: Offset of its request numbers.
         first: The job's first rank.
     """
 
@@ -267,7 +266,7 @@ class _Blocks:
 
 
 def _blocks(runs: Sequence[Program], bases: Mapping[int, _Base], first: int) -> _Blocks:
-    # Hundreds of runs are of a few programs: what is stacked is made once for each of these.
+    # Hundreds of runs repeat a few programs, so arrays are stacked once per program.
     distinct = list({id(run): run for run in runs}.values())
     number = {id(program): i for i, program in enumerate(distinct)}
     which = [number[id(run)] for run in runs]
@@ -289,7 +288,7 @@ def _blocks(runs: Sequence[Program], bases: Mapping[int, _Base], first: int) -> 
 def _gathered(
     programs: Sequence[Program], bases: Mapping[int, _Base], jobs: Sequence[_Blocks], numbers: Sequence[_Numbers]
 ) -> tuple[Ops, npt.NDArray[np.int32], tuple[int, ...], tuple[int, ...]]:
-    """Return columns and partners of all ops, and where each rank begins among ops and entries of the extra column."""
+    """Return columns and partners of all ops, and the offsets of ranks in ops and in entries of the extra column."""
     comms, before = [], 0
     for of in jobs:
         runs = of.row.shape[1]
@@ -299,7 +298,7 @@ def _gathered(
     rows, extras = _flat([of.rows for of in jobs]), _flat([of.extras for of in jobs])
     taken = np.repeat(_flat([of.row for of in jobs]), rows) + within(rows)
     entries = np.repeat(_flat([of.extra for of in jobs]), extras) + within(extras)
-    # Entries of a run begin behind those of the runs before it on the same rank.
+    # The entries of a run follow those of earlier runs on the same rank.
     behind = _flat([np.cumsum(of.extras, 1) - of.extras for of in jobs])
     request = _flat([of.request for of in jobs])
     first = _flat([np.full(of.row.shape, of.first) for of in jobs])
@@ -346,7 +345,7 @@ def _offsets(of_jobs: Sequence[_Longs]) -> tuple[int, ...]:
 
 
 def _waited(program: Program) -> npt.NDArray[np.bool_]:
-    """Tell of each entry of the extra column whether it is a request that somebody waits for."""
+    """Return for each entry of the extra column whether it is a request that a wait names."""
     ops = program.columns
     rows = np.flatnonzero(ops.are(Op.WAIT) & (ops.count > 0))
     ranks = np.searchsorted(program.offsets, rows, side="right") - 1

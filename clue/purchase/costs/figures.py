@@ -195,17 +195,16 @@ class Costs:
     Attributes:
         parts: Its parts.
         racks: Its racks.
-        electricity: What power costs; ``None``: not stated.
-        licences: What programs need.
-        yearly: Paid each year, by name: staff, hosting, support.
+        electricity: The cost of electricity; ``None``: not stated.
+        licences: Licences of programs.
+        yearly: Yearly payments by name: staff, hosting, support.
         cloud: Nodes by the hour; ``None``: nodes are bought.
-        residual: What is left of the purchase at the end of its life, as a share.
-        utilisation: The largest share of the time that it is available for which runs keep it busy; 1 where jobs are
-            stated, whose queue says that.
-        availability: The share of the time that it is available.
-        sources: Where the figures come from.
-        deviations: Relative standard deviations of prices that are uncertain, by where they stand
-            (:mod:`clue.purchase.prices`).
+        residual: Residual value at the end of its life, as a share of the purchase.
+        utilisation: Largest share of its available time for which runs keep it busy; 1 if jobs are stated, because
+            their queue gives the utilisation.
+        availability: Share of the time for which it is available.
+        sources: Sources of the figures.
+        deviations: Relative standard deviations of uncertain prices, by their paths (:mod:`clue.purchase.prices`).
     """
 
     parts: tuple[Part, ...] = ()

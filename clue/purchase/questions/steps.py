@@ -36,9 +36,9 @@ def steps_from(  # noqa: PLR0917 - where it begins, and who tells
         scenario: What is compared, and how much there is.
         settled: The options of the ranking that are settled. The figures of a weighted sum are relative to the best of
             these and of all steps.
-        scores: How options are scored, with the best rates of all of them.
-        predictor: Tells what applications take; it is at work.
-        progress: Told about what is done.
+        scores: The scores of options, with the best rates of all of them.
+        predictor: Predicts applications; it is prepared.
+        progress: Called with the progress.
 
     Returns:
         ``None`` if the option cannot run the workloads.

@@ -31,7 +31,7 @@ Takes = Sequence[Mapping[int, Taken]]
 
 
 def jobs_of_kinds(mix: Mix, takes: Takes) -> list[list[tuple[float, Taken]]]:
-    """Return how many jobs there are of each class on each number of ranks, relative to each other."""
+    """Return the relative numbers of jobs of each class on each number of ranks."""
     found = []
     for i, (of, by_ranks) in enumerate(zip(mix.classes, takes, strict=True)):
         jobs = len(of.submitted) or of.rate
@@ -44,7 +44,7 @@ def jobs_of_kinds(mix: Mix, takes: Takes) -> list[list[tuple[float, Taken]]]:
 
 
 def others_of(mix: Mix) -> list[tuple[int, float]]:
-    """Return nodes and seconds of each recorded job of no class."""
+    """Return nodes and run time, seconds, of each recorded job without a class."""
     if mix.recorded is None:
         return []
     others = mix.recorded.kind < 0
@@ -60,7 +60,7 @@ def draw_jobs(mix: Mix, takes: Takes, number: int, rate: float = 1.0) -> Jobs:
         mix: The mix of jobs.
         takes: The demands of jobs.
         number: Number of the replication.
-        rate: How many times as many jobs are submitted as stated.
+        rate: Factor on the stated rate of submissions.
     """
     draws = np.random.default_rng([mix.seed, number])
     if mix.recorded is not None:

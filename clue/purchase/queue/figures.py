@@ -38,11 +38,11 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class ClassFigures:
-    """What is measured of the jobs of one class.
+    """Performance metrics of the jobs of one class.
 
     Attributes:
-        waiting: Mean time from submission to start, seconds; not a number where there is no such job.
-        slowdown: Mean of (waiting + run) / run, of jobs under 10 s as if they ran so long.
+        waiting: Mean time from submission to start, seconds; NaN if there is no such job.
+        slowdown: Mean bounded slowdown, (waiting + run) / run, with run times of at least 10 s.
     """
 
     waiting: float
@@ -81,7 +81,7 @@ def measure(jobs: Jobs, starts: Doubles, nodes: int, weights: Doubles, counted: 
 
 
 def measure_classes(jobs: Jobs, starts: Doubles, classes: int, counted: slice) -> Doubles:
-    """Return mean waiting and mean slowdown of each class's jobs that count, shape (classes, 2)."""
+    """Return mean waiting time and mean slowdown of the counted jobs of each class, shape (classes, 2)."""
     figures = np.array(_waits(jobs, starts, counted))
     found = np.full((classes, 2), np.nan)
     for kind in range(classes):
@@ -92,7 +92,7 @@ def measure_classes(jobs: Jobs, starts: Doubles, classes: int, counted: slice) -
 
 
 def _waits(jobs: Jobs, starts: Doubles, counted: slice) -> tuple[Doubles, Doubles]:
-    """Return how long each job that counts waits, and its slowdown."""
+    """Return the waiting time and the slowdown of each counted job."""
     waits = (starts - jobs.submit)[counted]
     long = np.maximum(jobs.run[counted], SHORTEST)
     return waits, np.maximum((waits + jobs.run[counted]) / long, 1.0)

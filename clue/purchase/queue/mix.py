@@ -30,11 +30,11 @@ class Policy(Enum):
 
 
 class Sharing(Enum):
-    """What jobs slow each other on the network.
+    """Contention between jobs on the network.
 
-    NONE: Nothing: a job takes what it takes on an empty machine.
-    COPIES: A job takes what it takes beside copies of itself on all nodes that it leaves.
-    MIX: It takes what it takes beside other jobs of the mix there (:mod:`clue.purchase.neighbours`).
+    NONE: None: a job runs as on an empty machine.
+    COPIES: A job runs as beside copies of itself on all other nodes.
+    MIX: A job runs as beside other jobs of the mix on the other nodes (:mod:`clue.purchase.neighbours`).
     """
 
     NONE = "none"
@@ -132,12 +132,12 @@ class Mix:
     Attributes:
         classes: Classes of jobs.
         policy: The scheduling policy.
-        office_hours: When most jobs are submitted; ``None``: at any time alike.
-        jobs: Jobs of a replication.
+        office_hours: When most jobs are submitted; ``None``: uniformly in time.
+        jobs: Number of jobs of a replication.
         warm_up: Share of them, from the first, that figures leave out: the queue is empty at the beginning.
-        replications: How often it is done with other draws.
-        seed: Of the draws.
-        sharing: What jobs slow each other.
+        replications: Number of replications.
+        seed: Seed of the random numbers.
+        sharing: Contention between jobs.
         recorded: Jobs of an accounting file.
     """
 

@@ -1,1 +1,1 @@
-"""What is answered beside a ranking: as text, documents and rows."""
+"""Further answers besides a ranking: as text, documents and rows."""

@@ -1,4 +1,4 @@
-"""What is answered beside a ranking, as documents for JSON and as rows of a table."""
+"""Further answers besides a ranking, as documents for JSON and as rows of a table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COLUMNS = ("question", "option", "beside", "what", "amount", "currency", "figur
 
 
 def answers_document(ranking: Ranking) -> Document:
-    """Describe what is answered; what is not asked is left out."""
+    """Describe the answers to the questions that were asked."""
     answers = ranking.answers
     return {
         **({} if answers.cheapest is None else {"cheapest_in_time": _cheapest(answers.cheapest)}),
@@ -63,7 +63,7 @@ def _money(money: Money | None) -> Document | None:
 
 
 def answers_csv(ranking: Ranking) -> str:
-    """Return what is answered beside a ranking as CSV."""
+    """Return the further answers as CSV."""
     columns, rows = answer_rows(ranking)
     return csv_text(rows, columns)
 

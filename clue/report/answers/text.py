@@ -1,4 +1,4 @@
-"""What is answered beside a ranking, as text."""
+"""Further answers besides a ranking, as text."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from clue.purchase import Ranking
     from clue.purchase.questions.answers import BreakEven, Cheapest, Steps
 
-#: So many steps are shown, the best first.
+#: Number of steps shown, the best first.
 _SHOWN = 10
 
 
 def answers_text(ranking: Ranking, score: Callable[[float], str]) -> RenderableType | None:
-    """Show what is answered beside a ranking; ``None``: nothing is asked.
+    """Show the further answers; ``None`` if no question was asked.
 
     Args:
         ranking: The ranking.
@@ -41,7 +41,7 @@ def answers_text(ranking: Ranking, score: Callable[[float], str]) -> RenderableT
 
 
 def cheapest_sentences(cheapest: Cheapest) -> list[str]:
-    """Say which option is the cheapest in time, or which come nearest."""
+    """Name the cheapest option that meets every deadline, or the nearest ones."""
     if cheapest.option:
         return [f"The cheapest that meets every deadline is {cheapest.option}: {cheapest.total}."]
     found = [
@@ -53,7 +53,7 @@ def cheapest_sentences(cheapest: Cheapest) -> list[str]:
 
 
 def break_even_sentence(each: BreakEven) -> str:
-    """Say from which use on owning is cheaper than renting."""
+    """State the utilisation from which owning is cheaper than renting."""
     if each.utilisation is None:
         return f"{each.cheaper_below} is cheaper than {_other(each)} however much it is used."
     share = format_share(each.utilisation, 1)
@@ -72,7 +72,7 @@ def _other(each: BreakEven) -> str:
 
 
 def steps_sentence(steps: Steps, score: Callable[[float], str]) -> str:
-    """Say what more money gains most of."""
+    """Show the steps that gain most for more money."""
     asked = f"{steps.amount} more on {steps.base} ({score(steps.score)})"
     if not steps.steps:
         return f"{asked}: no step costs so little and keeps all limits."

@@ -49,7 +49,7 @@ def program_model_document(model: ProgramModel) -> dict[str, object]:
 
 
 def predicted_document(model: ProgramModel, size: float, ranks: float) -> dict[str, object]:
-    """Describe what a model of a program says of a size on so many ranks."""
+    """Describe the prediction of a program's model for a size on a number of ranks."""
     return {**estimate_document(forecast_of(model.time, size, ranks)), "warnings": doubts(model.time, size, ranks)}
 
 

@@ -1,6 +1,6 @@
-"""What clue found as one page to decide from: a file that needs no network, for a browser, a mail or a printer.
+"""Results as one page to decide from: a file that needs no network, for a browser, a mail or a printer.
 
-The page of ``clue serve`` is the same one, with figures that can be changed on it (:func:`live_page`).
+The page of ``clue serve`` is the same, with figures that can be changed on it (:func:`live_page`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from clue.result import Result
 
 _HERE = Path(__file__).parent
-#: What the page of a server loads from it, and of which kind it is.
+#: Files that the page of a server loads from it, with their media types.
 FILES: Mapping[str, str] = {
     "page.css": "text/css; charset=utf-8",
     "page.js": "text/javascript; charset=utf-8",
@@ -38,11 +38,11 @@ class Field:
     """A figure on the page that can be changed.
 
     Attributes:
-        name: What it is called where it is changed.
-        label: What a reader calls it.
-        text: As it is stated; empty: it is not.
-        default: What counts where it is not.
-        choices: What it may be, where that is one of a few words.
+        name: Its name in requests.
+        label: Its label for readers.
+        text: Its stated text; empty: it is not stated.
+        default: The value that holds if it is not stated.
+        choices: Its possible values, if it is one of a few words.
     """
 
     name: str
@@ -68,12 +68,12 @@ def ranking_page(
     """Return a ranking as HTML.
 
     Args:
-        ranking: What came out.
-        scenario: What was asked.
-        command: The command that gives it.
-        by: What made it, with its version.
-        explanation: What the first place depends on, if that was asked for.
-        watched: What each component runs on the option that comes first, with a timeline; ``None`` where it has none.
+        ranking: The ranking.
+        scenario: The comparison.
+        command: The command that makes the page.
+        by: Name and version of the program that made it.
+        explanation: The parameters on which the first place depends, if requested.
+        watched: Result of each component on the first option, with a timeline; ``None`` if it has none.
     """
     from clue.report.page.content import content_of  # noqa: PLC0415 - matplotlib
 
@@ -82,7 +82,7 @@ def ranking_page(
 
 
 def result_page(result: Result, machine: Machine, title: str, command: str, by: str) -> str:
-    """Return the simulation of one program, which has a timeline, as HTML; of what :func:`ranking_page` takes."""
+    """Return the simulation of one program, with its timeline, as HTML; arguments as for :func:`ranking_page`."""
     from clue.report.page.run import content_of  # noqa: PLC0415 - matplotlib
 
     return _alone(content_of(result, machine, title, command, by), "timeline.js")
@@ -96,15 +96,15 @@ def ranking_pieces(  # noqa: PLR0917 - what the page of a ranking takes
     changed: Sequence[str] = (),
     awaited: Sequence[str] = (),
 ) -> dict[str, str]:
-    """Return what stands on the page of a ranking as pieces of HTML by their names, in order: the head, each section.
+    """Return the page of a ranking as pieces of HTML by their names, in order: the head, each section.
 
     Args:
-        ranking: What came out.
-        scenario: What was asked.
-        command: The command that gives the page with the figures of the file.
-        by: What made it, with its version.
-        changed: Lines on figures that differ from those of the file.
-        awaited: What is still being computed, in words.
+        ranking: The ranking.
+        scenario: The comparison.
+        command: The command that makes the page with the figures of the file.
+        by: Name and version of the program that made it.
+        changed: Lines about figures that differ from those of the file.
+        awaited: The parts that are still being computed, in words.
     """
     from clue.report.page.content import content_of  # noqa: PLC0415 - matplotlib
 
@@ -129,7 +129,7 @@ def file_of_page(name: str) -> str:
 
 
 def _alone(page: Page, *scripts: str) -> str:
-    """Return a page in one file, which allows nothing but its own style and scripts."""
+    """Return a page in one file, whose policy allows only its own style and scripts."""
     from markupsafe import Markup  # noqa: PLC0415 - loaded when needed
 
     style, script = _text("page.css"), "\n".join(map(_text, ("page.js", *scripts)))

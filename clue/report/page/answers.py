@@ -1,4 +1,4 @@
-"""What else was asked, on the page of a ranking: the cheapest in time, where more money goes, own or rented."""
+"""Further answers on the page of a ranking: the cheapest option in time, what more money should buy, own or rented."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from clue.report.shared import style
 from clue.report.shared.table import NONE
 from clue.units import Money, format_amount, format_share, format_time
 
-#: Steps that a chart has bars for, and pairs of an own and a rented option that have lines.
+#: Largest number of steps with bars in a chart, and of pairs of an own and a rented option with lines.
 MOST_BARS, MOST_PAIRS = 12, 1
-#: From here on gains are written with all digits before the point.
+#: Gains of at least this are written with all digits before the point.
 _MANY = 1e4
 
 
 def answer_sections(ranking: Ranking) -> Iterator[Section]:
-    """Yield what is answered beside the order; nothing where nothing is asked."""
+    """Yield the sections of answers other than the order; nothing if no question was asked."""
     answers = ranking.answers
     if answers.cheapest is not None:
         yield from _cheapest(answers.cheapest)
@@ -33,7 +33,7 @@ def answer_sections(ranking: Ranking) -> Iterator[Section]:
 
 
 def _cheapest(cheapest: Cheapest) -> Iterator[Section]:
-    title = "The cheapest in time"
+    title = "The cheapest option that meets every deadline"
     if not cheapest.nearest:
         yield parts.lines("cheapest", title, cheapest_sentences(cheapest))
         return
@@ -85,7 +85,7 @@ def _gain(figure: float) -> str:
 
 
 def _gains(steps: Steps, ranking: Ranking) -> Chart:
-    """Draw what steps gain for the money."""
+    """Draw the gain of each step for its money."""
     shown = steps.steps[:MOST_BARS]
     gains = [1000 * each.gain_per_unit for each in shown]
     rows = [Row(each.what, _gain(gain)) for each, gain in zip(shown, gains, strict=True)]
@@ -95,7 +95,7 @@ def _gains(steps: Steps, ranking: Ranking) -> Chart:
     told = "; ".join(f"{each.what} {_gain(gain)}" for each, gain in zip(shown, gains, strict=True))
     words = f"Bars of what steps from {steps.base} gain for 1,000 {steps.amount.currency}. {told}."
     more = f"The best {len(shown)} of {len(steps.steps)} steps." if len(shown) < len(steps.steps) else ""
-    return Chart("steps-gain", "What steps gain for the money", words, height, tuple(shapes), (), more)
+    return Chart("steps-gain", "Gain of steps for their money", words, height, tuple(shapes), (), more)
 
 
 # --- own or rented ---------------------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def _amount(figure: float) -> Cell:
 
 
 def _over_use(each: BreakEven) -> Chart:
-    """Draw what both cost over how much they are used."""
+    """Draw the costs of both over their utilisation."""
     assert each.utilisation is not None
     end = min(each.capacity, 3 * each.utilisation) if each.is_within_reach else 1.1 * each.utilisation
     uses = sorted({0.0, each.utilisation, end or each.capacity})

@@ -1,8 +1,7 @@
-"""Charts of the page as lines, areas and words (SVG): small, drawn at once, and each mark tells what it stands for.
+"""Charts of the page as SVG: small, drawn at once, with a description of each mark.
 
-They are drawn here rather than by a library of scripts: bars, points and lines are all there is, a page stays a few
-dozen kilobytes, shows its charts without any script and on paper, and a ranking that changes is drawn anew within
-milliseconds.
+They are drawn here rather than by a JavaScript library: only bars, points and lines are needed, a page stays at a few
+dozen kilobytes, its charts work without scripts and on paper, and a changed ranking is drawn again within milliseconds.
 """
 
 from __future__ import annotations
@@ -13,16 +12,16 @@ from dataclasses import dataclass, field
 
 from clue.report.shared import style
 
-#: Units of a chart across; a page shows them as wide as there is room.
+#: Width of a chart in its own units; a page scales it to the available width.
 WIDTH = 960
-#: Room beside the marks: names on the left, figures on the right; and what a letter takes of it.
+#: Room for names on the left of the marks and for figures on the right; and the width of a letter.
 _NAMES, _FIGURES, _LETTER = 230, 120, 7.4
 _ROW, _BAR, _TOP, _BOTTOM = 30, 18, 12, 52
-#: Height of a chart with two axes, and the room that the figures of the left one take.
+#: Height of a chart with two axes, and the room for the figures of the left axis.
 _HEIGHT, _LEFT, _RIGHT = 380, 100, 30
-#: Points that get their names; the others have them where the pointer is.
+#: Largest number of points with visible names; the others show theirs under the pointer.
 _NAMED = 12
-#: Points of one line or chart have one of these forms: so they can be told apart without colours.
+#: Shapes of points, one for each line or chart, which distinguish them without colours.
 _DOT, _RADIUS = 6, 3
 
 
@@ -31,10 +30,10 @@ class Shape:
     """A piece of a chart.
 
     Attributes:
-        tag: Which element of SVG it is.
+        tag: Name of the SVG element.
         attributes: Its attributes.
-        text: The text in it.
-        told: What it stands for: the reader is told where the pointer or the keyboard is; empty: nothing.
+        text: Its text.
+        told: Its description, shown under the pointer or the keyboard focus; empty: none.
     """
 
     tag: str
@@ -48,13 +47,13 @@ class Chart:
     """A chart.
 
     Attributes:
-        name: What the page calls it, once.
+        name: Its unique name on the page.
         title: Its heading.
-        words: What it shows, for who does not see it.
-        height: Its height where :data:`WIDTH` is its width.
-        shapes: What is drawn, in this order.
-        legend: Colours and what they stand for; empty: nothing has to be told apart.
-        caption: What must be known of it, or nothing.
+        words: Its description for screen readers.
+        height: Its height in the units of :data:`WIDTH`.
+        shapes: Its shapes, in the order of drawing.
+        legend: Colours and their meanings; empty: no legend.
+        caption: A remark below it, or nothing.
     """
 
     name: str
@@ -73,12 +72,12 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Figures of one kind, in the order of the rows: a colour of bars.
+    """Figures of one kind, shown as bars of one colour.
 
     Attributes:
-        name: What they are.
+        name: Name of the kind.
         colour: Their colour.
-        figures: One for each row.
+        figures: A figure for each row, in order.
     """
 
     name: str
@@ -91,9 +90,9 @@ class Row:
     """A row of bars.
 
     Attributes:
-        name: What stands on its left.
-        figure: What stands behind it.
-        interval: Where an interval begins and ends, if there is one.
+        name: The text on its left.
+        figure: The text on its right.
+        interval: Both ends of its interval, if there is one.
     """
 
     name: str
@@ -107,10 +106,10 @@ class Point:
 
     Attributes:
         name: Its name.
-        x: Its place across.
-        y: Its place upwards.
-        told: What it stands for.
-        first: Whether it stands out.
+        x: Its horizontal coordinate.
+        y: Its vertical coordinate.
+        told: Its description.
+        first: Whether it is emphasised.
     """
 
     name: str
@@ -136,12 +135,12 @@ Format = Callable[[float], str]
 
 
 def bars(rows: Sequence[Row], series: Sequence[Series], axis: str, formatted: Format) -> tuple[float, list[Shape]]:
-    """Draw stacked bars from left to right, what is below zero to its left; returns height and shapes.
+    """Draw horizontal stacked bars, negative figures to the left of zero; return height and shapes.
 
     Args:
-        rows: From top to bottom.
-        series: What bars are made of.
-        axis: What figures are.
+        rows: The rows from top to bottom.
+        series: The parts of the bars.
+        axis: The label of the axis.
         formatted: Formats a figure for the reader.
     """
     above = [sum(max(each.figures[i], 0.0) for each in series) for i in range(len(rows))]
@@ -174,14 +173,14 @@ def bars(rows: Sequence[Row], series: Sequence[Series], axis: str, formatted: Fo
 def scatter(
     points: Sequence[Point], x_axis: str, y_axis: str, steps: bool = True, at: tuple[float, str] | None = None
 ) -> tuple[float, list[Shape]]:
-    """Draw points between two axes, those that stand out joined by steps; returns height and shapes.
+    """Draw points between two axes, with steps between emphasised points; return height and shapes.
 
     Args:
         points: The points.
-        x_axis: What their places across are.
-        y_axis: What their places upwards are.
-        steps: Whether steps join those that stand out.
-        at: A place across that is marked, and how.
+        x_axis: The label of the horizontal axis.
+        y_axis: The label of the vertical axis.
+        steps: Whether steps join emphasised points.
+        at: A horizontal coordinate to mark, and its label.
     """
     xs, ys = [each.x for each in points], [each.y for each in points]
     marked = [] if at is None else [at[0]]
@@ -202,7 +201,7 @@ def scatter(
 
 
 def lines(drawn: Sequence[Line], x_axis: str, y_axis: str) -> tuple[float, list[Shape]]:
-    """Draw lines through points; returns height and shapes."""
+    """Draw lines through points; return height and shapes."""
     points = [point for line in drawn for point in line.points]
     across, upwards = _axes([each.x for each in points], [0.0, *(each.y for each in points)], tight=True)
     shapes = [*_across(across, _HEIGHT, x_axis), *_upwards(upwards, y_axis)]
@@ -216,7 +215,7 @@ def lines(drawn: Sequence[Line], x_axis: str, y_axis: str) -> tuple[float, list[
     return _HEIGHT, shapes
 
 
-#: Of lines one after the other: so they can be told apart without colours.
+#: Dash patterns of successive lines, which distinguish them without colours.
 _DASHES = ("none", "9 3", "3 3", "12 3 3 3", "6 6", "1 4", "15 5")
 
 
@@ -224,7 +223,7 @@ _DASHES = ("none", "9 3", "3 3", "12 3 3 3", "6 6", "1 4", "15 5")
 
 
 class _Scale:
-    """Where figures stand between two ends."""
+    """A linear scale between two ends."""
 
     def __init__(self, low: float, high: float, begin: float, end: float) -> None:
         self.step = _nice_step(high - low or abs(high) or 1.0)
@@ -241,21 +240,21 @@ class _Scale:
             yield number * self.step
 
     def format(self, figure: float) -> str:
-        """Format a round figure with the digits that tell it from its neighbours."""
+        """Format a round figure with enough digits to distinguish it from its neighbours."""
         if self.step >= 1e9 or self.step < 1e-6:
             return f"{figure:g}"
         return f"{figure:,.{max(0, -math.floor(math.log10(self.step) + 1e-9))}f}"
 
 
 def _nice_step(span: float, about: int = 6) -> float:
-    """Return 1, 2 or 5 times a power of ten of which there are about so many in a span."""
+    """Return a step of 1, 2 or 5 times a power of ten that divides a span into about this number of parts."""
     raw = span / about
     power = 10.0 ** math.floor(math.log10(raw))
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw * (1 - 1e-9))
 
 
 def _axes(xs: Sequence[float], ys: Sequence[float], *, tight: bool = False) -> tuple[_Scale, _Scale]:
-    """Return scales with room around what they hold."""
+    """Return scales with room around the points."""
     margin = 0.0 if tight else 0.08
     found = []
     for figures, begin, end in ((xs, _LEFT, WIDTH - _RIGHT), (ys, _HEIGHT - _BOTTOM, _TOP)):
@@ -290,7 +289,7 @@ def _upwards(scale: _Scale, label: str) -> Iterator[Shape]:
 
 
 def cut(text: str, room: float) -> str:
-    """Return what of a text has room, with an ellipsis if that is not all."""
+    """Return the part of a text that fits, with an ellipsis if it is cut."""
     most = max(int(room / _LETTER), 2)
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
@@ -321,13 +320,13 @@ def _whisker(begin: float, end: float, y: float) -> Iterator[Shape]:
 
 
 def _steps(places: Sequence[tuple[float, float]]) -> str:
-    """Return the path that goes on to the next place across before it goes to it upwards: between there is none."""
+    """Return a path of steps: first horizontally to the next point, then vertically, as no option lies between."""
     (x, y), *rest = places
     return f"M{x:.1f} {y:.1f}" + "".join(f" H{x:.1f} V{y:.1f}" for x, y in rest)
 
 
 def _names(places: Sequence[tuple[float, float, str]]) -> Iterator[Shape]:
-    """Yield names beside their points, but those that would lie on one that is there."""
+    """Yield names beside their points, except names that would overlap earlier ones."""
     taken: list[tuple[float, float, float]] = []
     for x, y, name in places:
         shown = cut(name, 200)

@@ -1,4 +1,4 @@
-"""What stands on the page of a ranking: the decision, tables that can be sorted, charts with their words, inputs."""
+"""The content of the page of a ranking: the decision, sortable tables, charts with descriptions, inputs."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from clue.units import Money, format_number, format_share, format_time
 if TYPE_CHECKING:
     from clue.explain import RankingExplanation
 
-#: Options that a chart shows at most.
+#: Largest number of options in a chart.
 MOST_BARS = 20
-#: Points that a chart shows at most.
+#: Largest number of points in a chart.
 MOST_POINTS = 500
-#: What no warning says, because it is true of every prediction.
+#: Limits of every prediction, which are therefore in no warning.
 LIMITS = (
     "Bursts of computation are those that were recorded, scaled: programs compiled anew, other libraries and other "
     "caches are not in them but for the factors of the machines.",
@@ -56,9 +56,9 @@ def content_of(
     awaited: Sequence[str] = (),
     watched: Sequence[tuple[str, Result | None]] = (),
 ) -> Page:
-    """Return what stands on the page of a ranking.
+    """Return the content of the page of a ranking.
 
-    What it takes is told by :func:`clue.report.page.ranking_page` and :func:`clue.report.page.ranking_pieces`.
+    Its arguments are described in :func:`clue.report.page.ranking_page` and :func:`clue.report.page.ranking_pieces`.
     """
     placed = [each for each in ordered(ranking) if each.position is not None]
     return Page(
@@ -105,7 +105,7 @@ def _sections(
 
 
 def _timelines(first: Entry, watched: Sequence[tuple[str, Result | None]]) -> Iterator[Section]:
-    """Show what ranks do when on the option that comes first."""
+    """Show timelines of the ranks on the first option."""
     for number, (what, result) in enumerate(watched, 1):
         name, title = f"timeline-{number}", f"Timeline of {what} on {first.option}"
         if result is None:
@@ -118,7 +118,7 @@ def _timelines(first: Entry, watched: Sequence[tuple[str, Result | None]]) -> It
 
 
 def decision(ranking: Ranking, *, awaited: bool = False) -> str:
-    """Say what comes first, what it costs, and how sure that is, unless that is still being computed."""
+    """Return the decision: the first option, its cost, and its probability unless that is still being computed."""
     first = [each for each in ranking.entries if each.position == 1]
     if not first:
         return "No option can be ranked."
@@ -138,10 +138,8 @@ def _score(entry: Entry, ranking: Ranking) -> str:
 
 def _certainty(entry: Entry, ranking: Ranking, subject: str) -> str:
     if ranking.sampling is None or entry.best is None:
-        return "Nobody asked how probable that is: --samples 200 tells."
-    return (
-        f"{subject} is the best option in {entry.best:.0%} of {ranking.sampling.samples} samples of what is uncertain."
-    )
+        return "Its probability was not computed: add --samples 200."
+    return f"{subject} is the best option in {entry.best:.0%} of {ranking.sampling.samples} samples of the uncertainty."
 
 
 # --- the ranking -----------------------------------------------------------------------------------------------------
@@ -188,12 +186,12 @@ def _option(entry: Entry, ranking: Ranking, workloads: Sequence[str]) -> Iterato
 
 
 def first_of(shown: int, all_of_them: int) -> str:
-    """Say that a chart does not show all options, if so."""
+    """Return a caption if a chart does not show all options."""
     return f"The first {shown} of {format_number(all_of_them)} options." if shown < all_of_them else ""
 
 
 def _scores(ranking: Ranking, placed: Sequence[Entry], total: int) -> Chart:
-    """Draw scores as bars, by workload where their points add up."""
+    """Draw scores as bars, by workload if the score is a sum of points."""
     scale = time_scale(max((each.score or 0.0 for each in placed), default=0.0)) if ranking.unit == "s" else None
     length, unit = (1.0, ranking.unit) if scale is None else (scale.length, scale.unit)
     shares = score_parts(ranking, placed)
@@ -223,7 +221,7 @@ def _scores(ranking: Ranking, placed: Sequence[Entry], total: int) -> Chart:
 
 
 def _clouds(ranking: Ranking, scenario: Scenario, placed: Sequence[Entry]) -> Iterator[Chart]:
-    """Draw options between price and time, and between the first two criteria of the Pareto front that is asked for."""
+    """Draw options by price and time, and by the first two criteria of the requested Pareto front."""
     priced = [each for each in placed if each.price is not None and each.workloads]
     currencies = {each.price.currency for each in priced if each.price is not None}
     currency = next(iter(currencies), "")
@@ -253,7 +251,7 @@ def _criterion(criterion: Criterion, currency: str) -> str:
 
 
 def _money_and_time(ranking: Ranking, scenario: Scenario, priced: Sequence[Entry], currency: str) -> Chart:
-    """Draw options between what they cost, over their life where that is known of all, and the time they take."""
+    """Draw options by cost, over their life if that is known of all, and time."""
     whole = [each.cost.sheet.total for each in priced if each.cost is not None]
     over_life = len(whole) == len(priced)
     amounts = whole if over_life else [0.0 if each.price is None else each.price.amount for each in priced]
@@ -290,7 +288,7 @@ def mean_makespan(entry: Entry, scenario: Scenario) -> float:
 
 
 def _makespans(placed: Sequence[Entry]) -> Iterator[Chart]:
-    """Draw what the makespans of each workload are made of."""
+    """Draw the parts of the makespans of each workload."""
     shown = placed[:MOST_BARS]
     workloads = list(dict.fromkeys(each.workload for entry in shown for each in entry.workloads))
     for number, name in enumerate(workloads, 1):
@@ -308,7 +306,7 @@ def _makespans(placed: Sequence[Entry]) -> Iterator[Chart]:
             return format_time(figure * length)
 
         height, shapes = bars(rows, series, f"makespan ({scale.unit}); its parts are means over ranks", formatted)
-        title = "What makespans are made of" + (f": {name}" if len(workloads) > 1 else "")
+        title = "Makespans broken down" + (f": {name}" if len(workloads) > 1 else "")
         words = f"Bars of the makespans of {name} on {len(rows)} options, made of computing, communicating and waiting."
         caption = first_of(len(shown), len(placed))
         yield Chart(f"makespan-{number}", printable(title), words, height, tuple(shapes), _PARTS, caption)
@@ -318,7 +316,7 @@ def _makespans(placed: Sequence[Entry]) -> Iterator[Chart]:
 
 
 def _changes(ranking: Ranking, placed: Sequence[Entry], explanation: RankingExplanation | None) -> Section:
-    """Say by how much the first leads, and what of the machines would give its place to another."""
+    """Return the lead of the first option, and the parameters of machines that would give its place to another."""
     title = "What would change the decision"
     if explanation is not None:
         signs = [(f"lead at {sign}{explanation.change:.0%}", True) for sign in "−+"]
@@ -345,7 +343,7 @@ def _changes(ranking: Ranking, placed: Sequence[Entry], explanation: RankingExpl
 
 def _lead(ranking: Ranking, placed: Sequence[Entry]) -> str:
     if len(placed) < 2:
-        return "There is no other option to come first."
+        return "No other option is ranked."
     first, second = placed[:2]
     if first.position == second.position:
         return f"{first.option} and {second.option} share the first place."
@@ -374,7 +372,7 @@ def _options(scenario: Scenario) -> Sheet:
 
 
 def sources(machine: Machine) -> str:
-    """Return where a machine's figures come from, as its file says."""
+    """Return the sources of a machine's figures, as stated in its file."""
     stated = dict.fromkeys(each for each in (machine.source, *(node.source for node in machine.nodes)) if each)
     return "; ".join(" ".join(each.split()) for each in stated) or "not stated"
 

@@ -1,4 +1,4 @@
-"""What options cost, on the page of a ranking: by item, over the years, for a run; energy; where figures come from."""
+"""Costs of options on the page of a ranking: by item, over the years, per run; energy; sources of figures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clue.units import format_amount, format_power, format_share
 #: Colours of items, from Paul Tol's muted scheme for the colour-blind; the same for an item on every page.
 _COLOURS = dict(zip(ITEMS, ("#332288", "#DDCC77", "#88CCEE", "#44AA99", "#117733", "#CC6677", "#882255", "#AA4499",
                             "#999933", "#BBBBBB"), strict=True))  # fmt: skip
-#: Options that a chart has lines for, and bars.
+#: Largest numbers of options with lines, and with bars, in a chart.
 MOST_LINES, MOST_BARS = len(style.SERIES), 20
 _KWH = 3.6e6
 
@@ -25,7 +25,7 @@ Known = Sequence[tuple[Entry, OptionCost]]
 
 
 def cost_sections(ranking: Ranking, placed: Sequence[Entry]) -> Iterator[Section]:
-    """Yield what the page says of costs and energy; nothing where no option states them."""
+    """Yield the sections about costs and energy; nothing if no option states them."""
     known = [(each, each.cost) for each in placed if each.cost is not None]
     if not known:
         return
@@ -64,7 +64,7 @@ def _left(shown: Sequence[object], known: Sequence[object]) -> str:
 
 
 def _years(known: Known) -> Chart:
-    """Draw what is paid up to the end of each year."""
+    """Draw the payments up to the end of each year."""
     shown, currency = known[:MOST_LINES], known[0][1].currency
     drawn = [
         Line(each.option, colour, [
@@ -76,7 +76,7 @@ def _years(known: Known) -> Chart:
     height, shapes = lines(drawn, "years", f"paid up to then ({currency})")
     ends = "; ".join(f"{each.option} {format_amount(cost.by_year[-1][1])} {currency}" for each, cost in shown)
     words = f"Lines of what is paid up to the end of each year, as values today. At the end: {ends}."
-    caption = f"Values today; the last year has what is left of the purchase. {_left(shown, known)}".strip()
+    caption = f"Values today; the last year includes the residual value. {_left(shown, known)}".strip()
     legend = tuple((line.name, line.colour) for line in drawn)
     return Chart("cost-years", "Cost over the years", words, height, tuple(shapes), legend, caption)
 
@@ -119,7 +119,9 @@ def _energy(known: Known) -> Section:
         )
         for each, cost in known
     ]
-    return parts.sheet("energy", "Energy over the service life", columns, rows, "The share of the site (PUE) is in it.")
+    return parts.sheet(
+        "energy", "Energy over the service life", columns, rows, "Including the overhead of the site (PUE)."
+    )
 
 
 def _runs(known: Known) -> Section:
@@ -131,11 +133,11 @@ def _runs(known: Known) -> Section:
         for each, cost in known
         for name, run in cost.per_run.items()
     ]
-    return parts.sheet("runs", "What a run costs", columns, rows, "Its share, by time, of all that is paid.")
+    return parts.sheet("runs", "Cost of a run", columns, rows, "Its share, by time, of all costs.")
 
 
 def _sources(known: Known) -> Section:
-    """Return where figures of costs come from; what several options have in common once."""
+    """Return the sources of cost figures, each once for all its options."""
     found: dict[tuple[str, str, str], list[str]] = {}
     for each, cost in known:
         for source in cost.sources:

@@ -1,12 +1,12 @@
 "use strict";
-// Changed figures go to the server, which ranks anew; what it answers takes the place of what stands on the page.
+// Changed figures are sent to the server, which ranks the options again; its response replaces parts of the page.
 const form = document.querySelector("#live");
 const state = form.querySelector(".state");
 const faults = form.querySelector("#faults");
 const fields = [...form.querySelectorAll("input, select")];
 const positions = () => new Map([...document.querySelectorAll("table[data-name=ranking] tr[data-key]")]
   .map((row) => [row.dataset.key, Number(row.cells[0].dataset.value)]));
-const stated = positions();  // as the file has it
+const stated = positions();  // the ranking of the file
 
 const markMoves = () => {
   for (const row of document.querySelectorAll("table[data-name=ranking] tr[data-key]")) {
@@ -41,7 +41,7 @@ const changesNow = () => {
   }
   return changes;
 };
-let known = {};  // by piece of the page the digest of what stands there
+let known = {};  // by piece of the page, the digest of its content
 const put = (pieces) => {
   const page = document.querySelector("#ranking-page");
   const before = new Map([...page.children].map((each) => [each.dataset.piece, each]));

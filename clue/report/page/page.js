@@ -1,12 +1,12 @@
 "use strict";
-// Tables are sorted by their columns, charts tell what their marks stand for; all by pointer and by keyboard.
+// Tables can be sorted by column, and charts describe their marks; all by pointer and by keyboard.
 const worth = (cell) => cell.dataset.value === undefined ? null : Number(cell.dataset.value);
 const compare = (one, other, sign) => {
   const [a, b] = [worth(one), worth(other)];
   if (a === null && b === null) return sign * one.textContent.localeCompare(other.textContent);
-  return a === null ? 1 : b === null ? -1 : sign * (a - b);  // what has no figure comes last
+  return a === null ? 1 : b === null ? -1 : sign * (a - b);  // missing figures come last
 };
-const sorted = new Map();  // by table: its column, and whether downwards
+const sorted = new Map();  // by table: its column, and whether in descending order
 const sort = (table, column, down) => {
   const heads = table.tHead.rows[0].cells;
   for (const each of heads) each.removeAttribute("aria-sort");

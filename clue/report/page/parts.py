@@ -1,4 +1,4 @@
-"""What a page is made of: tables that can be sorted, lines of text, charts, a timeline; each made printable."""
+"""Parts of a page: sortable tables, lines of text, charts, a timeline; all made printable."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clue.report.page.charts import Chart as Drawing
 from clue.report.page.charts import Shape
 from clue.report.shared.printable import printable
 
-#: So many rows a table has at most: a page of more is not read.
+#: Largest number of rows of a table: nobody reads more.
 MOST_ROWS = 200
 _PACKAGES = ("numpy", "simpy", "mpi4py")
 
@@ -25,8 +25,8 @@ class Cell:
     """A cell of a table.
 
     Attributes:
-        text: What it shows.
-        value: By which it is sorted; ``None``: by its text.
+        text: Its text.
+        value: Its value for sorting; ``None``: sorted by its text.
     """
 
     text: str
@@ -38,13 +38,13 @@ class Sheet:
     """A table.
 
     Attributes:
-        name: What the page calls it, once.
+        name: Its unique name on the page.
         title: Its heading.
-        columns: Headings of columns, and whether they hold numbers.
+        columns: Headings of columns, and whether they contain numbers.
         rows: Its rows.
-        more: How many rows are not shown.
-        caption: What must be known of it, or nothing.
-        keys: What each row is about, where that is followed from one ranking to the next.
+        more: Number of rows that are not shown.
+        caption: A remark below it, or nothing.
+        keys: Subject of each row, if it is followed from one ranking to the next.
     """
 
     kind: ClassVar[str] = "sheet"
@@ -59,7 +59,7 @@ class Sheet:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Lines of text, with a sentence before them or not."""
+    """Lines of text, with an optional sentence before them."""
 
     kind: ClassVar[str] = "lines"
     name: str
@@ -70,7 +70,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A chart with its words made printable."""
+    """A chart whose text is made printable."""
 
     kind: ClassVar[str] = "chart"
     name: str
@@ -88,12 +88,12 @@ class TimelineData:
     """A timeline that can be enlarged.
 
     Attributes:
-        name: What the page calls it, once.
+        name: Its unique name on the page.
         title: Its heading.
-        words: What it shows, for who does not see it.
-        kinds: What segments may be, and in which colour.
+        words: Its description for screen readers.
+        kinds: Kinds of segments, with their colours.
         data: The segments, as JSON.
-        caption: What must be known of it, or nothing.
+        caption: A remark below it, or nothing.
     """
 
     kind: ClassVar[str] = "timeline"
@@ -107,7 +107,7 @@ class TimelineData:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """How to get the page again: the command, and by what it was made."""
+    """How to reproduce the page: the command, and the program that made it."""
 
     kind: ClassVar[str] = "again"
     command: str
@@ -122,13 +122,13 @@ Section: TypeAlias = "Sheet | Lines | Picture | TimelineData | Again"
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What stands on a page.
+    """The content of a page.
 
     Attributes:
         title: Its title.
-        about: What it is about.
-        decision: What it comes to, in a sentence.
-        sections: What follows.
+        about: Its subject.
+        decision: Its conclusion, in a sentence.
+        sections: Its sections.
     """
 
     title: str
@@ -145,7 +145,7 @@ def sheet(  # noqa: PLR0917 - what a table has
     name: str, title: str, columns: Sequence[tuple[str, bool]], rows: Sequence[tuple[Cell, ...]], caption: str = "",
     keys: Sequence[str] = (),
 ) -> Sheet:  # fmt: skip
-    """Return a table, cut where it is too long to be read."""
+    """Return a table, cut if it is too long to be read."""
     shown = tuple(tuple(Cell(printable(cell.text), _finite(cell.value)) for cell in row) for row in rows[:MOST_ROWS])
     named = tuple((printable(column), number) for column, number in columns)
     of = tuple(map(printable, keys[:MOST_ROWS]))
@@ -163,7 +163,7 @@ def lines(name: str, title: str, told: Iterable[str], caption: str = "") -> Line
 
 
 def picture(chart: Drawing) -> Picture:
-    """Return a chart as it stands on a page."""
+    """Return a chart as a part of a page."""
     shapes = tuple(
         Shape(each.tag, each.attributes, printable(each.text), printable(each.told)) for each in chart.shapes
     )
@@ -173,7 +173,7 @@ def picture(chart: Drawing) -> Picture:
 
 
 def again(command: str, by: str) -> Again:
-    """Return how to get a page again."""
+    """Return how to reproduce a page."""
     return Again(printable(command), f"{by}, {_made_with()}; {date.today():%Y-%m-%d}")
 
 

@@ -1,4 +1,4 @@
-"""What queues say on the page of a ranking: how long jobs wait, what nodes do, by option and by class of jobs."""
+"""Queues on the page of a ranking: waiting times and use of nodes, by option and by class of jobs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clue.report.shared.scale import time_scale
 from clue.report.shared.table import NONE
 from clue.units import count_of, format_number, format_share, format_time
 
-#: Options that a chart has bars for, and lines.
+#: Largest numbers of options with bars, and with lines, in a chart.
 MOST_BARS, MOST_LINES = 20, len(style.SERIES)
 _COLUMNS = ("load", "used", "unused", "waiting", "median", "95%", "slowdown", "jobs/h", "at most")
 
@@ -24,7 +24,7 @@ Known = Sequence[tuple[Entry, QueueOutcome]]
 
 
 def queue_sections(ranking: Ranking, placed: Sequence[Entry]) -> Iterator[Section]:
-    """Yield what the page says of queues; nothing where no jobs are stated."""
+    """Yield the sections about queues; nothing if no jobs are stated."""
     known = [(each, each.queue) for each in placed if each.queue is not None]
     if not known:
         return
@@ -43,7 +43,7 @@ def _left(shown: Known, known: Known) -> str:
 
 
 def _waiting(known: Known) -> Chart:
-    """Draw mean waiting, with its standard error."""
+    """Draw the mean waiting time with its standard error."""
     shown = known[:MOST_BARS]
     waits = [0.0 if queue.figures is None else queue.figures.waiting for _, queue in shown]
     scale = time_scale(max(waits))
@@ -71,7 +71,7 @@ def _waiting(known: Known) -> Chart:
 
 
 def _nodes(known: Known) -> Chart:
-    """Draw what nodes do: work, or have no job."""
+    """Draw the shares of the nodes' time with and without a job."""
     shown = known[:MOST_BARS]
     figures = [(queue.figures, queue.nodes) for _, queue in shown]
     unused = [0.0 if found is None else found.unused for found, _ in figures]
@@ -90,11 +90,11 @@ def _nodes(known: Known) -> Chart:
     )
     words = f"Stacked bars of nodes with and without a job, on average. {told}."
     legend = tuple((each.name, each.colour) for each in series)
-    return Chart("queue-nodes", "What nodes do", words, height, tuple(shapes), legend, _left(shown, known))
+    return Chart("queue-nodes", "Use of nodes", words, height, tuple(shapes), legend, _left(shown, known))
 
 
 def _curves(known: Known) -> Chart:
-    """Draw mean waiting over load."""
+    """Draw the mean waiting time over the load."""
     shown = known[:MOST_LINES]
     scale = time_scale(max(wait for _, queue in shown for _, wait in queue.curve))
     drawn = [
@@ -127,7 +127,7 @@ def _table(ranking: Ranking, known: Known) -> Section:
 
 
 def _classes(known: Known) -> Section:
-    """Return what jobs of each class take, and how long they wait."""
+    """Return the run time and the waiting time of each class of jobs."""
     columns = [("option", False), ("job class", False), ("ranks", True), ("nodes of a job", True), ("a job runs", True),
                ("waiting", True), ("slowdown", True)]  # fmt: skip
     rows = []

@@ -1,4 +1,4 @@
-"""What stands on the page of one program on one machine: what it takes, a timeline that can be enlarged, its ranks."""
+"""The content of the page of one program on one machine: its makespan, a timeline that can be enlarged, its ranks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clue.units import count_of, format_number, format_share, format_time
 
 
 def content_of(result: Result, machine: Machine, title: str, command: str, by: str) -> Page:
-    """Return what stands on the page, of what :func:`clue.report.page.result_page` takes."""
+    """Return the content of the page; arguments as for :func:`clue.report.page.result_page`."""
     return Page(
         title=printable(title),
         about=printable(f"{count_of(len(result.ranks))} on {machine.name}, {count_of(len(machine.nodes), 'node')}; "

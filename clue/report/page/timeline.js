@@ -1,4 +1,4 @@
-// Timelines are drawn as large as they are looked at: by the wheel, by dragging, by buttons and by the keyboard.
+// Timelines can be enlarged and moved: by the wheel, by dragging, by buttons and by the keyboard.
 for (const figure of document.querySelectorAll(".timeline")) {
   const data = JSON.parse(figure.dataset.timeline);
   const canvas = figure.querySelector("canvas");
@@ -21,7 +21,7 @@ for (const figure of document.querySelectorAll(".timeline")) {
     const digits = Math.max(0, Math.min(9, 3 - Math.floor(Math.log10(Math.max(seconds(to - from) * factor, 1e-12)))));
     return `${(value * factor).toFixed(digits)} ${unit}`;
   };
-  const after = (list, value) => {  // the first place whose value is greater
+  const after = (list, value) => {  // the first index whose value is greater
     let [low, high] = [0, list.length];
     while (low < high) { const middle = (low + high) >> 1; if (list[middle] > value) high = middle; else low = middle + 1; }
     return low;
@@ -78,7 +78,7 @@ for (const figure of document.querySelectorAll(".timeline")) {
   });
   const ticksAt = (event) => from + (event.clientX - canvas.getBoundingClientRect().left - left) / (width - left - 6) * (to - from);
   canvas.addEventListener("wheel", (event) => {
-    if (!event.ctrlKey && document.activeElement !== canvas) return;  // else the page scrolls
+    if (!event.ctrlKey && document.activeElement !== canvas) return;  // otherwise the page scrolls
     event.preventDefault();
     zoom(event.deltaY > 0 ? 1.25 : 0.8, ticksAt(event));
   }, { passive: false });

@@ -1,4 +1,4 @@
-"""Timelines on a page: bands of ranks with their segments, few enough to be drawn again whenever they are enlarged."""
+"""Timelines on a page: bands of ranks with their segments, few enough to be redrawn at any magnification."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from clue.report.timeline.bands import MOST_BANDS, Band, Layout, by_rank, layout
 from clue.result import Activity, Result
 from clue.units import count_of, format_time
 
-#: Segments that the timelines of a page hold at most; of more, those that are shortest are drawn together.
+#: Largest number of segments in the timelines of a page; of more, the shortest are joined.
 MOST_SEGMENTS = 40_000
-#: Ticks that a makespan is divided into: times in a timeline are whole numbers of them.
+#: Number of ticks in a makespan: times in a timeline are whole numbers of ticks.
 _TICKS = 10_000_000
 _OTHERS = ((Activity.SEND, "send", style.SEND), (Activity.RECEIVE, "receive", style.RECEIVE),
            (Activity.WAIT, "wait", style.WAIT))  # fmt: skip
@@ -27,13 +27,13 @@ Segments = npt.NDArray[np.void]
 
 
 def timeline_of(result: Result, name: str = "timeline", title: str = "Timeline", of_all: int = 1) -> TimelineData:
-    """Return the timeline of a result, which has one: bands with their segments.
+    """Return the timeline of a result, which must have one: bands with their segments.
 
     Args:
         result: The result.
-        name: What the page calls it, once.
+        name: Its unique name on the page.
         title: Its heading.
-        of_all: How many timelines the page has.
+        of_all: Number of timelines on the page.
     """
     assert result.timeline is not None
     of = _bands(result)
@@ -71,7 +71,7 @@ def timeline_of(result: Result, name: str = "timeline", title: str = "Timeline",
 
 
 def _bands(result: Result) -> Layout:
-    """Return bands of which each is one rank, or several that do the same."""
+    """Return bands, each of one rank or of several ranks that do the same."""
     of = layout(result)
     return of if of.unit == "rank" else sample(result, Layout("rank", _single(of), ""), MOST_BANDS)
 
@@ -81,7 +81,7 @@ def _single(of: Layout) -> tuple[Band, ...]:
 
 
 def _numbers(piece: Segments, makespan: float, least: float, regions: int) -> list[int]:
-    """Return of each segment the gap before it, its length and its kind; short ones go with their neighbours."""
+    """Return for each segment the gap before it, its length and its kind; short ones are joined with neighbours."""
     found: list[int] = []
     end, scale = 0, _TICKS / makespan
     for begin, stop, kind in _joined(piece, least, regions):
@@ -92,7 +92,7 @@ def _numbers(piece: Segments, makespan: float, least: float, regions: int) -> li
 
 
 def _joined(piece: Segments, least: float, regions: int) -> Iterator[tuple[float, float, int]]:
-    """Yield begin, end and kind; shorter ones are joined until they are long enough, as what most of that is."""
+    """Yield begin, end and kind; short segments are joined until they are long enough, with their main kind."""
     held: dict[int, float] = {}
     first = last = 0.0
     for activity, region, begin, end in zip(

@@ -38,7 +38,7 @@ def queue_document(queue: QueueOutcome) -> Document:
 
 
 def figures_of_queue(figures: Figures) -> Document:
-    """Describe what is measured of a queue."""
+    """Describe the figures of a queue."""
     return {
         **fields(figures, "waiting"),
         "waiting_median": figures.median,
@@ -50,7 +50,7 @@ def figures_of_queue(figures: Figures) -> Document:
 
 
 def jobs_document(mix: Mix) -> Document:
-    """Describe what is submitted, and how it is queued."""
+    """Describe the submitted jobs and the queue's settings."""
     return {
         "classes": {
             each.name: {

@@ -1,4 +1,4 @@
-"""Waiting over load: how much more work each option takes before its queue grows."""
+"""Waiting over load: how much more work each option can take before its queue grows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clue.purchase import Ranking
 from clue.report.shared import style
 from clue.report.shared.scale import time_scale
 
-#: So many options are drawn, the first ones.
+#: Number of options drawn, the first ones.
 _DRAWN = 7
 
 

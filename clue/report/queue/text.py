@@ -1,4 +1,4 @@
-"""The queues of a ranking's options as text: what nodes do, how long jobs wait, and how sure that is."""
+"""The queues of a ranking's options as text: use of nodes, waiting times, and their uncertainty."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from clue.purchase.queue.replications import QueueOutcome
 
 HOUR = 3600.0
-#: From here on a number of jobs is written with all its digits before the point.
+#: Numbers of jobs of at least this are written with all digits before the point.
 _MANY = 1e3
 
 
@@ -37,7 +37,7 @@ def format_rate(jobs: float) -> str:
 
 
 def figures_of(queue: QueueOutcome) -> list[tuple[str, float | None]]:
-    """Return what is measured of a queue for tables, as text and as a number.
+    """Return the figures of a queue for tables, as text and as numbers.
 
     The share of the nodes' time that is used, nodes without a job, waiting, its median and 95th percentile, slowdown,
     jobs an hour.
@@ -58,7 +58,7 @@ def figures_of(queue: QueueOutcome) -> list[tuple[str, float | None]]:
 
 
 def how_queued(ranking: Ranking) -> str:
-    """Say what the figures of queues are made of; ``""`` if there are none."""
+    """Explain the figures of queues; ``""`` if there are none."""
     queues = [each.queue for each in ranking.entries if each.position and each.queue is not None]
     known = next((queue for queue in queues if queue.figures is not None), None)
     if known is None:

@@ -19,7 +19,7 @@ _JOULES_PER_KWH = 3.6e6
 def ranking_document(ranking: Ranking) -> Document:
     """Describe a ranking: options by position, then those that have none, with the reason.
 
-    ``affordable`` is ``null`` where nobody knows whether the budget covers an option, because its price is not stated;
+    ``affordable`` is ``null`` if it is unknown whether the budget covers an option, because its price is not stated;
     such options come before those over the budget, which come last.
     """
     return plain(

@@ -99,7 +99,7 @@ def finish_axes(axes: Axes, xlabel: str = "", ylabel: str = "", title: str = "",
 
 
 def round_ticks(axis: Axis, most: int, *, whole: bool = False) -> None:
-    """Put the ticks of an axis at round figures, with at most so many steps; at whole numbers only, if wanted."""
+    """Put the ticks of an axis at round figures, with a largest number of steps; at whole numbers only, if wanted."""
     fewest = 1 if whole else 2  # for two ticks, the locator would leave whole numbers
     axis.set_major_locator(MaxNLocator(nbins=most, integer=whole, steps=[1, 2, 2.5, 5, 10], min_n_ticks=fewest))
 
@@ -134,7 +134,7 @@ def percent(share: float) -> str:
 
 
 def colours(count: int) -> list[str]:
-    """Return so many colours for lines, repeating after the seventh."""
+    """Return a number of colours for lines, repeating after the seventh."""
     return [SERIES[i % len(SERIES)] for i in range(count)]
 
 

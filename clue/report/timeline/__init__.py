@@ -69,7 +69,7 @@ def form_of(path: Path) -> Form:
 
 
 def check_length(ops: int, name: str) -> None:
-    """Check that a timeline of so many ops can be written, before it is simulated.
+    """Check that a timeline with this number of ops can be written, before it is simulated.
 
     Raises:
         UsageError: If there are too many.

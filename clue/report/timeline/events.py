@@ -298,7 +298,7 @@ def _received(program: Program, result: Result) -> dict[int, int]:
 
 
 def _messages(program: Program, rows: _Rows, calls: Calls) -> Iterator[Message]:
-    """Yield the messages that were received; a message that nobody received has no end."""
+    """Yield the messages that were received; a message without a receiver has no end."""
     taken = taking(program)
     ranks = np.repeat(np.arange(program.ranks), np.diff(program.offsets)).tolist()
     tags, nbytes = program.columns.tag.tolist(), program.columns.nbytes.tolist()

@@ -17,7 +17,7 @@ _GAP = 8
 
 
 def paint(found: Shares, colours: Sequence[str], rows: int) -> npt.NDArray[np.float32]:
-    """Return the picture of bands, each so many rows high with its gap: RGB in 0 … 1, shape (bands × rows, columns, 3).
+    """Return the picture of bands: RGB in 0 … 1, shape (bands × rows, columns, 3), with ``rows`` per band and gap.
 
     From the bottom up each kind takes its share of a band's height, blended where it ends within a row, and over the
     whole height where one activity passes into another; what no kind takes stays white.

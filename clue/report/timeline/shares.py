@@ -23,7 +23,7 @@ _AT_A_TIME = 1 << 20
 _SEEN = 0.1
 #: Columns that share a mean where activities alternate too fast to be seen; such a stretch has at least twice as many.
 AVERAGED = 48
-#: Changes of direction (from rising to falling, or back) among so many columns above which the eye cannot follow.
+#: Number of changes of direction (from rising to falling, or back) around a column from which the eye cannot follow.
 _TURNS = 16
 #: Columns without a change of direction that are visible by themselves.
 _VISIBLE = 24

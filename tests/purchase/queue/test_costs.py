@@ -102,7 +102,7 @@ def test_where_the_queue_grows_without_end_nodes_are_as_busy_as_they_can_be() ->
     assert cost.sheet.busy == pytest.approx(1.0)
     assert entry.score == pytest.approx(1.2)
     assert cost.per_run["job"].energy == pytest.approx(3600.0)
-    assert any("costs count nodes as busy as they can be" in each for each in told.warnings)
+    assert any("costs are those of nodes as busy as they can be" in each for each in told.warnings)
 
 
 def test_billed_quanta_of_run_times_that_vary() -> None:

@@ -106,7 +106,7 @@ def test_a_queue_that_grows_without_end_has_no_position() -> None:
     told = ranked(scenario(TWO, queue=busy))
     assert told.entries[0].position == 1 and told.entries[0].queue is not None
     assert told.entries[0].queue.figures is None
-    assert any("the load is 1.2, of which nodes can do 1 at most: the queue grows without end" in each
+    assert any("the load is 1.2, and nodes can process 1 at most: the queue grows without end" in each
                for each in told.warnings)  # fmt: skip
 
 
@@ -134,8 +134,7 @@ def test_limits_of_queues() -> None:
 def test_what_a_queue_leaves_out_is_said() -> None:
     """Contention between jobs; differing nodes."""
     told = ranked(scenario(FOUR, TWO, queue=JOBS))
-    assert any(each.startswith("all options: jobs take what they take on an empty machine") or
-               "jobs take what they take on an empty machine" in each for each in told.warnings)  # fmt: skip
+    assert any("run times of jobs are those on an empty machine" in each for each in told.warnings)
     both = (NodeType("one"), NodeType("other"))
     mixed = replace(FOUR, machine=Machine("mixed", both, FOUR.machine.network))
     told = ranked(scenario(mixed, queue=JOBS))

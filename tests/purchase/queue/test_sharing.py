@@ -149,7 +149,7 @@ def test_what_a_model_tells_slows_nobody() -> None:
     asked = Scenario("by hand", (OUT, modelled), (EIGHT,), criterion=Criterion.WAITING, queue=mix)
     told = rank_options(asked, Told(program))
     assert takes(told) == [{0: pytest.approx(4.0)}, {0: pytest.approx(6.0)}]
-    assert any("jobs whose times are told by a model or a skeleton take these times" in each for each in told.warnings)
+    assert any("jobs predicted by a model or a skeleton keep that run time" in each for each in told.warnings)
 
 
 def test_nothing_is_simulated_twice_and_processes_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
