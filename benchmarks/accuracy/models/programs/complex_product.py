@@ -30,7 +30,7 @@ def client(comm: MPI.Intracomm, operands: np.ndarray, results: np.ndarray) -> No
     MPI.Request.Waitall(pending)
 
 
-def server(comm: MPI.Intracomm, n: int, spare: np.ndarray) -> None:
+def server(comm: MPI.Intracomm, spare: np.ndarray) -> None:
     """Multiply twice, exchange one product with the other server, and add."""
     me, other = comm.rank, ONE + TWO - comm.rank
     got, kept, sent, theirs = spare[:3], spare[3], spare[4], spare[5]
@@ -67,7 +67,7 @@ def main() -> None:
         if comm.rank == CLIENT:
             client(comm, operands, results)
         else:
-            server(comm, n, spare)
+            server(comm, spare)
         if turn:
             times.append(MPI.Wtime() - begin)
     comm.Barrier()

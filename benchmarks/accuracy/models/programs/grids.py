@@ -85,7 +85,7 @@ def pdtrsm(grid: Grid, a: np.ndarray, b: np.ndarray) -> tuple[Callable[[], None]
         got = np.empty((BLOCK, max(1, (p - 1) * BLOCK)), order="F")
         for i in range(n // BLOCK):
             # The next of the own columns that are not solved yet.
-            done = sum(columns < (i + 1) * BLOCK)
+            done = int(np.searchsorted(columns, (i + 1) * BLOCK))
             width = len(columns) - done
             first = width if p == 1 else min((p - 1) * BLOCK, width)
             if i % p == grid.row:
