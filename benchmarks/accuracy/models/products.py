@@ -163,8 +163,9 @@ def _crossings(models: Mapping[tuple[str, str, str], Time]) -> Iterator[str]:
     yield from markdown_table(("versions", "the paper's equations, above 500", *FITS), rows)
     yield from (
         "",
-        "Between n = 500 and 20,000, by models of the paper's sizes. Here versions lie within 6 % of each other, and models",
-        "that are all a few percent off cross elsewhere: such crossings decide nothing, least of all beyond what was fitted.",
+        "Between n = 500 and 20,000, by models of the paper's sizes. Here versions lie within 6 % of each other, and",
+        "models that are all a few percent off cross elsewhere: such crossings decide nothing, least of all beyond the",
+        "fitted sizes.",
     )
 
 
