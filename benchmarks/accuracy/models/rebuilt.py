@@ -42,6 +42,7 @@ from clue.kernel import Program, compile_program, simulate
 from clue.machine import Machine, NodeType, Placement
 from clue.models import ClusterModel, Composition, Configuration, Method, Run, Use, best, fit_cluster, ranks_of
 from clue.models.cluster_fit import COMMUNICATE, COMPUTE
+from clue.models.terms import RANKS, SIZE
 from clue.report.model.text import configuration_text
 from clue.trace import Trace
 
@@ -222,7 +223,7 @@ class Choice:
         predicted: Its predicted time, seconds.
         outside: Why its choice is outside of what was fitted; none: it is inside.
         said: Predicted times of the candidates that it can predict, seconds.
-        searched: CPU time of the search, seconds.
+        searched: CPU time of a model's search, seconds.
     """
 
     by: str
@@ -230,7 +231,12 @@ class Choice:
     predicted: float
     outside: tuple[str, ...]
     said: Mapping[str, float]
-    searched: float
+    searched: float = 0.0
+
+    @property
+    def beyond(self) -> str:
+        """The features that it reports as outside of what was fitted."""
+        return ", ".join(name for name in (SIZE, RANKS) if any(f": {name} must" in line for line in self.outside))
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,11 +317,8 @@ def _by_model(name: str, model: ClusterModel, plan: Plan, size: int) -> Choice:
 
 def _by_replays(replays: Replays, size: int, candidates: Sequence[Configuration]) -> Choice:
     said = {configuration_text(uses): replays.seconds(size, uses) for uses in candidates}
-    # Recordings are not part of the search; replays here are.
-    begin = time.process_time()
-    chosen = min(candidates, key=lambda uses: replays.seconds(size, uses))
-    seconds = time.process_time() - begin
-    return Choice("replays", chosen, said[configuration_text(chosen)], (), said, seconds)
+    chosen = min(candidates, key=lambda uses: said[configuration_text(uses)])
+    return Choice("replays", chosen, said[configuration_text(chosen)], (), said)
 
 
 def printed(plan: Plan, cluster: Cluster, folder: Path) -> str:
@@ -354,7 +357,7 @@ def page(plan: Plan, asked: Sequence[Question], shown: str, command: str) -> str
         command: The command that made the page.
     """
     candidates = len(list(plan.choices()))
-    sets = "; ".join(f"{name}: {', '.join(map(str, sizes))}" for name, sizes in plan.sets.items())
+    sets = "\n".join(f"- {name}: {', '.join(map(str, sizes))}" for name, sizes in plan.sets.items())
     lines = [
         "# Kishimoto's study on an emulated cluster",
         "",
@@ -379,7 +382,7 @@ def _losses(asked: Sequence[Question]) -> Iterator[str]:
     for i, choice in enumerate(asked[0].choices):
         paper, goal = papers.get(choice.by.partition(",")[0], ("–", "–"))
         losses = (f"{each.loss(each.choices[i]):.1%}" for each in asked)
-        told = [str(each.size) for each in asked if each.choices[i].outside]
+        told = [f"{each.size} ({each.choices[i].beyond})" for each in asked if each.choices[i].outside]
         rows.append((choice.by, *losses, ", ".join(told) or "none", paper, goal))
     sizes = (f"loss at N = {each.size}" for each in asked)
     return markdown_table(("chosen by", *sizes, "told to be outside at", "paper's losses", "goal"), rows)
@@ -391,7 +394,8 @@ def _choices(question: Question) -> Iterator[str]:
         [
             (
                 each.by, configuration_text(each.uses), f"{each.predicted:.2f} s", f"{question.measured(each):.2f} s",
-                f"{question.loss(each):.1%}", f"{question.tau(each):.2f}", f"{each.searched * 1e3:.1f} ms",
+                f"{question.loss(each):.1%}", f"{question.tau(each):.2f}",
+                f"{each.searched * 1e3:.1f} ms" if each.searched else "–",
                 "; ".join(each.outside) or "no",
             )
             for each in question.choices
@@ -412,12 +416,16 @@ def _candidates(question: Question) -> Iterator[str]:
 _HEAD = """\
 One fast node (half of a core) and four slow ones of two processors (an eighth of a core each), 200 Mbit/s Ethernet,
 MPICH over TCP, and an LU of complex elements: all runs are real. A processor that M processes share is M processors
-of an M-th of its speed. Models are fitted to single runs of the sets, on either kind of processor alone
-({sets}); where the fast one was measured too little they are the slow one's, scaled by what both compute alone; and
-they are adjusted by two runs on both, at the largest size of the set. At each size that is asked all {candidates}
-candidates were run, once, those within {close} of the best and those that were chosen {turns} times: then the median
-counts. The loss is how much longer the choice takes than the best of them. Replays are of one recording on this
-computer for each size and number of ranks, with nominal factors and links."""
+of an M-th of its speed. Models are fitted to single runs of a set, on either kind of processor alone; where the fast
+one was measured too little they are the slow one's, scaled by what both compute alone; and they are adjusted by two
+runs on both, at the largest size of the set. The sets of sizes:
+
+{sets}
+
+At each size that is asked all {candidates} candidates were run, once; those within {close} of the best and those that
+were chosen were run {turns} times, and the median counts. The loss is how much longer the choice takes than the best
+of them. Replays are of one recording on this computer for each size and number of ranks, with nominal factors and
+links. Choices told to be outside in P have more ranks than were measured with one process on each processor."""
 
 
 def main() -> int:

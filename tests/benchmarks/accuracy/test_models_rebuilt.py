@@ -81,7 +81,7 @@ def test_models_and_replays_choose(tmp_path: Path) -> None:
         assert all(each.loss(choice) < 0.05 for choice in models if "relatively" in choice.by)
         assert all(choice.outside for choice in models if choice.by.startswith("NS"))
     text = rebuilt.page(FULL, asked, shown, "command")
-    assert "all 35\ncandidates were run" in text
+    assert "all 35 candidates were run" in text
     assert "| replays | " in text
     assert "$ clue model best lu.yaml --machine one-fast-four-dual.yaml --size 1024 --processes slow=1" in text
 
@@ -90,10 +90,11 @@ def test_a_page_says_what_is_lost() -> None:
     """A choice of 1.2 s beside the best of 1.0 s: 20 %; the order is the reverse."""
     plan = Plan({"NL": (8,)}, (1,), {1: (1,)}, 1, (8,))
     ran = (Run(8, {FAST: Use(1)}, 1.0), Run(8, {SLOW: Use(1)}, 1.2))
-    choice = Choice("NL", {SLOW: Use(1)}, 0.9, ("n too large",), {"1 fast": 0.95, "1 slow": 0.9}, 0.004)
+    why = "slow, 1 per processor: n must be 1 to 7 to be inside what was fitted, got 8"
+    choice = Choice("NL", {SLOW: Use(1)}, 0.9, (why,), {"1 fast": 0.95, "1 slow": 0.9}, 0.004)
     text = rebuilt.page(plan, [Question(8, (choice,), ran)], "shown", "command")
-    assert "| NL | 1 slow | 0.90 s | 1.20 s | 20.0% | -1.00 | 4.0 ms | n too large |" in text
-    assert "| NL | 20.0% | 8 | 0 to 4.3 % | at most 4 % |" in text
+    assert f"| NL | 1 slow | 0.90 s | 1.20 s | 20.0% | -1.00 | 4.0 ms | {why} |" in text
+    assert "| NL | 20.0% | 8 (n) | 0 to 4.3 % | at most 4 % |" in text
     assert "| 1 fast | 1.00 s | 0.95 s |" in text
 
 
