@@ -145,7 +145,7 @@ def test_many_fits_are_those_of_each() -> None:
 
 
 def test_one_of_many_that_cannot_be_fitted() -> None:
-    """It gets its reason, and the others their fits: where points do not tell terms apart, and where one divides by 0."""
+    """It gets its reason, and the others their fits: where points do not tell terms apart, and where one is 0."""
     good = Problem({"n": [1, 2, 3]}, [2, 3, 4], ("n", "1"))
     equal, zero = replace(good, features={"n": [7, 7, 7]}), replace(good, features={"n": [0, 2, 3]})
     one, other, third = fit_many([good, equal, good])

@@ -170,7 +170,7 @@ def test_beyond_what_parts_were_measured_at_the_ranking_says_so() -> None:
 
 def test_ranks_that_leave_the_node_are_told() -> None:
     """Fitted to 1, 2 and 4 ranks, of which two share a node: on 3 nobody knows what messages between nodes cost."""
-    one = cluster("slow", "slow")
+    one = cluster("slow", "slow", "slow")
     model = replace(composed(one), node_ranks=2)
     ranking = rank_options(by_parts(800, [one], ranks=3), modelling(lambda _: model, Formula()))
     (warning,) = ranking.warnings

@@ -156,9 +156,12 @@ def _crossings(models: Mapping[tuple[str, str, str], Time]) -> Iterator[str]:
     pairs = (("VRP-SS", "SS", "1105, 11922"), ("SS", "VRP", "1157, 2403"), ("VRP-SS", "VRP", "none"))
     rows = []
     for one, other, paper in pairs:
-        ours = (
-            crossings(*(models[each, "the paper's sizes", how] for each in (one, other)), 500, 20_000) for how in FITS
-        )
+        ours = [
+            crossings(
+                models[one, "the paper's sizes", how], models[other, "the paper's sizes", how], low=500, high=20_000
+            )
+            for how in FITS
+        ]
         rows.append((f"{one} and {other}", paper, *(", ".join(f"{n:.0f}" for n in found) or "none" for found in ours)))
     yield from markdown_table(("versions", "the paper's equations, above 500", *FITS), rows)
     yield from (

@@ -23,7 +23,7 @@ TRIPS, SIZES = 20, (8, 8 * BLOCK * BLOCK, 1 << 18)
 class Grid:
     """A grid of p rows and q columns of ranks, row by row."""
 
-    def __init__(self, comm: MPI.Intracomm, p: int, q: int) -> None:
+    def __init__(self, comm: MPI.Comm, p: int, q: int) -> None:
         self.comm, self.p, self.q = comm, p, q
         self.row, self.column = divmod(comm.rank, q)
         self.along, self.down = comm.Split(self.row), comm.Split(self.column)
