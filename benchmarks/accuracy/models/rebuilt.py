@@ -393,7 +393,7 @@ def _choices(question: Question) -> Iterator[str]:
         ("chosen by", "processors", "predicted", "takes", "loss", "order (tau)", "search", "told to be outside"),
         [
             (
-                each.by, configuration_text(each.uses), f"{each.predicted:.2f} s", f"{question.measured(each):.2f} s",
+                each.by, configuration_text(each.uses), f"{each.predicted:.3f} s", f"{question.measured(each):.3f} s",
                 f"{question.loss(each):.1%}", f"{question.tau(each):.2f}",
                 f"{each.searched * 1e3:.1f} ms" if each.searched else "–",
                 "; ".join(each.outside) or "no",
@@ -409,7 +409,7 @@ def _candidates(question: Question) -> Iterator[str]:
     rows = []
     for run in question.ran:
         name = configuration_text(run.uses)
-        rows.append((name, f"{run.seconds:.2f} s", *(f"{of[name]:.2f} s" if name in of else "–" for of in said)))
+        rows.append((name, f"{run.seconds:.3f} s", *(f"{of[name]:.3f} s" if name in of else "–" for of in said)))
     return markdown_table(("processors", "takes", *names), rows)
 
 

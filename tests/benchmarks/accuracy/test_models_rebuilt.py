@@ -93,9 +93,9 @@ def test_a_page_says_what_is_lost() -> None:
     why = "slow, 1 per processor: n must be 1 to 7 to be inside what was fitted, got 8"
     choice = Choice("NL", {SLOW: Use(1)}, 0.9, (why,), {"1 fast": 0.95, "1 slow": 0.9}, 0.004)
     text = rebuilt.page(plan, [Question(8, (choice,), ran)], "shown", "command")
-    assert f"| NL | 1 slow | 0.90 s | 1.20 s | 20.0% | -1.00 | 4.0 ms | {why} |" in text
+    assert f"| NL | 1 slow | 0.900 s | 1.200 s | 20.0% | -1.00 | 4.0 ms | {why} |" in text
     assert "| NL | 20.0% | 8 (n) | 0 to 4.3 % | at most 4 % |" in text
-    assert "| 1 fast | 1.00 s | 0.95 s |" in text
+    assert "| 1 fast | 1.000 s | 0.950 s |" in text
 
 
 def test_what_is_close_is_run_again(tmp_path: Path) -> None:
