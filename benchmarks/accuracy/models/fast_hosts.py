@@ -73,7 +73,7 @@ class Plans:
         products: Sizes of the product beside them.
         complex: Sizes of the complex product.
         hosts: Number of hosts of grids.
-        n: Size of the routines on grids, a multiple of a block for each host.
+        sizes: Size of each routine on grids, a multiple of a block for each host.
         repeats: Number of runs, of which the median counts.
     """
 
@@ -82,15 +82,18 @@ class Plans:
     products: tuple[int, ...]
     complex: tuple[int, ...]
     hosts: int
-    n: int
+    sizes: Mapping[str, int]
     repeats: int
 
 
-FULL = Plans(40.0, (1, 2, 3), (512, 768, 1024), (256, 384, 512, 640, 768, 896, 1024), 16, 1024, 3)
-SMOKE = Plans(3.0, (1,), (256,), (128,), 2, 128, 1)
-#: Hosts of the first two experiments are half a core each, with Gigabit Ethernet; those of grids a tenth of a core.
+FULL = Plans(
+    40.0, (1, 2, 3), (512, 768, 1024), (256, 384, 512, 640, 768, 896, 1024), 16, {"pdgemm": 1024, "pdtrsm": 2048}, 3
+)
+SMOKE = Plans(3.0, (1,), (256,), (128,), 2, {"pdgemm": 128, "pdtrsm": 128}, 1)
+#: Hosts of the first two experiments are half a core each, with Gigabit Ethernet; those of grids a tenth of a core, with
+#: 400 Mbit/s: as many operations in the time of a byte as on the paper's computers, some 50.
 FEW_FACTOR, MANY_FACTOR = 2.0, 10.0
-FEW_BANDWIDTH, MANY_BANDWIDTH = 125e6, 12.5e6
+FEW_BANDWIDTH, MANY_BANDWIDTH = 125e6, 50e6
 
 
 def hosts_of(count: int, factor: float, bandwidth: float) -> list[Host]:
@@ -312,7 +315,7 @@ def on_grids(plan: Plans, routine: str, kept: MeasurementFolder) -> dict[str, An
     def measure() -> dict[str, Any]:
         hosts = hosts_of(plan.hosts, MANY_FACTOR, MANY_BANDWIDTH)
         tell(f"{routine} on all grids of {plan.hosts} hosts")
-        words = [sys.executable, str(PROGRAMS / "grids.py"), routine, f"{plan.n}", f"{plan.repeats}"]
+        words = [sys.executable, str(PROGRAMS / "grids.py"), routine, f"{plan.sizes[routine]}", f"{plan.repeats}"]
         tree = {"MPIR_CVAR_BCAST_INTRA_ALGORITHM": "binomial"}
         with launch.standing("grids", hosts) as name:
             return said_by(launch.run(name, hosts, words, environment=tree, timeout=1200))
@@ -352,7 +355,7 @@ def page(plan: Plans, folder: Path, command: str) -> str:
             "",
             f"`{command}` wrote this page on {date.today().isoformat()}: {processor()}, clue {revision()}.",
             "",
-            *_HEAD.format(hosts=plan.hosts, n=plan.n, repeats=plan.repeats).splitlines(),
+            *_HEAD.format(hosts=plan.hosts, repeats=plan.repeats, **plan.sizes).splitlines(),
             "",
         ]
         tables = [_complex(real, partial(_slowed, take, FEW_FACTOR))]
@@ -375,7 +378,7 @@ def _routines(plan: Plans, forecaster: Forecaster) -> Sequential:
     """Measure the sequential routines here, and return their times."""
     for name in ("dgemm", "dtrsm", "dgeadd"):
         tell(f"measuring {name}")
-        spans = dict.fromkeys("mnk" if name == "dgemm" else "mn", (BLOCK, 1152))
+        spans = dict.fromkeys("mnk" if name == "dgemm" else "mn", (BLOCK, 2048))
         benchmark(name, forecaster.store, spans, Goal(seconds=plan.seconds))
 
     def take(routine: str, /, **sizes: int) -> float:
@@ -412,15 +415,15 @@ def _complex(real: Mapping[str, Any], take: Sequential) -> _Tables:
 
 def _grids(plan: Plans, name: str, real: Mapping[str, Any], take: Sequential) -> _Tables:
     route, once = route_of(real["messages"]), _once(take)
-    machine = machine_like(route, plan.hosts)
+    machine, n = machine_like(route, plan.hosts), plan.sizes[name]
     said: list[tuple[float, float, float, Grid]] = []
     for grid in grids(plan.hosts):
         measured = real["grids"][str(grid)]
         if name == "pdgemm":
-            product = Pdgemm(plan.n, plan.n, plan.n, BLOCK)
+            product = Pdgemm(n, n, n, BLOCK)
             estimate, trace = product.on(grid, once, route), product_trace(product, grid, once)
         else:
-            solve = Pdtrsm(BLOCK, plan.n, BLOCK)
+            solve = Pdtrsm(BLOCK, n, BLOCK)
             estimate, trace = solve.on(grid, once, route), solve_trace(solve, grid, once)
         said.append((estimate.seconds, clue.simulate(trace, machine).makespan, measured, grid))
     errors = Errors(tuple(equation / measured - 1 for equation, _, measured, _ in said))
@@ -482,9 +485,9 @@ Hosts are network namespaces of this computer, on a switch. First: `clue forecas
 `clue forecast serve` on another one, by HTTP with a token, how loaded it is and what it measured; then products run
 there, beside the same processes. That host is a core of this computer by itself. Second: a client and two
 servers, half a core each on Gigabit Ethernet, multiply complex matrices by MPI as in the paper's figure 11; the
-forecast is that of `clue forecast sequence`. Third: pdgemm (n = {n}) and pdtrsm (a block row, n = {n}) by the paper's
-algorithms on all grids of up to {hosts} hosts, a tenth of a core each on Fast Ethernet, without any load; medians of
-{repeats} runs. Forecasts know CPU times of the sequential routines as measured on this computer, times the hosts'
+forecast is that of `clue forecast sequence`. Third: pdgemm (n = {pdgemm}) and pdtrsm (a block row, n = {pdtrsm}) by
+the paper's algorithms on all grids of up to {hosts} hosts, a tenth of a core each with 400 Mbit/s, without any load;
+medians of {repeats} runs. Forecasts know CPU times of the sequential routines as measured on this computer, times the hosts'
 factor, and latency and bandwidth of messages as a ping-pong tells them; replays know the same. The paper's figures are
 those of its own computers and of ScaLAPACK."""
 
