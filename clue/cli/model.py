@@ -149,7 +149,8 @@ def _predict_program(arguments: argparse.Namespace, model: ProgramModel) -> int:
     if arguments.json:
         show_json(document)
     else:
-        show(estimated_text(model.predict(arguments.size, arguments.ranks)))
+        outside = model.outside(arguments.size, arguments.ranks)
+        show(estimated_text(model.predict(arguments.size, arguments.ranks), outside))
     return 0
 
 

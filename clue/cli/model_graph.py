@@ -56,7 +56,8 @@ def _keep(profile: GraphProfile, target: Path, arguments: argparse.Namespace) ->
     assert profile.composition is not None, "a pattern requests it"
     today, machine = datetime.date.today().isoformat(), load_machine(arguments.machine)
     how, runs = arguments.fit or "plausible", profile.composition.runs
-    model = ProgramModel(target.stem, how, machine.name, profile.name, today, runs, description_of(machine))
+    node_ranks = machine.nodes[0].processors
+    model = ProgramModel(target.stem, how, machine.name, profile.name, today, runs, description_of(machine), node_ranks)
     write_texts({target: program_model_yaml(model)})
     say([f"wrote {target}"])
 

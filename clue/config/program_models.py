@@ -40,6 +40,9 @@ class ProgramModelForm(Form):
     source: str = Field("", description="The recordings that were used.")
     made: str = Field("", description="When they were measured.")
     described: str = Field("", description="Digest of the machine's description at that time.")
+    node_ranks: Annotated[int, Field(ge=0)] = Field(
+        0, description="Number of ranks up to which all share one node there; 0: unknown."
+    )
     sizes: Annotated[list[_NotNegative], Field(min_length=1)] = Field(description="Size of each run.")
     ranks: Annotated[list[_Positive], Field(min_length=1)] = Field(description="Ranks of each run.")
     parts: Annotated[list[PartForm], Field(min_length=1)]
@@ -58,7 +61,9 @@ def program_model(document: Document) -> ProgramModel:
     """
     form = Reading(document).checked(ProgramModelForm, _faults_of)
     runs = Runs(tuple(form.sizes), tuple(form.ranks), tuple(map(_part, form.parts)))
-    return ProgramModel(form.name, form.fit, form.machine, form.source, form.made, runs, form.described)
+    return ProgramModel(
+        form.name, form.fit, form.machine, form.source, form.made, runs, form.described, form.node_ranks
+    )
 
 
 def _faults_of(form: ProgramModelForm) -> Iterator[tuple[Path, str]]:

@@ -6,7 +6,7 @@ Kishimoto and Ichikawa, "An Execution-Time Estimation Model for Heterogeneous Cl
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from clue.errors import ModelError
 from clue.models.cluster import Adjustment, Bin, ClusterModel, Footprint, Run
-from clue.models.fitted import FittedTime, fit_each, fit_terms
+from clue.models.fitted import FittedTime, Problem, fit_many
 from clue.models.terms import RANKS, SIZE, Term
 
 #: Name of the single part of a time that was not measured in parts.
@@ -57,6 +57,14 @@ class Composition:
     factors: Mapping[str, float] = field(default_factory=dict)
 
 
+#: Runs of one kind, by number of processes per processor and by whether they exceed the memory of a processor.
+_Key = tuple[str, int, bool]
+#: Medians of repeats: times by part, for each number of ranks and size.
+_Times = dict[tuple[int, float], dict[str, float]]
+#: A fit: whose, for how many ranks (``None``: any), and of which part.
+_Name = tuple[_Key, int | None, str]
+
+
 @dataclass(frozen=True, slots=True)
 class Method:
     """Method by which models are fitted.
@@ -71,15 +79,10 @@ class Method:
     form: str = "pt"
     plain: bool = False
 
-    def fit(self, sizes: Sequence[float], times: Sequence[Sequence[float]], terms: Sequence[str]) -> list[FittedTime]:
-        """Return fits over sizes of several times that were measured at the same sizes."""
-        return fit_each({SIZE: sizes}, times, terms, relative=not self.plain, signed=self.plain)
-
-
-#: Runs of one kind, by number of processes per processor and by whether they exceed the memory of a processor.
-_Key = tuple[str, int, bool]
-#: Medians of repeats: times by part, for each number of ranks and size.
-_Times = dict[tuple[int, float], dict[str, float]]
+    def fit(self, problems: Mapping[_Name, Problem]) -> dict[_Name, FittedTime | ModelError]:
+        """Return the fits of N-T models and, unless it is plain, of P-T models."""
+        fits = fit_many(list(problems.values()), relative=not self.plain, signed=self.plain)
+        return dict(zip(problems, fits, strict=True))
 
 
 def fit_cluster(
@@ -117,11 +120,13 @@ def fit_cluster(
             raise ModelError(f"kind must be one that was measured ({', '.join(kinds)}), got {name}")
     limits = dict(memory or {}) if footprint is not None else {}
     faults = []
-    for (kind, processes, over), times in _grouped(runs, parts, footprint, limits).items():
+    groups = {key: _Group.of(key, times, method) for key, times in _grouped(runs, parts, footprint, limits).items()}
+    fits = _fitted(groups, parts, method)
+    for (kind, processes, over), group in groups.items():
         limit = limits.get(kind, math.inf)
         bounds = (limit, math.inf) if over else (0.0, limit)
         try:
-            kinds[kind] += [replace(each, memory=bounds) for each in _bins(processes, times, parts, method)]
+            kinds[kind] += [replace(each, memory=bounds) for each in group.bins(parts, fits)]
         except ModelError as error:
             faults.append(f"{kind or 'runs'}, {processes} per processor{', beyond its memory' * over}: {error}")
     if faults:
@@ -174,54 +179,138 @@ def _like(part: str) -> str:
     return WHOLE if part.startswith(REGION) else part
 
 
-def _bins(processes: int, times: _Times, parts: tuple[str, ...], method: Method) -> list[Bin]:
-    """Return the models of one kind with a number of processes on each processor."""
-    of_ranks: dict[int, _Times] = {}
-    for (ranks, size), each in times.items():
-        of_ranks.setdefault(ranks, {})[ranks, size] = each
-    above = [ranks for ranks in of_ranks if ranks > processes]
-    together = method.form == "pt" and len(above) >= FEWEST_RANKS
-    # P-T models replace the N-T models above M; the paper derives them from these.
-    singles = [ranks for ranks in of_ranks if ranks == processes or not together]
-    apart = _apart({ranks: of_ranks[ranks] for ranks in (of_ranks if method.plain else singles)}, parts, method)
-    bins = [Bin(processes, apart[ranks], ranks) for ranks in singles]
-    if together:
-        all_above = {at: each for at, each in times.items() if at[0] > processes}
-        bins.append(Bin(processes, {part: _over_ranks(part, all_above, apart, method) for part in parts}))
-    return bins
+@dataclass(frozen=True, slots=True, eq=False)
+class _Group:
+    """Runs of one kind with so many processes on each processor, and which models they have.
+
+    Attributes:
+        key: Which they are.
+        times: Their times.
+        by_ranks: The times by number of ranks.
+        singles: Numbers of ranks that have an N-T model of their own.
+        apart: Numbers of ranks whose N-T models are fitted: for plain P-T models those of all.
+        together: Whether there is a P-T model.
+    """
+
+    key: _Key
+    times: _Times
+    by_ranks: Mapping[int, _Times]
+    singles: Sequence[int]
+    apart: Sequence[int]
+    together: bool
+
+    @classmethod
+    def of(cls, key: _Key, times: _Times, method: Method) -> _Group:
+        """Return the runs with their models."""
+        _, processes, _ = key
+        by_ranks: dict[int, _Times] = {}
+        for (ranks, size), each in times.items():
+            by_ranks.setdefault(ranks, {})[ranks, size] = each
+        together = method.form == "pt" and sum(ranks > processes for ranks in by_ranks) >= FEWEST_RANKS
+        # P-T models replace the N-T models above M; the paper derives them from these.
+        singles = [ranks for ranks in by_ranks if ranks == processes or not together]
+        return cls(key, times, by_ranks, singles, list(by_ranks) if method.plain else singles, together)
+
+    @property
+    def above(self) -> _Times:
+        """The times on more ranks than a processor has processes, to which P-T models are fitted."""
+        return {at: each for at, each in self.times.items() if at[0] > self.key[1]}
+
+    def problems(self, parts: tuple[str, ...], method: Method) -> Iterator[tuple[_Name, Problem]]:
+        """Yield what is fitted to measured times in one step."""
+        for ranks in self.apart:
+            sizes, of = [size for _, size in self.by_ranks[ranks]], self.by_ranks[ranks].values()
+            for part in parts:
+                yield (self.key, ranks, part), Problem({SIZE: sizes}, [each[part] for each in of], NT[_like(part)])
+        if self.together and not method.plain:
+            yield from (_over_ranks(self, part) for part in parts)
+
+    def bins(self, parts: tuple[str, ...], fits: Mapping[_Name, FittedTime | ModelError]) -> list[Bin]:
+        """Return the models.
+
+        Raises:
+            ModelError: One of them could not be fitted.
+        """
+        names = [*self.apart, *(ranks for ranks in self.singles if ranks not in self.apart)]
+        every: list[int | None] = [*names, *[None] * self.together]
+        found: dict[int | None, dict[str, FittedTime]] = {ranks: {} for ranks in every}
+        for ranks in every:
+            for part in parts:
+                each = fits[self.key, ranks, part]
+                if isinstance(each, ModelError):
+                    raise each
+                found[ranks][part] = each
+        return [Bin(self.key[1], found[ranks], ranks) for ranks in (*self.singles, *[None] * self.together)]
 
 
-def _apart(of_ranks: Mapping[int, _Times], parts: tuple[str, ...], method: Method) -> dict[int, dict[str, FittedTime]]:
-    """Return the N-T models of numbers of ranks; those measured at the same sizes are fitted together."""
-    alike: dict[tuple[float, ...], list[int]] = {}
-    for ranks, times in of_ranks.items():
-        alike.setdefault(tuple(size for _, size in times), []).append(ranks)
-    found: dict[int, dict[str, FittedTime]] = {ranks: {} for ranks in of_ranks}
-    for sizes, group in alike.items():
-        for part in parts:
-            targets = [[each[part] for each in of_ranks[ranks].values()] for ranks in group]
-            for ranks, fitted in zip(group, method.fit(sizes, targets, NT[_like(part)]), strict=True):
-                found[ranks][part] = fitted
+def _fitted(
+    groups: Mapping[_Key, _Group], parts: tuple[str, ...], method: Method
+) -> dict[_Name, FittedTime | ModelError]:
+    """Return all fits: those of all groups together, because that is faster."""
+    problems = dict(each for group in groups.values() for each in group.problems(parts, method))
+    found = method.fit(problems)
+    if method.plain:
+        over = [_Scaled.of(group, part, found) for group in groups.values() if group.together for part in parts]
+        scaled = [each for each in over if isinstance(each, _Scaled)]
+        fits = fit_many([each.problem for each in scaled], relative=False, signed=True)
+        found |= {each.name: each.rewritten(fit) for each, fit in zip(scaled, fits, strict=True)}
+        rest = dict(each for each in over if not isinstance(each, _Scaled))
+        found |= dict(zip(rest, fit_many(list(rest.values())), strict=True))
     return found
 
 
-def _over_ranks(part: str, times: _Times, apart: Mapping[int, Mapping[str, FittedTime]], method: Method) -> FittedTime:
-    """Return the P-T model of a part."""
-    ranks, sizes = np.array(list(times), np.float64).T
-    measured = np.array([each[part] for each in times.values()])
-    if not method.plain or not measured.any():
-        return fit_terms({SIZE: sizes, RANKS: ranks}, measured, PT[_like(part)])
-    # The paper scales "the N-T model": its shape in n is the mean over P here, of Ta after multiplying by P.
-    powers = tuple(map(Term.parse, NT[_like(part)]))
-    used = sorted(set(ranks.tolist()))
-    weights = [1.0 if part == COMMUNICATE else each for each in used]
-    shape = np.mean([w * apart[int(each)][part].coefficients for w, each in zip(weights, used, strict=True)], axis=0)
-    w = np.maximum(shape @ np.stack([term.of({SIZE: sizes}, len(sizes)) for term in powers]), 0.0)
-    fitted = fit_terms({"w": w, RANKS: ranks}, measured, _OVER_P[_like(part)], relative=False, signed=True)
-    size_of = dict(zip(w.tolist(), sizes.tolist(), strict=True))
-    outliers = tuple({SIZE: size_of[each["w"]], RANKS: each[RANKS]} for each in fitted.outliers)
-    domain = {SIZE: (float(sizes.min()), float(sizes.max())), RANKS: fitted.domain[RANKS]}
-    return replace(_expanded(fitted, powers, shape), domain=domain, outliers=outliers)
+def _over_ranks(group: _Group, part: str) -> tuple[_Name, Problem]:
+    """Return the problem of a P-T model that is fitted in one step."""
+    ranks, sizes = np.array(list(group.above), np.float64).T
+    measured = [each[part] for each in group.above.values()]
+    return (group.key, None, part), Problem({SIZE: sizes, RANKS: ranks}, measured, PT[_like(part)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scaled:
+    """The problem of the paper's P-T model: how its N-T model is scaled over P.
+
+    Attributes:
+        name: Which fit it is.
+        problem: Measured times over w, the time by the N-T model, and P.
+        powers: Terms of the N-T model.
+        shape: Its coefficients.
+        sizes: Size of each point.
+    """
+
+    name: _Name
+    problem: Problem
+    powers: tuple[Term, ...]
+    shape: np.ndarray
+    sizes: np.ndarray
+
+    @classmethod
+    def of(
+        cls, group: _Group, part: str, fits: Mapping[_Name, FittedTime | ModelError]
+    ) -> _Scaled | tuple[_Name, Problem]:
+        """Return the problem; without any measured time or N-T models that which is fitted in one step."""
+        ranks, sizes = np.array(list(group.above), np.float64).T
+        measured = np.array([each[part] for each in group.above.values()])
+        used = sorted(set(ranks.tolist()))
+        apart = [each for p in used if isinstance(each := fits[group.key, int(p), part], FittedTime)]
+        if not measured.any() or len(apart) < len(used):
+            return _over_ranks(group, part)
+        # The paper scales "the N-T model": its shape in n is the mean over P here, of Ta after multiplying by P.
+        powers = tuple(map(Term.parse, NT[_like(part)]))
+        weights = [1.0 if part == COMMUNICATE else p for p in used]
+        shape = np.mean([w * each.coefficients for w, each in zip(weights, apart, strict=True)], axis=0)
+        w = np.maximum(shape @ np.stack([term.of({SIZE: sizes}, len(sizes)) for term in powers]), 0.0)
+        problem = Problem({"w": w, RANKS: ranks}, measured, _OVER_P[_like(part)])
+        return cls((group.key, None, part), problem, powers, shape, sizes)
+
+    def rewritten(self, fitted: FittedTime | ModelError) -> FittedTime | ModelError:
+        """Return its fit in terms of sizes and ranks."""
+        if isinstance(fitted, ModelError):
+            return fitted
+        size_of = dict(zip(np.asarray(self.problem.features["w"]).tolist(), self.sizes.tolist(), strict=True))
+        outliers = tuple({SIZE: size_of[each["w"]], RANKS: each[RANKS]} for each in fitted.outliers)
+        domain = {SIZE: (float(self.sizes.min()), float(self.sizes.max())), RANKS: fitted.domain[RANKS]}
+        return replace(_expanded(fitted, self.powers, self.shape), domain=domain, outliers=outliers)
 
 
 def _expanded(fitted: FittedTime, powers: Sequence[Term], shape: np.ndarray) -> FittedTime:
@@ -278,15 +367,33 @@ def _adjusted(model: ClusterModel, runs: Sequence[Run], kind: str) -> ClusterMod
 
     With one or two runs, or with an offset below 0, the line goes through 0. Residuals are relative.
     """
+    chosen = [run for run in runs if len(run.uses) > 1 and kind in run.uses]
     pairs: dict[int, list[tuple[float, float]]] = {}
-    for run in runs:
-        if len(run.uses) > 1 and kind in run.uses:
-            said = model.predict(run.size, run.uses).seconds
-            pairs.setdefault(run.uses[kind].processes, []).append((said, run.seconds))
+    for run, said in zip(chosen, _predicted(model, chosen), strict=True):
+        pairs.setdefault(run.uses[kind].processes, []).append((said, run.seconds))
     if not pairs:
         raise ModelError(f"{kind}: runs on several kinds of processors must be measured to adjust by, got none")
     adjustments = {processes: _line(np.array(each)) for processes, each in sorted(pairs.items())}
     return replace(model, adjusted=kind, adjustments=adjustments)
+
+
+def _predicted(model: ClusterModel, runs: Sequence[Run]) -> list[float]:
+    """Return the predicted times of runs, seconds; those at a size and with a use in common are predicted together.
+
+    Raises:
+        ModelError: There is no model for a run.
+    """
+    alike: dict[tuple[str, int, float], list[int]] = {}
+    for i, run in enumerate(runs):
+        for kind, use in run.uses.items():
+            alike.setdefault((kind, use.processes, run.size), []).append(i)
+    seconds = np.zeros(len(runs))
+    for (kind, processes, size), which in alike.items():
+        ranks = np.array([float(runs[i].ranks) for i in which])
+        seconds[which] = np.maximum(seconds[which], model.told(kind, processes, size, ranks).seconds)
+    for i in np.flatnonzero(np.isnan(seconds)).tolist():
+        model.predict(runs[i].size, runs[i].uses)  # which says why there is none
+    return list(seconds.tolist())
 
 
 def _line(pairs: np.ndarray) -> Adjustment:

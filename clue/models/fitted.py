@@ -206,49 +206,119 @@ def fit_each(
     signed: bool = False,
 ) -> list[FittedTime]:
     """Return the fits of several times that were measured at the same points, each as by :func:`fit_terms`."""
-    chosen = tuple(Term.parse(term) if isinstance(term, str) else term for term in terms)
-    if not chosen:
-        raise ModelError("terms: at least one must be given, got none")
-    measured = np.array([nonnegative("seconds", each) for each in times])
+    found = fit_many([Problem(features, each, tuple(terms)) for each in times], relative=relative, signed=signed)
+    for each in found:
+        if isinstance(each, ModelError):
+            raise each
+    return [each for each in found if isinstance(each, FittedTime)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """What is to be fitted.
+
+    Attributes:
+        features: By name, shape (points,).
+        seconds: Measured times, shape (points,).
+        terms: Terms of the sum.
+    """
+
+    features: Features
+    seconds: npt.ArrayLike
+    terms: tuple[Term | str, ...]
+
+
+def fit_many(
+    problems: Sequence[Problem], *, relative: bool = True, signed: bool = False
+) -> list[FittedTime | ModelError]:
+    """Return the fit of each problem as by :func:`fit_terms`, or the reason why there is none.
+
+    Problems with the same terms and numbers of points are fitted together, which takes about as long as one of them.
+    """
+    found: list[FittedTime | ModelError | None] = [None] * len(problems)
+    alike: dict[tuple[object, ...], list[tuple[int, Floats, dict[str, Floats]]]] = {}
+    for i, problem in enumerate(problems):
+        try:
+            if not problem.terms:
+                raise ModelError("terms: at least one must be given, got none")
+            measured = nonnegative("seconds", problem.seconds)
+            given = checked(problem.features, len(measured))
+        except ModelError as error:
+            found[i] = error
+        else:
+            alike.setdefault((problem.terms, len(measured), *given), []).append((i, measured, given))
+    for group in alike.values():
+        terms = tuple(Term.parse(each) if isinstance(each, str) else each for each in problems[group[0][0]].terms)
+        together = {name: np.array([given[name] for _, _, given in group]) for name in group[0][2]}
+        try:
+            fits = _fits(terms, together, np.array([measured for _, measured, _ in group]), relative, signed)
+        except ModelError as error:
+            # One of several may be at fault alone.
+            each_alone = (fit_many([problems[i]], relative=relative, signed=signed) for i, _, _ in group)
+            fits = [error] if len(group) == 1 else [fit for (fit,) in each_alone]
+        for (i, _, _), each in zip(group, fits, strict=True):
+            found[i] = each
+    return [each for each in found if each is not None]
+
+
+def _fits(
+    terms: tuple[Term, ...], features: Mapping[str, Floats], measured: Floats, relative: bool, signed: bool
+) -> list[FittedTime | ModelError]:
+    """Return fits, or why there is none; features and times have the shape (fits, points).
+
+    Raises:
+        ModelError: There are fewer points than terms, or terms do not go with the features.
+    """
     points = measured.shape[1]
-    given = checked(features, points)
-    columns = np.stack([term.of(given, points) for term in chosen], axis=1)
-    _check(chosen, given, columns)
+    if points < len(terms):
+        names = ", ".join(map(str, terms))
+        raise ModelError(f"points: at least {len(terms)} must be measured for the terms {names}, got {points}")
+    columns = np.stack([np.broadcast_to(term.of(features, points), measured.shape) for term in terms], axis=2)
+    faults = _dependent(terms, features, columns)
+    if faults:
+        # The others are fitted without them: a matrix that cannot be inverted would spoil all.
+        fine = np.array([i not in faults for i in range(len(measured))])
+        rest = {name: each[fine] for name, each in features.items()}
+        fits = iter(_fits(terms, rest, measured[fine], relative, signed) if fine.any() else ())
+        return [faults[i] if i in faults else next(fits) for i in range(len(measured))]
     scale = _scale(measured)
     weight = 1 / scale if relative else np.ones_like(scale)
     design, target = columns * weight[:, :, None], measured * weight
     coefficients = (_plain if signed else _nonnegative)(design, target)
-    domain = {name: (float(values.min()), float(values.max())) for name, values in given.items()}
     covariance, left, outliers = _told(design, target, coefficients, weight * scale)
-    off = np.abs(coefficients @ columns.T - measured) / scale
+    off = np.abs((columns @ coefficients[:, :, None])[:, :, 0] - measured) / scale
+    means, largest, lefts = off.mean(axis=1).tolist(), off.max(axis=1).tolist(), left.mean(axis=1).tolist()
+    deviations = np.sqrt(np.mean(left**2, axis=1)).tolist()
+    ends = {name: (each.min(axis=1).tolist(), each.max(axis=1).tolist()) for name, each in features.items()}
     return [
         FittedTime(
-            chosen,
+            terms,
             coefficients[i],
             covariance[i],
-            domain,
-            math.sqrt(float(np.mean(left[i] ** 2))),
-            Errors(float(off[i].mean()), float(off[i].max()), float(left[i].mean())),
+            {name: (low[i], high[i]) for name, (low, high) in ends.items()},
+            deviations[i],
+            Errors(means[i], largest[i], lefts[i]),
             points,
-            tuple({name: float(of[k]) for name, of in given.items()} for k in np.flatnonzero(outliers[i])),
+            tuple({name: float(of[i, k]) for name, of in features.items()} for k in np.flatnonzero(outliers[i]))
+            if outliers[i].any()
+            else (),
         )
         for i in range(len(measured))
     ]
 
 
-def _check(terms: Sequence[Term], features: Mapping[str, Floats], columns: Floats) -> None:
-    """Check that there are enough points, and that they distinguish the terms."""
-    points = len(columns)
-    if points < len(terms):
-        names = ", ".join(map(str, terms))
-        raise ModelError(f"points: at least {len(terms)} must be measured for the terms {names}, got {points}")
-    length = np.linalg.norm(columns, axis=0)
-    diagonal = np.abs(np.diagonal(np.linalg.qr(columns / np.maximum(length, 1e-300), mode="r")))
-    if not (diagonal > _DEPENDENT).all():
-        values = {name: sorted({f"{value:g}" for value in each.tolist()}) for name, each in features.items()}
+def _dependent(terms: Sequence[Term], features: Mapping[str, Floats], columns: Floats) -> dict[int, ModelError]:
+    """Return errors for the fits whose points do not distinguish the terms."""
+    length = np.linalg.norm(columns, axis=1, keepdims=True)
+    triangle = np.linalg.qr(columns / np.maximum(length, 1e-300), mode="r")
+    diagonal = np.abs(np.diagonal(triangle, axis1=1, axis2=2))
+    found = {}
+    for i in np.flatnonzero(~(diagonal > _DEPENDENT).all(axis=1)).tolist():
+        values = {name: sorted({f"{value:g}" for value in each[i].tolist()}) for name, each in features.items()}
         got = "; ".join(f"{name} of {', '.join(each[:4])}{' …' * (len(each) > 4)}" for name, each in values.items())
-        term = terms[int(np.argmax(diagonal <= _DEPENDENT))]
-        raise ModelError(f"points: values must differ enough to tell {term} from other terms, got {got}")
+        term = terms[int(np.argmax(diagonal[i] <= _DEPENDENT))]
+        found[i] = ModelError(f"points: values must differ enough to tell {term} from other terms, got {got}")
+    return found
 
 
 def _scale(measured: Floats) -> Floats:
@@ -261,14 +331,14 @@ def _plain(design: Floats, target: Floats) -> Floats:
     """Return the coefficients of plain least squares, shape (fits, terms)."""
     length = np.linalg.norm(design, axis=1)[:, None, :]
     q, r = np.linalg.qr(design / length)
-    projected = np.einsum("fps,fp->fs", q, target)
-    return np.asarray(np.linalg.solve(r, projected[..., None])[..., 0] / length[:, 0])
+    projected = q.transpose(0, 2, 1) @ target[:, :, None]
+    return np.asarray(np.linalg.solve(r, projected)[..., 0] / length[:, 0])
 
 
 def _nonnegative(design: Floats, target: Floats) -> Floats:
     """Return the coefficients of non-negative least squares, shape (fits, terms)."""
-    gram = np.einsum("fpi,fpj->fij", design, design)
-    *_, last = all_subsets(gram, np.einsum("fpi,fp->fi", design, target), design.shape[2])
+    across = design.transpose(0, 2, 1)
+    *_, last = all_subsets(across @ design, (across @ target[:, :, None])[:, :, 0], design.shape[2])
     return last.coefficients[:, 0]
 
 
@@ -281,11 +351,11 @@ def _told(design: Floats, target: Floats, coefficients: Floats, scale: Floats) -
     points, active = design.shape[1], coefficients != 0
     length = np.maximum(np.linalg.norm(design, axis=1), 1e-300)
     columns = design / length[:, None, :] * active[:, None, :]
-    gram = np.einsum("fpi,fpj->fij", columns, columns) + np.eye(active.shape[1]) * ~active[:, None, :]
+    gram = columns.transpose(0, 2, 1) @ columns + np.eye(active.shape[1]) * ~active[:, None, :]
     inverse = np.linalg.inv(gram) * (active[:, :, None] & active[:, None, :])
-    free = 1 - np.einsum("fpi,fij,fpj->fp", columns, inverse, columns, optimize=True)
+    free = 1 - ((columns @ inverse) * columns).sum(axis=2)
     known, free = free > _ALONE, np.maximum(free, _ALONE)
-    residuals = np.abs(target - np.einsum("fpi,fi->fp", design, coefficients))
+    residuals = np.abs(target - (design @ coefficients[:, :, None])[:, :, 0])
     degrees = points - active.sum(axis=1, keepdims=True)
     total = np.sum(residuals**2, axis=1, keepdims=True)
     covariance = inverse * (total / np.maximum(degrees, 1))[:, :, None] / (length[:, :, None] * length[:, None, :])

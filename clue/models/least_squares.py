@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -52,8 +53,18 @@ def all_subsets(gram: Floats, moment: Floats, largest: int) -> Iterator[Fits]:
         np.empty((1, 0), np.int64), np.zeros((len(moment), 1, columns)), np.zeros((len(moment), 1)), np.array(0)
     )
     for size in range(1, min(largest, columns) + 1):
-        smaller = _non_negative(_plain(gram, moment, np.array(list(combinations(range(columns), size)))), smaller)
+        subsets, parts = _subsets(columns, size)
+        smaller = _non_negative(_plain(gram, moment, subsets), smaller, parts)
         yield smaller
+
+
+@cache
+def _subsets(columns: int, size: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the subsets of a size; and for each the places of its own subsets, with one column less, among those."""
+    subsets = list(combinations(range(columns), size))
+    place = {subset: i for i, subset in enumerate(combinations(range(columns), size - 1))}
+    parts = [[place[part] for part in combinations(subset, size - 1)] for subset in subsets]
+    return np.array(subsets), np.array(parts)
 
 
 def covariance(gram: Floats) -> Floats:
@@ -76,11 +87,8 @@ def _plain(gram: Floats, moment: Floats, subsets: npt.NDArray[np.int64]) -> Fits
     return Fits(subsets, coefficients, -(solution * right).sum(axis=2), proper)
 
 
-def _non_negative(plain: Fits, smaller: Fits) -> Fits:
+def _non_negative(plain: Fits, smaller: Fits, parts: npt.NDArray[np.int64]) -> Fits:
     """Replace fits that are not proper by the best fit over one column less."""
-    place = {tuple(subset): i for i, subset in enumerate(smaller.subsets.tolist())}
-    size = plain.subsets.shape[1]
-    parts = np.array([[place[part] for part in combinations(subset, size - 1)] for subset in plain.subsets.tolist()])
     best = np.argmin(smaller.loss[:, parts], axis=2)
     part = np.take_along_axis(parts[None], best[..., None], axis=2)[..., 0]
     return Fits(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -170,6 +170,7 @@ class ProgramModel:
         made: Date of the recordings.
         runs: The times of the parts.
         described: Identifies the machine's description at that time; ``""``: unknown.
+        node_ranks: Number of ranks up to which all share one node there, so that no message leaves it; 0: unknown.
     """
 
     name: str
@@ -179,6 +180,7 @@ class ProgramModel:
     made: str
     runs: Runs
     described: str = ""
+    node_ranks: int = 0
 
     @cached_property
     def time(self) -> Series:
@@ -201,10 +203,36 @@ class ProgramModel:
         Raises:
             ModelError: A part cannot be fitted or predicted.
         """
-        return forecast_of(self.time, size, ranks)
+        found = forecast_of(self.time, size, ranks)
+        return replace(found, inside=found.inside and not self._on_other_nodes(ranks))
 
     def outside(self, size: float, ranks: int) -> tuple[str, ...]:
         """Return a line for each way in which size and ranks lie outside the fitted range; none: they are inside."""
+        return (*self._beyond(size, ranks), *self._on_other_nodes(ranks))
+
+    def _on_other_nodes(self, ranks: int) -> list[str]:
+        """Return why runs tell little about what messages cost on so many ranks: within nodes, or between them.
+
+        No model over n and P has the step from the one to the other. A single rank sends no messages.
+        """
+        known = sorted({int(each) for each in self.runs.ranks if each > 1})
+        if self.node_ranks == 0 or ranks == 1 or ranks in known or not known:
+            return []
+        within = [each for each in known if each <= self.node_ranks]
+        between = [each for each in known if each > self.node_ranks]
+        if within and between:
+            first, second = (", ".join(map(str, each)) for each in (within, between))
+            return [
+                f"messages of {first} ranks stay within a node and those of {second} ranks do not, so models of both "
+                f"together may be wrong by any factor on {ranks} ranks: fit to runs of one sort"
+            ]
+        if (ranks <= self.node_ranks) == bool(within):
+            return []
+        here, there = ("within one node", "on several nodes") if within else ("on several nodes", "within one node")
+        return [f"ranks must be {here} to be inside what was fitted, got {ranks} {there}"]
+
+    def _beyond(self, size: float, ranks: int) -> tuple[str, ...]:
+        """Return a line for each way in which size and ranks lie outside the fitted range of values."""
         at = {SIZE: float(size), RANKS: float(ranks)}
         if self.time.inside({name: [value] for name, value in at.items()})[0]:
             return ()

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -45,6 +46,10 @@ class Term:
         Raises:
             ModelError: The text is not a term.
         """
+        return _parsed(text)
+
+    @classmethod
+    def _of_text(cls, text: str) -> Term:
         if text.strip() == "1":
             return cls()
         factors, end = list[re.Match[str]](), re.match(r"(\s*1\s*(?=/))?", text).end()  # type: ignore[union-attr]
@@ -88,6 +93,11 @@ class Term:
         over += [f"log {_written(name, power)}" for name, power in self.logs]
         under = "".join(f"/{_written(name, -power)}" for name, power in self.powers if power < 0)
         return (" ".join(over) or "1") + under
+
+
+@lru_cache(maxsize=1024)
+def _parsed(text: str) -> Term:
+    return Term._of_text(text)
 
 
 def _power(factor: re.Match[str]) -> Fraction:

@@ -1,6 +1,7 @@
 """Given terms fitted to measured times: closed forms by hand, published figures, scipy's answers."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from scipy.stats import t as student
 
 from clue.errors import ModelError
 from clue.models import FittedTime, fit_each, fit_terms
-from clue.models.fitted import beyond
+from clue.models.fitted import Problem, beyond, fit_many
 
 #: Kishimoto and Ichikawa, "An Execution-Time Estimation Model for Heterogeneous Clusters", Tables 3 and 6: times summed
 #: over configurations; sizes in thousands. A sum of cubics is a cubic, so that N-T models fit these, too.
@@ -141,6 +142,19 @@ def test_many_fits_are_those_of_each() -> None:
     both = fit_each({"n": SIZES}, [ATHLON, PENTIUM], CUBIC)
     for fitted, times in zip(both, (ATHLON, PENTIUM), strict=True):
         assert fitted.coefficients == pytest.approx(fit_terms({"n": SIZES}, times, CUBIC).coefficients)
+
+
+def test_one_of_many_that_cannot_be_fitted() -> None:
+    """It gets its reason, and the others their fits: where points do not tell terms apart, and where one is 0."""
+    good = Problem({"n": [1, 2, 3]}, [2, 3, 4], ("n", "1"))
+    equal, zero = replace(good, features={"n": [7, 7, 7]}), replace(good, features={"n": [0, 2, 3]})
+    one, other, third = fit_many([good, equal, good])
+    assert isinstance(one, FittedTime) and isinstance(third, FittedTime)
+    assert one.coefficients == pytest.approx([1, 1]) == third.coefficients
+    assert str(other).startswith("points: values must differ enough to tell 1 from other terms, got n of 7")
+    bad, fine = fit_many([replace(zero, terms=("1/n",)), replace(good, terms=("1/n",))])
+    assert str(bad) == "n: values must be above 0 for term 1/n, got 0"
+    assert isinstance(fine, FittedTime)
 
 
 def test_a_scaled_time() -> None:

@@ -168,6 +168,15 @@ def test_beyond_what_parts_were_measured_at_the_ranking_says_so() -> None:
     assert "n must be 100 to 800 to be inside what was fitted, got 1600" in warning
 
 
+def test_ranks_that_leave_the_node_are_told() -> None:
+    """Fitted to 1, 2 and 4 ranks, of which two share a node: on 3 nobody knows what messages between nodes cost."""
+    one = cluster("slow", "slow", "slow")
+    model = replace(composed(one), node_ranks=2)
+    ranking = rank_options(by_parts(800, [one], ranks=3), modelling(lambda _: model, Formula()))
+    (warning,) = ranking.warnings
+    assert "messages of 2 ranks stay within a node and those of 4 ranks do not" in warning
+
+
 def test_samples_of_a_composed_model() -> None:
     """What is met exactly has no width; what parts were off by is drawn."""
     one = cluster("slow", "slow")

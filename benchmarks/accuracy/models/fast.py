@@ -32,7 +32,7 @@ from clue.forecasting.adaptive import Goal
 from clue.forecasting.asking import Address, Peer
 from clue.forecasting.benchmarking import benchmark
 from clue.forecasting.measuring import bench
-from clue.forecasting.parallel import ELEMENT, Grid, Pdgemm, grids, on_rate
+from clue.forecasting.parallel import ELEMENT, Grid, Pdgemm, Sequential, grids, on_rate
 from clue.forecasting.routes import Route
 from clue.forecasting.routines import Routine
 from clue.forecasting.server import Server, serving
@@ -209,7 +209,7 @@ def replayed(processors: int, n: int = 2048, block: int = 64) -> tuple[Errors, f
 
     Further return the best grids of both, and the loss of the equations' best grid by replays.
     """
-    machine = _plain(clue.load_machine("i-cluster"))
+    machine = by_trees(clue.load_machine("i-cluster"))
     rate = machine.nodes[0].speeds["dgemm"]
     assert isinstance(rate, float), "it is stated as a number"
     routine, take = Pdgemm(n, n, n, block), on_rate(rate)
@@ -218,19 +218,20 @@ def replayed(processors: int, n: int = 2048, block: int = 64) -> tuple[Errors, f
         # A message is a block of the local part: half of it goes along rows, half along columns.
         nbytes = ELEMENT * block * (n / grid.rows + n / grid.columns) / 2
         said = routine.on(grid, take, Route.over(machine.network.between_nodes, nbytes)).seconds
-        pairs.append((said, clue.simulate(product_trace(routine, grid, rate), machine).makespan, grid))
+        pairs.append((said, clue.simulate(product_trace(routine, grid, take), machine).makespan, grid))
     tau = kendall([(said, replay) for said, replay, _ in pairs])
     best = f"{min(pairs, key=lambda each: each[0])[2]} and {min(pairs, key=lambda each: each[1])[2]}"
     loss = regret([(said, replay) for said, replay, _ in pairs])
     return Errors(tuple(said / replay - 1 for said, replay, _ in pairs)), tau, best, loss
 
 
-def product_trace(routine: Pdgemm, grid: Grid, rate: float) -> Trace:
+def product_trace(routine: Pdgemm, grid: Grid, take: Sequential) -> Trace:
     """Return pdgemm as a program: at each step a broadcast along each row and each column, then a product."""
     trace = TraceBuilder(grid.processors, "pdgemm")
     rows = [trace.communicator([p * grid.columns + q for q in range(grid.columns)]) for p in range(grid.rows)]
     columns = [trace.communicator([p * grid.columns + q for p in range(grid.rows)]) for q in range(grid.columns)]
     m, n, steps = -(-routine.m // grid.rows), -(-routine.n // grid.columns), -(-routine.k // routine.block)
+    product = take("dgemm", m=m, n=n, k=routine.block)
     for step in range(steps):
         for rank in range(grid.processors):
             p, q = divmod(rank, grid.columns)
@@ -238,11 +239,11 @@ def product_trace(routine: Pdgemm, grid: Grid, rate: float) -> Trace:
                 trace[rank].collective(Op.BCAST, ELEMENT * m * routine.block, step % grid.columns, rows[p])
             if grid.rows > 1:
                 trace[rank].collective(Op.BCAST, ELEMENT * n * routine.block, step % grid.rows, columns[q])
-            trace[rank].compute(2.0 * m * n * routine.block / rate)
+            trace[rank].compute(product)
     return trace.build()
 
 
-def _plain(machine: Machine) -> Machine:
+def by_trees(machine: Machine) -> Machine:
     """Return the machine of the paper's model: broadcasts by trees, computation at the stated speed."""
     nodes = tuple(replace(node, performance_factor=1.0) for node in machine.nodes)
     tree = {**machine.network.collectives, "bcast": AlgorithmChoice(((inf, "binomial"),))}

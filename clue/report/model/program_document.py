@@ -6,7 +6,7 @@ import json
 import math
 
 from clue.models import Among, Ensemble, Forecast, Time, spent
-from clue.models.parts import Part, ProgramModel, Repeated, doubts, forecast_of
+from clue.models.parts import Part, ProgramModel, Repeated, doubts
 from clue.models.terms import RANKS, SIZE
 from clue.report.shared.document import fields
 
@@ -17,7 +17,7 @@ def program_model_yaml(model: ProgramModel) -> str:
         "model": 1,
         "form": "composed",
         "fit": model.how,
-        **fields(model, "name", "machine", "described", "source", "made"),
+        **fields(model, "name", "machine", "described", "node_ranks", "source", "made"),
     }
     runs = fields(model.runs, "sizes", "ranks")
     lines = [f"{key}: {json.dumps(value)}" for key, value in (head | runs).items()]
@@ -48,9 +48,13 @@ def program_model_document(model: ProgramModel) -> dict[str, object]:
     }
 
 
-def predicted_document(model: ProgramModel, size: float, ranks: float) -> dict[str, object]:
+def predicted_document(model: ProgramModel, size: float, ranks: int) -> dict[str, object]:
     """Describe the prediction of a program's model for a size on a number of ranks."""
-    return {**estimate_document(forecast_of(model.time, size, ranks)), "warnings": doubts(model.time, size, ranks)}
+    return {
+        **estimate_document(model.predict(size, ranks)),
+        "outside": list(model.outside(size, ranks)),
+        "warnings": doubts(model.time, size, ranks),
+    }
 
 
 def estimate_document(said: Forecast) -> dict[str, object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clue.report.model.text import outside_text
 from clue.report.shared.table import add_row, facts, heading, stack, table
 from clue.units import format_share, format_time
 
@@ -32,9 +33,9 @@ def program_model_text(model: ProgramModel, document: Mapping[str, Any]) -> Rend
     return stack(heading(f"{model.name}: composed of a program's parts"), facts(made), shown)
 
 
-def estimated_text(said: Forecast) -> RenderableType:
+def estimated_text(said: Forecast, outside: tuple[str, ...]) -> RenderableType:
     """Show what a model says of one run."""
-    return facts((("time", estimate_words(said)),))
+    return stack(facts((("time", estimate_words(said)),)), outside_text(outside))
 
 
 def estimate_words(said: Forecast) -> str:

@@ -109,7 +109,7 @@ def forecast_text(forecast: Forecast, outside: tuple[str, ...]) -> RenderableTyp
                 ("slowest", forecast.slowest),
             )
         ),
-        _outside(outside),
+        outside_text(outside),
     )
 
 
@@ -134,7 +134,7 @@ def found_text(
         add_row(shown, place, *row, *beside, _interval(each.forecast), inside)
     how = "all looked at" if found.exhaustive else "the others proved to take longer, or as long"
     told = words(f"{count_of(found.total, 'candidate')}, {how}.")
-    return stack(shown, told, _outside(outside), None if replays is None else _by_replay(replays))
+    return stack(shown, told, outside_text(outside), None if replays is None else _by_replay(replays))
 
 
 def _by_replay(replays: Beside) -> RenderableType:
@@ -169,5 +169,6 @@ def _interval(forecast: Forecast) -> str:
     return f"{format_time(forecast.low)} to {format_time(forecast.high)}"
 
 
-def _outside(outside: tuple[str, ...]) -> RenderableType | None:
+def outside_text(outside: tuple[str, ...]) -> RenderableType | None:
+    """Show why a prediction lies outside of what was fitted."""
     return stack(heading("Outside of what was fitted"), bullets(outside)) if outside else None

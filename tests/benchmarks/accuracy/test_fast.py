@@ -10,7 +10,7 @@ import pytest
 from benchmarks.accuracy.models.fast import Errors, product_trace, replayed, response, under_load
 from clue.forecasting.availability import Availability
 from clue.forecasting.measuring import Bench
-from clue.forecasting.parallel import Grid, Pdgemm
+from clue.forecasting.parallel import Grid, Pdgemm, on_rate
 from clue.trace import Op
 from tests.forecasting.hosts import dgemm, forecasting
 
@@ -24,7 +24,7 @@ def test_equations_and_replays_order_grids_alike() -> None:
 
 def test_the_replayed_product_is_the_papers() -> None:
     """Two steps on 2 × 3: a broadcast along each row and each column, and a product."""
-    trace = product_trace(Pdgemm(8, 12, 8, 4), Grid(2, 3), 1e9)
+    trace = product_trace(Pdgemm(8, 12, 8, 4), Grid(2, 3), on_rate(1e9))
     assert [int((trace.rank(rank).op == Op.BCAST).sum()) for rank in range(6)] == [4] * 6
     assert [len(each.group) for each in trace.head.communicators][-5:] == [3, 3, 2, 2, 2]
 

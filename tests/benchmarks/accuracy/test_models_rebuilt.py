@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchmarks.accuracy.models import rebuilt
-from benchmarks.accuracy.models.rebuilt import FAST, FULL, SLOW, SMOKE, Choice, Cluster, Plan
+from benchmarks.accuracy.models.rebuilt import FAST, FULL, SLOW, SMOKE, Choice, Cluster, Plan, Question
 from benchmarks.accuracy.validate.measured import MeasurementFolder
 from benchmarks.testbed.description import hosts_of
 from clue.models import Run, Use, best, fit_cluster, ranks_of
@@ -33,16 +34,18 @@ class Made(Cluster):
 class Exact:
     """Replays that take what a formula says."""
 
-    def seconds(self, uses: Mapping[str, Use]) -> float:
+    def seconds(self, size: int, uses: Mapping[str, Use]) -> float:
         """Return it."""
-        return sum(seconds(FULL.asked, uses))
+        return sum(seconds(size, uses))
 
 
 def test_what_is_run() -> None:
-    """35 candidates, at the largest size of both sets; models have four sizes and three numbers of ranks."""
+    """35 candidates, at the largest size of two sets and beyond; models have four sizes and three numbers of ranks."""
     assert len(list(FULL.choices())) == 35
-    assert FULL.asked == 768
-    assert set(FULL.sets["NL"]) < set(FULL.sets["Basic"])
+    assert FULL.asked[0] == max(FULL.sets["Basic"]) == max(FULL.sets["NL"]) > max(FULL.sets["NS"])
+    assert FULL.asked[1] > FULL.asked[0]
+    assert set(FULL.sets["NL"]) | set(FULL.sets["NS"]) <= set(FULL.sets["Basic"])
+    assert [size for size, _ in FULL.adjusting("NS")] == [384, 384]
     assert len(list(FULL.measured("NL"))) == 4 * (3 + 12)
     assert max(ranks_of(uses) for _, uses in FULL.measured("Basic")) == 12
     assert max(ranks_of(uses) for uses in SMOKE.choices()) == 2
@@ -59,38 +62,64 @@ def test_processors_are_divided_among_their_processes() -> None:
 
 
 def test_models_and_replays_choose(tmp_path: Path) -> None:
-    """Where a formula says what runs take, all choose what is best, and nothing is measured twice."""
+    """Where a formula says what runs take, all choose what is best; small sizes say that they are outside."""
     with Made(MeasurementFolder(tmp_path)) as cluster:
-        found, ran = rebuilt.choices(FULL, cluster, Exact())  # type: ignore[arg-type]
+        asked = rebuilt.questions(FULL, cluster, Exact())  # type: ignore[arg-type]
         assert cluster.run(512, {FAST: Use(1)}).parts == {COMPUTE: pytest.approx(512**3 * 1e-9), COMMUNICATE: 0.0}
-    assert [each.by for each in found] == [
-        "Basic, plainly", "Basic, relatively, not below 0", "NL, plainly", "NL, relatively, not below 0", "replays",
+        shown = rebuilt.printed(FULL, cluster, tmp_path)
+    assert [each.by for each in asked[0].choices] == [
+        "Basic, plainly", "Basic, relatively, not below 0", "NL, plainly", "NL, relatively, not below 0",
+        "NS, plainly", "NS, relatively, not below 0", "replays",
     ]  # fmt: skip
-    assert len(ran) == 35
-    assert ran == sorted(ran, key=lambda run: run.seconds)
-    assert found[-1].uses == ran[0].uses
-    assert found[-1].loss == 0
-    # Some candidates take equally long.
-    assert found[-1].tau > 0.9
-    assert all(each.loss < 0.05 for each in found if "relatively" in each.by)
-    text = rebuilt.page(FULL, found, ran, "command")
+    for each in asked:
+        assert len(each.ran) == 35
+        assert list(each.ran) == sorted(each.ran, key=lambda run: run.seconds)
+        *models, replays = each.choices
+        assert each.loss(replays) == 0
+        # Some candidates take equally long.
+        assert each.tau(replays) > 0.9
+        assert all(each.loss(choice) < 0.05 for choice in models if "relatively" in choice.by)
+        assert all(choice.outside for choice in models if choice.by.startswith("NS"))
+    text = rebuilt.page(FULL, asked, shown, "command")
     assert "all 35 candidates were run" in text
     assert "| replays | " in text
+    assert "$ clue model best lu.yaml --machine one-fast-four-dual.yaml --size 1024 --processes slow=1" in text
 
 
 def test_a_page_says_what_is_lost() -> None:
-    """A choice of 1.2 s beside the best of 1.0 s: 20 %."""
-    plan = Plan({"NL": (8,)}, (1,), {1: (1,)}, 1)
-    ran = [Run(8, {FAST: Use(1)}, 1.0), Run(8, {SLOW: Use(1)}, 1.2)]
-    found = [Choice("NL", {SLOW: Use(1)}, 0.9, 1.2, 0.2, -1.0, False)]
-    assert "| NL | 1 slow | 0.90 s | 1.20 s | 20.0% | -1.00 | no |" in rebuilt.page(plan, found, ran, "command")
+    """A choice of 1.2 s beside the best of 1.0 s: 20 %; the order is the reverse."""
+    plan = Plan({"NL": (8,)}, (1,), {1: (1,)}, 1, (8,))
+    ran = (Run(8, {FAST: Use(1)}, 1.0), Run(8, {SLOW: Use(1)}, 1.2))
+    why = "slow, 1 per processor: n must be 1 to 7 to be inside what was fitted, got 8"
+    choice = Choice("NL", {SLOW: Use(1)}, 0.9, (why,), {"1 fast": 0.95, "1 slow": 0.9}, 0.004)
+    text = rebuilt.page(plan, [Question(8, (choice,), ran)], "shown", "command")
+    assert f"| NL | 1 slow | 0.900 s | 1.200 s | 20.0% | -1.00 | 4.0 ms | {why} |" in text
+    assert "| NL | 20.0% | 8 (n) | 0 to 4.3 % | at most 4 % |" in text
+    assert "| 1 fast | 1.000 s | 0.950 s |" in text
+
+
+def test_what_is_close_is_run_again(tmp_path: Path) -> None:
+    """The best and those within a tenth of it run three times, and the median counts; the others run once."""
+
+    class Noisy(Made):
+        """Its second runs are slower."""
+
+        def run(self, size: int, uses: Mapping[str, Use], turn: int = 0) -> Run:
+            run = super().run(size, uses, turn)
+            return replace(run, seconds=run.seconds * (1.0, 1.5, 1.2)[turn])
+
+    with Noisy(MeasurementFolder(tmp_path)) as cluster:
+        (asked,) = rebuilt.questions(SMOKE, cluster, Exact())  # type: ignore[arg-type]
+    by_name = {tuple(run.uses): run.seconds for run in asked.ran}
+    assert by_name[FAST,] == pytest.approx(1.2 * sum(seconds(192, {FAST: Use(1)})))
+    assert by_name[SLOW,] == pytest.approx(sum(seconds(192, {SLOW: Use(1)})))
 
 
 def test_the_smoke_plan_can_be_fitted(tmp_path: Path) -> None:
     """Four sizes, on one and two slow processors, and the fast one."""
     with Made(MeasurementFolder(tmp_path)) as cluster:
         runs = [cluster.run(*each) for each in SMOKE.measured("NL")]
-        assert best(fit_cluster(runs), SMOKE.asked, {FAST: 1}).best.uses == {FAST: Use(1)}
-        found, ran = rebuilt.choices(SMOKE, cluster, Exact())  # type: ignore[arg-type]
-    assert len(found) == 3
-    assert len(ran) == 3
+        assert best(fit_cluster(runs), 192, {FAST: 1}).best.uses == {FAST: Use(1)}
+        (asked,) = rebuilt.questions(SMOKE, cluster, Exact())  # type: ignore[arg-type]
+    assert len(asked.choices) == 3
+    assert len(asked.ran) == 3

@@ -1,0 +1,197 @@
+"""Parallel routines on grids of processors, by the algorithms of the FAST paper (section 5): pdgemm and pdtrsm.
+
+``grids.py ROUTINE N REPEATS`` runs the routine on all grids of up to as many processors as there are ranks, and prints
+a line of JSON: the median seconds by grid, and a ping-pong between two ranks. Results are checked.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from mpi4py import MPI
+from scipy.linalg import blas
+
+BLOCK = 64
+#: Messages of a ping-pong, and their sizes, bytes: as of nothing, of a block, and of a large panel.
+TRIPS, SIZES = 20, (8, 8 * BLOCK * BLOCK, 1 << 18)
+
+
+class Grid:
+    """A grid of p rows and q columns of ranks, row by row."""
+
+    def __init__(self, comm: MPI.Comm, p: int, q: int) -> None:
+        self.comm, self.p, self.q = comm, p, q
+        self.row, self.column = divmod(comm.rank, q)
+        self.along, self.down = comm.Split(self.row), comm.Split(self.column)
+
+    def free(self) -> None:
+        """Free the communicators."""
+        self.along.Free()
+        self.down.Free()
+
+
+def own(size: int, part: int, parts: int) -> np.ndarray:
+    """Return the indices of a part in a block-cyclic distribution."""
+    return np.flatnonzero(np.arange(size) // BLOCK % parts == part)
+
+
+def pdgemm(grid: Grid, a: np.ndarray, b: np.ndarray) -> tuple[Callable[[], None], Callable[[], float]]:
+    """Return a run of C = A B, and what its result is off by."""
+    n = len(a)
+    rows, columns = own(n, grid.row, grid.p), own(n, grid.column, grid.q)
+    mine_a = np.asfortranarray(a[np.ix_(rows, own(n, grid.column, grid.q))])
+    mine_b = np.asfortranarray(b[np.ix_(own(n, grid.row, grid.p), columns)])
+    c = np.zeros((len(rows), len(columns)), order="F")
+
+    def run() -> None:
+        c[:] = 0.0
+        for step in range(n // BLOCK):
+            panel_a, panel_b = np.empty((len(rows), BLOCK), order="F"), np.empty((BLOCK, len(columns)), order="F")
+            if step % grid.q == grid.column:
+                at = step // grid.q * BLOCK
+                panel_a[:] = mine_a[:, at : at + BLOCK]
+            if step % grid.p == grid.row:
+                at = step // grid.p * BLOCK
+                panel_b[:] = mine_b[at : at + BLOCK]
+            grid.along.Bcast(panel_a, root=step % grid.q)
+            grid.down.Bcast(panel_b, root=step % grid.p)
+            blas.dgemm(1.0, panel_a, panel_b, 1.0, c, overwrite_c=1)
+
+    return run, lambda: float(np.abs(c[:1] - a[rows[:1]] @ b[:, columns]).max())
+
+
+def pdtrsm(grid: Grid, a: np.ndarray, b: np.ndarray) -> tuple[Callable[[], None], Callable[[], float]]:
+    """Return a run of X A = B for a block row of B and an upper triangular A, and what its result is off by.
+
+    Each row of the grid adds up what its blocks of A contribute. Sums of the columns that are solved next go around the
+    rows, from which each adds its own.
+    """
+    n, (p, q) = len(a), (grid.p, grid.q)
+    columns = own(n, grid.column, q)
+    upper = np.triu(a) + n * np.eye(n)
+    mine = [np.asfortranarray(upper[i : i + BLOCK, columns]) for i in range(0, n, BLOCK)]
+    corner = [np.asfortranarray(upper[i : i + BLOCK, i : i + BLOCK]) for i in range(0, n, BLOCK)]
+    whole = np.asfortranarray(b[:BLOCK])
+    solved = np.zeros((BLOCK, n), order="F")
+    below, above = (grid.row + 1) % p, (grid.row - 1) % p
+
+    def run() -> None:
+        # All of B begins in the first row of the grid: the sums of the others begin with nothing.
+        sums = np.asfortranarray(whole[:, columns]) if grid.row == 0 else np.zeros((BLOCK, len(columns)), order="F")
+        got = np.empty((BLOCK, max(1, (p - 1) * BLOCK)), order="F")
+        for i in range(n // BLOCK):
+            # The next of the own columns that are not solved yet.
+            done = int(np.searchsorted(columns, (i + 1) * BLOCK))
+            width = len(columns) - done
+            first = width if p == 1 else min((p - 1) * BLOCK, width)
+            if i % p == grid.row:
+                x = np.empty((BLOCK, BLOCK), order="F")
+                if i % q == grid.column:
+                    x[:] = sums[:, done - BLOCK : done]
+                    x = blas.dtrsm(1.0, corner[i], x, side=1, overwrite_b=1)
+                    solved[:, i * BLOCK : (i + 1) * BLOCK] = x
+                _around(grid, x, i % q)
+                _update(sums, x, mine[i], done, done + first)
+                if p > 1:
+                    grid.down.Send(sums[:, done : done + first], below)
+                    sums[:, done : done + first] = 0.0
+                _update(sums, x, mine[i], done + first, len(columns))
+            elif i % p == above:
+                grid.down.Recv(got[:, :first], above)
+                sums[:, done : done + first] += got[:, :first]
+
+    def off() -> float:
+        every = np.zeros_like(solved)
+        grid.comm.Allreduce(solved, every)
+        return float(np.abs(every @ upper - whole).max())
+
+    return run, off
+
+
+def _around(grid: Grid, x: np.ndarray, root: int) -> None:
+    """Send a block around a row: who receives it hands it on."""
+    if grid.q > 1:
+        place = (grid.column - root) % grid.q
+        if place > 0:
+            grid.along.Recv(x, (grid.column - 1) % grid.q)
+        if place < grid.q - 1:
+            grid.along.Send(x, (grid.column + 1) % grid.q)
+
+
+def _update(sums: np.ndarray, x: np.ndarray, a: np.ndarray, begin: int, end: int) -> None:
+    if end > begin:
+        blas.dgemm(-1.0, x, a[:, begin:end], 1.0, sums[:, begin:end], overwrite_c=1)
+
+
+def grids(processors: int) -> Iterator[tuple[int, int]]:
+    """Yield all grids of up to so many processors."""
+    yield from ((p, q) for p in range(1, processors + 1) for q in range(1, processors // p + 1))
+
+
+def ping_pong(comm: MPI.Intracomm) -> dict[str, float]:
+    """Return the seconds of a message from one rank to the next, by its size."""
+    found = {}
+    for size in SIZES:
+        buffer, times = np.zeros(size, np.int8), []
+        comm.Barrier()
+        if comm.rank < 2:
+            for _ in range(TRIPS):
+                begin = MPI.Wtime()
+                if comm.rank == 0:
+                    comm.Send(buffer, 1)
+                    comm.Recv(buffer, 1)
+                else:
+                    comm.Recv(buffer, 0)
+                    comm.Send(buffer, 0)
+                times.append((MPI.Wtime() - begin) / 2)
+            found[str(size)] = statistics.median(times)
+        comm.Barrier()
+    return found
+
+
+def measured(comm: MPI.Intracomm, routine: str, n: int, repeats: int) -> dict[str, float]:
+    """Return the median seconds by grid, on rank 0."""
+    random = np.random.default_rng(1)
+    a, b = random.random((n, n)), random.random((n, n))
+    found: dict[str, float] = {}
+    for p, q in grids(comm.size):
+        part = comm.Split(comm.rank < p * q)
+        if comm.rank < p * q:
+            grid = Grid(part, p, q)
+            run, off = (pdgemm if routine == "pdgemm" else pdtrsm)(grid, a, b)
+            times = []
+            for _ in range(repeats + 1):
+                part.Barrier()
+                begin = MPI.Wtime()
+                run()
+                times.append(part.allreduce(MPI.Wtime() - begin, MPI.MAX))
+            worst = part.allreduce(off(), MPI.MAX)
+            if worst > 1e-8 * n:
+                sys.exit(f"{routine} on {p}x{q}: result must be within {1e-8 * n:g}, got {worst:g}")
+            # The first run is a warm-up.
+            found[f"{p}x{q}"] = statistics.median(times[1:])
+            grid.free()
+        part.Free()
+    return found
+
+
+def main() -> None:
+    """Run a routine on all grids."""
+    comm, (routine, n, repeats) = MPI.COMM_WORLD, (sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    if n % BLOCK:
+        sys.exit(f"n must be a multiple of {BLOCK}, got {n}")
+    # Files of figures are of what lies between two barriers.
+    comm.Barrier()
+    times = measured(comm, routine, n, repeats)
+    messages = ping_pong(comm) if comm.size > 1 else {}
+    comm.Barrier()
+    if comm.rank == 0:
+        print(json.dumps({"program": routine, "n": n, "grids": times, "messages": messages}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

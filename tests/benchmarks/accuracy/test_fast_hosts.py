@@ -1,0 +1,113 @@
+"""Forecasts beside real runs on emulated hosts: what is forecast and replayed, and its page. Nothing is run here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import clue
+from benchmarks.accuracy.models import fast_hosts
+from benchmarks.accuracy.models.fast_hosts import (
+    CLIENT,
+    FULL,
+    ONE,
+    SMOKE,
+    TWO,
+    complex_trace,
+    machine_like,
+    plan_of,
+    route_of,
+    solve_trace,
+)
+from clue.forecasting.parallel import Grid, Pdtrsm, grids
+from clue.forecasting.routes import Route
+from clue.forecasting.sequence import forecast_sequence
+
+#: Of 1 MB a message takes 11 ms.
+ROUTE = Route(0.001, 1e8)
+
+
+def take(routine: str, /, **sizes: int) -> float:
+    """Return 1 ns for each multiplication, and 1 us for each addition of 64 × 64."""
+    product = 1.0
+    for size in sizes.values():
+        product *= size
+    return product * (1e-9 if routine == "dgemm" else 1e-6 / 64**2)
+
+
+def test_a_ping_pong_tells_a_route() -> None:
+    """1 ms for next to nothing, and 10 us more for each 1000 bytes."""
+    route = route_of({"0": 0.001, "32000": 0.5, "1000000": 0.011})
+    assert (route.latency, route.bandwidth) == (pytest.approx(0.001), pytest.approx(1e8))
+
+
+def test_the_complex_product_has_six_operations() -> None:
+    """Four products and two sums, on the servers as in the paper; results come back to the client."""
+    plan = plan_of(64)
+    assert [step.routine for step in plan.steps] == ["dgemm"] * 4 + ["dgeadd"] * 2
+    assert [step.host for step in plan.steps] == [ONE, ONE, TWO, TWO, ONE, TWO]
+    assert plan.results == {"Cr": CLIENT, "Ci": CLIENT}
+
+
+@pytest.mark.parametrize("n", [256, 512])
+def test_a_replay_of_the_complex_product_is_near_its_forecast(n: int) -> None:
+    """Both know the same times; in the program a server adds before it sends, and who sends is held up."""
+
+    def seconds(routine: str, sizes: object, _: str) -> float:
+        assert isinstance(sizes, dict)
+        return take(routine, **sizes)
+
+    said = forecast_sequence(plan_of(n), seconds, lambda _, __: ROUTE).seconds
+    replayed = clue.simulate(complex_trace(n, take), machine_like(ROUTE, 3)).makespan
+    assert replayed == pytest.approx(said, rel=0.1)
+
+
+def test_a_replay_of_pdtrsm_on_a_row() -> None:
+    """On 1 × 2 with two blocks: solve, send 32 KB while nothing is left to update, update, solve: added up by hand."""
+    routine = Pdtrsm(64, 128, 64)
+    trace = solve_trace(routine, Grid(1, 2), take)
+    message = ROUTE.seconds(8 * 64 * 64)
+    by_hand = 1e-6 + message + 64**3 * 1e-9 + 1e-6
+    # The second block goes around as well, though nothing is left to update.
+    assert clue.simulate(trace, machine_like(ROUTE, 2)).makespan == pytest.approx(by_hand + message, rel=1e-6)
+
+
+@pytest.mark.parametrize("grid", list(grids(6)), ids=str)
+def test_every_block_is_solved_and_updated_once(grid: Grid) -> None:
+    """Whatever the grid, the program computes as many products of blocks: all above the diagonal."""
+
+    def blocks(routine: str, /, **sizes: int) -> float:
+        return sizes["n"] / 64 if routine == "dgemm" else 0.0
+
+    trace = solve_trace(Pdtrsm(64, 512, 64), grid, blocks)
+    assert sum(trace.bursts) * 1e-9 == pytest.approx(8 * 7 / 2)
+
+
+def test_plans_fit_their_hosts() -> None:
+    """Each host has a block; a smoke test has all experiments."""
+    for plan in (FULL, SMOKE):
+        assert all(n % 64 == 0 and n // 64 >= plan.hosts for n in plan.sizes.values())
+        assert min(plan.loads) >= 1
+    assert len(list(grids(FULL.hosts))) == 50
+
+
+def test_the_page_is_made_of_what_was_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forecasts of 1.1 s where a run takes 1.0 s are off by 10 %; grids are those that were measured."""
+    plan = SMOKE
+    asked = {"load": 1, "n": 256, "said": {"seconds": 1.1, "available": {"cpu": 0.5}}, "wall": 1.0, "cpu": 0.5}
+    messages = {"8": 0.001, "1000000": 0.011}
+    kept = {
+        "between": {"asked": [asked], "way": {"latency": 0.001, "bandwidth": 1e8}, "port": 8457},
+        "complex": {"times": {"128": 0.02}, "messages": messages},
+        "pdgemm": {"grids": {"1x1": 0.002, "1x2": 0.004, "2x1": 0.004}, "messages": messages},
+        "pdtrsm": {"grids": {"1x1": 0.002, "1x2": 0.004, "2x1": 0.004}, "messages": messages},
+    }
+    for name, value in kept.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(value))
+    monkeypatch.setattr(fast_hosts, "_routines", lambda _plan, _forecaster: take)
+    text = fast_hosts.page(plan, tmp_path, "command")
+    assert "| dgemm on another host under load | 10 %, 22 % | mean ≤ 8 % | 10.0%, 10.0% | – |" in text
+    assert "| pdtrsm on 3 grids | 12 % | mean ≤ 8 % |" in text
+    assert "| 1 | 256 | 0.50 | 0.50 | 1100.0 ms | 1000.0 ms | +10.0% |" in text

@@ -1,0 +1,42 @@
+"""Models of the matrix product shared in three ways: what is fitted and asked, and what is committed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.accuracy.models import products
+from benchmarks.accuracy.models.products import FITS, SETS, VERSIONS, WHERE
+
+
+def test_all_versions_have_all_sizes() -> None:
+    """Eight sizes of three versions, to which both sets belong."""
+    found = products.times()
+    assert list(found) == list(VERSIONS)
+    assert all(len(of) == 8 and {n for sizes in SETS.values() for n in sizes} <= set(of) for of in found.values())
+
+
+def test_a_cubic_is_met() -> None:
+    """What takes 1 + n^3 ns is told at all sizes; those beyond what was fitted are told apart from those between."""
+    measured = {version: {n: 1 + 1e-9 * n**3 for n in products.times()["SS"]} for version in VERSIONS}
+    cases, models = products.judged(measured)
+    assert len(cases) == 3 * len(SETS) * len(FITS) * 8
+    assert len(models) == 3 * len(SETS) * len(FITS)
+    assert all(abs(case.error) < 1e-6 for case in cases if "cubic" in case.fit)
+    where = {case.n: case.where for case in cases if case.fitted == "the paper's sizes"}
+    assert (where[500], where[750], where[250]) == WHERE
+    assert "| goal | " in products.page(cases, models)
+
+
+def test_what_is_committed_reaches_the_goals() -> None:
+    """All plausible models of the paper's sizes: at most 10 % off at these and between them; the page is up to date."""
+    cases, models = products.judged(products.times())
+    errors = [
+        abs(case.error)
+        for case in cases
+        if (case.fitted, case.fit) == ("the paper's sizes", "plausible") and case.where != WHERE[2]
+    ]
+    assert len(errors) == 3 * 7
+    assert max(errors) == pytest.approx(0.024, abs=0.002)
+    assert Path(products.__file__).with_suffix(".md").read_text() == products.page(cases, models)

@@ -1,0 +1,43 @@
+"""Models composed of a program's parts: on which numbers of ranks they hold."""
+
+from __future__ import annotations
+
+import pytest
+
+from clue.models.parts import Part, ProgramModel, Runs
+
+
+def gravity(ranks: tuple[int, ...], node_ranks: int) -> ProgramModel:
+    """Return a model of a program whose messages cost nothing within a node and 1 s between nodes."""
+    at = [(float(n), float(p)) for p in ranks for n in (100, 200, 300)]
+    parts = (
+        Part("forces", tuple(n**2 / p * 1e-4 for n, p in at)),
+        Part("Bcast", tuple(0.001 if p <= node_ranks else 1.0 for _, p in at)),
+    )
+    runs = Runs(tuple(n for n, _ in at), tuple(p for _, p in at), parts)
+    return ProgramModel("gravity", "plausible", "bio", "gravity-{size}-{ranks}.clue", "", runs, node_ranks=node_ranks)
+
+
+@pytest.mark.parametrize(
+    ("measured", "node_ranks", "asked", "said"),
+    [
+        ((2, 4, 8), 2, 6, "messages of 2 ranks stay within a node and those of 4, 8 ranks do not"),
+        ((2, 3, 4), 4, 3, ""),
+        ((2, 4), 4, 3, ""),
+        ((2, 4), 4, 8, "ranks must be within one node to be inside what was fitted, got 8 on several nodes"),
+        ((4, 8), 3, 2, "ranks must be on several nodes to be inside what was fitted, got 2 within one node"),
+        ((1, 4, 8), 2, 6, ""),
+        ((2, 4, 8), 2, 1, ""),
+        ((2, 4, 8), 2, 4, ""),
+        ((2, 4, 8), 0, 6, ""),
+    ],
+)
+def test_messages_within_nodes_say_nothing_of_those_between(
+    measured: tuple[int, ...], node_ranks: int, asked: int, said: str
+) -> None:
+    """Numbers of ranks that were measured hold, and others if all runs had messages of the same sort."""
+    model = gravity(measured, node_ranks)
+    told = [each for each in model.outside(200, asked) if "node" in each]
+    assert len(told) == bool(said)
+    assert all(each.startswith(said) for each in told)
+    assert not (told and model.predict(200, asked).inside)
