@@ -1,6 +1,6 @@
 """Forecasts of the FAST paper's experiments beside real runs on emulated hosts, and beside clue's replays.
 
-``python -m benchmarks.accuracy.models.fast_hosts FOLDER [-o FILE.md] [--smoke]`` (root; some 12 minutes)
+``python -m benchmarks.accuracy.models.fast_hosts FOLDER [-o FILE.md] [--smoke]`` (root; some 20 minutes)
 
 Three experiments, each on a testbed: ``clue forecast`` on one host asks ``clue forecast serve`` on another one, beside
 which processes compute; the product of two complex matrices on a client and two servers; and pdgemm and pdtrsm on all
