@@ -51,17 +51,23 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 _STARTS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system"})
 
 
+#: Examples of a property in quick tests, of the hundred that are usual.
+_QUICK_EXAMPLES = 20
+
+
 class Quick:
     """Leaves out what is long: tests that are marked so, and each test that starts a process, once it does.
 
     So nobody need keep a list of these. Code in C++ is used where it has been compiled before; else the tests of it
-    are left out, as on a computer without a compiler.
+    are left out, as on a computer without a compiler. Properties draw fewer examples.
     """
 
     def __init__(self) -> None:
         self._in_test = False
         compiler.find_compiler = lambda: None
         sys.addaudithook(self._refuse)
+        settings.register_profile("quick", settings(), max_examples=_QUICK_EXAMPLES)
+        settings.load_profile("quick")
 
     def _refuse(self, event: str, _: object) -> None:
         # In another thread nobody would take the exception for what it is.
@@ -94,12 +100,15 @@ class Quick:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add ``--quick``."""
     parser.addoption(
-        "--quick", action="store_true", help="leave out tests that start processes, compile, or are marked long"
+        "--quick",
+        action="store_true",
+        help="leave out tests that start processes, compile, or are marked long; draw fewer examples",
     )
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Leave out tests if that is asked for."""
+    """Leave out tests if that is asked for, once hypothesis has the profile that was asked for."""
     if config.getoption("--quick"):
         # What a test had open when it was left out is closed by nobody.
         config.addinivalue_line("filterwarnings", "ignore::ResourceWarning")

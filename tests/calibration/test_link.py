@@ -33,6 +33,7 @@ from clue.errors import UsageError
 from clue.kernel import simulate
 from clue.machine import Curve, Link
 from clue.units import format_size
+from tests.properties import examples
 
 SIZES = (0, *(1 << k for k in range(25)))
 STUDY = Path(__file__).parents[1] / "config" / "osu_extract.csv"
@@ -146,7 +147,7 @@ def test_one_size_beyond_the_eager_limit_takes_its_time() -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(links())
 def test_a_simulated_ping_pong_on_the_fitted_link_takes_the_measured_time(link: Link) -> None:
     """Measured on a known link, fitted, simulated: within 3 % at every size, as the fit may be."""
@@ -160,7 +161,7 @@ def test_a_simulated_ping_pong_on_the_fitted_link_takes_the_measured_time(link: 
 
 
 @pytest.mark.long
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(links(), st.integers(0, 2**32 - 1))
 def test_a_noisy_measurement_gives_the_link_behind_it(link: Link, seed: int) -> None:
     """Noise of up to 2 % either way: the fit is nearer to the truth than to lose more than 5 % anywhere."""
@@ -357,7 +358,7 @@ TIMES = st.one_of(st.none(), st.builds(Estimate.alone, st.floats(1e-9, 10.0)))
 
 
 @pytest.mark.long
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.dictionaries(st.integers(0, 1 << 24), st.tuples(TIMES, TIMES, TIMES, st.sampled_from([0, 4, 64])), min_size=2),
     TIMES,

@@ -20,6 +20,7 @@ from clue.config import load_config, load_machine
 from clue.config.starter import Starter, comparison_text, machine_text
 from clue.purchase import Scenario
 from clue.trace import TraceBuilder
+from tests.properties import examples
 
 #: Seconds within which a program asks its next question.
 PATIENCE = 30.0
@@ -157,7 +158,7 @@ NAMES = st.one_of(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(25))
 @given(
     name=NAMES, workload=NAMES, arguments=st.lists(NAMES, max_size=3), nodes=st.sets(st.integers(1, 9), min_size=1),
     price=st.sampled_from(["", "900 EUR", "$ 1,200"]),

@@ -8,6 +8,7 @@ from clue.collectives import Collective, lower
 from tests.collectives.execution import execute, reduced, schedules
 from tests.collectives.needs import FRUGAL, HEARD, MOVING, OVERLONG, RECEIVED, REPEATING, combined, held_at_first
 from tests.collectives.strategies import EVERY, SIZES, collectives, regular
+from tests.properties import examples
 
 REDUCING = [
     (name, algorithm)
@@ -15,11 +16,11 @@ REDUCING = [
     if name in {"reduce", "allreduce", "reduce_scatter", "scan"} and (name, algorithm) not in REPEATING
 ]
 
-few = settings(max_examples=12, deadline=None)
+few = settings(max_examples=examples(12), deadline=None)
 
 
 @pytest.mark.parametrize(("name", "algorithm"), EVERY)
-@pytest.mark.parametrize("rendezvous", [True, False], ids=["rendezvous", "eager"])
+@pytest.mark.parametrize("rendezvous", [True, pytest.param(False, marks=pytest.mark.long)], ids=["rendezvous", "eager"])
 def test_every_size_comes_to_an_end(name: str, algorithm: str, rendezvous: bool) -> None:
     """Every send has its receive, and no rank waits for ever, for 1 to 33 ranks, with and without buffering."""
     for size in SIZES:

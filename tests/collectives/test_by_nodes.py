@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from clue.collectives import BY_NODES, Collective, Manner, default_choice, lower_all
 from tests.collectives.execution import Cost, execute, matched, reduced
 from tests.collectives.strategies import collectives, regular
+from tests.properties import examples
 
 EVERY = [(name, algorithm) for name, algorithms in BY_NODES.items() for algorithm in algorithms]
 #: Two nodes of four ranks, one after the other, and dealt out in turn.
@@ -119,7 +120,7 @@ def test_a_scan_of_ranks_that_do_not_lie_node_by_node_knows_no_nodes(nodes: tupl
 
 
 @pytest.mark.parametrize(("name", "algorithm"), [pair for pair in EVERY if pair[0] != "scan"])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(data=st.data())
 def test_what_crosses_crosses_between_leaders(name: str, algorithm: str, data: st.DataObject) -> None:
     """Only first ranks of nodes talk to other nodes, but for rank 0 that hands a reduction's result to the root."""

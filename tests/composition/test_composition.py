@@ -23,6 +23,7 @@ from clue.trace import Op, Trace, TraceBuilder
 from clue.trace.sites import Frame, Site
 from tests.extrapolation.families import STEPS, ring
 from tests.kernel.random_cases import random_machine, random_placement, random_trace
+from tests.properties import examples
 
 
 def site(line: int, *loops: int) -> Site:
@@ -147,7 +148,7 @@ def test_plausible_models_meet_what_follows_their_terms() -> None:
 
 
 @given(st.integers(1, 5), st.integers(1, 4))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 def test_parts_add_up_to_the_makespan_where_they_were_measured(sizes: int, ranks: int) -> None:
     """As many terms as points: each model goes through its points, so their sum is the makespan."""
     where = network(Curve.line(1e-5, 1e-9), Curve.line(3e-5, 1e-8), 1e-6)

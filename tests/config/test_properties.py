@@ -15,6 +15,7 @@ from clue.errors import ClueError
 from clue.machine import Machine
 from tests.config.documents import COSTED, MACHINE, SCENARIO, SIMULATION
 from tests.config.strategies import machines
+from tests.properties import examples
 
 
 class Dumper(yaml.SafeDumper):
@@ -28,7 +29,7 @@ def _quoted(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
 Dumper.add_representer(str, _quoted)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(machines())
 def test_a_machine_is_the_same_from_yaml_and_from_python(drawn: tuple[Mapping[str, object], Machine]) -> None:
     """Both ways give the machine that was drawn."""
@@ -63,7 +64,7 @@ network:
 SHIPPED = COSTED.replace("pair.yaml", "kishimoto")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.data(), JUNK)
 def test_junk_in_any_place_is_refused_or_read_but_never_a_traceback(data: st.DataObject, junk: object) -> None:
     """Whatever value stands wherever in a file, what comes out is a value of clue or an error with one line a fault."""
@@ -76,7 +77,7 @@ def test_junk_in_any_place_is_refused_or_read_but_never_a_traceback(data: st.Dat
             load_any(spoilt)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data())
 def test_a_file_cut_or_garbled_anywhere_is_no_traceback(data: st.DataObject) -> None:
     """Any characters in place of any others."""

@@ -20,6 +20,7 @@ from clue.result import Part
 from clue.trace import Op, TraceBuilder
 from tests.kernel.cases import RECEIVE, SEND, TRANSMIT, machine, sending, transmission
 from tests.kernel.random_cases import random_machine, random_placement, random_trace
+from tests.properties import examples
 
 
 def explanation_of(trace: TraceBuilder, on: Machine, placement: tuple[int, ...] | None = None) -> Explanation:
@@ -237,7 +238,7 @@ def test_shares_of_the_path() -> None:
 
 
 @pytest.mark.parametrize("kind", NUMBERS)
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(8), deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48), plain=st.booleans())
 def test_an_explanation_fits_the_simulation(kind: str, seed: int, plain: bool) -> None:
     """Any program on any machine: the makespan is the simulation's, shares add up to it, factors are as defined."""

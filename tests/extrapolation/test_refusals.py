@@ -19,6 +19,7 @@ from clue.progress import Progress, silent
 from clue.recording import Request
 from clue.trace import Trace
 from tests.extrapolation.families import ring
+from tests.properties import examples
 
 Takes = Callable[[int, int], bool]
 
@@ -117,7 +118,7 @@ def test_what_a_program_is_said_to_take_is_all_that_is_planned(name: str, monkey
     assert all(plan.bracketed(dimension) for dimension in (1, 2, 3))
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     multiple=st.integers(1, 60),
     factor=st.sampled_from((1, 2, 4, 8)),

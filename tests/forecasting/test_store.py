@@ -16,6 +16,7 @@ from clue.forecasting.routines import Routine
 from clue.forecasting.segments import Cut
 from clue.forecasting.store import VERSION, Measured, open_store
 from tests.forecasting.hosts import dgemm
+from tests.properties import examples
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20)
 CUTS = st.recursive(
@@ -45,7 +46,7 @@ def measurements(draw: st.DrawFn) -> Measured:
 
 
 @given(measurements())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(30))
 def test_what_is_kept_is_found_again(tmp_path: Path, measured: Measured) -> None:
     """To the last bit, by another process too; and as a document for another host."""
     path = tmp_path / "s.sqlite"

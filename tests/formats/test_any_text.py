@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from clue.errors import ClueError
 from clue.formats.goal_reading import read_goal
 from clue.formats.ti_reading import read_ti
+from tests.properties import examples
 
 SCHEDULE = """num_ranks 2
 rank 0 {
@@ -53,7 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(changes=st.lists(st.tuples(st.integers(0, 200), WORDS), min_size=1, max_size=3), schedule=st.booleans())
 def test_any_word_is_read_or_refused(changes: list[tuple[int, str]], schedule: bool, folder: Path) -> None:
     """Whatever stands in place of some words: never another error than one that tells its place."""

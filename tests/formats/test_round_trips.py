@@ -19,6 +19,7 @@ from clue.kernel import simulate
 from clue.machine import Curve, Link, Machine, Network, NodeType
 from clue.trace import COLLECTIVES, ROOTED, Trace
 from tests.formats.programs import ALL, APART, HELD, random_program
+from tests.properties import examples
 
 #: Without receive delay: a schedule does not tell a receive from one that is posted and waited for at once.
 LINK = Link(Curve.line(1e-5, 1e-9), Curve.line(4e-5, 2e-9), 0.0, 64_000)
@@ -59,7 +60,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("forms")
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(random=RANDOMS, ranks=st.integers(2, 6), events=st.integers(1, 60))
 def test_ti_gives_back_every_column(random: Random, ranks: int, events: int, folder: Path) -> None:
     """Programs on the world that wait for all their requests come back from time-independent traces unchanged."""
@@ -73,7 +74,7 @@ def test_ti_gives_back_every_column(random: Random, ranks: int, events: int, fol
     np.testing.assert_array_equal(trace.ops.tag, again.ops.tag)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(random=RANDOMS, ranks=st.integers(2, 6), events=st.integers(1, 60), lower=st.booleans())
 def test_ti_means_the_same(random: Random, ranks: int, events: int, lower: bool, folder: Path) -> None:
     """Whatever becomes of communicators, tags and collectives: every rank finishes at the same time."""
@@ -81,7 +82,7 @@ def test_ti_means_the_same(random: Random, ranks: int, events: int, lower: bool,
     assert finishes(back_from_ti(trace, folder, lower=lower)) == pytest.approx(finishes(trace), rel=1e-12)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(random=RANDOMS, ranks=st.integers(2, 6), events=st.integers(1, 60))
 def test_goal_means_the_same(random: Random, ranks: int, events: int, folder: Path) -> None:
     """A schedule read back finishes at the same time on every rank."""
@@ -89,7 +90,7 @@ def test_goal_means_the_same(random: Random, ranks: int, events: int, folder: Pa
     assert finishes(back_from_goal(trace, folder)) == pytest.approx(finishes(trace), rel=1e-12)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(random=RANDOMS, ranks=st.integers(2, 6), events=st.integers(1, 60))
 def test_what_came_back_is_written_the_same(random: Random, ranks: int, events: int, folder: Path) -> None:
     """Written, read and written again, both forms are the same text."""

@@ -27,10 +27,11 @@ from clue.machine import (
 )
 from clue.machine.contention.topology import Dragonfly, FatTree, Switch, Switches, Topology, Torus
 from clue.trace import ANY, COLLECTIVES, PROC_NULL, ROOTED, Flag, Op, Trace, TraceBuilder
+from tests.properties import examples
 
 #: Examples of each property that random cases are to show. A nightly run asks for more:
 #: ``CLUE_ENGINE_CASES=5000 pytest tests/kernel`` (some minutes).
-CASES = int(os.environ.get("CLUE_ENGINE_CASES", "200"))
+CASES = examples(int(os.environ.get("CLUE_ENGINE_CASES", "200")))
 
 #: Collectives to which ranks may contribute differently, and those that move as much from or to each.
 IRREGULAR = (Op.GATHERV, Op.SCATTERV, Op.ALLGATHERV, Op.ALLTOALLV)

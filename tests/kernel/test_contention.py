@@ -17,6 +17,7 @@ from clue.machine.contention import NUMBERS
 from clue.machine.contention.topology import Switch
 from clue.trace import Op, TraceBuilder
 from tests.kernel.cases import ANSWER, RECEIVE, SEND, TRANSMIT, machine, need_fast_engine, sending, transmission
+from tests.properties import examples
 
 FACTORS = {1: 1.0, 2: 1.5, 4: 2.5}
 ENGINES = pytest.mark.parametrize("engine", ["reference", "fast"])
@@ -55,7 +56,7 @@ def test_message_after_the_other_has_arrived_is_not_slowed() -> None:
 
 
 @ENGINES
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(send=st.floats(1e-7, 1e-2), transmission=st.floats(1e-7, 1e-2), limit=st.sampled_from([None, 0]))
 def test_a_message_that_has_arrived_is_no_longer_under_way(
     engine: str, send: float, transmission: float, limit: float | None
@@ -78,7 +79,7 @@ def test_a_message_that_has_arrived_is_no_longer_under_way(
 
 
 @ENGINES
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(st.floats(1e-7, 1e-2), min_size=2, max_size=20))
 def test_a_rendezvous_ends_when_its_data_have_arrived(engine: str, bursts: list[float]) -> None:
     """On a link without latency a sender is free when its data arrive: its next message is alone, too."""

@@ -22,6 +22,7 @@ from clue.trace import Op, Trace, TraceBuilder
 from clue.trace.sites import UNKNOWN, Frame, Site, Sites
 from tests.kernel.cases import ANSWER, RECEIVE, SEND, TRANSMIT, machine, sending, transmission
 from tests.kernel.random_cases import random_machine, random_placement, random_trace
+from tests.properties import examples
 
 
 def explained(trace: TraceBuilder, on: Machine, placement: tuple[int, ...] | None = None) -> ExplainedReplay:
@@ -327,7 +328,7 @@ def test_nothing_takes_no_path() -> None:
 
 
 @pytest.mark.parametrize("kind", NUMBERS)
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(50), deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48), ties=st.booleans(), plain=st.booleans())
 def test_the_path_covers_the_makespan(kind: str, seed: int, ties: bool, plain: bool) -> None:
     """Any program on any machine: stretches without gaps from 0 to the makespan, which is that of any replay.

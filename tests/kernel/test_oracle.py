@@ -30,9 +30,10 @@ from clue.machine import (
 from clue.machine.contention.topology import Switch
 from clue.trace import Flag, Op, Trace, TraceBuilder
 from tests.kernel.oracle import Oracle, Step, StuckError
+from tests.properties import examples
 
 #: Programs for each model of contention. ``CLUE_ORACLE_CASES=3000 pytest tests/kernel/test_oracle.py`` asks for more.
-CASES = int(os.environ.get("CLUE_ORACLE_CASES", "100"))
+CASES = examples(int(os.environ.get("CLUE_ORACLE_CASES", "100")))
 MODELS = ("none", "factor", "ports", "flows")
 _MODES = {"": 0, "synchronous": Flag.SYNCHRONOUS, "buffered": Flag.BUFFERED}
 _SIZES = (0, 1, 500, 1000, 3000, 8000, 20000)

@@ -14,6 +14,7 @@ from clue.machine import Machine, Placement
 from clue.result import Activity, Result
 from clue.trace import Flag, Op, Trace, TraceBuilder
 from tests.kernel.cases import EAGER_LIMIT, machine
+from tests.properties import examples
 
 
 def test_deadlock_names_who_waits_for_what_and_when() -> None:
@@ -185,7 +186,7 @@ def machines(draw: st.DrawFn) -> tuple[Machine, list[int]]:
 
 
 @pytest.mark.long
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(programs(), machines())
 def test_any_program_on_any_machine(trace: Trace, case: tuple[Machine, list[int]]) -> None:
     """Every second of every rank is accounted for; a second run is the same to the last bit; bounds bound."""
@@ -216,7 +217,7 @@ def check_accounts(result: Result) -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(programs())
 def test_a_network_without_contention_is_a_lower_bound(trace: Trace) -> None:
     """Contention factors of 1 and more never make a program faster."""
@@ -237,7 +238,7 @@ def test_computation_bound_by_hand() -> None:
     assert bound <= 5.0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(programs())
 def test_contention_of_factor_1_changes_nothing(trace: Trace) -> None:
     """Ranks that take turns and ranks that run ahead come to the same times, to the last bit."""
@@ -246,7 +247,7 @@ def test_contention_of_factor_1_changes_nothing(trace: Trace) -> None:
     assert free.ranks == in_turn.ranks
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(programs())
 def test_traffic_counts_every_message_once(trace: Trace) -> None:
     """The matrix of bytes is that of the trace."""

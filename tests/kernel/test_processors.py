@@ -12,6 +12,7 @@ from clue.kernel import compile_program, simulate
 from clue.machine import Curve, Link, Machine, NodeType, SpeedCurve, Waiting
 from clue.trace import Op, TraceBuilder
 from tests.kernel.cases import ANSWER, RECEIVE, machine, sending
+from tests.properties import examples
 
 
 def bursts(*seconds: float, region: str = "") -> TraceBuilder:
@@ -102,7 +103,7 @@ def test_a_burst_is_one_in_which_operations_are_done() -> None:
     st.lists(st.floats(0.001, 1.0), min_size=1, max_size=6), st.floats(1e6, 1e10), st.floats(1e6, 1e10),
     st.lists(st.floats(1.0, 1e12), min_size=1, max_size=3, unique=True),
 )  # fmt: skip
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_a_curve_of_one_speed_is_that_speed(seconds: list[float], flops: float, rate: float, at: list[float]) -> None:
     """Whatever its points and the program's bursts; and all bursts of a region scale alike."""
     trace = of_blocks(*seconds, flops=flops).build()

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import clue.kernel
 from clue.kernel.reference.sharing import FairSharing
 from tests.kernel.random_cases import CASES
+from tests.properties import examples
 
 Way = tuple[int, ...]
 Step = tuple[str, int, Way, float]  # what to do, flow, its way, its limit
@@ -330,7 +331,7 @@ def check_same_bits(driver: Path, capacities: list[float], steps: list[Step]) ->
     assert changes_in_cpp(driver, capacities, steps) == [changed for step, changed in told if step == SETTLE]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(history=histories())
 def test_cpp_gives_the_same_bits(driver: Path, history: tuple[list[float], list[Step]]) -> None:
     """Any short history on any links."""

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from clue.errors import UsageError
 from clue.machine.contention.topology import Dragonfly, FatTree, Switch, Switches, Topology, Torus
+from tests.properties import examples
 
 #: Ends of a directed link: any two hashable names of places, switches or routers.
 Ends = tuple[object, object]
@@ -253,7 +254,7 @@ def check_shortest(topology: Topology, nodes: int, links: list[Ends], places: li
 
 
 SMALL = st.integers(1, 4)
-SETTINGS = settings(max_examples=40, deadline=None)
+SETTINGS = settings(max_examples=examples(40), deadline=None)
 
 
 @SETTINGS

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from clue.errors import ModelError
 from clue.models import Ensemble, Formula, Lines, Term, fit
+from tests.properties import examples
 
 #: Recordings at three sizes on three numbers of ranks; a rank's own size is m = n^2 / P.
 N, P = (np.repeat([500.0, 1000.0, 2000.0], 3), np.tile([4.0, 8.0, 16.0], 3))
@@ -29,7 +30,7 @@ def noisy(seconds: np.ndarray, seed: int, share: float = 0.05) -> np.ndarray:
 
 
 @pytest.mark.long
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.sampled_from(["m", "m log m", "m^(3/2)", "m^2", "n^3/P", "n^2"]),
     st.floats(1e-12, 1e-6),
@@ -51,7 +52,7 @@ def test_without_noise_terms_are_recovered(text: str, coefficient: float, consta
 
 
 @pytest.mark.long
-@settings(max_examples=40, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@settings(max_examples=examples(40), deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @example([174.0, 128, 128, 207, 386, 518, 713, 1, 1], 28.0)
 @given(st.lists(st.floats(1e-6, 1e3), min_size=9, max_size=9), st.floats(0.01, 100))
 def test_predictions_are_positive_and_never_fall_as_a_size_grows(seconds: list[float], scale: float) -> None:
@@ -69,7 +70,7 @@ def test_predictions_are_positive_and_never_fall_as_a_size_grows(seconds: list[f
 
 
 @pytest.mark.long
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.floats(1e-6, 1e6), st.permutations(range(27)))
 def test_units_and_order_do_not_matter(unit: float, order: list[int]) -> None:
     """Times in another unit yield the same prediction in that unit; samples in another order yield the same."""

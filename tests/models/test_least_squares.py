@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 
 from clue.models.least_squares import Fits, all_subsets, covariance
+from tests.properties import examples
 
 
 def fits_of(columns: np.ndarray, target: np.ndarray, largest: int = 3) -> list[Fits]:
@@ -41,7 +42,7 @@ def test_dependent_columns_are_not_fitted_together() -> None:
     assert sorted(two.coefficients[0, 0].tolist()) in ([0, pytest.approx(6)], [0, pytest.approx(2)])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(3, 12), st.integers(1, 5))
 def test_every_subset_has_the_answer_of_scipy(seed: int, rows: int, columns: int) -> None:
     """Random columns of any sign: coefficients are those of an active-set method."""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from clue.errors import ModelError
 from clue.models import Adjustment, Bin, ClusterModel, FittedTime, Term, Use, best
 from clue.models.fitted import Errors
+from tests.properties import examples
 
 
 def time_of(**coefficients: float) -> FittedTime:
@@ -91,7 +92,7 @@ def clusters(draw: st.DrawFn) -> tuple[ClusterModel, dict[str, int]]:
 
 
 @given(clusters(), st.sampled_from([1.0, 10.0, 100.0]), st.integers(1, 30))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_bounds_find_what_a_look_at_all_finds(
     cluster: tuple[ClusterModel, dict[str, int]], size: float, keep: int
 ) -> None:

@@ -18,6 +18,7 @@ from clue.predict.modelling import placed
 from clue.trace import TraceBuilder
 from tests.kernel.cases import machine
 from tests.predict.test_modelling import model
+from tests.properties import examples
 
 COUNTS = {"fast": 1, "slow": 3}
 
@@ -52,7 +53,7 @@ def every(processes: Mapping[str, list[int]]) -> list[dict[str, Use]]:
     st.floats(0.01, 100), st.sampled_from([0, 1000, 10**6]), st.sets(st.integers(1, 9), min_size=1, max_size=4),
     st.integers(1, 8),
 )  # fmt: skip
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_what_is_found_is_best_of_all(seconds: float, nbytes: int, traced: set[int], keep: int) -> None:
     """Whatever work and messages, and of whichever numbers of ranks there are traces: the first and their order."""
     where, processes = mixed(), {"fast": [1, 2, 3, 4], "slow": [1, 2]}

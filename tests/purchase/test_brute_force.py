@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from clue.config import load_config
 from clue.purchase import Scenario, rank_options
+from tests.properties import examples
 from tests.purchase.brute_force import HIGHER, ByFormula, Known, clusters, known, on_the_front, scores
 
 #: Comparisons that are drawn; ``CLUE_RANKING_CASES=600 pytest tests/purchase/test_brute_force.py`` takes a minute.
-CASES = int(os.environ.get("CLUE_RANKING_CASES", "20"))
+CASES = examples(int(os.environ.get("CLUE_RANKING_CASES", "20")))
 PLAIN = ("points", "makespan", "throughput", "total_cost", "cost_per_run")
 QUEUED = ("waiting", "slowdown", "unused_nodes")
 PLACEMENTS = (

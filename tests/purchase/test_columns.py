@@ -17,6 +17,7 @@ from clue.purchase.attempts import attempts_on
 from clue.purchase.columns import Columns, near_least, not_above
 from clue.purchase.scores import Scores
 from clue.purchase.search import Search
+from tests.properties import examples
 from tests.purchase.test_search import scenarios, trace
 
 CRITERIA = (
@@ -25,7 +26,7 @@ CRITERIA = (
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(scenario=scenarios(), criterion=st.sampled_from(CRITERIA), settled=st.integers(0, 8))
 def test_scores_by_columns_are_those_one_by_one(scenario: Scenario, criterion: Criterion, settled: int) -> None:
     """At first, when some options are settled, and when all are; so is what is settled."""

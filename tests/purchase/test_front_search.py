@@ -12,6 +12,7 @@ from clue.predict.replaying import ReplayPredictor
 from clue.purchase import Criterion, Scenario, rank_options
 from clue.purchase.queueing import QUEUED
 from clue.purchase.scores import twelve_digits
+from tests.properties import examples
 from tests.purchase.in_full import whole_ranking
 from tests.purchase.test_search import bounds_of_quality, many, scenarios, trace
 
@@ -39,7 +40,7 @@ CRITERIA = st.lists(st.sampled_from(BOUNDED), min_size=2, max_size=3, unique=Tru
 
 
 @pytest.mark.long
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     scenario=scenarios(),
     criteria=CRITERIA,

@@ -25,6 +25,7 @@ from clue.purchase.sustained import Reference, ReferenceSystem
 from clue.trace import Trace, TraceBuilder
 from clue.units import Money
 from tests.kernel.cases import LINK, LOCAL_LINK
+from tests.properties import examples
 from tests.purchase.in_full import whole_ranking
 
 SLOW = Link(Curve.line(0.5, 1e-4), Curve.line(0.1, 1e-4), 0.1)
@@ -138,7 +139,7 @@ def compare(scenario: Scenario, top: int) -> int:
     return ranking.simulations
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     scenario=scenarios(),
     top=st.integers(1, 8),
@@ -154,7 +155,7 @@ def test_the_first_are_those_of_the_whole_ranking_whatever_the_bounds(
     compare(scenario, top)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(scenario=scenarios(), top=st.integers(1, 4))
 def test_the_first_are_those_of_the_whole_ranking_by_the_bounds_of_the_kernel(scenario: Scenario, top: int) -> None:
     """As they are computed."""

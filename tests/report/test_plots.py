@@ -17,6 +17,7 @@ from tests.report.cases import SCALING, machine, many_ranks, ranking, result
 from tests.report.pictures import is_picture
 
 
+@pytest.mark.long
 def test_ranking_machine_and_scaling_are_drawn_with_fixed_names(tmp_path: Path) -> None:
     """The other pictures have their names too."""
     written = [

@@ -189,8 +189,8 @@ PICTURES = {
     "performance": lambda: draw_performance(scaled(9, 1024), NAMES[1]),
     "samples that are alike": lambda: draw_samples(Sampled(Sampling(9), np.ones(9), 1.0), NAMES[1]),
     "samples that nearly are": lambda: draw_samples(Sampled(Sampling(9), 1e9 + np.arange(9.0), 1e9), "a title"),
-    "delays of many links": lambda: draw_delays(links(15, 1.0, 64_000)),
     "delays of 1e9 s": lambda: draw_delays(links(2, 1e14, None)),
+    "delays of many links": lambda: draw_delays(links(15, 1.0, 64_000)),
     "delays of 1e-14 s, limit of a TB": lambda: draw_delays(links(3, 1e-9, 1e12)),
     "no delays": lambda: draw_delays(links(2, 0.0, 50)),
     "explanation": lambda: draw_explanation(explanation(3, 4), NAMES[1]),
@@ -207,7 +207,13 @@ PICTURES = {
 }
 
 
-@pytest.mark.parametrize("which", PICTURES)
+#: The first picture of each kind, by its first word: quick tests draw these.
+FIRST = {which.split()[0]: which for which in reversed(PICTURES)}.values()
+
+
+@pytest.mark.parametrize(
+    "which", [which if which in FIRST else pytest.param(which, marks=pytest.mark.long) for which in PICTURES]
+)
 def test_nothing_is_cut_and_nothing_overlaps(which: str) -> None:
     """Measured in the boxes of the drawn words; no picture is too large to be looked at."""
     drawn = PICTURES[which]()
@@ -273,6 +279,7 @@ def test_bytes_of_a_picture_do_not_overflow() -> None:
     assert title == "8 ranks, 295.1 EB in 64 messages"
 
 
+@pytest.mark.long
 def test_breakdown_of_very_much_says_what_it_leaves_out() -> None:
     """Of 13 workloads twelve, of 21 options twenty."""
     drawn = draw_breakdown(ranked(21, 13))

@@ -23,7 +23,7 @@ def simulated(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str)
     return document
 
 
-@pytest.mark.parametrize("engine", ["reference", "fast"])
+@pytest.mark.parametrize("engine", [pytest.param("reference", marks=pytest.mark.long), "fast"])
 @pytest.mark.parametrize("criterion", ["points", "makespan", "throughput", "cost_per_run"])
 def test_generated_options_are_ranked_as_one_by_one(
     criterion: str, engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

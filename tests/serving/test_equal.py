@@ -23,6 +23,7 @@ from clue.purchase.attempts import KnownRuns
 from clue.report.page import ranking_pieces
 from clue.serving.live import LiveRanking
 from clue.trace import Trace
+from tests.properties import examples
 from tests.serving import cases
 
 #: Options in three families, of which the first 20 are ranked, and two that are named.
@@ -141,7 +142,7 @@ def live(changeable: ChangeableScenario) -> LiveRanking:
     return ranking
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edits=st.lists(EDITS, min_size=1, max_size=3))
 def test_a_server_shows_what_the_edited_file_gives(
     live: LiveRanking, tmp_path_factory: pytest.TempPathFactory, edits: list[dict[str, str]]
@@ -165,7 +166,7 @@ def test_a_server_shows_what_the_edited_file_gives(
 KNOWN = KnownRuns()
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edit=EDITS)
 def test_a_ranking_that_begins_where_others_ended_is_the_same(
     changeable: ChangeableScenario, tmp_path_factory: pytest.TempPathFactory, edit: dict[str, str]

@@ -11,6 +11,7 @@ from clue.skeleton.clustering import Clusters
 from clue.skeleton.events import Events
 from clue.skeleton.parameters import Parameters
 from clue.trace import Op, TraceBuilder
+from tests.properties import examples
 from tests.skeleton.programs import repeatable
 
 
@@ -87,7 +88,7 @@ def test_sizes_of_reductions_stay_whole_elements() -> None:
 
 
 @given(sizes=st.lists(st.integers(0, 5000), min_size=1, max_size=40), threshold=st.sampled_from([0.01, 0.05, 0.1, 0.2]))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 def test_a_cluster_is_nowhere_wider_than_the_threshold(sizes: list[int], threshold: float) -> None:
     """Whatever the sizes and their order; the order of events does not matter."""
     clusters = Clusters.at(messages(*sizes), threshold)
@@ -100,7 +101,7 @@ def test_a_cluster_is_nowhere_wider_than_the_threshold(sizes: list[int], thresho
 
 
 @given(seed=st.integers(0, 2**32), threshold=st.sampled_from([0.0, 0.02, 0.2]))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_clusters_are_of_one_kind_and_keep_their_bytes(seed: int, threshold: float) -> None:
     """Of any program; with a threshold of 0 all sizes stay."""
     parameters = Parameters.of(Events.of(repeatable(seed)))

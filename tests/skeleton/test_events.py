@@ -14,6 +14,7 @@ from clue.kernel import simulate
 from clue.skeleton.events import NONE, Events, Integers, Mask
 from clue.trace import ANY, NO_REQUEST, PROC_NULL, Flag, Op, Trace, TraceBuilder
 from tests.kernel.cases import machine
+from tests.properties import examples
 from tests.skeleton.programs import repeatable, site
 
 
@@ -174,7 +175,7 @@ def test_all_calls_that_no_skeleton_repeats_are_named_at_once() -> None:
 
 
 @given(seed=st.integers(0, 2**32), share=st.floats(0, 1))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_whatever_units_are_dropped_the_rest_runs_to_its_end(seed: int, share: float) -> None:
     """Random programs of all calls that can be repeated, on the reference engine; all messages are received."""
     events = Events.of(repeatable(seed))
@@ -188,7 +189,7 @@ def test_whatever_units_are_dropped_the_rest_runs_to_its_end(seed: int, share: f
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_no_computation_is_lost(seed: int) -> None:
     """By rank and region, packing's time with it."""
     trace = repeatable(seed)

@@ -21,6 +21,7 @@ from clue.skeleton.times import Times
 from clue.trace import Op, Trace, TraceBuilder
 from clue.trace.builder import RankBuilder
 from tests.kernel.cases import LINK, machine
+from tests.properties import examples
 from tests.skeleton.programs import pipeline, repeatable, site
 from tests.steady.programs import Body, looped
 from tests.steady.test_simulate import ping_pong, ring
@@ -66,7 +67,7 @@ def test_of_iterations_that_shrink_the_one_of_mean_bytes_is_kept() -> None:
     nbytes=st.lists(st.integers(0, 3), min_size=60, max_size=60),
     weight=st.floats(0.001, 0.999),
 )
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 def test_any_loop_keeps_its_share(kinds: list[int], nbytes: list[int], weight: float) -> None:
     """As many as its weight says, all different; each kind as often as it occurs, but for one and what is rounded."""
     those = np.array(kinds)
@@ -89,7 +90,7 @@ def test_as_many_equal_units_are_kept_as_their_weights_add_up_to() -> None:
 
 
 @given(st.lists(st.lists(st.floats(0.01, 0.99), min_size=1, max_size=12), min_size=1, max_size=5))
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 def test_units_keep_their_weight(groups: list[list[float]]) -> None:
     """Of each group together; no more than one is less than whole."""
     begins = np.concatenate([np.arange(len(each)) == 0 for each in groups])
@@ -134,7 +135,7 @@ def computed(trace: Trace) -> Doubles:
 
 @pytest.mark.long
 @given(seed=st.integers(0, 2**32), scale=st.floats(1, 200))
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 def test_computation_of_each_rank_and_region_is_divided_by_k(seed: int, scale: float) -> None:
     """To the nanosecond; the skeleton of any program is a program, which runs to its end."""
     trace = repeatable(seed)
@@ -277,7 +278,7 @@ def test_iterations_after_which_calls_recur_count_as_one() -> None:
 
 
 @given(seed=st.integers(0, 2**32), scale=st.floats(1.1, 50), iterations=st.integers(2, 30))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_all_ranks_cut_the_same_iterations(seed: int, scale: float, iterations: int) -> None:
     """Whatever they do in them."""
     bodies: list[Body] = [ping_pong, partial(ring, ranks=2)]

@@ -10,6 +10,7 @@ from clue.steady.cuts import Flow
 from clue.steady.iterations import Stretch, stretches
 from clue.trace import Op, Trace, TraceBuilder
 from clue.trace.builder import RankBuilder
+from tests.properties import examples
 from tests.steady.programs import Placed, looped
 
 RANKS, ITERATIONS = 3, 8
@@ -90,7 +91,7 @@ MESSAGE = st.tuples(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(MESSAGE, max_size=12))
 def test_what_is_open_is_what_was_sent_and_not_received(messages: list[tuple[int, int, int, int]]) -> None:
     """Messages from iteration i to i + lag, on any channel: a bound is open where one of them is under way."""

@@ -18,6 +18,7 @@ from clue.trace import Op, Trace, TraceBuilder
 from clue.trace.builder import RankBuilder
 from clue.trace.sites import UNKNOWN, Sites
 from tests.kernel.cases import RECEIVE, machine, sending, transmission
+from tests.properties import examples
 from tests.steady.programs import Body, looped
 
 N = 400
@@ -265,7 +266,7 @@ STEP = st.one_of(
 
 
 @pytest.mark.long
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.lists(STEP, min_size=1, max_size=5))
 def test_any_steady_iteration_is_told_by_few(steps: list[tuple[str, object]]) -> None:
     """Whatever an iteration is made of; equal ones may take turns, as 758, 808, 808 ms, two of them measured."""

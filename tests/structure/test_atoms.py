@@ -99,6 +99,7 @@ def test_known_grids_are_nearer_than_others() -> None:
         assert "differ there" in str(error)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("y", [(133, 44, 205, 68), (200, 308, 100, 154)])
 def test_sums_of_few_samples_are_not_believed(y: tuple[int, ...]) -> None:
     """Four numbers leave one of them to tell which of thousands of sums of three terms it is."""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from clue.structure.loops import BITS, LOOP, Affine, Loops, Node, Table, chosen, compress, decompress
 from clue.trace import Flag, Op, Trace, TraceBuilder
 from clue.trace.builder import RankBuilder
+from tests.properties import examples
 
 
 def compressed(trace: Trace) -> Loops:
@@ -299,7 +300,7 @@ def traces(draw: st.DrawFn) -> Trace:
 
 
 @given(trace=traces())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_any_trace_comes_back(trace: Trace) -> None:
     """By both implementations, which find the same loops."""
     compressed(trace)

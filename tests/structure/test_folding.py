@@ -16,6 +16,7 @@ from clue.structure.loops import compiled
 from clue.structure.loops.folding import fold
 from clue.structure.loops.library import LOOPS
 from clue.structure.loops.places import LOOP, Flat, Place, expand, positions, signature, split
+from tests.properties import examples
 
 Symbols = npt.NDArray[np.int32]
 
@@ -145,7 +146,7 @@ def programs(draw: st.DrawFn) -> Place:
 
 
 @given(program=programs())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_a_program_is_found_again(program: Place) -> None:
     """Whatever is nested how deep, and however often symbols are repeated from time to time."""
     symbols = expand(program).astype(np.int32)
@@ -164,7 +165,7 @@ sequences = st.one_of(
 
 @pytest.mark.long
 @given(sequence=sequences)
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 def test_expansion_gives_any_sequence_back(sequence: list[int]) -> None:
     """Nothing is lost, and nothing takes more places than it has symbols."""
     program = fold(np.array(sequence, np.int32))
@@ -173,7 +174,7 @@ def test_expansion_gives_any_sequence_back(sequence: list[int]) -> None:
 
 
 @given(sequence=sequences)
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 def test_both_implementations_find_the_same_loops(fast: Callable[[Symbols], Place], sequence: list[int]) -> None:
     """To the last count."""
     symbols = np.array(sequence, np.int32)

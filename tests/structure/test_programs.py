@@ -16,6 +16,7 @@ from clue.structure.atoms import Integers, variable
 from clue.structure.forms import ZERO, Comparison, Predicate, Rule, Sum
 from clue.structure.rules import Search
 from clue.trace import Flag
+from tests.properties import examples
 from tests.structure.judging import EXACT, WRONG, judge, judge_there, learn
 from tests.structure.programs import CASES, Case, between, first_larger, last_smaller
 from tests.structure.stub import Comm, run
@@ -50,7 +51,7 @@ def test_what_recordings_do_not_determine_is_refused_by_site(name: str) -> None:
         assert each.outcome == EXACT or ("site programs.py:" in each.why and " must " in each.why)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(
     custom=st.sampled_from((first_larger, between, last_smaller)),
     element=st.integers(1, 64), header=st.integers(0, 32), block=st.sampled_from((8, 10, 16, 32)), by=st.integers(1, 2),
@@ -73,7 +74,7 @@ def test_templates_with_any_parameters_are_exact_or_refused(
             assert judge_there(case, learned, *target).outcome != WRONG
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), most=st.sampled_from((2, 3, 10, 1000)), of=st.sampled_from(("P", "nP", "nPr")))
 def test_chance_follows_no_rule(seed: int, most: int, of: str) -> None:
     """Random numbers by size, ranks or both must not be explained."""

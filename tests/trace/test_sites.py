@@ -16,6 +16,7 @@ from clue.trace import Op, Trace, TraceBuilder
 from clue.trace import pack as packing
 from clue.trace.pack import pack
 from clue.trace.sites import UNKNOWN, Frame, Site, Sites
+from tests.properties import examples
 from tests.trace.test_pack import leave, row
 
 MAIN = Frame("cg.py", "<module>", 90, 12)
@@ -64,7 +65,7 @@ def test_sites_are_a_sequence_that_shares_frames() -> None:
 
 
 @given(sites=_sites, name=st.sampled_from(["x.clue", "x.clue.zip"]))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_what_is_saved_is_what_is_opened(
     sites: list[Site], name: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

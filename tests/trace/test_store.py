@@ -14,6 +14,7 @@ from clue.errors import OutputError, TraceError
 from clue.trace import ROOTED, Head, Op, Trace, TraceBuilder
 from clue.trace.ops import COLUMNS
 from clue.trace.parts import ROW
+from tests.properties import examples
 
 
 def example() -> TraceBuilder:
@@ -80,7 +81,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch: pyt
     assert list(tmp_path.iterdir()) == []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_any_damage_to_a_column_is_noticed(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     """Flip any byte of any column, or cut it anywhere: opening is refused with the column's name."""

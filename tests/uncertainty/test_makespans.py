@@ -51,6 +51,7 @@ def deviation_of_quantile(p: float, log: float) -> float:
     return log * math.sqrt(p * (1 - p) / MANY.samples) / NormalDist().pdf(at)
 
 
+@pytest.mark.long
 def test_one_burst_is_log_normal() -> None:
     """2 s with 10 %: percentiles at 2 exp(-1.28 s), 2 and 2 exp(1.28 s), where s² = ln 1.01."""
     log = log_deviation(0.1)
@@ -165,6 +166,7 @@ def test_a_burst_that_is_there_stays_and_one_that_is_not_does_not_come() -> None
         assert ((drawn.columns.cpu > 0) == (program.columns.cpu > 0)).all()
 
 
+@pytest.mark.long
 def test_instances_on_other_kinds_of_nodes_take_the_mean_of_their_noise() -> None:
     """All instances have the same bursts: the root mean square of no noise and 10 %."""
     quiet, loud = NodeType("quiet"), NodeType("loud", noise=NodeNoise(computation=0.1))
@@ -174,6 +176,7 @@ def test_instances_on_other_kinds_of_nodes_take_the_mean_of_their_noise() -> Non
     assert logs.std() == pytest.approx(expected, rel=ERRORS / math.sqrt(2 * MANY.samples))
 
 
+@pytest.mark.long
 def test_recordings_take_the_place_of_what_node_types_say() -> None:
     """A region's bursts go up and down together, whatever computation noise the machine states."""
     noise = BurstNoise({"": 0.2}, 10**9)

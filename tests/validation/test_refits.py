@@ -37,6 +37,7 @@ from clue.validation.cases import changed_makespans
 from clue.validation.parameters import parameters_of
 from clue.validation.search import respond
 from tests.kernel.random_cases import random_machine, random_placement, random_trace
+from tests.properties import examples
 from tests.validation.cases import (
     LATENCY,
     PER_BYTE,
@@ -82,7 +83,7 @@ def programs_for(model: Contention) -> tuple[Program, ...]:
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("cost", [0.8, 1.08])
+@pytest.mark.parametrize("cost", [0.8, pytest.param(1.08, marks=pytest.mark.long)])
 def test_slower_processors_are_found(model: Contention, cost: float) -> None:
     """Processors that are really so much slower: the performance factor needs that multiplier."""
     described = machine(contention=model)
@@ -91,14 +92,14 @@ def test_slower_processors_are_found(model: Contention, cost: float) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("cost", [0.6, 2.0])
+@pytest.mark.parametrize("cost", [0.6, pytest.param(2.0, marks=pytest.mark.long)])
 def test_longer_latency_is_found(model: Contention, cost: float) -> None:
     """Latencies that are really so much longer, of send and transmission delay alike."""
     real = machine(contention=model, between=link(latency=LATENCY * cost))
     check_found(validate(measured_on(real, machine(contention=model), programs_for(model))), "latency", cost)
 
 
-@pytest.mark.parametrize("cost", [0.7, 1.6])
+@pytest.mark.parametrize("cost", [0.7, pytest.param(1.6, marks=pytest.mark.long)])
 @pytest.mark.parametrize("model", MODELS)
 def test_lower_bandwidth_is_found(model: Contention, cost: float) -> None:
     """A bandwidth that is really lower, in delays and in what messages share: the multiplier is one of bandwidth."""
@@ -392,7 +393,7 @@ def test_what_changes_over_time_changes_alike() -> None:
     assert validate([case]).refits[0].multiplier == pytest.approx(1.2, rel=1e-4)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.randoms(use_true_random=False))
 def test_parameters_at_cost_1_change_nothing(random: Random) -> None:
     """On random programs and machines, whatever is refitted: at a cost of 1 the makespan stays, to the last bit.
@@ -413,7 +414,7 @@ def test_parameters_at_cost_1_change_nothing(random: Random) -> None:
         assert after == (pytest.approx(before, rel=1e-9, abs=1e-12) if parameter.name == "contention" else before)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.randoms(use_true_random=False), st.floats(0.5, 2.0))
 def test_any_cost_of_any_parameter_is_found_again(random: Random, cost: float) -> None:
     """Random programs without contention, measured where one parameter costs otherwise: no error is left."""

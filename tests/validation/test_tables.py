@@ -12,6 +12,7 @@ from clue.config.validation_schema import CaseForm
 from clue.config.validations import load_validation
 from clue.errors import ConfigError
 from clue.trace import TraceBuilder
+from tests.properties import examples
 
 MACHINE = {
     "nodes": [{"count": 2, "type": "host"}],
@@ -72,7 +73,7 @@ def test_cells_that_make_no_sense(folder: Path, table: bytes, fault: str) -> Non
 CELLS = st.sampled_from(["a", "b, c", "1", "0", "-1", "2.5", "1 s", "1 2", '"', "x", "", "nan", "\x00", "#", "é"])
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.sampled_from(["machine", "size", "measured", "ranks", "runs", "spread", "x", ""]), max_size=6),
     st.lists(st.lists(CELLS, max_size=7), max_size=4),
@@ -119,7 +120,7 @@ def test_everything_at_once_is_read(folder: Path) -> None:
     ]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from([*WHOLE, "table", "typo"]), VALUES, st.sampled_from([None, *CaseForm.model_fields]), VALUES)
 def test_any_value_anywhere_is_read_or_refused(
     folder: Path, key: str, value: object, in_case: str | None, other: object

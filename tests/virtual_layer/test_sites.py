@@ -18,6 +18,7 @@ from clue.recording import record
 from clue.recording.launching import PATHS
 from clue.trace import Op, Trace
 from clue.trace.sites import DEEPEST, Frame, Site
+from tests.properties import examples
 from tests.virtual_layer.conftest import Recorded
 from virtual_layer import paths
 from virtual_layer.loops import Loops
@@ -220,7 +221,7 @@ def compiled() -> Path:
 
 
 @given(seed=st.integers(0, 2**32 - 1), many=st.integers(1, 400))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_what_the_library_remembers_it_finds(seed: int, many: int, compiled: Path) -> None:
     """Random ways through twenty functions that call each other from three places: as adding each path says."""
     body = "def f{0}(way, call):\n    if not way: return call()\n" + "".join(

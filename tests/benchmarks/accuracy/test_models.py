@@ -32,6 +32,7 @@ def test_runs_are_near_those_printed(size: int, uses: dict[str, Use], printed: f
     assert Cluster().run(size, uses).seconds == pytest.approx(printed, rel=1 / 6)
 
 
+@pytest.mark.long
 def test_the_example_is_made_of_it() -> None:
     """The shipped table is what the command writes, and models of it find what is best at 9600."""
     cluster = Cluster()

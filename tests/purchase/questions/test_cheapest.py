@@ -14,6 +14,7 @@ from clue.purchase import Criterion, Ranking, Scenario, rank_options
 from clue.purchase.questions.answers import Cheapest, Nearest
 from clue.report.answers.text import cheapest_sentences
 from clue.units import MONTH, Money
+from tests.properties import examples
 from tests.purchase.in_full import whole_ranking
 from tests.purchase.test_ranking import option, scenario, traces, workload
 from tests.purchase.test_search import bounds_of_quality, scenarios, trace
@@ -71,7 +72,7 @@ def test_nothing_is_asked_without_deadlines_or_prices() -> None:
     assert rank_options(scenario(option("one", 1), workloads=(job,)), ReplayPredictor(traces)).answers.cheapest is None
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(scenario=scenarios(), top=st.integers(1, 3), quality=st.sampled_from((0.0, 0.9)))
 def test_it_is_the_first_by_total_cost_of_those_in_time(
     scenario: Scenario, top: int, quality: float, monkeypatch: pytest.MonkeyPatch

@@ -60,6 +60,7 @@ def test_delays_have_a_panel_for_each_link_and_mark_the_eager_limit() -> None:
     assert "eager up to\n64 KB" in texts(drawn)
 
 
+@pytest.mark.long
 def test_delays_of_very_many_pairs_are_cut() -> None:
     """The first links are drawn, and the title says how many there are."""
     link = machine().network.within_node

@@ -11,11 +11,12 @@ from matplotlib import font_manager
 from matplotlib.font_manager import FontEntry
 
 from clue.report.shared.lettering import FAMILY, families, family_of, fit, visible, width
+from tests.properties import examples
 
 WORDS = st.text(st.characters(codec="utf-8"), max_size=120)
 
 
-@settings(deadline=None, max_examples=40)  # the first letter that the usual font lacks has all fonts read
+@settings(deadline=None, max_examples=examples(40))  # the first letter that the usual font lacks has all fonts read
 @given(WORDS, st.sampled_from([0.5, 1.5, 4.0]), st.integers(1, 3), st.booleans(), st.booleans())
 def test_what_fits_is_within_its_width_and_lines(text: str, inches: float, lines: int, prose: bool, bold: bool) -> None:
     """Whatever a name is made of."""
