@@ -7,7 +7,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from multiprocessing.process import BaseProcess
 
 import pytest
 from hypothesis import settings
@@ -66,6 +67,8 @@ class Quick:
         self._in_test = False
         compiler.find_compiler = lambda: None
         sys.addaudithook(self._refuse)
+        # Python does not audit the processes that multiprocessing starts by spawning them or by a server.
+        BaseProcess.start = self._before(BaseProcess.start)  # type: ignore[method-assign]
         settings.register_profile("quick", settings(), max_examples=_QUICK_EXAMPLES)
         settings.load_profile("quick")
 
@@ -74,6 +77,13 @@ class Quick:
         if event in _STARTS and self._in_test and threading.current_thread() is threading.main_thread():
             self._in_test = False
             pytest.skip("starts a process")
+
+    def _before(self, start: Callable[[BaseProcess], None]) -> Callable[[BaseProcess], None]:
+        def begin(process: BaseProcess) -> None:
+            self._refuse("os.fork", None)
+            start(process)
+
+        return begin
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:

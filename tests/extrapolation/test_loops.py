@@ -12,7 +12,7 @@ from benchmarks.accuracy.extrapolate.scale import SETTINGS, Setting, stencil
 from benchmarks.speed.settings import ContentionKind, NetworkSetting, build_machine
 from clue.extrapolation import Family, InLoops, Recording, TooLongError, extrapolate, in_loops, infer, loops
 from clue.extrapolation.inference import Structure
-from clue.kernel import compile_program, simulate, simulate_loops
+from clue.kernel import Program, compile_program, simulate, simulate_loops
 from clue.kernel.fast.library import LOOPED
 from clue.machine import Curve, Link, Machine, Network, NoContention, NodeType
 from clue.native import NoLibraryError
@@ -40,6 +40,13 @@ def agreeing() -> tuple[Family, Structure]:
     return family, infer(family)
 
 
+@cache
+def written_out(size: int, ranks: int) -> Program:
+    """Return that stencil as the trace that would be written."""
+    family, _ = agreeing()
+    return compile_program(extrapolate(family, size=size, ranks=ranks).trace)
+
+
 def shrinking(size: int, ranks: int) -> Trace:
     """Return a program whose messages get smaller with each iteration, as in a factorisation."""
     trace = TraceBuilder(ranks, "factor.py")
@@ -59,8 +66,7 @@ def test_loops_take_what_the_written_trace_takes(kind: ContentionKind, size: int
     found = InLoops.of(inferred, size, ranks)
     assert len(found.stretches) == (2 if size > 3 else 1)
     machine = build_machine(NetworkSetting(kind), ranks)
-    written = extrapolate(family, size=size, ranks=ranks).trace
-    expected = simulate(compile_program(written), machine, engine="fast")
+    expected = simulate(written_out(size, ranks), machine, engine="fast")
     got = simulate_loops(in_loops(family, found), machine)
     assert (got.ranks, got.compute_by_region, got.ops) == (expected.ranks, expected.compute_by_region, expected.ops)
     assert sorted(map(str, got.warnings)) == sorted(map(str, expected.warnings))

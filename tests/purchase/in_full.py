@@ -37,17 +37,26 @@ class Outcome:
     rates: tuple[float, ...]
 
 
-def whole_ranking(scenario: Scenario, traces: TraceSource) -> list[tuple[str, float]]:
-    """Return the options that can run all workloads with their scores: by score, price, and place in the scenario.
-
-    Those that miss a deadline, or cannot do the runs a month, are left out; they count for what is best.
-    """
+def all_outcomes(scenario: Scenario, traces: TraceSource) -> dict[str, list[Outcome]]:
+    """Return the outcome of each workload on each option that can run all of them, whatever the criterion."""
     found: dict[str, list[Outcome]] = {}
     for option in scenario.options:
         outcomes = [_best_outcome(workload, option.machine, traces) for workload in scenario.workloads]
         known = [outcome for outcome in outcomes if outcome is not None]
         if len(known) == len(outcomes):
             found[option.name] = known
+    return found
+
+
+def whole_ranking(
+    scenario: Scenario, traces: TraceSource, found: dict[str, list[Outcome]] | None = None
+) -> list[tuple[str, float]]:
+    """Return the options that can run all workloads with their scores: by score, price, and place in the scenario.
+
+    Those that miss a deadline, or cannot do the runs a month, are left out; they count for what is best. *found* are
+    the outcomes, where they are known from the same comparison by another criterion.
+    """
+    found = all_outcomes(scenario, traces) if found is None else found
     sign = -1 if scenario.criterion in HIGHER else 1
     options = [option for option in scenario.options if option.name in found and _keeps(scenario, option, found)]
     scores = _scores(scenario, options, found)

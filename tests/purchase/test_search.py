@@ -26,7 +26,7 @@ from clue.trace import Trace, TraceBuilder
 from clue.units import Money
 from tests.kernel.cases import LINK, LOCAL_LINK
 from tests.properties import examples
-from tests.purchase.in_full import whole_ranking
+from tests.purchase.in_full import Outcome, all_outcomes, whole_ranking
 
 SLOW = Link(Curve.line(0.5, 1e-4), Curve.line(0.1, 1e-4), 0.1)
 NETWORKS = (Network(LINK, LOCAL_LINK), Network(SLOW, LOCAL_LINK))
@@ -122,9 +122,9 @@ def bounds_of_quality(qualities: Sequence[float]) -> object:
     return contention_free
 
 
-def compare(scenario: Scenario, top: int) -> int:
-    """Hold the first options to the whole ranking; returns the number of simulations."""
-    whole = whole_ranking(scenario, trace)
+def compare(scenario: Scenario, top: int, found: dict[str, list[Outcome]] | None = None) -> int:
+    """Hold the first options to the whole ranking, of these outcomes if given; returns the number of simulations."""
+    whole = whole_ranking(scenario, trace, found)
     ranking = rank_options(scenario, ReplayPredictor(trace), top=top)
     listed = [entry for entry in ranking.entries if entry.position is not None]
     assert [(entry.option, pytest.approx(entry.score, rel=1e-12)) for entry in listed] == whole[:top]
@@ -177,6 +177,12 @@ def many(criterion: Criterion) -> Scenario:
     return Scenario("many", workloads, options, criterion=criterion, **CRITERIA)
 
 
+@cache
+def outcomes_of_many() -> dict[str, list[Outcome]]:
+    """Return what these workloads do on these options, which no criterion changes."""
+    return all_outcomes(many(Criterion.POINTS), trace)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("criterion", BOUNDED)
 @pytest.mark.parametrize("quality", [0.9, 1.0])
@@ -185,7 +191,7 @@ def test_few_of_many_options_are_simulated(
 ) -> None:
     """Bounds within 10 % rule out most of 300 options, whose times differ by up to 4; exact ones all but the first."""
     monkeypatch.setattr("clue.predict.replaying.contention_free", bounds_of_quality([quality]))
-    simulations = compare(many(criterion), 5)
+    simulations = compare(many(criterion), 5, outcomes_of_many())
     assert simulations == 2 * 5 if quality == 1 else simulations < 300
 
 

@@ -31,7 +31,7 @@ def test_ranking_machine_and_scaling_are_drawn_with_fixed_names(tmp_path: Path) 
     assert all(map(is_picture, written))
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 12, 200])
+@pytest.mark.parametrize("ranks", [1, 2, pytest.param(12, marks=pytest.mark.long), 200])
 def test_timeline_and_matrix_of_any_size(ranks: int) -> None:
     """Pictures of few and of many ranks are drawn without a warning, within a page."""
     many = many_ranks(ranks)

@@ -215,7 +215,7 @@ def alternating(own: RankBuilder, rank: int, i: int) -> None:
         own.collective(Op.BARRIER)
 
 
-@pytest.mark.parametrize("body", [ping_pong, ring, alternating])
+@pytest.mark.parametrize("body", [ping_pong, ring, pytest.param(alternating, marks=pytest.mark.long)])
 def test_loops_are_found_without_call_sites(body: Body) -> None:
     """By what repeats: the same makespan, as exact, of as few ops."""
     ranks = 2 if body is ping_pong else 4
