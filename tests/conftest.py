@@ -32,9 +32,10 @@ _MOST_WORKERS = 8
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Return how many processes share the tests: one for each processor that this one may use.
+    """Return how many processes share the tests: three for two processors that this one may use.
 
-    None for a single file or test: the processes would take longer to begin than most files take. Told by
+    Of all tests many wait for programs, timeouts and disks; quick ones only compute, so one for each processor is
+    enough. None for a single file or test: the processes would take longer to begin than most files take. Told by
     ``PYTEST_XDIST_AUTO_NUM_WORKERS``, so many.
     """
     told = os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS")
@@ -43,7 +44,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     files = {argument.partition("::")[0] for argument in config.args}
     if len(files) == 1 and files.pop().endswith(".py"):
         return 0
-    return min(len(os.sched_getaffinity(0)), _MOST_WORKERS)
+    processors = len(os.sched_getaffinity(0))
+    return min(processors if config.getoption("--quick") else processors + processors // 2, _MOST_WORKERS)
 
 
 # --- which are quick -------------------------------------------------------------------------------------------------

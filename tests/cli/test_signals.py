@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
 
@@ -108,22 +109,33 @@ def descendants(folder: Path) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL], ids=lambda n: n.name)
+@pytest.mark.long
 @pytest.mark.parametrize("work", WORKS)
-def test_a_signal_ends_all_of_it(work: str, number: signal.Signals, tmp_path: Path) -> None:
-    """To the command alone, as ``kill`` and job systems send it; a killed one leaves nobody either."""
+def test_a_signal_ends_all_of_it(work: str, tmp_path: Path) -> None:
+    """To the command alone, as ``kill`` and job systems send it; a killed one leaves nobody either.
+
+    A command for each signal, side by side: most of the time they are waited for.
+    """
     find_mpiexec()
-    (tmp_path / "driver.py").write_text(DRIVER)
-    arguments = WORKS[work](tmp_path)
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
+    with ThreadPoolExecutor(len(numbers)) as threads:
+        list(threads.map(lambda number: signalled(work, number, tmp_path / number.name), numbers))
+
+
+def signalled(work: str, number: signal.Signals, folder: Path) -> None:
+    """Run a command in a folder, send it a signal at some moment, and check how it ends."""
+    folder.mkdir()
+    (folder / "driver.py").write_text(DRIVER)
+    arguments = WORKS[work](folder)
     moment = Random(f"{SEED} {work} {number}").uniform(0.3, 3.0)
     environment = {
         **os.environ,
-        MARK: str(tmp_path),
+        MARK: str(folder),
         "PYTHONPATH": os.pathsep.join(sys.path),
-        "CLUE_CACHE": str(tmp_path),
+        "CLUE_CACHE": str(folder),
     }
     with subprocess.Popen(
-        [sys.executable, "driver.py", *arguments], cwd=tmp_path, env=environment, text=True, start_new_session=True,
+        [sys.executable, "driver.py", *arguments], cwd=folder, env=environment, text=True, start_new_session=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     ) as command:  # fmt: skip
         try:
@@ -132,10 +144,10 @@ def test_a_signal_ends_all_of_it(work: str, number: signal.Signals, tmp_path: Pa
             _, said = command.communicate(timeout=60)
         finally:
             command.kill()
-    assert command.returncode in {128 + number, -number}, said
+    assert command.returncode in {128 + number, -number}, (number, said)
     # Of one that is killed, Python's own start of a worker may not find what it should read; nobody is left to help it.
-    assert number == signal.SIGKILL or "Traceback" not in said, said
-    assert within(30.0, lambda: not descendants(tmp_path)), descendants(tmp_path)
+    assert number == signal.SIGKILL or "Traceback" not in said, (number, said)
+    assert within(30.0, lambda: not descendants(folder)), (number, descendants(folder))
 
 
 def within(seconds: float, true: Callable[[], bool]) -> bool:

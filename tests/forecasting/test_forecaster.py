@@ -377,7 +377,7 @@ def test_without_its_token_a_server_says_nothing(two: tuple[Forecaster, Server, 
 def test_logs_have_no_secrets(two: tuple[Forecaster, Server, list[str]]) -> None:
     """Neither headers nor what stands behind a question mark, also of what is no request."""
     _, server, log = two
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=5)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     connection.request("GET", "/ping?secret=1", headers={"Authorization": f"Bearer {TOKEN}"})
     connection.getresponse().read()
     connection.close()
@@ -407,7 +407,7 @@ def test_paths_that_are_none(two: tuple[Forecaster, Server, list[str]], path: st
     """Status 404, and the server goes on."""
     _, server, _ = two
     peer = Peer(Address("127.0.0.1", server.port), TOKEN)
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=5)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     connection.putrequest("GET", path.replace(" ", "%20"))
     connection.putheader("Authorization", f"Bearer {TOKEN}")
     connection.endheaders()
@@ -444,7 +444,7 @@ def test_tokens_where_others_can_ask(address: str, token: str | None, said: str)
 def test_a_name_that_another_site_points_here_is_refused(tmp_path: Path, name: str, status: int) -> None:
     """Where no token is asked for, a page of that site could read what a browser gets."""
     with forecasting(tmp_path) as forecaster, serving(Server(forecaster)) as server:
-        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=5)
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
         connection.request("GET", "/ping", headers={"Host": name})
         response = connection.getresponse()
         assert response.status == status

@@ -78,7 +78,7 @@ def _often(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_a_process_waits_for(start: Start, text: str, kind: str) -> None:
     """In words, where the kernel tells the function that a process sleeps in."""
     process = start(text)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while wait_of(process) != kind and time.monotonic() < deadline:
         time.sleep(0.02)
     if Path(f"/proc/{process}/wchan").read_text() in {"", "0"}:

@@ -47,8 +47,8 @@ def interrupted(folder: Path, moment: str, *arguments: str) -> tuple[int, str, s
 
 
 def all_ended(group: int) -> bool:
-    """Wait for the processes of a group to end, but not for long."""
-    for _ in range(100):
+    """Wait for the processes of a group to end, but not for longer than half a minute."""
+    for _ in range(600):
         try:
             os.killpg(group, 0)
         except ProcessLookupError:
