@@ -70,7 +70,7 @@ class Quick:
         compiler.find_compiler = lambda: None
         sys.addaudithook(self._refuse)
         # Python does not audit the processes that multiprocessing starts by spawning them or by a server.
-        BaseProcess.start = self._before(BaseProcess.start)  # type: ignore[method-assign]
+        BaseProcess.start = self._before(BaseProcess.start)  # type: ignore[method-assign, assignment]
         settings.register_profile("quick", settings(), max_examples=_QUICK_EXAMPLES)
         settings.load_profile("quick")
 

@@ -197,7 +197,7 @@ def test_a_long_page_is_there_at_once(opened: Opened, tmp_path: Path) -> None:
     path = tmp_path / "long.html"
     path.write_text(ranking_page(replace(with_costs(), entries=entries), scenario(), "clue", "clue 0.1"))
     assert path.stat().st_size < 3_000_000
-    taken = []
+    taken: list[float] = []
     while min(taken, default=2000.0) >= 2000 and len(taken) < 5:
         opened.page.goto(path.as_uri())
         opened.page.locator("table[data-name=ranking] th button").nth(2).click()
