@@ -121,6 +121,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Leave out tests if that is asked for, once hypothesis has the profile that was asked for."""
+    # Shells let their background jobs ignore SIGINT; what tests start and interrupt would inherit that, and wait.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.getoption("--quick"):
         # What a test had open when it was left out is closed by nobody.
         config.addinivalue_line("filterwarnings", "ignore::ResourceWarning")
