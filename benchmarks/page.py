@@ -69,6 +69,14 @@ def notes_beside(table: Path) -> list[str]:
     return [notes.read_text()] if notes.exists() else []
 
 
+def write_page(text: str, output: Path | None) -> None:
+    """Write a page to its file, or to the standard output if there is none."""
+    if output is None:
+        print(text)
+    else:
+        output.write_text(text)
+
+
 def write_rows(file: Path, lines: Iterable[Sequence[object]]) -> None:
     """Write a table, its titles first."""
     with file.open("w", newline="") as out:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from benchmarks.page import Goal
+from benchmarks.page import Goal, write_page
 from benchmarks.progress import tell
 from benchmarks.speed.cases import MESSAGES, QUICK_MESSAGES, engine_cases, flow_cases, single_cases
 from benchmarks.speed.contest import Contest
@@ -39,10 +39,7 @@ def main() -> None:
         goals = [*contest_goals(measured), *_more_goals(asked, folder)]
     about = Provenance(peers, _command(asked), asked.repeats)
     text = report(about, goals, measured, engines)
-    if asked.output is None:
-        print(text)
-    else:
-        asked.output.write_text(text)
+    write_page(text, asked.output)
 
 
 def _command(asked: argparse.Namespace) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from benchmarks.accuracy.models.cluster import NL, Cluster
 from benchmarks.accuracy.models.kishimoto import lines, studies, table
+from benchmarks.page import write_page
 from clue.models import Bin, ClusterModel, Errors, FittedTime, Term, best
 
 _HEAD = """\
@@ -51,10 +52,7 @@ def main() -> None:
         asked.runs.write_text("\n".join(table([*(c := Cluster()).measured(NL), *c.adjusting(NL, (4, 8))])) + "\n")
         return
     text = "\n".join([_HEAD, *lines(list(studies(Cluster()))), "", *_searches()]) + "\n"
-    if asked.output is None:
-        print(text)
-    else:
-        asked.output.write_text(text)
+    write_page(text, asked.output)
 
 
 def _searches() -> Iterator[str]:

@@ -30,7 +30,7 @@ from benchmarks.accuracy.validate.cases import MACHINES
 from benchmarks.accuracy.validate.figures import kendall, regret
 from benchmarks.accuracy.validate.measured import MeasurementFolder
 from benchmarks.accuracy.validate.predicting import said_by
-from benchmarks.page import ROOT, markdown_table, processor, revision
+from benchmarks.page import ROOT, markdown_table, processor, revision, write_page
 from benchmarks.progress import tell
 from benchmarks.testbed import cluster, launch
 from benchmarks.testbed.description import Host
@@ -508,10 +508,7 @@ def main() -> int:
     except ClueError as error:
         print(error, file=sys.stderr)
         return error.exit_status
-    if asked.output is None:
-        print(text)
-    else:
-        asked.output.write_text(text)
+    write_page(text, asked.output)
     return 0
 
 

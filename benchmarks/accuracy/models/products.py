@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.page import ROOT, markdown_table
+from benchmarks.page import ROOT, markdown_table, write_page
 from clue.models import Time, crossings, fit, fit_terms
 
 RESULTS = ROOT / "scenarios" / "self-scheduling" / "results.json"
@@ -178,10 +178,7 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, help="the Markdown file (default: standard output)")
     asked = parser.parse_args()
     text = page(*judged(times()))
-    if asked.output is None:
-        print(text)
-    else:
-        asked.output.write_text(text)
+    write_page(text, asked.output)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from benchmarks.accuracy.validate.figures import kendall
 from benchmarks.accuracy.validate.measured import MeasurementFolder
 from benchmarks.accuracy.validate.predicting import FACTOR, said_by
 from benchmarks.accuracy.validate.sections import section
-from benchmarks.page import ROOT, markdown_table, processor, revision
+from benchmarks.page import ROOT, markdown_table, processor, revision, write_page
 from benchmarks.progress import tell
 from benchmarks.testbed import launch
 from benchmarks.testbed.description import Host, hosts_of
@@ -445,10 +445,7 @@ def main() -> int:
         print(error, file=sys.stderr)
         return error.exit_status
     text = page(plan, found, shown, f"python -m benchmarks.accuracy.models.rebuilt FOLDER{' --smoke' * asked.smoke}")
-    if asked.output is None:
-        print(text)
-    else:
-        asked.output.write_text(text)
+    write_page(text, asked.output)
     return 0
 
 
