@@ -5,7 +5,7 @@ measurement   the data of a link: times by message size, with confidence interva
 importing     the outputs of OSU, Intel MPI Benchmarks, NetPIPE, and CSV, as measurements
 polyline      piecewise-linear curves with as few points as the data justify
 link          a measurement → the link of a machine, with the assumptions made
-residuals     the benchmarks simulated on the fitted link, beside the measured times
+residuals     the benchmarks simulated on the fitted link, compared with the measured times
 network       measurement of a link; all of the above in sequence
 contention    pairs that communicate at once → the contention model that predicts them best
 kernels       speeds of built-in kernels here, alone and beside copies

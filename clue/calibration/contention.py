@@ -1,7 +1,7 @@
 """``calibrate contention``: how communicating pairs slow each other, and which contention model predicts that best.
 
 All models are compared by the same experiment, which simulates the measured pairs on the same nodes. The quantity
-compared is the slowdown: the time of a message beside other pairs over its time alone, so that errors of the link
+compared is the slowdown: the time of a message alongside other pairs over its time alone, so that errors of the link
 cancel. Models are judged by cross-validation: each is fitted without one number of pairs, or without one size, and
 predicts these.
 """
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 SIZES = (1 << 10, 1 << 14, 1 << 17, 1 << 20)
 #: Number of simulated round trips of each pair.
 _ROUNDS = 10
-#: Largest error of a model, as a share of that of one with fewer parameters, for which it is preferred.
+#: A model with more parameters is preferred if its error is at most this share of the simpler model's error.
 _WORTH = 0.8
-#: Mean error from which no model explains the data well.
+#: No model explains the data well if the mean error is at least this.
 _POOR = 0.15
 
 
@@ -101,7 +101,7 @@ def measure_pairs(
         sizes: Message sizes, bytes.
         seconds: Longest duration of the measurement.
         confidence: Confidence of the intervals of medians.
-        node_per_rank: Whether to treat each rank as on a computer of its own, whatever the computer's name.
+        node_per_rank: Whether to treat each rank as if it ran on a separate computer, whatever the host name.
         report: Called with the progress.
 
     Raises:
@@ -176,12 +176,12 @@ Data = dict[tuple[int, int], float]
 
 
 class Experiment:
-    """A simulation of the measured pairs, which gives the slowdowns of a contention model.
+    """A simulation of the measured pairs that gives the slowdowns of a contention model.
 
     Args:
         link: Link between the nodes.
         nodes: The two nodes of each pair.
-        ports: The ports of a node as far as they are known.
+        ports: The ports of a node, if known.
     """
 
     def __init__(self, link: Link, nodes: Sequence[tuple[int, int]], ports: Ports) -> None:
@@ -287,7 +287,7 @@ def _port_scales(experiment: Experiment) -> list[tuple[float, Ports]]:
 
 
 def _fit_switch(experiment: Experiment, data: Data) -> Model:
-    """Fit the bandwidth of the nodes' links, which flows share."""
+    """Fit the bandwidth of the node links that flows share."""
     from clue.machine.contention.topology import Switch  # noqa: PLC0415 - numpy
 
     best = _best(experiment, data, [Switch(bandwidth) for bandwidth in _bandwidths(experiment, data, 6)])
@@ -340,7 +340,7 @@ _FITS: tuple[_Fit, ...] = (_fit_ports, _fit_none, _fit_switch, _fit_uplink, _fit
 
 
 def known_ports(machine: Machine) -> Ports:
-    """Return the ports that a machine states; else ports whose times follow from its links' delays."""
+    """Return the ports that a machine states; otherwise ports whose times follow from the delays of its links."""
     contention = machine.network.contention
     return contention if isinstance(contention, Ports) else Ports()
 

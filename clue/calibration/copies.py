@@ -1,8 +1,8 @@
-"""The memory bandwidth that copies within a node share, from several simultaneous pairs of its ranks.
+"""The memory bandwidth that copies within a node share, measured with several simultaneous pairs of its ranks.
 
 The rule is that of the simulator: if k simultaneous copies could each be faster, each proceeds at C / k bytes per
-second. So streams of several pairs reach C together, and where k pairs make round trips, each half takes k m / C
-instead of the o(m) for which a message alone occupies the memory.
+second. Streams of several pairs therefore reach C together. If k pairs make round trips, each half takes k m / C
+instead of o(m), the time for which a single message occupies the memory.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from clue.calibration.measurement import Measurement, SizeRow
 from clue.machine import Link
 from clue.units import count_of, format_size
 
-#: Smallest message that counts, bytes: smaller ones stay in caches, and load the processor more than the memory.
+#: Smallest message that counts, bytes: smaller ones stay in caches and load the processor more than the memory.
 LARGE = 1 << 16
-#: Total rate of copies, as a share of their rates alone, below which they slow each other.
+#: Copies slow each other if their total rate, as a share of the sum of their rates alone, is below this.
 _LIMITED = 0.9
 
 
@@ -40,7 +40,7 @@ class _Together:
 def copy_bandwidth(measurement: Measurement, link: Link) -> tuple[float | None, tuple[str, ...]]:
     """Return the copy bandwidth of a node's memory, bytes per second, and how it was found, in words.
 
-    It is that of the largest number of simultaneous copies of the largest messages, which caches hold least.
+    It is taken from the largest number of simultaneous copies of the largest messages, which fit caches least.
 
     Args:
         measurement: Measurement within a node.

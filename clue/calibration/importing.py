@@ -2,10 +2,10 @@
 
 ============ =========================================================================================================
 osu          OSU micro-benchmarks: osu_latency (half round trips), osu_bw (time per message of a stream), osu_mbw_mr
-             (that of several pairs together), osu_multi_lat (half round trips of several pairs at once), osu_bibw (time
-             per message of streams in both directions); others in the same file are skipped
-imb          Intel MPI Benchmarks: PingPong and Multi-PingPong (half round trips of one pair, of several), Uniband and
-             Biband (time per message of the streams of some pairs, in one direction and in both), Sendrecv of two
+             (the same for several pairs together), osu_multi_lat (half round trips of several pairs at once), osu_bibw
+             (time per message of streams in both directions); other benchmarks in the same file are skipped
+imb          Intel MPI Benchmarks: PingPong and Multi-PingPong (half round trips of one or several pairs), Uniband and
+             Biband (time per message of streams between some pairs, in one or both directions), Sendrecv of two
              processes (a message in both directions); other benchmarks in the same file are skipped
 netpipe      NetPIPE: its output, or its np.out (half round trips)
 csv          a column ``size`` in bytes, and times with their unit in the header, or rows of several OSU benchmarks
@@ -14,7 +14,7 @@ csv          a column ``size`` in bytes, and times with their unit in the header
 Streams of several pairs distinguish the port of a node from the processor of a rank: a message occupies the port for
 1 / message rate, whereas a single pair may be limited by its sender.
 
-This module handles text only, and opens no files.
+This module handles text only and opens no files.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from clue.units import Quantity, parse_quantity
 _Figure = Callable[[int, float], SizeRow]
 
 _MEGA = 1e6
-#: Range of a message's time, seconds: anything outside is a wrong unit, or not a time.
+#: Plausible range of a message time, seconds: a value outside has a wrong unit or is not a time.
 _SHORTEST, _LONGEST = 1e-12, 1e6
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 #: Number of messages that osu_bw and Uniband send by default before they wait for an answer.
 _WINDOW = 64
-#: Assumption about properties that no imported benchmark shows.
+#: Assumptions about properties that no imported benchmark measures.
 _UNSEEN = (
     "send overhead, acknowledgements, progress: no imported benchmark shows them; assumed are nonblocking sends as "
     "long as blocking ones, no eager send that waits for an acknowledgement, and a library that progresses messages "
@@ -63,7 +63,7 @@ def _gap(unit: float) -> _Figure:
 
 
 def _bandwidth(unit: float, window: int = 0) -> _Figure:
-    """Convert a bandwidth to the time per message, its reciprocal times the size; ignore that of an empty message."""
+    """Convert a bandwidth to the time per message, size over bandwidth; ignore empty messages."""
     return lambda size, number: (
         SizeRow(size, gap=Estimate.alone(size / (number * unit)), window=window) if size and number else SizeRow(size)
     )
@@ -278,7 +278,7 @@ def _read_imb(text: str, name: str, _: Mapping[str, str]) -> Measurement:
 
 
 def _imb_table(text: str, name: str, head: re.Match[str], end: int) -> Iterator[SizeRow]:
-    """Yield the rows of a benchmark, if it is one of those used; Sendrecv among more than two processes is not."""
+    """Yield the rows of a benchmark if it is used here; Sendrecv among more than two processes is not."""
     benchmark = head[1]
     if benchmark not in _IMB_BENCHMARKS:
         return
@@ -340,7 +340,7 @@ def _netpipe_columns(text: str, name: str) -> tuple[int, int, float]:
 
 
 def _agree(size: float, rate: float, seconds: float) -> bool:
-    """Tell whether a throughput is that of a size in a time, in 10^6, 2^20 or 10^9 bit/s."""
+    """Tell whether a throughput equals size over time, in units of 10^6, 2^20 or 10^9 bit/s."""
     bits = size * 8 / seconds
     return any(abs(bits / (rate * mega) - 1) < 0.02 for mega in (1e6, 2.0**20, 1e9))
 

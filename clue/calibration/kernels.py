@@ -1,6 +1,6 @@
-"""Speeds of kernels here: of each on one processor, alone and beside copies of itself on others.
+"""Speeds of kernels on this computer: each runs on one processor, alone and alongside copies on other processors.
 
-The file of a node type contains the speeds measured there, so that another computer can compare itself with it.
+The file of a node type contains the speeds measured there, so that another computer can be compared with it.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def measure_kernels(
 
 
 def _run_kernel(kernel: str, copies: int, seconds: float) -> list[float]:
-    """Run copies of a kernel at once, each on a processor of its own; return the rates of all."""
+    """Run copies of a kernel at once, each on a separate processor; return the rates of all."""
     processors = _own_processors()
     with ExitStack() as stack:
         processes = []
@@ -145,7 +145,7 @@ def busy_numbers(processors: int) -> list[int]:
 
 
 def stated_speeds(name: str, stated: Mapping[str, float]) -> Speeds:
-    """Return the speeds of a computer that is not at hand, as published or measured by others.
+    """Return the speeds of a computer that is not available here, as published or measured by others.
 
     Args:
         name: Name of the computer.

@@ -1,7 +1,7 @@
-"""Start the measuring programs under mpiexec, and read their output.
+"""Start the measuring programs under mpiexec and read their output.
 
 A program prints JSON lines: ``{"progress": words, "done": s, "total": s}`` any number of times, then ``{"result": …}``
-or ``{"error": words}``. Other output (a launcher's warnings) is kept for the error message, in case there is no result.
+or ``{"error": words}``. Other output, such as warnings of the launcher, goes into the error message if no result comes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from clue.children import end, mpi_of, open_mpi_options, running
 from clue.errors import ClueError, UsageError
 
 _PROGRAMS = "clue.calibration.programs"
-#: A run is stopped after the first figure times its requested duration, plus the second in seconds.
+#: A run is stopped after its requested duration times the first figure, plus the second figure in seconds.
 _PATIENCE, _START = 2.0, 60.0
 #: Placeholder of the number of ranks in a launcher's command line, for launchers without ``-n``.
 _RANKS = "{ranks}"
@@ -47,8 +47,8 @@ def one_thread() -> dict[str, str]:
 def launcher(mpiexec: Sequence[str], ranks: int, hosts: Sequence[str] = ()) -> list[str]:
     """Return the command line that starts a program on a number of ranks, round-robin over hosts if any are named.
 
-    The options of Open MPI's and MPICH's launchers are known; for another one (srun, a script) hosts must be named by
-    its own options. In words with ``{ranks}`` the number replaces that, and nothing is added.
+    The options of the launchers of Open MPI and MPICH are known; for any other launcher (srun, a script), its own
+    options must name the hosts. If a word contains ``{ranks}``, the number replaces it, and no option is added.
 
     Raises:
         UsageError: If it is not a command, a host has an invalid name, or hosts are named for an unknown launcher.

@@ -5,8 +5,8 @@ Everything here follows from the definition of a message in the simulator. A pin
 - s(m) + t(m) + r for an eager message,
 - s(0) + t(0) + s(m) + t(m) + r for a rendezvous message, whose data wait for an empty answer,
 
-so that a simulation of the ping-pong on the fitted link reproduces the measured times. Where the source cannot separate
-the parts, an assumption does, and every assumption is reported in words.
+so that a simulation of the ping-pong on the fitted link reproduces the measured times. If the source cannot separate
+the parts, an assumption does, and every assumption is reported.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from clue.errors import UsageError
 from clue.machine import Curve, Link, Progress
 from clue.units import format_size, format_time
 
-#: Smallest relative uncertainty of a fitted time: two runs of one benchmark differ by as much.
+#: Smallest relative uncertainty of a fitted time: two runs of one benchmark differ by this much.
 LEAST_UNCERTAINTY = 0.015
-#: Smallest excess growth of a latency that indicates a rendezvous: in times of an empty message, and in multiples of
+#: Smallest excess growth of a latency that indicates a rendezvous: in multiples of an empty message's time, and of
 #: its noise.
 _JUMP, _JUMP_NOISE = 0.4, 6.0
 #: Smallest ratio of two sizes from which growth is derived; NetPIPE's sizes are closer together.
@@ -33,15 +33,15 @@ _APART = 1.3
 _EMPTY_SHARE = 0.2
 #: Smallest share of a window's time per message that remains when the answer's part is subtracted.
 _LEAST_SHARE = 0.25
-#: Ratio to both neighbours, up or down, from which a time is an outlier.
+#: A time is an outlier if it differs from both neighbours by at least this factor, up or down.
 _ODD = 1.5
-#: Smallest measured size, bytes, from which it tells little about an empty message.
+#: If the smallest measured size is at least this, bytes, it says little about an empty message.
 _SMALL = 64
-#: Share of a stream's time per message from which the send delay limits the stream.
+#: The send delay limits a stream if it is at least this share of the stream's time per message.
 _SENDER_LIMITS = 0.9
-#: Throughput of both directions at once relative to one direction, below which they share a resource; ideally 2.
+#: Two directions share a resource if their joint throughput, relative to one direction, is below this; ideally 2.
 _BOTH_WAYS = 1.8
-#: Slowdown of half round trips of several pairs, relative to one, from which pairs share a resource.
+#: Pairs share a resource if half round trips of several pairs take at least this many times as long as of one pair.
 _SLOWED = 1.1
 
 
@@ -63,7 +63,7 @@ class FittedLink:
 
 
 def progress_of(links: Iterable[FittedLink]) -> Progress:
-    """Return when the library of some links progresses messages: only within calls, if one of them showed that."""
+    """Return when the library of some links progresses messages: only within calls if one link showed that."""
     within = any(each.progress is Progress.CALLS for each in links)
     return Progress.CALLS if within else Progress.ASYNCHRONOUS
 
@@ -180,7 +180,7 @@ def _found_limit(found: EagerLimit) -> tuple[float | None, tuple[str, ...]]:
 
 
 def _about_search(found: EagerLimit, guess: tuple[SizeRow, SizeRow] | None) -> str:
-    """Report that the search of the eager limit ran out of time; a jump of half round trips is not its finding."""
+    """Report that the search for the eager limit ran out of time; a jump of half round trips is only a hint."""
     jump = "" if guess is None else f" (half round trips jump after {format_size(guess[0].size)}: it may be there)"
     return (
         f"eager limit: {found.how}, only up to {format_size(found.eager or 0)} for lack of time, and none waits: "
@@ -289,10 +289,10 @@ def _transmission_delay(parts: _Parts, send: Curve) -> Curve:
 
 
 def _busy(measurement: Measurement, parts: _Parts, send: Curve) -> tuple[Curve | None, tuple[str, ...]]:
-    """Return the time for which a message occupies a port, from streams: preferably of several pairs, else of one.
+    """Return the time for which a message occupies a port, from streams of several pairs if possible, else of one pair.
 
-    A stream of one pair that is limited by its sender shows only that the port is not slower; then the excess over the
-    gap of the smallest messages is used, as several ranks of a node may send more.
+    If the sender limits the stream of a single pair, the stream shows only that the port is not slower. Then the excess
+    over the gap of the smallest messages is used, because several ranks of a node may send faster.
     """
     alone = _gaps(measurement.rows)
     together = _gaps_of_pairs(measurement)
@@ -327,7 +327,7 @@ def _gaps_of_pairs(measurement: Measurement) -> dict[int, tuple[int, Estimate]]:
 
 
 def _about_rates(alone: Mapping[int, Estimate], together: Mapping[int, tuple[int, Estimate]]) -> tuple[str, ...]:
-    """Report the sizes at which even several pairs do not saturate the port, as each is as fast as one alone."""
+    """Report the sizes at which even several pairs do not saturate the port: each is as fast as one alone."""
     unlimited = [
         (size, pairs)
         for size, (pairs, gap) in together.items()
@@ -342,7 +342,7 @@ def _about_rates(alone: Mapping[int, Estimate], together: Mapping[int, tuple[int
 
 
 def _about_pairs(measurement: Measurement) -> tuple[str, ...]:
-    """Report whether half round trips of several simultaneous pairs take longer than of one; fit nothing to that."""
+    """Report whether half round trips of several simultaneous pairs take longer than of one; fit nothing to them."""
     rows = [row for row in measurement.shared if not row.both_ways and row.one_way]
     alone = {row.size: row.one_way.value for row in measurement.rows if row.one_way and row.one_way.value}
     slowdowns = [(row.size, row.one_way.value / alone[row.size]) for row in rows if row.one_way and row.size in alone]
@@ -441,7 +441,7 @@ def _about_outliers(parts: _Parts) -> tuple[str, ...]:
     times = parts.one_way
     before, own, after = times[:-2], times[1:-1], times[2:]
     long = np.pad(own > _ODD * np.maximum(before, after), 1)
-    # Beside a time that is too long, its neighbours look too short.
+    # Next to a time that is too long, its neighbours look too short.
     short = np.pad(own * _ODD < np.minimum(before, after), 1) & ~np.roll(long, 1) & ~np.roll(long, -1)
     sizes = ", ".join(format_size(size) for size in parts.sizes[long | short].tolist())
     if not sizes:
@@ -463,7 +463,7 @@ def _curve(sizes: Floats, times: Floats, uncertainty: Floats, split: float | Non
 
 
 def _joined_at(points: Sequence[tuple[float, float]], split: float | None) -> list[tuple[float, float]]:
-    """Return points with the jump at an eager limit moved to its place, between the limit and one byte more."""
+    """Return points with the jump moved to the eager limit: between the limit and one byte more."""
     before = [point for point in points if split is not None and point[0] <= split]
     after = [point for point in points if split is None or point[0] > split]
     if split is None or not before or not after or after[0][0] == split + 1:

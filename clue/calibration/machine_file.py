@@ -1,4 +1,4 @@
-"""A fitted machine as YAML: text for people, which the configuration reads back. Opens no file."""
+"""A fitted machine as YAML text that people can read and the configuration reads back. Opens no file."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class CalibratedNetwork:
     Attributes:
         between_nodes: Link between nodes; ``None`` if only one node was measured.
         within_node: Link within a node; ``None`` if that was not measured.
-        across_domains: Link between the domains of a node, if it has one of its own.
+        across_domains: Link between the domains of a node, if it was measured separately.
         contention: Lines of the contention model; none: the form's default.
         progress: When the library progresses messages.
         collectives: Lines of the chosen algorithms; none: the form's default.
@@ -265,7 +265,7 @@ def size_text(size: float) -> str:
 
 
 def time_text(seconds: float) -> str:
-    """Return a time to five digits with its unit; times below the smallest that a file may state become 0."""
+    """Return a time to five digits with its unit; times below the smallest permitted in a file become 0."""
     if seconds < SMALLEST:
         return "0 s"
     for limit, unit, factor in ((1e-6, "ns", 1e-9), (1e-3, "us", 1e-6), (1.0, "ms", 1e-3)):

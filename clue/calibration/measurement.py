@@ -1,7 +1,7 @@
 """The data of a link before any fit: times by message size, measured here or imported. Values only.
 
-Whatever the source, a figure is an :class:`Estimate`, and ``None`` if the source lacks it: only
-:mod:`clue.calibration.link` makes assumptions, and reports them.
+Whatever the source, a figure is an :class:`Estimate`, or ``None`` if the source lacks it. Only
+:mod:`clue.calibration.link` makes assumptions, and it reports them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from statistics import median
 from clue.errors import UsageError
 from clue.units import format_size
 
-#: Relative difference of repeated figures from their median, above which they contradict each other.
+#: Repeated figures contradict each other if they differ from their median by more than this share of it.
 _CONTRADICTION = 0.15
 
 
@@ -49,10 +49,10 @@ class Estimate:
 def median_of(samples: Sequence[float], confidence: float = 0.95) -> Estimate:
     """Return the median of samples with a confidence interval by order statistics.
 
-    The interval makes no assumption on the distribution: the number of samples below the true median is binomial with
+    The interval assumes nothing about the distribution: the number of samples below the true median is binomial with
     probability 1/2, so that two order statistics enclose it with at least the requested confidence (Hoefler & Belli,
-    Scientific Benchmarking of Parallel Computing Systems, SC 2015, section 3.1.3). With too few samples it is the whole
-    range.
+    Scientific Benchmarking of Parallel Computing Systems, SC 2015, section 3.1.3). With too few samples, it is the
+    whole range.
 
     Raises:
         ValueError: If there are no samples.
@@ -155,7 +155,7 @@ class Measurement:
 
     Attributes:
         rows: Rows of one pair in one direction, by strictly rising size.
-        receive: Time of a receive whose message has arrived before.
+        receive: Time of a receive whose message has already arrived.
         eager: The measured bounds of the eager limit; ``None`` if unknown.
         acknowledged_from: Smallest eager message whose sender waited until the receiver's library had it; ``None`` if
             none did, or if not measured.

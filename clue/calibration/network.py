@@ -90,7 +90,7 @@ def with_copies(
 
 
 def calibrate_link(measurement: Measurement, eager_limit: float | None = None) -> Calibration:
-    """Fit a link to a measurement and simulate the measurement on it; the arguments are those of ``fit_link``."""
+    """Fit a link to a measurement and simulate the measurement on it; takes the arguments of ``fit_link``."""
     fitted = fit_link(measurement, eager_limit)
     found = residuals(measurement, fitted)
     deviation = _deviation(measurement, found)
@@ -171,7 +171,7 @@ def _estimate(row: dict[str, Any], name: str) -> Estimate | None:
 
 
 def _eager(result: dict[str, Any]) -> EagerLimit:
-    """Return the eager limit, by when data travel: senders may wait for acknowledgements of smaller messages."""
+    """Return the eager limit by when data travel, because senders may wait for acknowledgements of smaller messages."""
     how = "found by late receives"
     if result["travels"] is not None:
         return EagerLimit(result["travels"], result["stays"], how)
@@ -207,7 +207,7 @@ def machine_file(
     nodes: int | None = None,
     processors: int = 1,
 ) -> MachineFile:
-    """Return a machine with calibrated links, of which at least one must be given.
+    """Return a machine with calibrated links; at least one link must be given.
 
     Raises:
         UsageError: If several nodes are requested, and only the link within one is known.

@@ -1,17 +1,17 @@
-"""Performance factors between two processors that are not at hand, from their published figures.
+"""Performance factors between two processors that are not available, from their published figures.
 
-A factor multiplies recorded computation time, so it is the speed of a core of the recording processor over that of a
+A factor multiplies recorded computation time: it is the speed of a core of the recording processor over the speed of a
 core of the target. The relevant speed depends on the kind of work in bursts (:mod:`clue.skeleton.work`):
 
-- *core*: SPEC scores of one copy, HPL and DGEMM that both have, each per core. If both have none of them in common, two
-  figures that err in opposite directions: SPECrate per core, whose copies also share the memory, and the largest clock,
-  as if a cycle did the same work on both.
-- *memory*: memory bandwidth per core, by STREAM if both have it, and by the peak. It holds for a core among busy ones:
-  a core alone gets more.
-- *cache*: as core work, since no comparable figures of caches are published.
+- *core*: SPEC scores of one copy, HPL and DGEMM, each per core, as far as both processors have them. Without such a
+  common figure, two that err in opposite directions: SPECrate per core, whose copies also share the memory, and the
+  highest clock, as if a cycle did the same work on both.
+- *memory*: memory bandwidth per core, by STREAM if both have it, and by the peak. It holds if all cores are busy: a
+  core alone gets more.
+- *cache*: the same as core work, because no comparable figures of caches are published.
 
 Each kind of work gets the geometric mean over its figures. Its uncertainty is the standard deviation of the logarithms
-of the pair's factors, but at least the disagreement of such figures over all pairs of processors in the library
+of these factors, but at least the disagreement of such figures over all pairs of processors in the library
 (:func:`disagreement`), because two figures may agree by chance.
 
 Mixed work takes the sum of the times of its kinds, so that its factor is their mean, weighted by their shares of the
@@ -143,7 +143,7 @@ def compare_cores(here: Processor, there: Processor, library: Sequence[Processor
     clock = _shared(here, there, [_CLOCK])
     if not clock:
         raise _nothing_shared(here, there, "core", (*_CORES, *_RATES, _CLOCK))
-    # Compared with the best figure of a core, the error of the clock is its own.
+    # The other figures of core work are accurate, so the difference between them and the clock is the clock's error.
     return Comparison(clock, math.sqrt(2) * disagreement(library, [BENCHMARKS["spec_fp_one"], _CLOCK]), lonely=True)
 
 
@@ -179,8 +179,8 @@ def _nothing_shared(here: Processor, there: Processor, kind: str, titles: Sequen
 def characters_of(traces: Sequence[Trace], stated: Sequence[str] = ()) -> dict[str, Character]:
     """Return the kind of work of each region of a program, by name.
 
-    It is as stated, else derived from declared operations, else from the response of bursts when the computer was busy,
-    which the probe of several recordings of the same run shows (:mod:`clue.trace.speed`), else the default mix.
+    Sources, in this order: what the user states; declared operations; how bursts slowed down while the computer was
+    busy, which the probe of several recordings of the same run shows (:mod:`clue.trace.speed`); the default mix.
 
     Args:
         traces: Recordings of the same run; the first is the one to describe.
@@ -215,7 +215,7 @@ class RegionFactor:
     """The factor of a region.
 
     Attributes:
-        character: Its kind of work, and where that is known from.
+        character: Its kind of work, and the source of this.
         factor: The mean over its kinds of work, weighted by their shares of recorded time.
         deviation: The standard deviation of its logarithm.
     """
@@ -259,7 +259,7 @@ def node_by_parts(
     *,
     compared_with: str = "",
 ) -> NodeCalibration:
-    """Return a node type with a processor that is not at hand, compared with the recording processor.
+    """Return a node type with a processor that is not available, compared with the recording processor.
 
     Args:
         name: Name of the node type.

@@ -1,10 +1,10 @@
 """Piecewise-linear curves through measured times, with as few points as the data justify.
 
-The points of a curve are at measured sizes. Dynamic programming selects these sizes, and for each one of a few values
-around the measured time, to minimise a cost. Each sample costs Huber's function of its distance from the curve in units
-of its uncertainty; each point of the curve costs 2 ln n, as in the Bayesian information criterion with two parameters
-per point (its place and its value) and known uncertainty. The values are then fitted by weighted least squares, with
-less weight for outliers. This module knows nothing of links or messages.
+The points of a curve are at measured sizes. Dynamic programming selects these sizes, and for each size one of a few
+values around the measured time, to minimise a cost. Each sample costs Huber's function of its distance from the curve
+in units of its uncertainty; each point of the curve costs 2 ln n, as in the Bayesian information criterion with two
+parameters per point (its place and its value) and known uncertainty. The values are then fitted by weighted least
+squares, with less weight for outliers. This module knows nothing about links or messages.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class Samples:
 
 
 def roughness(sizes: Sequence[float] | Floats, times: Sequence[float] | Floats) -> float:
-    """Return the relative noise of times, estimated from the distance of each from the line between its neighbours.
+    """Return the relative noise of times, estimated from the distance of each one from the line through its neighbours.
 
-    It is the median over all sizes, which ignores corners and jumps of the curve, divided by the standard deviation of
-    the distance of a point from the mean of its neighbours for independent noise (``sqrt(3/2)``), and by the median of
-    a standard normal's absolute value.
+    It is the median over all sizes, which ignores corners and jumps of the curve, divided by two constants: the
+    standard deviation of a point's distance from the mean of its neighbours under independent noise (``sqrt(3/2)``),
+    and the median absolute value of a standard normal.
     """
     m, t = np.asarray(sizes, np.float64), np.asarray(times, np.float64)
     if len(m) < 5:
@@ -62,8 +62,8 @@ def fit_points(samples: Samples, split: float | None = None) -> tuple[tuple[floa
 
     Args:
         samples: The data to fit.
-        split: A size that no line may cross: the curves up to it and beyond it are fitted separately. The line between
-            the last size up to it and the first beyond it joins them.
+        split: A size that no line may cross: the curves up to it and beyond it are fitted separately. A line from the
+            last size up to it to the first size beyond it joins them.
 
     Returns:
         Points at measured sizes; if the last times do not show their growth, one more at twice the largest size.
@@ -107,7 +107,7 @@ def _choose(samples: Samples, split: float | None) -> list[int]:
 
 
 def _starts(sizes: Floats, j: int, split: float | None) -> range:
-    """Return the samples at which a line may start that ends at sample j."""
+    """Return the samples at which a line that ends at sample j may start."""
     if split is None or sizes[j] <= split:
         return range(j)
     first_beyond = int(np.searchsorted(sizes, split, side="right"))

@@ -1,11 +1,11 @@
-"""``calibrate processor``: the speed of the processors here, by region of a program, and beside busy neighbours.
+"""``calibrate processor``: the speed of the processors here, by region of a program, alone and among busy ones.
 
 It answers these questions, as far as there are data:
 
-- *How much faster or slower than the recording computer?* A performance factor by region: CPU time of the
-  program's own bursts recorded here over that in the trace; or, by kernel, the speed there over the speed here.
-- *How much of its speed does a processor keep beside busy ones?* The paper's memory-contention factor (section 4.5):
-  CPU time of one copy alone over that of one among n simultaneous copies, of a kernel or of the program itself.
+- *How much faster or slower than the recording computer?* A performance factor by region: the CPU time of the
+  program's bursts recorded here over their CPU time in the trace; or, by kernel, the speed there over the speed here.
+- *How much of its speed does a processor keep among busy ones?* The paper's memory-contention factor (section 4.5):
+  CPU time of one copy alone over CPU time of one among n simultaneous copies, of a kernel or of the program itself.
 - *How long is the scheduler's time slice?* (:mod:`clue.calibration.time_slice`)
 - *How much longer do bursts take after waits?* (:mod:`clue.calibration.cold_start`)
 """
@@ -123,7 +123,7 @@ def shares_of(speeds: Speeds, regions: Mapping[str, str]) -> dict[int, dict[str,
 
 
 def regions_like(kernels: Sequence[str], stated: Mapping[str, str]) -> dict[str, str]:
-    """Return the kernel that stands for each region: as stated, or each kernel as a region of its own name.
+    """Return the kernel that represents each region: as stated, or each kernel as a region of the same name.
 
     Raises:
         UsageError: If there is no such kernel.
@@ -135,7 +135,7 @@ def regions_like(kernels: Sequence[str], stated: Mapping[str, str]) -> dict[str,
 
 
 def factors_by_kernel(here: Speeds, there: Speeds, regions: Mapping[str, str]) -> dict[str, Estimate]:
-    """Return performance factors by region: the speed there, over that here, of the kernel that stands for a region.
+    """Return performance factors by region: speed there over speed here, of the kernel that represents a region.
 
     Raises:
         UsageError: If a kernel was not run on both.
@@ -178,9 +178,9 @@ class CountedRun:
 
 
 def factors_by_region(there: CountedRun, here: Sequence[CountedRun], confidence: float = 0.95) -> dict[str, Estimate]:
-    """Return performance factors by region: median CPU time of bursts in recordings here over that there.
+    """Return performance factors by region: median CPU time of bursts in recordings here over CPU time there.
 
-    ``default`` is the whole program, and stands for regions shorter than :data:`LEAST_TIME`.
+    ``default`` is the whole program; it also applies to regions shorter than :data:`LEAST_TIME`.
 
     Raises:
         UsageError: If a recording has another number of ranks or lacks a region, or the trace has no computation.
@@ -200,7 +200,7 @@ def factors_by_region(there: CountedRun, here: Sequence[CountedRun], confidence:
 
 
 def shares_by_region(alone: Sequence[CountedRun], beside: Sequence[CountedRun]) -> dict[str, float]:
-    """Return the share of its speed that a program keeps beside copies of itself, by region.
+    """Return the share of its speed that a program keeps alongside copies of itself, by region.
 
     Args:
         alone: Runs of one copy.

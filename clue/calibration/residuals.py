@@ -1,4 +1,4 @@
-"""Residuals of a fitted link: the benchmarks are simulated on it, and compared with the measurement."""
+"""Residuals of a fitted link: the benchmarks are simulated on it and compared with the measurement."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import time
 from clue.calibration.measurement import Estimate, median_of
 from clue.children import running
 
-#: Shortest pause that means that another process ran; interrupts are shorter, seconds.
+#: Shortest pause that shows that another process ran, seconds; interrupts are shorter.
 _PAUSE = 0.3e-3
 #: Smallest number of time slices for an estimate.
 _LEAST_TURNS = 5
@@ -39,7 +39,7 @@ def measure_time_slice(seconds: float = 1.0, confidence: float = 0.95) -> Estima
 
 
 def _turns(seconds: float) -> list[float]:
-    """Return the times for which this thread ran between pauses; the first one had begun before."""
+    """Return the times for which this thread ran between pauses, without the first, which had begun before."""
     now = time.perf_counter
     turns = []
     begin = last = now()

@@ -1,11 +1,11 @@
 """Time bursts after waits: ``[mpiexec -n RANKS] python -m clue.calibration.programs.measure_cold SETTINGS``.
 
-Each program has a burst whose data fill much of a core's private cache, and one of about 40 us. Both are timed directly
-after themselves, and after a wait: the long one shows the full cost of a cold cache, the short one the largest share by
-which a burst can grow. A single process sleeps. Ranks work in pairs: one waits for a message that the other sends after
-some computation, as programs do, so that the message's effect on the caches is included; then they change roles. The
-length of each wait is measured. Prints, by program, size and wait, the medians of the wait and of the CPU time of the
-burst after it.
+Each program has a long burst, whose data fill much of a core's private cache, and a short one of about 40 us. Each is
+timed directly after itself and after a wait: the long one shows the full cost of a cold cache, the short one the
+largest share by which a burst can grow. A single process sleeps. Ranks work in pairs: one waits for a message that the
+other sends after some computation, as programs do, so that the message's effect on the caches is included; then they
+change roles. The length of each wait is measured. Prints, by program, size and wait, the medians of the wait and of the
+CPU time of the burst after it.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _alone(burst: _Burst, meant: float | None) -> tuple[float, float]:
 
 
 class _Pair:
-    """A rank and its partner, which wait for each other's messages."""
+    """A rank and its partner, waiting for each other's messages."""
 
     def __init__(self, comm: MPI.Comm) -> None:
         self._comm, self._other = comm, comm.rank ^ 1

@@ -179,7 +179,7 @@ def late_receive(
         begin = time.perf_counter() + min(late, _AWAKE)
         while time.perf_counter() < begin:
             pass
-        # On emulated processors, a call pays for the computation before it: the receive must not be that call.
+        # On emulated processors, a call pays for the computation before it; the receive must not be this call.
         comm.Iprobe(0, 9)
         start = time.perf_counter_ns()
         if request is None:
@@ -285,7 +285,7 @@ class LinkProbe:
         return votes[True] > votes[False]
 
     def data_wait(self, size: int) -> bool:
-        """Tell whether data wait for their receive: then no late receive takes less than half of a message's time."""
+        """Tell whether data wait for their receive: then every late receive takes at least half of a message's time."""
         return min(self._late(size)[2] for _ in range(_LATE_TRIALS)) > self.usual(size) / 2
 
     def usual(self, size: int) -> float:
@@ -370,9 +370,9 @@ class LinkProbe:
     def travelling(self, sizes: Sequence[int], deadline: float) -> tuple[int | None, int | None]:
         """Return the largest of some sizes whose data travel before their receive, and the smallest whose data do not.
 
-        Some libraries send data at once, but let the sender wait nonetheless. Sizes that take hardly longer than an
-        empty message do not show the difference. (Nor does shared memory: the receiver copies the data from there,
-        early or late. Data seem to wait, and the sender's wait counts.)
+        Some libraries send data at once but let the sender wait nonetheless. Sizes that take hardly longer than an
+        empty message do not show the difference. Nor does shared memory, because the receiver copies the data, early
+        or late: data then seem to wait, and the sender's wait counts.
         """
         travels: int | None = None
         for size in sorted(sizes):
