@@ -1,8 +1,8 @@
-"""Loops in which ranks skip iterations: the iterations in which they act, found from their partners there.
+"""Loops in which ranks skip iterations: finds the iterations in which a rank takes part, from its partners there.
 
 An iteration without calls leaves nothing in a trace, so ranks that skip iterations have fewer than others. Two calls
-that meet (a message, a collective call) in a loop are assumed to be in the same iteration; iterations of a rank are in
-order. The earliest iterations that satisfy both conditions are taken, if there are any.
+that meet in a loop (a message, a collective call) are assumed to be in the same iteration, and the iterations of a rank
+are in order. The earliest iterations that satisfy both conditions are taken, if any do.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def _meetings(trace: Trace) -> _Integers:
 
 
 def _in_world(trace: Trace) -> _Integers:
-    """Return the partner of each row as a rank among all; values that are not ranks stay."""
+    """Return the partner of each row as a rank of the world; values that are not ranks are unchanged."""
     peer = np.asarray(trace.ops.peer).astype(np.int64)
     for number, communicator in enumerate(trace.head.communicators):
         mine = (trace.ops.comm == number) & (peer >= 0) & (peer < len(communicator.group))

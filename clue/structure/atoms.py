@@ -197,13 +197,13 @@ def scaled(times: int, whole: Atom, power: int, size: Atom) -> Atom:
 
 
 def squared(size: Atom) -> Atom:
-    """Return the square of a number of ranks: each rank has as many tiles of a square as there are ranks."""
+    """Return the square of a number of ranks: a square in which each rank has one tile for every rank."""
     m = size.values
     return Atom(f"({size.name}·{size.name})", lambda v: m(v) ** 2, 2 * size.weight, grid=size.grid)
 
 
 def parts(whole: Atom, block: int, more: int = 0) -> Iterator[Atom]:
-    """Return the number of blocks in a whole, or in one a little larger or smaller: full blocks, and all blocks."""
+    """Return the number of blocks, full or all, in a whole or in a slightly larger or smaller one."""
     x, weight = whole.values, whole.weight + _oddity(block) + (more != 0)
     name = f"({whole.name} {more:+d})" if more else whole.name
     yield Atom(f"{name} // {block}", lambda v: (x(v) + more) // block, weight, block=block)
@@ -216,7 +216,7 @@ def residue(name: str, turns: int) -> Atom:
 
 
 def _oddity(number: int) -> int:
-    """Return how unusual a number is in a program: powers of two and of ten are not."""
+    """Return how unusual a number is in a program; powers of two and ten are usual."""
     tens = (_odd(number // ten) * 2 for ten in (10, 100, 1000, 10000) if number % ten == 0)
     return min((_odd(number), *tens)).bit_length() - 1
 
@@ -339,7 +339,7 @@ def _turns_of(names: tuple[str, ...]) -> Iterator[Atom]:
 
 
 def _others(names: tuple[str, ...]) -> Iterator[Dimension]:
-    """Return positions of other ranks in a row: the partner, each entry of a list, the rank whose turn it is."""
+    """Return positions of other ranks along a dimension: the partner, each list entry, the rank whose turn it is."""
     for size in (each for each in ("P", "s") if each in names):
         if size == "s":
             yield Dimension(variable("s"), variable("r"))
@@ -432,7 +432,7 @@ def _turned(step: str, sign: int, offset: int, size: Atom) -> Atom:
 
 
 def _in_tree(step: str) -> Iterator[Atom]:
-    """Return partners a power of two away, one or two steps for each power, and half of the remaining ranks."""
+    """Return partners at a distance of a power of two, one or two steps for each, and half of the remaining ranks."""
     for halved in (False, True):
         power = f"2^({step} // 2)" if halved else f"2^{step}"
         away = _power(step, halved)

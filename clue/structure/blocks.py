@@ -1,6 +1,6 @@
-"""A program as blocks that ranks repeat many times: two iterations represent a loop of identical iterations.
+"""A program as blocks that ranks repeat: two iterations represent a loop of identical iterations.
 
-Only outermost loops are considered. The first iteration is a block of its own, as its bursts often differ.
+Only outermost loops are considered. The first iteration is a separate block, because its bursts often differ.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Blocks:
 
 
 class _Watched(dict[str, Integers]):
-    """Surroundings of an arbitrary place that note which variables are read."""
+    """Surroundings of an arbitrary place that record which variables are read."""
 
     def __missing__(self, name: str) -> Integers:
         self[name] = np.ones(1, np.int64)
@@ -144,7 +144,7 @@ def count_ops(generator: Generator, found: Sequence[Stretch]) -> tuple[int, int]
 def _differs(
     structure: Structure, parts: Sequence[int], counts: Integers, alone: Mapping[int, str]
 ) -> tuple[str, str] | None:
-    """Return the first difference between the iterations of a loop, if there is one: its place, and what differs."""
+    """Return the first difference between the iterations of a loop, if any: its place and the reason."""
     line = structure.nest.loops(structure.parts[parts[0]].part.site)[0][-1]
     if (counts != counts[0]).any():
         return f"{line.file}:{line.line}", "ranks make different numbers of iterations"

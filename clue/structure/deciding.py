@@ -12,7 +12,7 @@ from clue.structure.program import PartRules, Refusal, Structure
 
 #: Largest number of places that are tried for one refusal.
 _TRIED = 600
-#: Number of sizes above the smallest that are tried, too: rules with blocks differ in one size of each block.
+#: Number of sizes above the smallest that are also tried: rules with blocks differ at one size in each block.
 _NEAR = 16
 #: Properties of size and number of ranks that a program may require: if all recordings have one, so must a proposed
 #: one.
@@ -27,7 +27,7 @@ _CUSTOMS: tuple[Callable[[int, int], bool], ...] = (
 def decided(structure: Structure, generator: Generator, recorded: Sequence[tuple[int, int]]) -> tuple[Refusal, ...]:
     """Return the refusals at a target, each with the cheapest recording that would decide it, if there is one.
 
-    A recording decides if all rules that differ from the lightest one at the target differ from it there, too.
+    A recording decides if every rule that differs from the lightest one at the target also differs there.
 
     Args:
         structure: The rules.

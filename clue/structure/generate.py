@@ -187,7 +187,7 @@ class Generator:
         return Columns(columns, extras, offsets, places, *self.names)
 
     def _requests(self, columns: dict[str, Integers], offsets: Integers, extras: Integers, aged: bool) -> None:
-        """Number requests in the order in which each rank begins them; if ``aged``, waits keep naming them by age."""
+        """Number requests in the order in which each rank begins them; if ``aged``, waits still name them by age."""
         requested = columns.pop("requested") > 0
         age = columns.pop("age")
         waits = np.isin(columns["op"], (Op.WAIT, Op.POLL, Op.MRECV))
@@ -248,6 +248,6 @@ class _Made:
         return self.keys[: -3 if self.cube else -2]
 
 
-#: The result where anything is refused.
+#: The result if anything is refused.
 _NONE = np.zeros(0, np.int64)
 _NOTHING = Columns({}, _NONE, _NONE, [], (), (), ())

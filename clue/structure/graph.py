@@ -2,8 +2,8 @@
 
 It is the tree of call sites (:mod:`clue.structure.nest`): functions are inlined into the sequences that call them,
 loops are nodes with iteration counts, and a call is two nodes, the computation before it and the call. Consecutive
-nodes are parallel if no rank executes two of them, such as the parts of a master and of its workers. DP*Graph++ of
-PEMPIs-Het draws this graph by hand from the source: rectangles, dotted loops and triangles.
+nodes are parallel if no rank executes two of them, such as the parts of a master and of its workers. PEMPIs-Het draws
+such a graph, DP*Graph++, by hand from the source: rectangles, dotted loops and triangles.
 
 Ranks that execute the same sites have one *role*.
 """
@@ -95,7 +95,7 @@ class Graph:
 
     Attributes:
         root: The whole program.
-        roles: Groups of ranks that execute the same sites, that of the lowest rank first.
+        roles: Groups of ranks that execute the same sites, by their lowest rank.
         astray: Number of calls that jump back outside any loop: iteration counts of loops there may be wrong.
     """
 

@@ -1,9 +1,9 @@
 """Loop coordinates: the loops and iterations in which each call of a trace was made.
 
-Call sites know the loop statements around each frame of their path, so the paths of all sites form a tree of loops. One
-rank visits its leaves in program order: a step that does not lead forward in the source begins a new iteration of the
-innermost loop around both places. Iterations without calls are not seen, and two loops appear as one if the outer one
-contains nothing but the inner one: rules must then hold for what is seen.
+Call sites contain the loop statements around each frame of their path, so the paths of all sites form a tree of loops.
+A rank visits its leaves in program order: a step that does not lead forward in the source begins a new iteration of the
+innermost loop around both places. Iterations without calls are invisible, and two loops appear as one if the outer one
+contains only the inner one: rules must then fit the visible iterations.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Step:
         return self.at >= 0
 
     def excludes(self, other: Step) -> bool:
-        """Tell whether no iteration takes both: they are branches of the same ``if``."""
+        """Tell whether no iteration can take both, because they are branches of the same ``if``."""
         return self.branch >= 0 and replace(self, branch=other.branch) == other != self
 
     @property

@@ -1,4 +1,4 @@
-"""Atoms and their products, with values that are computed once, whichever part of the samples is searched."""
+"""Atoms and their products; values are computed once for searches of all parts of the samples."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ class Learner:
         progress: Called with the column and the site that are being learned.
         distributions: Names of sites at which sizes without a rule are drawn.
         refusals: Places without a rule.
-        remarks: What a reader of results should know.
+        remarks: Remarks for the reader of results.
         drawn: Names of sites at which sizes are drawn, one entry for each such part.
         blocks: Block sizes by which the program distributes.
         grids: Grids in which it arranges ranks.

@@ -1,9 +1,9 @@
-"""Exact integer rules: a rule fits every recording exactly, or there is none.
+"""Exact integer rules: a rule fits every recording exactly, or the place has no rule.
 
-A rule is a sum of up to three products of atoms with rational coefficients, an atom that stands alone (a neighbour, an
-owner in turn), or a case distinction of such. Its description must be shorter than the samples that it explains
-(minimum description length). The lightest forms that fit are kept, with their close rivals; where they disagree at a
-target, recordings do not determine the rule, and it is refused there.
+A rule is a sum of up to three products of atoms with rational coefficients, a single atom (a neighbour, a cyclic
+owner), or a case distinction between these. Its description must be shorter than the samples that it explains (minimum
+description length). The lightest forms that fit are kept with their close rivals. If these disagree at a target, the
+recordings do not determine the rule, and it is refused there.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from clue.structure.pool import Pool, Product, Products
 
 #: Returns atoms, given the surroundings that vary, block sizes and known grids.
 _Atoms = Callable[[tuple[str, ...], tuple[int, ...], frozenset[str]], tuple[Atom, ...]]
-#: Surroundings that are numbers of ranks or ranks: they are rarely distributed by blocks.
+#: Surroundings that are ranks or numbers of ranks, which are rarely distributed by blocks.
 _RANKS = frozenset(("P", "s", "rank", "r"))
 _SIZES = frozenset("Ppqabc")
 _Floats = npt.NDArray[np.float64]
@@ -50,11 +50,11 @@ _DENOMINATOR, _NEAR = 4096, 1e-9
 _LOOKED_AT = 400
 #: Number of samples needed in excess of the coefficients, so that at least one sample tests a rule.
 _MORE = 1
-#: Largest number of values that may be cases of their own.
+#: Largest number of values that may be separate cases.
 _SPECIAL = 3
 #: Number of sizes at which a bound must be reached.
 _REACHED = 2
-#: Largest number of iterations of a loop that may have rules of their own.
+#: Largest number of iterations of a loop that may have separate rules.
 _STEPS = 8
 #: Least number of blocks where they are counted; number of samples that preselect block sizes; largest whole that is
 #: searched.
@@ -111,7 +111,7 @@ class Search:
         self._at = np.arange(self.length)
         self._spent = _Spent()
 
-    # --- what there is ---
+    # --- atoms ---
 
     @cached_property
     def small(self) -> Pool:
@@ -152,7 +152,7 @@ class Search:
         forms = self.sums(y)
         if forms:
             return Rule(forms)
-        # Few cases come before many.
+        # Rules with few cases are tried first.
         for cases in range(1, depth + 1):
             for found in (self._bounded, self._special_cases, self._steps, self._cases, self._in_turns):
                 rule = found(y, cases)
@@ -161,7 +161,7 @@ class Search:
         return None
 
     def _supported(self) -> bool:
-        """Tell whether samples have several sizes and numbers of ranks: a single one does not show a dependence."""
+        """Tell whether samples have several sizes and numbers of ranks: a single value does not show a dependence."""
         if self.origin is None:
             return True
         ranks, sizes = divmod(int(np.bitwise_or.reduce(self.origin)), 1 << 32)
@@ -387,8 +387,8 @@ class Search:
         Args:
             y: The values to explain.
             products: The products.
-            tried: Number of sums tried that are not heavier: the more there are, the less likely must a chance fit of
-                the samples beyond the coefficients be.
+            tried: Number of sums tried that are not heavier: the more were tried, the less likely a chance fit of the
+                samples beyond the coefficients must be.
         """
         rows = self._rows
         columns = [np.ones(len(rows))] + [product.values.astype(float) for product in products]
@@ -581,7 +581,7 @@ def _ranked(names: tuple[str, ...]) -> bool:
 
 
 def small_atoms(names: tuple[str, ...], blocks: tuple[int, ...], grids: frozenset[str]) -> tuple[Atom, ...]:
-    """Return the atoms of which sums and products are made."""
+    """Return the atoms for sums and products."""
     return (*small_numbers(names, blocks, grids), *(tree_sizes(names) if _ranked(names) else ()))
 
 

@@ -1,4 +1,4 @@
-"""Bursts of a program, explained by local sizes: sizes that a rank has for itself."""
+"""Bursts of a program, explained by local sizes, which may differ between ranks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EXPLAINED, _LOOKED_AT = 0.3, 3000
 
 @dataclass(frozen=True, slots=True)
 class LocalSize:
-    """A size that a rank has for itself at a place in its program: a product of atoms."""
+    """The local size of a rank at a place in its program: a product of atoms."""
 
     atoms: tuple[Atom, ...]
 

@@ -1,9 +1,9 @@
 """Sizes of messages without a rule: drawn from the recorded ones, at call sites for which the user asks for it.
 
-A size is drawn relative to a mean, which is fitted over n and P. Sender and receiver agree, because a trace has each
-size once (:mod:`clue.trace.ops`): a message's with its sender, those of an alltoallv with the sending rank, the block
-of another v-collective with its owner. Where all ranks of a collective call name one size, it is drawn once for the
-call. Correlations are not modelled: which ranks exchange much, and which sizes occur together.
+A size is drawn relative to a mean, which is fitted over n and P. Sender and receiver agree, because a trace stores each
+size once (:mod:`clue.trace.ops`): the size of a message with its sender, the sizes of an alltoallv with the sending
+rank, the block of another v-collective with its owner. If all ranks of a collective call state one size, it is drawn
+once for the call. Correlations are not modelled: which ranks exchange much data, and which sizes occur together.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from clue.trace.columns import within
 from clue.trace.ops import Flag, Op
 from clue.units import format_size
 
-#: Largest fixed number of messages of a call that are treated one by one, such as a length and the data of that length.
+#: Largest fixed number of messages of a call that are treated separately, such as a length and then the data.
 _MESSAGES = 8
 _SENDS = frozenset({Op.SEND, Op.ISEND})
 #: Ops with a size for each rank.
 _OWN = _SENDS | {Op.GATHERV, Op.SCATTERV, Op.ALLGATHERV, Op.ALLTOALLV}
-#: Ops for which all ranks name one size.
+#: Ops for which all ranks state one size.
 _COMMON = frozenset({
     Op.BCAST, Op.REDUCE, Op.ALLREDUCE, Op.SCAN, Op.EXSCAN, Op.GATHER, Op.SCATTER, Op.ALLGATHER, Op.ALLTOALL,
 })  # fmt: skip
@@ -44,12 +44,12 @@ def fault(op: int, flags: Integers) -> str:
 
 
 def is_common(op: int, flags: Integers) -> bool:
-    """Tell whether all ranks of a call name one size."""
+    """Tell whether all ranks of a call state one size."""
     return op in _COMMON or (op == Op.REDUCE_SCATTER and bool((flags & Flag.BLOCK).any()))
 
 
 def is_named_once(v: Surroundings, comm: Integers, sizes: Integers) -> bool:
-    """Tell whether all members of each call make it at this place and name one size."""
+    """Tell whether all members of each call make it at this place and state one size."""
     _, call, members = np.unique(
         np.array([v["example"], comm, *_turns(v)]), axis=1, return_inverse=True, return_counts=True
     )
@@ -108,7 +108,7 @@ class Draws:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawnSizes:
-    """Sizes of the messages of a part, of which some or all are drawn.
+    """Sizes of the messages of a part; some or all are drawn.
 
     Attributes:
         common: Whether all ranks of a call name one size.

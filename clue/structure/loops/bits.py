@@ -1,15 +1,15 @@
-"""Makes calls along the bits of the rank, such as lower-case ``reduce``, the same on all ranks.
+"""Makes calls that follow the bits of the rank, such as lower-case ``reduce``, equal on all ranks.
 
-In such a call, a rank exchanges messages with rank ^ 1, rank ^ 2, rank ^ 4 and so on, as far as these ranks exist: it
-sends where its own bit is set and receives where it is not, or the other way round, equally many messages at each bit.
-So every rank sends different messages, and no two ranks' programs are alike. Here all messages of a call become the
-rows of one bit:
+In such a call, a rank exchanges messages with rank ^ 1, rank ^ 2, rank ^ 4 and so on, if these ranks exist: it sends
+where its own bit is set and receives where it is not, or the other way round, with the same number of messages for each
+bit. Every rank therefore sends different messages, and the programs of all ranks differ. Here all messages of a call
+become the rows of one bit:
 
 =========  ====================================================================================
 ``flags``  have ``BITS``
-``op``     what is done where the bit is set
-``peer``   the own rank
-``nbytes`` what is sent, the same at all bits; 0 where nothing is
+``op``     the op if the bit is set
+``peer``   the rank itself
+``nbytes`` the bytes sent, the same for all bits; 0 if none
 =========  ====================================================================================
 """
 
@@ -27,7 +27,7 @@ from clue.trace import NO_REQUEST, Flag, Op
 from clue.trace.columns import Ops, within
 from clue.trace.ops import COLUMNS
 
-#: Flag of such rows: above all flags, so that no op of a trace has it.
+#: Flag of these rows: above all other flags, so that no op of a trace has it.
 BITS = 1 << 15
 _CONTINUED = int(Flag.CONTINUED)
 #: Fields that are equal in all rows of such a call.
@@ -116,7 +116,7 @@ def _runs(ops: Ops) -> Iterator[tuple[Integers, int, int]]:
 
 
 def _partners(members: Members, comm: int) -> tuple[int, npt.NDArray[np.bool_], Integers]:
-    """Return the own rank in a communicator and, for each bit with a partner, whether it is set, and the partner."""
+    """Return the rank in its communicator and, for each bit with a partner, whether it is set, and the partner."""
     own, size = int(members.own[comm]), int(members.size[comm])
     powers = 1 << np.arange(max(size - 1, 0).bit_length())
     peers = own ^ powers

@@ -1,11 +1,11 @@
-"""Ops without their times: a symbol for each, and numbers that may vary from one iteration to the next.
+"""Ops without their times: each is a symbol and numbers that may vary from one iteration to the next.
 
 Ops have the same symbol if all columns of ``SHAPE`` are equal, and both or neither have a request. Their numbers are
 encoded so that they tend to be constant over iterations and ranks:
 
-``request``    relative to the newest before: +1 is a further one
-``extra``      how far it is from the end of the entries of the ops before: 0, if there are entries
-``entries``    those of a wait are requests: how much older each is than the newest before it
+``request``    relative to the newest request before: +1 is a new one
+``extra``      distance from the end of the entries of the ops before: 0 if there are entries
+``entries``    for a wait, its requests: how much older each is than the newest before it
 ``relative``   peer - own rank in the op's communicator, around its end: from -size/2 (without) to size/2
 """
 
@@ -23,7 +23,7 @@ from clue.trace import NO_REQUEST, Op, Trace
 from clue.trace.columns import Ops, within
 from clue.trace.ops import COLUMNS
 
-#: Columns that are kept unchanged beside the loops.
+#: Columns that are stored unchanged, in addition to the loops.
 TIMES = ("cpu", "begin", "took")
 #: Columns of numbers.
 NUMBERS = ("nbytes", "peer", "tag", "comm", "request", "extra", "count")
@@ -70,7 +70,7 @@ def number_reference(first: npt.NDArray[np.uint64], second: npt.NDArray[np.uint6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Members:
-    """A rank within its communicators: ``own`` rank and ``size``, that of the remote group if there is one; by comm."""
+    """A rank in its communicators: its ``own`` rank and the ``size`` (of the remote group, if any), by communicator."""
 
     own: Integers
     size: Integers

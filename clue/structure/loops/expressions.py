@@ -1,7 +1,7 @@
-"""The numbers of a place as an affine expression of the iterations around it, if there is one, or as a table.
+"""The numbers of a place as an affine expression of the iterations around it if one exists, or else as a table.
 
-The levels of a place are the repetition counts of the loops around it, outermost first, and its own. Level k has a
-count for each time that it is reached, so it has as many entries as the level before has repetitions.
+The levels of a place are the repetition counts of the loops around it, outermost first, and of the place itself. Level
+k has one count for each time it is reached: as many counts as the level before has repetitions.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ A new entry
 3. otherwise, if it completes a repetition, becomes a loop of two iterations with the shortest such period, known from
    now on.
 
-The result of a step is again a new entry. So inner loops are found before outer ones, and the stack never contains an
-adjacent repetition. Then the symbols are read again with the innermost loops known, again with the loops around these,
-and so on as long as that leaves fewer entries: this finds loops with a single iteration at their first occurrence.
+The result of a step is again a new entry. Inner loops are therefore found before outer ones, and the stack never
+contains an adjacent repetition. The symbols are then read again with the innermost loops known, then with the loops
+around these, and so on while the number of entries falls: this finds loops whose first occurrence has one iteration.
 
 A repetition at the end of the stack with a period from 2^k to 2^(k+1) ends with 2^k keys that also occurred a period
 earlier. As the stack has no other repetition, only their latest earlier occurrence can be a period away: any two
@@ -78,7 +78,7 @@ class _Folding:
         self._ends: defaultdict[_Keys, list[int]] = defaultdict(list)
 
     def forget(self, level: int) -> None:
-        """Forget loops above a nesting depth."""
+        """Remove loops above a nesting depth."""
         kept = [number for number in self._numbers.values() if self._levels[number] <= level]
         self._numbers, self._lengths = {}, defaultdict(list)
         for number in kept:
@@ -108,7 +108,7 @@ class _Folding:
         return None
 
     def _same(self, key: _Key) -> _Entry | None:
-        """Return the entry of this key at the end of the stack, or of the last iteration there, if there is one."""
+        """Return the entry of this key at the end of the stack, or of the last iteration there, if any."""
         entry = self._stack[-1] if self._stack else None
         while entry is not None and entry.key != key:
             entry = entry.inside[-1] if entry.inside else None
