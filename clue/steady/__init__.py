@@ -1,9 +1,9 @@
 """Sampled simulation of long programs: a stratified sample of steady iterations is simulated, the rest is estimated.
 
 Iterations are found by the loops around call sites (:mod:`.iterations`) or, in a trace without call sites, by folding
-it into loops (:mod:`.folded`). A program may be cut between two iterations where nothing is under way on any rank
-(:mod:`.cuts`). How alike iterations are (:mod:`.steadiness`) decides which to simulate (:mod:`.plan`). Short programs
-are made of these (:mod:`.excerpt`), and their times give an estimate of the makespan with an interval
+it into loops (:mod:`.folded`). A program may be cut between two iterations if no rank has an operation under way
+(:mod:`.cuts`). The similarity of iterations (:mod:`.steadiness`) decides which to simulate (:mod:`.plan`). They are
+joined into short programs (:mod:`.excerpt`), whose times give an estimate of the makespan with an interval
 (:mod:`.estimate`).
 """
 

@@ -1,10 +1,10 @@
-"""Finds the places between iterations where a program may be cut: nothing is under way there on any rank.
+"""Finds the places between iterations where a program may be cut: no rank has an operation under way there.
 
-Every message that was sent before must have been received before, all members of a communicator must have made equally
-many collective calls, and no request may be open. Messages and calls are summed modulo 2⁶⁴ as random numbers, one for
-each channel (context, sender, receiver, tag) or member: a send adds its number, a receive subtracts it, and the numbers
-of a communicator's members add up to 0. A sum of 0 is then wrong only with a probability of 2⁻⁶⁴ (fingerprints of
-multisets).
+Every message that was sent before must have been received before, all members of a communicator must have made the same
+number of collective calls, and no request may be open. Messages and calls are summed modulo 2⁶⁴ as random numbers, one
+for each channel (context, sender, receiver, tag) or member: a send adds its number, a receive subtracts it, and the
+numbers of the members of a communicator add up to 0. A sum of 0 is then wrong only with a probability of 2⁻⁶⁴
+(fingerprints of multisets).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Flow:
         return cls(_running(_messages(trace) + _calls(trace)), _running(_requests(trace)), starts)
 
     def closed(self, stretch: Stretch) -> npt.NDArray[np.bool_]:
-        """Tell at which bounds nothing is under way, shape (iterations + 1,)."""
+        """Return at which bounds nothing is under way, shape (iterations + 1,)."""
         passed = self.sums[stretch.bounds] - self.sums[self.starts][:, None]
         pending = self.open[stretch.bounds] - self.open[self.starts][:, None]
         balanced: npt.NDArray[np.bool_] = passed.sum(axis=0, dtype=np.uint64) == 0

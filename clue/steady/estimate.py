@@ -1,9 +1,9 @@
 """Estimates the time of many iterations from the slopes of a few.
 
-In each stratum of iterations a slope is measured: the time of an iteration, as the difference of a longer and a shorter
-run. The computation of the measured iterations, which is known of all others, too, explains most differences between
-strata: the difference estimator of a mean (W. G. Cochran, *Sampling Techniques*, 1977, ch. 7). Strata lie evenly along
-a loop, so that a slow trend is measured in the middle of each; the variance of the rest is estimated by second
+In each stratum of iterations, a slope is measured: the time of an iteration, as the difference of a longer and a
+shorter run. The computation of iterations, which is known for all of them, explains most differences between strata:
+this is the difference estimator of a mean (W. G. Cochran, *Sampling Techniques*, 1977, ch. 7). Strata are spread evenly
+along a loop, so that a slow trend is measured in the middle of each; the variance of the rest is estimated by second
 differences, in which the trend cancels (K. M. Wolter, *Introduction to Variance Estimation*, 2007, 8.2).
 """
 
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from clue.uncertainty import TAIL, student
 
 Doubles = npt.NDArray[np.float64]
-#: Least half width of an interval, as a share of the correction for computation; all of it where ranks drift apart.
+#: Least half width of an interval, as a share of the correction for computation; all of it if ranks drift apart.
 _REACH = 0.5
 
 
@@ -29,9 +29,9 @@ class Slopes:
 
     Attributes:
         seconds: Time of an iteration.
-        computing: Computation of an iteration, seconds, in the mean of the measured ones.
-        known: Computation of an iteration, seconds, in the mean of all that the stratum stands for.
-        iterations: Number of iterations that each stratum stands for.
+        computing: Mean computation of the measured iterations, seconds.
+        known: Mean computation of all iterations that the stratum represents, seconds.
+        iterations: Number of iterations that each stratum represents.
         measured: Number of iterations measured in each.
         coupled: Whether no rank can run ahead of another without limit.
     """
@@ -45,7 +45,7 @@ class Slopes:
 
     @property
     def total(self) -> float:
-        """Time of all iterations by these slopes, seconds."""
+        """Time of all iterations at these slopes, seconds."""
         return float(self.seconds @ self.iterations)
 
     @property
@@ -54,7 +54,7 @@ class Slopes:
         return float((self.known - self.computing) @ self.iterations)
 
     def variance(self, *, explained: bool) -> float:
-        """Return the variance of the total, or of its part not explained by computation, of at least three strata."""
+        """Return the variance of the total, or of its part not explained by computation; needs three strata or more."""
         rest = self.seconds - self.computing if explained else self.seconds
         second = (rest[:-2] - 2 * rest[1:-1] + rest[2:]) / math.sqrt(6)
         left = 1.0 - float(self.measured.sum() / self.iterations.sum())

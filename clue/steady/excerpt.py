@@ -23,7 +23,7 @@ class Source:
 
     Attributes:
         trace: Its trace.
-        said: Its description: what a reader must know beside its figures.
+        said: Its description: remarks that belong to its figures.
     """
 
     trace: Trace

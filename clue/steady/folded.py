@@ -1,4 +1,4 @@
-"""Finds iterations in a trace without call sites: by the loops that its ops fold into, rank by rank."""
+"""Finds iterations in a trace without call sites, by folding the ops of each rank into loops."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _NAMED = 3
 
 
 def folded_stretches(trace: Trace) -> Iterator[list[Stretch]]:
-    """Yield, for each loop that all ranks iterate equally often, its runs; outer loops first.
+    """Yield the runs of each loop that has equally many iterations on all ranks; outer loops first.
 
-    Loops of different ranks belong together if they have equal numbers of iterations in each run, the first with the
-    first; :mod:`.cuts` checks that no message is under way between their iterations.
+    Loops of different ranks are matched in order if they have equal numbers of iterations in each run;
+    :mod:`.cuts` checks that no message is under way between their iterations.
     """
     loops = [_loops(program, first) for program, first in zip(folded(trace), trace.head.offsets[:-1], strict=True)]
     for key, bounds in loops[0].items():
@@ -31,7 +31,7 @@ def folded_stretches(trace: Trace) -> Iterator[list[Stretch]]:
 
 
 def _loops(program: Place, first: int) -> dict[Hashable, list[Integers]]:
-    """Return the bounds of a rank's loops, by numbers of iterations and how many loops with these come before."""
+    """Return the bounds of a rank's loops, by the numbers of iterations and the position among loops with these."""
     found: dict[Hashable, list[Integers]] = {}
     seen: Counter[tuple[int, ...]] = Counter()
     for loop, begins, lengths in iterations(program):

@@ -1,4 +1,4 @@
-"""Chooses the iterations to simulate: some in the middle of each stratum; strata lie evenly along a loop."""
+"""Chooses the iterations to simulate: some in the middle of each stratum; strata are spread evenly along a loop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clue.trace import Trace
 
 #: Largest share of all ops that is simulated.
 SHARE = 0.1
-#: Number of strata of all loops together, where the sample allows them; fewer and longer ones where no collective call
+#: Number of strata of all loops together, if the sample allows them; fewer and longer ones if no collective call
 #: keeps ranks together: the ranks then drift apart slowly, and few long blocks measure that better than many short
 #: ones.
 STRATA, LONG_STRATA = 16, 10
@@ -37,7 +37,7 @@ class Stratum:
     """Iterations of a stretch with consecutive simulated ones among them: ``first`` to ``first + warm + measured``.
 
     Attributes:
-        begin: First iteration that it stands for; iterations that are simulated in any case are excepted.
+        begin: First iteration that it represents; iterations that are simulated in any case do not count.
         end: Iteration after the last.
         first: First iteration that is simulated.
         warm: Number of warm-up iterations, which are not measured.
@@ -78,7 +78,7 @@ class SampledLoop:
         return int(self.kept.sum()) + sum(each.simulated for each in self.strata)
 
     def stands_for(self, stratum: Stratum) -> npt.NDArray[np.int64]:
-        """Return the iterations that a stratum stands for."""
+        """Return the iterations that a stratum represents."""
         return stratum.begin + np.flatnonzero(~self.kept[stratum.begin : stratum.end])
 
 
@@ -95,7 +95,7 @@ def plan(trace: Trace) -> tuple[SampledLoop, ...]:
     """Choose iterations.
 
     Raises:
-        UnsteadyError: If a tenth of the program does not tell the time of the whole.
+        UnsteadyError: If a tenth of the program does not determine the time of the whole.
     """
     if any(each.world for each in trace.head.rank_heads):
         raise UnsteadyError(
@@ -173,7 +173,7 @@ def _shortest(period: int) -> int:
 
 
 def _spread(loop: _Usable, share: float, loops: int) -> SampledLoop | None:
-    """Lay strata along a stretch; ``share`` is the share of its iterations that may be simulated."""
+    """Place strata along a stretch; ``share`` is the share of its iterations that may be simulated."""
     stretch, period = loop.stretch, loop.period
     room = share * stretch.iterations / period - len(loop.odd) * (1 + 2 * period) / period
     least = _warm(period)
@@ -193,7 +193,7 @@ def _spread(loop: _Usable, share: float, loops: int) -> SampledLoop | None:
 def _strata(kept: npt.NDArray[np.bool_], warm: int, measured: int, number: int) -> Iterator[Stratum]:
     ends = np.linspace(warm, len(kept) - warm, number + 1).round().astype(int).tolist()
     for begin, end in pairwise(ends):
-        # Measured iterations lie in the middle, or as near to it as outliers allow.
+        # Measured iterations are in the middle, or as near to it as outliers allow.
         middle = (begin + end - measured) // 2
         places = np.arange(max(begin, warm), end - measured + 1)
         passed = np.append(0, np.cumsum(kept))

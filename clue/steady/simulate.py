@@ -24,7 +24,7 @@ from clue.steady.steadiness import per_iteration
 from clue.trace import Trace
 from clue.units import count_of, format_time
 
-#: Widest acceptable interval, half its width as a share of the makespan; beyond it, slopes do not tell the rest.
+#: Widest acceptable interval, half its width as a share of the makespan; beyond it, slopes do not determine the rest.
 WIDEST = 0.08
 
 
@@ -50,7 +50,7 @@ class Steady:
     Attributes:
         result: Figures of the whole program.
         of: Number of ops of the whole program; ``result.ops`` were simulated.
-        loops: Loops of which a part was simulated.
+        loops: Loops that were simulated in part.
         low: Lower end of the makespan's 80 % interval, seconds.
         high: Its upper end.
         why: Why the whole program was replayed after all; ``""`` if it was not.
@@ -65,11 +65,11 @@ class Steady:
 
     @property
     def reach(self) -> float:
-        """Error of the makespan's logarithm, by sampling, that is not exceeded in four of five cases."""
+        """Sampling error of the makespan's logarithm that is not exceeded in four of five cases."""
         return math.log(self.high / self.result.makespan) if self.result.makespan else 0.0
 
     def __repr__(self) -> str:
-        """Tell the makespan."""
+        """Return the makespan and the size of the sample."""
         return short_repr(self, format_time(self.result.makespan), f"{self.result.ops:,} of {count_of(self.of, 'op')}")
 
     def _repr_html_(self) -> str:
@@ -92,10 +92,10 @@ def simulate_sampled(
     instances: int = 1,
     name: str = "",
 ) -> Steady:
-    """Replay a part of a trace and tell what all of it takes; where that cannot be told, replay all and say why.
+    """Replay a part of a trace and estimate the time of all of it; if that fails, replay all and say why.
 
     Args:
-        trace: What the program did, with call sites.
+        trace: Trace of the program, with call sites.
         machine: As for :func:`clue.simulate`, as are the following.
         placement: Where its ranks are.
         engine: Which engine replays.
@@ -116,7 +116,7 @@ def simulate_sampled(
 
 
 def sample_of(trace: Trace, name: str = "") -> Sample | str:
-    """Return the sample of a program, under a name, or the reason why a part of it does not tell the whole."""
+    """Return the sample of a program, under a name, or the reason why no part of it determines the whole."""
     try:
         return Sample(Source.of(trace, name), plan(trace))
     except UnsteadyError as error:
@@ -132,7 +132,7 @@ def simulate_part(
     *,
     instances: int = 1,
 ) -> Steady:
-    """Replay a part of a program and tell what all of it takes; where that cannot be told, replay all and say why.
+    """Replay a part of a program and estimate the time of all of it; if that fails, replay all and say why.
 
     Args:
         sample: The part, or why there is none (:func:`sample_of`).
@@ -165,7 +165,7 @@ def simulate_part(
 
 
 class Sample:
-    """A program and the iterations that are simulated of it; it serves any number of machines.
+    """A program and its iterations to simulate; it serves any number of machines.
 
     Args:
         source: The program.
@@ -214,7 +214,7 @@ class Sample:
         """Simulate the sample on a machine.
 
         Raises:
-            UnsteadyError: If the measurements differ too much to tell the rest.
+            UnsteadyError: If the measurements differ too much to determine the rest.
         """
         engine = engine_for(self.ops * instances, engine)
 

@@ -1,4 +1,4 @@
-"""How alike iterations are, from the columns of the trace alone, before anything is simulated."""
+"""The similarity of iterations, from the columns of the trace alone, before anything is simulated."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _AROUND = 5
 _MEETINGS = [
     *(Op.BARRIER, Op.ALLREDUCE, Op.ALLGATHER, Op.ALLGATHERV, Op.ALLTOALL, Op.ALLTOALLV, Op.REDUCE_SCATTER, Op.COMM),
 ]
-#: Longest period that is searched for, and the share of iterations that must keep to it.
+#: Longest period that is searched for, and the share of iterations that must follow it.
 _LONGEST, _KEPT = 64, 0.95
 
 
@@ -111,10 +111,10 @@ def _reach(froms: npt.NDArray[np.int64], tos: npt.NDArray[np.int64], ranks: int)
 
 
 def odd_ones(trace: Trace, stretch: Stretch, period: int, share: float) -> tuple[npt.NDArray[np.int64], str]:
-    """Return the outliers among iterations, or say that there are too many of them.
+    """Return the outliers among iterations, or the message that they are too many.
 
     Args:
-        trace: What the program did.
+        trace: Trace of the program.
         stretch: The iterations.
         period: Period of the calls, in iterations.
         share: Largest share of the iterations that outliers, with a period on either side, may make.
@@ -130,7 +130,7 @@ def odd_ones(trace: Trace, stretch: Stretch, period: int, share: float) -> tuple
         beyond = np.where(amount > _ODD * around, amount - around, 0.0) / max(amount.sum(), 1)
         room = int(stretch.iterations * share / (1 + 2 * period)) - int(found.sum())
         found[[i for i in np.argsort(-beyond, kind="stable")[: max(room, 0)] if beyond[i] > _MATTERS]] = True
-        # Differences in computation are known of all iterations, and corrected for.
+        # Differences in computation are known for all iterations and corrected for.
         if what != "computation" and beyond[~found].sum() > _TOLERATED:
             return np.flatnonzero(found), f"{(beyond > 0).sum():,} {_odd_ones(stretch, what)}"
     return np.flatnonzero(found), ""
