@@ -1,8 +1,8 @@
-"""Collectives lowered to point-to-point: which messages and reductions each rank makes, and in which order.
+"""Collectives lowered to point-to-point operations: the messages and reductions of each rank, in order.
 
-Pure functions on sizes, and on which ranks share nodes; nothing here knows machines or time. ``lower(collective, rank,
-algorithm)`` gives the rounds of one rank, ``default_choice`` the algorithm that MPICH or Open MPI would take.
-In formulas of cost α is a message's latency, β and γ the times per byte sent and combined, n bytes, p ranks.
+Pure functions of sizes and of the placement of ranks on nodes, independent of machines and time. ``lower(collective,
+rank, algorithm)`` gives the rounds of one rank, ``default_choice`` the algorithm that MPICH or Open MPI would take.
+In cost formulas, α is the latency of a message, β and γ are the times per byte sent and combined, n bytes, p ranks.
 """
 
 from clue.collectives.catalogue import (

@@ -1,4 +1,4 @@
-"""Gathers to all ranks, regular or not: ``sizes`` holds each rank's contribution; n is their sum."""
+"""Gathers to all ranks, with equal or different sizes: ``sizes`` holds each rank's contribution; n is their sum."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clue.collectives.trees import doublings, is_power_of_two
 
 
 def recursive_doubling(collective: Collective, rank: int) -> Schedule:
-    """Exchange all that is known with the rank that differs in bit k: log2 p α + (p - 1)/p nβ.
+    """Exchange all known blocks with the rank that differs in bit k: log2 p α + (p - 1)/p nβ.
 
     Only for powers of two; else Bruck's algorithm, as MPICH and Open MPI select.
     Source: Thakur, Rabenseifner, Gropp 2005, section 4.1, doi:10.1177/1094342005051521.
@@ -23,7 +23,7 @@ def recursive_doubling(collective: Collective, rank: int) -> Schedule:
 
 
 def bruck(collective: Collective, rank: int) -> Schedule:
-    """Send all that is known to the rank 2^k before: ⌈log2 p⌉ α + (p - 1)/p nβ for any p. Short messages.
+    """Send all known blocks to the rank 2^k before: ⌈log2 p⌉ α + (p - 1)/p nβ for any p. Short messages.
 
     Source: Bruck and others 1997, doi:10.1109/71.642949; Thakur, Rabenseifner, Gropp 2005, section 4.1.
     """
@@ -71,7 +71,7 @@ def neighbor_exchange(collective: Collective, rank: int) -> Schedule:
 
 def _newest_pair(rank: int, step: int) -> int:
     """Return the first block of the pair that a rank learnt last before a step of the neighbour exchange."""
-    # Pairs come in from both sides in turn, each time from one pair further away; even ranks begin with those
+    # Pairs arrive from both sides in turn, each time from one pair further away; even ranks begin with those
     # on the left.
     away = step // 2 * 2
     own = rank - rank % 2

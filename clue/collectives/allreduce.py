@@ -52,7 +52,7 @@ def rabenseifner(collective: Collective, rank: int) -> Schedule:
     return _within_core(collective, rank, among, keeper=0, fold_pair=reduce.combined_by_halves)
 
 
-#: What one number of a power of two does, from the fold and the number.
+#: The rounds of one member of the core, from the fold and the member's number.
 _Among = Callable[[Fold, int], Schedule]
 
 
@@ -72,7 +72,7 @@ def _halved_and_doubled(nbytes: int) -> _Among:
 def _within_core(
     collective: Collective, rank: int, among: _Among, keeper: int = 1, fold_pair: reduce.FoldPair = reduce.handed_over
 ) -> Schedule:
-    """Run an algorithm for powers of two on any number of ranks: some ranks let others act for them."""
+    """Run an algorithm for powers of two on any number of ranks: surplus ranks hand their data to others."""
     fold = Fold(collective.size, keeper)
     nbytes = collective.sizes[rank]
     partner = fold.partner(rank)
@@ -87,7 +87,7 @@ def _within_core(
 def ring(collective: Collective, rank: int) -> Schedule:
     """Combine blocks around a ring, then pass the results around.
 
-    Costs 2 (p - 1) α + 2 (p - 1)/p nβ + (p - 1)/p nγ. Vectors of fewer bytes than ranks go by
+    Costs 2 (p - 1) α + 2 (p - 1)/p nβ + (p - 1)/p nγ. Vectors with fewer bytes than ranks use
     recursive doubling; Open MPI's rule counts elements.
     Source: Patarasuk, Yuan 2009, doi:10.1016/j.jpdc.2008.09.002.
     """

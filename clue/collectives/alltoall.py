@@ -1,7 +1,7 @@
-"""Total exchanges, regular or not.
+"""Total exchanges, with equal or different sizes.
 
-For alltoall ``sizes`` holds the block to each rank, the same everywhere; for alltoallv ``size·size`` blocks,
-row by sender. A rank's block to itself is a local copy and costs nothing.
+For alltoall, ``sizes`` holds the block to each rank, the same everywhere; for alltoallv, ``size·size`` blocks,
+one row per sender. A rank's block to itself is a local copy and costs nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _block(collective: Collective, sender: int, receiver: int) -> int:
 
 @lru_cache(maxsize=4)
 def _equal_messages(nbytes: int, size: int) -> tuple[tuple[int, int], ...]:
-    """Return the message to each rank where all are of one size; shared by all senders."""
+    """Return the message to each rank if all have the same size; shared by all senders."""
     return tuple((dest, nbytes) for dest in range(size))
 
 
@@ -38,7 +38,7 @@ def _messages_from(collective: Collective, sender: int) -> tuple[tuple[int, int]
 
 
 def bruck(collective: Collective, rank: int) -> Schedule:
-    """Send on, in round k, all blocks whose way has bit k: ⌈log2 p⌉ α + n/2 log2 p β. MPICH, blocks to 256 B.
+    """Forward, in round k, all blocks whose distance has bit k: ⌈log2 p⌉ α + n/2 log2 p β. MPICH, blocks to 256 B.
 
     Regular exchanges only; n = p blocks. Source: Bruck and others 1997, doi:10.1109/71.642949.
     """
@@ -94,9 +94,10 @@ def _posted(collective: Collective, rank: int, dests: Sequence[int], sources: Se
 
 
 def pairwise_sendrecv_replace(collective: Collective, rank: int) -> Schedule:
-    """Exchange with one partner after the other, in the order of ranks: MPICH, in place. Empty blocks travel, too.
+    """Exchange with one partner after the other, in the order of ranks: MPICH, in place. Empty blocks are sent, too.
 
-    Rank i can exchange with j > i only when both are through with all ranks below i, and below j: 2 p - 3 steps.
+    Rank i can exchange with j > i only after both have finished with all lower ranks: i with those below j, j with
+    those below i. That makes 2 p - 3 steps.
     Source: MPICH 5.0.1, MPIR_Alltoall_intra_pairwise_sendrecv_replace, MPIR_Ialltoall_intra_sched_inplace.
     """
     others = (other for other in range(collective.size) if other != rank)

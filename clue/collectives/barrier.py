@@ -1,4 +1,4 @@
-"""Barriers: messages of no bytes after which every rank has heard of every other."""
+"""Barriers: empty messages after which every rank has heard from every other, directly or indirectly."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def double_ring(collective: Collective, rank: int) -> Schedule:
 
 
 def linear(collective: Collective, rank: int) -> Schedule:
-    """Let rank 0 hear of all, then tell all (Open MPI)."""
+    """Let rank 0 receive a signal from all, then signal all (Open MPI)."""
     if rank:
         return (send(0, 0), receive(0))
     others = range(1, collective.size)

@@ -44,7 +44,7 @@ def binomial_doubling(collective: Collective, rank: int) -> Schedule:
 
 
 def binomial_swapped(collective: Collective, rank: int) -> Schedule:
-    """Do the same down the tree of rank 0, with which the root has changed places. Open MPI, nonblocking.
+    """Do the same down the tree for rank 0, with the root and rank 0 swapped. Open MPI, nonblocking.
 
     Source: Open MPI 5.0.10, bcast_sched_binomial.
     """
@@ -131,7 +131,7 @@ def scatter_doubling_allgather(collective: Collective, rank: int) -> Schedule:
 
 
 def _blocks(collective: Collective) -> Circle:
-    """Return the blocks by place, counted from the root."""
+    """Return the blocks by position, counted from the root."""
     return Circle(full_blocks(collective.sizes[0], collective.size))
 
 
@@ -203,7 +203,7 @@ def split_binary(collective: Collective, rank: int) -> Schedule:
 
 
 def chain(collective: Collective, rank: int) -> Schedule:
-    """Pass the whole message along a chain: (p - 1) (α + nβ). What Open MPI's fixed rules call chain."""
+    """Pass the whole message along a chain: (p - 1) (α + nβ). Open MPI's fixed rules call this chain."""
     return downwards(chain_tree(rank, collective.root, collective.size), collective.sizes[:1])
 
 

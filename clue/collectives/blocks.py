@@ -1,4 +1,4 @@
-"""Cutting data into blocks and adding blocks up. Sizes in bytes; knows nothing of ranks or messages."""
+"""Cutting data into blocks and adding blocks up. Sizes in bytes; independent of ranks and messages."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate
 
-#: Segment of a pipelined algorithm: what Open MPI's earlier decision rules used for long messages.
+#: Segment of a pipelined algorithm: the size in Open MPI's earlier decision rules for long messages.
 SEGMENT = 128 * 1024
-#: Segments are made longer so that there are no more than this many: a message of 1 GB stays simulable.
+#: Largest number of segments, which are made longer if necessary: a message of 1 GB stays simulable.
 MOST_SEGMENTS = 1024
 
 
@@ -30,7 +30,7 @@ def segments(nbytes: int, segment: int = SEGMENT) -> list[int]:
 
 
 class Circle:
-    """Blocks in a circle, one per rank, with the sums of neighbouring ones at hand.
+    """Blocks in a circle, one per rank, with fast sums of consecutive blocks.
 
     Args:
         blocks: Bytes of each block.
@@ -52,5 +52,5 @@ class Circle:
 
 @lru_cache(maxsize=64)
 def even_circle(nbytes: int, count: int) -> Circle:
-    """Return the even blocks of a number of bytes in a circle; every rank of a collective asks for the same."""
+    """Return the even blocks of a number of bytes in a circle; all ranks of a collective need the same ones."""
     return Circle(even_blocks(nbytes, count))

@@ -1,8 +1,8 @@
 """Collectives composed of one among the leaders of nodes and one within each node (MPICH).
 
-A node's leader is its first rank; leaders are in the order of their nodes. Each part is carried out as MPICH chooses
-for it by itself. Where each rank has a node of its own, or nodes are not known, the part among leaders is all there is.
-Source: MPICH 5.0.1, src/mpid/ch4/src/ch4_coll_impl.h; of nonblocking ones src/mpi/coll/i*/i*_intra_sched_smp.c.
+The leader of a node is its first rank; leaders are in the order of their nodes. MPICH chooses an algorithm for each
+part separately. If every rank has a separate node, or nodes are unknown, only the part among leaders remains.
+Source: MPICH 5.0.1, src/mpid/ch4/src/ch4_coll_impl.h; for nonblocking calls src/mpi/coll/i*/i*_intra_sched_smp.c.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from clue.collectives.composed import Part
 from clue.collectives.rounds import at_once, receive, send
 from clue.collectives.schedule import Collective, Round, Schedule
 
-#: Bytes by which leaders let their nodes go on at the end of a barrier, and tell them whether a scan goes on.
+#: Bytes with which leaders release their nodes at the end of a barrier, and announce the rest of a scan to them.
 _RELEASE, _NOTICE = 1, 4
 
 
@@ -62,7 +62,7 @@ class _View:
         return self._rounds(name, nbytes, self.own, self.own.index(self._rank), root)
 
     def among_leaders(self, name: str, nbytes: int, root_node: int = 0) -> Schedule:
-        """Return the rank's rounds of a collective of all leaders; none, if it is not one."""
+        """Return the rank's rounds of a collective of all leaders; none if the rank is not a leader."""
         if self._rank != self.own[0]:
             return ()
         return self._rounds(name, nbytes, self._nodes.leaders, self.number, root_node)
@@ -72,7 +72,7 @@ class _View:
         return tuple(_renumbered(step, ranks) for step in self._part(collective, place))
 
     def as_one(self) -> Schedule:
-        """Return the rank's rounds of the whole where nodes do not count."""
+        """Return the rank's rounds of the whole collective if nodes do not matter."""
         return self._part(replace(self._collective, nodes=()), self._rank)
 
     def passed(self, source: int, dest: int) -> Schedule:
@@ -89,13 +89,13 @@ class _View:
 
 
 def _renumbered(step: Round, ranks: tuple[int, ...]) -> Round:
-    """Return a round of a part with ranks of the whole."""
+    """Return a round of a part with its ranks translated to those of the whole communicator."""
     sends = tuple((ranks[peer], nbytes) for peer, nbytes in step.sends)
     return at_once(sends, tuple(ranks[peer] for peer in step.receives), step.reduced)
 
 
 def barrier(part: Part, collective: Collective, rank: int) -> Schedule:
-    """Meet within each node, then among leaders, who let their nodes go on by a broadcast of 1 B.
+    """Synchronise within each node, then among leaders, which release their nodes by a broadcast of 1 B.
 
     Source: MPIDI_Barrier_intra_composition_alpha.
     """
@@ -136,7 +136,7 @@ def reduce(part: Part, collective: Collective, rank: int) -> Schedule:
 
 
 def reduce_root_node_last(part: Part, collective: Collective, rank: int) -> Schedule:
-    """Reduce within the other nodes, then among leaders to that of the root's node, then there to the root.
+    """Reduce within the other nodes, then among leaders to the leader of the root's node, then there to the root.
 
     Source: MPIDI_Reduce_intra_composition_beta, MPIR_Ireduce_intra_sched_smp.
     """
@@ -158,10 +158,10 @@ def allreduce(part: Part, collective: Collective, rank: int) -> Schedule:
 
 
 def scan(part: Part, collective: Collective, rank: int) -> Schedule:
-    """Scan within each node, then the nodes' sums among leaders, who pass the results to the next leaders.
+    """Scan within each node, then scan the sums of nodes among leaders, which pass the results to the next leaders.
 
-    These broadcast them within their nodes, after a notice of 4 B if the call blocks, and all combine them. Ranks that
-    do not lie node by node scan as if they knew of no nodes.
+    These broadcast the results within their nodes, after a notice of 4 B if the call blocks, and all ranks combine
+    them. If ranks are not placed node by node, the scan ignores nodes.
     Source: MPIDI_Scan_intra_composition_alpha, MPIR_Iscan_intra_sched_smp.
     """
     view = _View(part, collective, rank)

@@ -1,4 +1,4 @@
-"""All algorithms by collective and name, and the one way to get a rank's schedule from them."""
+"""All algorithms by collective and name, and the functions that return a rank's schedule."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _part(choose: Rule, collective: Collective, rank: int) -> Schedule:
 
 _OPENMPI, _MPICH = partial(_part, openmpi.choose), partial(_part, mpich.choose_flat)
 
-#: Algorithms that go by the nodes of a collective's ranks.
+#: Algorithms that depend on the nodes of a collective's ranks.
 BY_NODES: Mapping[str, Mapping[str, Algorithm]] = {
     "barrier": {"node_leaders": partial(by_nodes.barrier, _MPICH)},
     "bcast": {
@@ -73,7 +73,7 @@ _ALLGATHERS: Mapping[str, Algorithm] = {
     "gather_bcast": partial(composed.allgatherv, _OPENMPI),
 }
 
-#: Algorithms by the name of the collective and their own.
+#: Algorithms by the name of the collective and the name of the algorithm.
 ALGORITHMS: Mapping[str, Mapping[str, Algorithm]] = {
     "barrier": {
         "dissemination": barrier.dissemination,
@@ -161,8 +161,8 @@ ALGORITHMS: Mapping[str, Mapping[str, Algorithm]] = {
     },
 }
 
-#: Name of each op's collective. A communicator constructor is costed as a small allreduce; neighbourhood
-#: collectives have no name, as there is no choice: see :func:`neighbor`.
+#: Name of each op's collective. A communicator constructor costs as much as a small allreduce. Neighbourhood
+#: collectives have no name, because they have only one algorithm: see :func:`neighbor`.
 NAMES_BY_OP: Mapping[Op, str] = {
     **{Op[name.upper()]: name for name in ALGORITHMS},
     Op.COMM: "allreduce",
@@ -176,10 +176,10 @@ _KEPT = 1 << 15
 def lower(collective: Collective, rank: int, algorithm: str) -> Schedule:
     """Return the rounds of one rank. Repeated calls are cheap.
 
-    Collectives that move no data return no rounds, as the libraries leave at once; except barriers.
+    Collectives that move no data have no rounds, because the libraries return at once; barriers are the exception.
 
     Args:
-        collective: What is to be done.
+        collective: The collective operation.
         rank: The rank, within the communicator.
         algorithm: Its name in :data:`ALGORITHMS`.
 
@@ -193,7 +193,7 @@ def lower(collective: Collective, rank: int, algorithm: str) -> Schedule:
 
 
 def lower_all(collective: Collective, algorithm: str) -> list[Schedule]:
-    """Return the rounds of every rank, by rank. Nothing is remembered: that would take ranks² time for its names.
+    """Return the rounds of every rank, by rank. Results are not cached: the keys would take ranks² time.
 
     Raises:
         UsageError: If the collective has no such algorithm.
@@ -218,11 +218,11 @@ _remembered = lru_cache(maxsize=_KEPT)(_lowered)
 
 
 def neighbor(entries: Sequence[int]) -> Schedule:
-    """Return the rounds of one rank's neighbourhood collective: everything at once, as both libraries do it.
+    """Return the rounds of one rank's neighbourhood collective: everything at once, as in both libraries.
 
     Args:
         entries: ``n_out, dests…, sizes…, n_in, sources…`` as :mod:`clue.trace.ops` defines them. Null
-            neighbours of a Cartesian grid are passed over.
+            neighbours of a Cartesian grid are skipped.
     """
     outgoing = entries[0]
     dests, sizes = entries[1 : 1 + outgoing], entries[1 + outgoing : 1 + 2 * outgoing]

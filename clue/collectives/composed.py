@@ -1,4 +1,4 @@
-"""Collectives that Open MPI makes of others, each of which it carries out as it chooses for that one by itself."""
+"""Collectives that Open MPI composes of others; it chooses an algorithm for each of these separately."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clue.collectives.schedule import Collective, Schedule
 
 #: Lowers a part: a collective for one rank, by the algorithm that a library chooses.
 Part = Callable[[Collective, int], Schedule]
-#: An algorithm, from how its parts are lowered.
+#: An algorithm, from the function that lowers its parts.
 Composed = Callable[[Part, Collective, int], Schedule]
 
 

@@ -1,4 +1,4 @@
-"""Which algorithm a library chooses by default. The rules stand in :mod:`.mpich` and :mod:`.openmpi`."""
+"""Which algorithm a library chooses by default. The rules are in :mod:`.mpich` and :mod:`.openmpi`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _CHOICES: Mapping[str, Callable[[Collective], str]] = {
     "mpich-flat": mpich.choose_flat,
     "openmpi": openmpi.choose,
 }
-#: Libraries whose default choices are known; ``"mpich-flat"`` is MPICH that does not ask for nodes, as libraries of the
-#: 1990s did not.
+#: Libraries whose default choices are known; ``"mpich-flat"`` is MPICH without regard to nodes, like libraries of the
+#: 1990s.
 LIBRARIES = tuple(_CHOICES)
 
 
@@ -23,7 +23,7 @@ def default_choice(library: str, collective: Collective) -> str:
 
     Args:
         library: One of :data:`LIBRARIES`.
-        collective: What is to be done; its sizes count by their mean, those of a reduce-scatter one by one.
+        collective: The collective operation; its mean size decides, or each size for a reduce-scatter.
 
     Raises:
         UsageError: If the library or the collective is unknown.

@@ -1,4 +1,4 @@
-"""Gathers and scatters, regular or not: ``sizes`` holds one block per rank."""
+"""Gathers and scatters, with equal or different sizes: ``sizes`` holds one block per rank."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _filled_tree(collective: Collective, rank: int) -> tuple[Node, int, list[tup
 
 
 def gather_linear(collective: Collective, rank: int) -> Schedule:
-    """Let all send to the root, which has posted every receive. MPICH's gatherv. Empty blocks stay home."""
+    """Let all send to the root, which has posted every receive. MPICH's gatherv. Empty blocks are not sent."""
     others = _others_with_data(collective)
     if rank == collective.root:
         return (at_once((), others),) if others else ()
@@ -51,7 +51,7 @@ def gather_linear(collective: Collective, rank: int) -> Schedule:
 
 
 def gather_linear_in_turn(collective: Collective, rank: int) -> Schedule:
-    """Let all send to the root, which receives from one after the other. Empty blocks stay home.
+    """Let all send to the root, which receives from one after the other. Empty blocks are not sent.
 
     Source: Open MPI 5.0.10, ompi_coll_base_gather_intra_basic_linear, mca_coll_basic_gatherv_intra.
     """
@@ -61,7 +61,7 @@ def gather_linear_in_turn(collective: Collective, rank: int) -> Schedule:
 
 
 def gather_linear_sync(collective: Collective, rank: int) -> Schedule:
-    """Let the root ask one after the other for its block, which another, empty message follows. Empty blocks stay home.
+    """Let the root ask one rank after the other for its block and an empty message. Empty blocks are not sent.
 
     Source: Open MPI 5.0.10, ompi_coll_base_gather_intra_linear_sync, whose second segment is empty by default.
     """
@@ -74,7 +74,7 @@ def gather_linear_sync(collective: Collective, rank: int) -> Schedule:
 
 
 def scatter_linear_in_turn(collective: Collective, rank: int) -> Schedule:
-    """Let the root send to one after the other. Empty blocks stay home.
+    """Let the root send to one after the other. Empty blocks are not sent.
 
     Source: Open MPI 5.0.10, ompi_coll_base_scatter_intra_basic_linear, mca_coll_basic_scatterv_intra.
     """
@@ -84,7 +84,7 @@ def scatter_linear_in_turn(collective: Collective, rank: int) -> Schedule:
 
 
 def scatter_linear(collective: Collective, rank: int) -> Schedule:
-    """Let the root send to all at once. MPICH's scatterv; Open MPI's linear_nb. Empty blocks stay home."""
+    """Let the root send to all at once. MPICH's scatterv; Open MPI's linear_nb. Empty blocks are not sent."""
     if rank != collective.root:
         return (receive(collective.root),) if collective.sizes[rank] else ()
     others = _others_with_data(collective)

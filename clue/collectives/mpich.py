@@ -1,9 +1,9 @@
-"""Which algorithm MPICH chooses: the rules built into MPICH 4 and 5 for any network, and into its device ch4.
+"""Which algorithm MPICH chooses: the rules built into MPICH 4 and 5 for any network, and those of its device ch4.
 
-Where ranks share nodes, some collectives are composed of one among nodes and one within each (:mod:`.by_nodes`). All
-others, and the parts of these, are chosen as if every rank had a node of its own. Left out are the ways that shared
-memory has within a node: it takes them only in programs of one thread, and mpi4py asks for several
-(MPI_THREAD_MULTIPLE). Persistent collectives follow the nonblocking rules.
+If ranks share nodes, some collectives are composed of one among nodes and one within each (:mod:`.by_nodes`). All
+others, and the parts of these, are chosen as if every rank had a separate node. The algorithms for shared memory within
+a node are left out: MPICH uses them only in programs of one thread, and mpi4py requests several (MPI_THREAD_MULTIPLE).
+Persistent collectives follow the nonblocking rules.
 Source: MPICH 5.0.1, maint/tuning/coll/{mpir,ch4}/generic.json, which its build compiles in, and csel.c in
 src/mpi/coll/src, which reads them; CVARs of the same meaning give most figures.
 """
@@ -21,13 +21,13 @@ _BCAST_SHORT = 12288  # BCAST_SHORT_MSG_SIZE
 _BCAST_LONG = 524288  # BCAST_LONG_MSG_SIZE
 _BCAST_MIN_PROCS = 8  # BCAST_MIN_PROCS
 _REDUCE_SHORT = 2048  # REDUCE_SHORT_MSG_SIZE
-#: So the rules; ALLREDUCE_SHORT_MSG_SIZE (2048) counts for nonblocking ones only.
+#: According to the rules; ALLREDUCE_SHORT_MSG_SIZE (2048) applies to nonblocking calls only.
 _ALLREDUCE_SHORT, _IALLREDUCE_SHORT = 8, 2048
 _ALLGATHER_SHORT = 81920  # ALLGATHER_SHORT_MSG_SIZE, of all blocks together
 _ALLGATHER_LONG = 524288  # ALLGATHER_LONG_MSG_SIZE, of all blocks together
-#: So the rules; ALLTOALL_SHORT_MSG_SIZE (256) counts for blocking ones only.
+#: According to the rules; ALLTOALL_SHORT_MSG_SIZE (256) applies to blocking calls only.
 _ALLTOALL_SHORT, _IALLTOALL_SHORT = 256, 2048
-#: The rules say "fewer than 8", but ask so where MPIR_Csel_search takes that for "8 or fewer".
+#: The rules say "fewer than 8", but MPIR_Csel_search reads this condition as "8 or fewer".
 _ALLTOALL_FEW = 8
 _ALLTOALL_MEDIUM = 32768  # ALLTOALL_MEDIUM_MSG_SIZE
 _REDUCE_SCATTER_LONG = 524288  # REDUCE_SCATTER_COMMUTATIVE_LONG_MSG_SIZE, of all blocks together
@@ -52,7 +52,7 @@ def _ibcast(collective: Collective) -> str:
 
 
 def _is_divisible(collective: Collective) -> bool:
-    """Tell whether MPICH cuts a vector into blocks: with an operation of MPI's own, and elements enough."""
+    """Tell whether MPICH cuts a vector into blocks: with a predefined operation, and enough elements."""
     return collective.manner.predefined and collective.elements >= core_size(collective.size)
 
 
@@ -96,7 +96,7 @@ def _alltoallv(collective: Collective) -> str:
 def _reduce_scatter(collective: Collective) -> str:
     manner = collective.manner
     if manner.commutative:
-        # MPIR_Csel_search counts elements where it means bytes, for Ireduce_scatter_block alone.
+        # MPIR_Csel_search counts elements instead of bytes, for Ireduce_scatter_block only.
         block = collective.elements if manner.block and manner.nonblocking else collective.mean_size
         return "recursive_halving" if block * collective.size < _REDUCE_SCATTER_LONG else "pairwise"
     regular = is_power_of_two(collective.size) and collective.is_regular
@@ -121,7 +121,7 @@ BLOCKING: Mapping[str, Rule] = {
     "alltoallv": _alltoallv,
     "reduce_scatter": _reduce_scatter,
 }
-#: Rules of nonblocking and persistent ones. Ibarrier is called recursive doubling there, and is the dissemination.
+#: Rules of nonblocking and persistent ones. What MPICH calls recursive doubling for Ibarrier is dissemination.
 NONBLOCKING: Mapping[str, Rule] = {
     **BLOCKING,
     "bcast": _ibcast,
@@ -153,7 +153,7 @@ def _scan_by_nodes(collective: Collective) -> str:
     return "node_leaders" if collective.lies_node_by_node else "recursive_doubling"
 
 
-#: Rules where ranks share nodes.
+#: Rules if ranks share nodes.
 BLOCKING_BY_NODES: Mapping[str, Rule] = {
     **BLOCKING,
     "barrier": always("node_leaders"),
@@ -162,7 +162,7 @@ BLOCKING_BY_NODES: Mapping[str, Rule] = {
     "allreduce": _allreduce_by_nodes,
     "scan": _scan_by_nodes,
 }
-#: The same, of nonblocking and persistent ones.
+#: The same for nonblocking and persistent ones.
 NONBLOCKING_BY_NODES: Mapping[str, Rule] = {
     **NONBLOCKING,
     "bcast": always("node_leaders"),
@@ -180,6 +180,6 @@ def choose(collective: Collective) -> str:
 
 
 def choose_flat(collective: Collective) -> str:
-    """Return the algorithm that it chooses as if each rank had a node of its own: with MPIR_CVAR_NOLOCAL."""
+    """Return the algorithm that MPICH chooses as if each rank had a separate node: with MPIR_CVAR_NOLOCAL."""
     rules = NONBLOCKING if collective.manner.nonblocking else BLOCKING
     return rules[collective.name](collective)

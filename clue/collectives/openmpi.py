@@ -2,11 +2,11 @@
 
 Source: Open MPI 5.0.10, ompi/mca/coll/tuned/coll_tuned_decision_fixed.c (the same since 4.1), and
 ompi/mca/coll/libnbc/nbc_i*.c; ompi/mca/coll/base decides what is too small for an algorithm. Collectives without fixed
-rules (scan, exscan, gatherv, scatterv) take those of ``coll/basic``. Left out is ``coll/han``, which goes by nodes:
-every communicator is taken as flat.
+rules (scan, exscan, gatherv, scatterv) use ``coll/basic``. ``coll/han``, which takes nodes into account, is left out:
+every communicator counts as flat.
 
 The fixed rules never segment a message, so a pipeline is a chain, segmented_ring a ring, and linear_sync of alltoall is
-linear; two_proc is what all other algorithms come down to between two ranks.
+linear. Between two ranks, all other algorithms are equal to two_proc.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from clue.collectives.rules import Rule, always
 from clue.collectives.schedule import Collective
 from clue.collectives.trees import core_size
 
-#: Bytes below which a choice counts, with the algorithm.
+#: Bytes below which a choice applies, with the algorithm.
 Choices = tuple[tuple[float, str], ...]
-#: Size of the communicator below which a row counts, with its choices.
+#: Size of the communicator below which a row applies, with its choices.
 Bands = tuple[tuple[float, Choices], ...]
 
 _UNITS = {"K": 1024, "M": 1024 * 1024}
@@ -181,7 +181,7 @@ _REDUCE_SCATTER_BLOCK = _bands(
     <32: reduce_then_scatter <32 recursive_halving <512K reduce_then_scatter <2M recursive_halving <4M butterfly
     more: recursive_halving <4 reduce_then_scatter <16 butterfly <64K reduce_then_scatter <256K butterfly"""
 )
-#: Reductions whose operation does not commute.
+#: Reductions with an operation that does not commute.
 _IN_ORDER: Mapping[str, Bands] = {
     "reduce": _bands(
         """<4: in_order_binary <8 linear
@@ -209,7 +209,7 @@ def _from(bands: Bands, size: int, nbytes: int) -> str:
 
 
 def _tuned(collective: Collective) -> str:
-    """Return what the fixed rules say."""
+    """Return the choice of the fixed rules."""
     name, size, nbytes, manner = collective.name, collective.size, collective.mean_size, collective.manner
     if name == "reduce_scatter":
         return _reduce_scatter(collective)
@@ -227,7 +227,7 @@ def _reduce_scatter(collective: Collective) -> str:
 
 
 def _is_too_small(collective: Collective, algorithm: str) -> bool:
-    """Tell whether an algorithm leaves vectors of so few elements to another."""
+    """Tell whether an algorithm leaves vectors with this few elements to another."""
     fewest = {
         "ring": collective.size,
         "rabenseifner": core_size(collective.size),
@@ -237,7 +237,7 @@ def _is_too_small(collective: Collective, algorithm: str) -> bool:
     return collective.elements < fewest.get(algorithm, 0)
 
 
-#: What takes the place of an algorithm that a vector has too few elements for, by collective.
+#: Replacement of an algorithm if a vector has too few elements for it, by collective.
 _INSTEAD: Mapping[tuple[str, str], str] = {
     ("allreduce", "ring"): "recursive_doubling",
     ("allreduce", "rabenseifner"): "linear",

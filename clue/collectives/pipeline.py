@@ -1,4 +1,4 @@
-"""Data down and up a tree in segments, as Open MPI does it: one travels on while the next comes in."""
+"""Data down and up a tree in segments, as in Open MPI: one segment is forwarded while the next arrives."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def downwards(node: Node, segments: Sequence[int]) -> Schedule:
 def upwards(node: Node, segments: Sequence[int]) -> Schedule:
     """Return a rank's rounds for a reduction from all to the root.
 
-    Children are received from one after the other. The finished segment leaves while the first part of
-    the next one comes.
+    A rank receives from one child after the other. It sends a finished segment while the first part of
+    the next one arrives.
     """
     if not node.children:
         return () if node.parent is None else tuple(send(node.parent, segment) for segment in segments)

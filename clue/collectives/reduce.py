@@ -28,7 +28,7 @@ def binomial(collective: Collective, rank: int) -> Schedule:
 
 
 def binomial_swapped(collective: Collective, rank: int) -> Schedule:
-    """Do the same up the tree of rank 0, with which the root has changed places. Open MPI, nonblocking.
+    """Do the same up the tree for rank 0, with the root and rank 0 swapped. Open MPI, nonblocking.
 
     Source: Open MPI 5.0.10, red_sched_binomial.
     """
@@ -60,7 +60,7 @@ def in_order_binary(collective: Collective, rank: int) -> Schedule:
 
 
 def _sent_on(collective: Collective, rank: int, holder: int, combined: Schedule) -> Schedule:
-    """Let who holds the result send it to the root, if that is another."""
+    """Let the rank with the result send it to the root, unless it is the root."""
     if collective.root == holder:
         return combined
     if rank == holder:
@@ -72,7 +72,7 @@ def reduce_scatter_gather(collective: Collective, rank: int) -> Schedule:
     """Combine by recursive halving, then gather the blocks at the root (Rabenseifner). MPICH, long messages.
 
     Costs 2 log2 p α + 2 (p - 1)/p nβ + (p - 1)/p nγ for powers of two. Otherwise odd ranks of the first pairs
-    hand their vector to the even ones beforehand; if the root is among them, it takes the place of rank 0 for
+    send their vector to the even ones beforehand; if the root is among these odd ranks, it replaces rank 0 in
     the gather.
     Source: Rabenseifner 2004, doi:10.1007/978-3-540-24685-5_1; Thakur, Rabenseifner, Gropp 2005, section 4.5.
     """
@@ -102,12 +102,12 @@ def _reduced_and_gathered(collective: Collective, rank: int, fold_pair: FoldPair
     return combined + _gathered(fold, fold.number(rank), root, blocks)
 
 
-#: How the ranks of a folded pair make one vector of two: from the fold, a rank and the bytes of a vector.
+#: How the ranks of a folded pair combine their two vectors: from the fold, a rank and the bytes of a vector.
 FoldPair = Callable[[Fold, int, int], Schedule]
 
 
 def handed_over(fold: Fold, rank: int, nbytes: int) -> Schedule:
-    """Let who stands by send its vector to the other, who combines them (MPICH)."""
+    """Let the passive rank send its vector to the active one, which combines them (MPICH)."""
     partner = fold.partner(rank)
     if partner is None:
         return ()
@@ -115,7 +115,7 @@ def handed_over(fold: Fold, rank: int, nbytes: int) -> Schedule:
 
 
 def combined_by_halves(fold: Fold, rank: int, nbytes: int) -> Schedule:
-    """Let both combine a half, and who stands by send its own to the other (Open MPI)."""
+    """Let both combine a half, and the passive rank send its half to the active one (Open MPI)."""
     partner = fold.partner(rank)
     if partner is None:
         return ()
@@ -138,13 +138,13 @@ def _steps(fold: Fold, number: int) -> list[Halving]:
 
 
 def _late_root(collective: Collective, fold: Fold) -> Schedule:
-    """Return what a root that stood by does at the end: take over block 0 and the part of rank 0."""
+    """Return the last rounds of a passive root: it takes over block 0 and the part of rank 0."""
     blocks = even_circle(collective.sizes[0], fold.core)
     return (receive(0), *_gathered(fold, 0, collective.root, blocks))
 
 
 def _gathered(fold: Fold, number: int, root: int, blocks: Circle) -> Schedule:
-    """Return the gather: undo the halvings; who is not on the root's side sends what it holds and is done."""
+    """Return the gather: undo the halvings; a rank that is not on the root's side sends its blocks and is done."""
     goal = 0 if fold.stands_by(root) else fold.number(root)
     rounds: list[Round] = []
     for step in reversed(_steps(fold, number)):
@@ -176,7 +176,7 @@ def chain(collective: Collective, rank: int) -> Schedule:
 def chain_in_fragments(collective: Collective, rank: int) -> Schedule:
     """Combine along a chain in fragments of 8 KiB, one after the other. Open MPI, nonblocking, few ranks.
 
-    The chain is that of rank 0, with which the root has changed places.
+    The chain is the one for rank 0, with the root and rank 0 swapped.
 
     Source: Open MPI 5.0.10, red_sched_chain.
     """

@@ -13,7 +13,7 @@ from clue.collectives.trees import Fold, doubling_steps, doublings, halvings, is
 def recursive_halving(collective: Collective, rank: int) -> Schedule:
     """Halve the vector with partners p/2, p/4, … away: log2 p α + (p - 1)/p n (β + γ). Short and commutative.
 
-    For other than powers of two, even ranks of the first pairs hand their vector to the odd ones and get
+    Unless p is a power of two, even ranks of the first pairs send their vector to the odd ones and get
     their block at the end. Empty messages are not sent.
     Source: Thakur, Rabenseifner, Gropp 2005, section 4.4, doi:10.1177/1094342005051521.
     """
@@ -39,7 +39,7 @@ def _halved(collective: Collective, fold: Fold, number: int) -> Schedule:
 
 
 def _core_block(collective: Collective, fold: Fold, number: int) -> int:
-    """Return what a number of the core ends up with: its own block and that of the one it stands for."""
+    """Return the final blocks of a member of the core: its own and that of the passive rank of its pair."""
     rank = fold.rank(number)
     partner = fold.partner(rank)
     return collective.sizes[rank] + (0 if partner is None else collective.sizes[partner])
@@ -61,9 +61,9 @@ def noncommutative(collective: Collective, rank: int) -> Schedule:
 
 
 def recursive_doubling(collective: Collective, rank: int) -> Schedule:
-    """Tell the rank that differs in bit k all that is combined so far, but for its own subtree's blocks.
+    """Send the rank that differs in bit k all partial results, except those for the blocks of the own subtree.
 
-    Costs log2 p α + (log2 p - (p - 1)/p) n (β + γ) for powers of two. It keeps the order of ranks.
+    Costs log2 p α + (log2 p - (p - 1)/p) n (β + γ) for powers of two. It preserves the order of ranks.
     Source: MPICH 5.0.1, MPIR_Reduce_scatter_intra_recursive_doubling; Open MPI 5.0.10,
     ompi_coll_base_reduce_scatter_block_intra_recursivedoubling; Thakur, Rabenseifner, Gropp 2005, section 4.4.
     """
@@ -82,7 +82,7 @@ def recursive_doubling(collective: Collective, rank: int) -> Schedule:
 def butterfly(collective: Collective, rank: int) -> Schedule:
     """Halve the vector with partners 1, 2, 4, … away, then exchange the blocks, which lie mirrored. Open MPI.
 
-    For other than powers of two, even ranks of the first pairs hand their vector to the odd ones; else
+    Unless p is a power of two, even ranks of the first pairs send their vector to the odd ones; otherwise
     Reduce_scatter_block mirrors the blocks beforehand, within each rank.
     Source: Träff 2005, EuroPVM/MPI, pp. 129-137; Open MPI 5.0.10, ompi_coll_base_reduce_scatter_intra_butterfly,
     ompi_coll_base_reduce_scatter_block_intra_butterfly.
@@ -138,7 +138,7 @@ def ring(collective: Collective, rank: int) -> Schedule:
 
 
 def reduce_scatterv(collective: Collective, rank: int) -> Schedule:
-    """Reduce to rank 0 by a binomial tree, then scatter from it, to all at once. Empty blocks travel, too.
+    """Reduce to rank 0 by a binomial tree, then scatter from it, to all at once. Empty blocks are sent, too.
 
     Source: Open MPI 5.0.10, nbc_reduce_scatter_init, nbc_reduce_scatter_block_init, for nonblocking calls.
     """

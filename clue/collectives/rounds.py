@@ -1,6 +1,6 @@
-"""Making rounds: the few shapes that algorithms are written in.
+"""Constructors of rounds: the few shapes that all algorithms are composed of.
 
-Equal rounds are one object, so that long schedules stay small.
+Equal rounds share one object, so that long schedules stay small.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from clue.collectives.schedule import Round, Schedule
 
-#: Rounds kept for sharing. A ring of p ranks repeats one round p - 1 times.
+#: Number of rounds kept for sharing. A ring of p ranks repeats one round p - 1 times.
 _SHARED = 1 << 16
 
 #: Rounds in which everything is started at once and awaited together (isend and irecv of all, waitall).
@@ -27,7 +27,7 @@ def receive(source: int, reduced: int = 0) -> Round:
 
 
 def exchange(dest: int, nbytes: int, source: int, reduced: int = 0) -> Round:
-    """Return the round of one Sendrecv; empty messages travel too."""
+    """Return the round of one Sendrecv; empty messages are sent, too."""
     return at_once(((dest, nbytes),), (source,), reduced)
 
 
@@ -35,10 +35,10 @@ def exchange_data(dest: int, nbytes: int, source: int, expected: int, reduced: i
     """Return the round of one Sendrecv without its empty half; no round if both halves are empty.
 
     Args:
-        dest: Where ``nbytes`` go.
+        dest: Receiver of ``nbytes``.
         nbytes: Bytes sent.
-        source: Where ``expected`` bytes come from.
-        expected: Bytes received. Sender and receiver must agree on it, or the schedules do not match.
+        source: Sender of ``expected`` bytes.
+        expected: Bytes received. Sender and receiver must agree on this, or the schedules do not match.
         reduced: Bytes combined after the receive.
     """
     if not nbytes and not expected:

@@ -1,4 +1,4 @@
-"""What both libraries' rules are made of."""
+"""The building blocks of the rules of both libraries."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ Rule = Callable[[Collective], str]
 
 
 def always(name: str) -> Rule:
-    """Return the rule that chooses one algorithm whatever is asked for."""
+    """Return the rule that always chooses the same algorithm."""
     return lambda _: name

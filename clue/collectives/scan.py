@@ -10,7 +10,7 @@ from clue.collectives.trees import doublings
 def recursive_doubling(collective: Collective, rank: int) -> Schedule:
     """Exchange partial results with the rank that differs in bit k, if there is one: ⌈log2 p⌉ rounds. MPICH.
 
-    What comes from a lower rank is combined twice: into the partial result and into the prefix.
+    Data from a lower rank are combined twice: into the partial result and into the prefix.
     Source: Thakur, Rabenseifner, Gropp 2005, doi:10.1177/1094342005051521.
     """
     nbytes = collective.sizes[rank]

@@ -1,4 +1,4 @@
-"""The form every collective algorithm takes: per rank, rounds of sends, receives and reductions."""
+"""The form of every collective algorithm: for each rank, rounds of sends, receives and reductions."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One step of one rank: post all receives, start all sends in order, wait for all, then combine or copy.
+    """One step of a rank: post all receives, start all sends in order, wait for all, then combine or copy.
 
     Attributes:
-        sends: ``(peer, nbytes)`` in order; the rank is blocked for each one's send delay in turn.
+        sends: ``(peer, nbytes)`` in order; the rank is blocked for the send delay of each in turn.
         receives: Peers to receive one message each from, in this order; the sender knows the size. Messages
             between two ranks within one collective match in order.
         reduced: Bytes combined after the receives, at the machine's time per byte.
@@ -28,12 +28,12 @@ Schedule = tuple[Round, ...]
 
 
 class Manner(NamedTuple):
-    """How a collective is called, as far as libraries choose its algorithm by it.
+    """How a collective is called, as far as this decides the algorithm that libraries choose.
 
     Attributes:
-        nonblocking: Whether by a nonblocking or a persistent call.
-        in_place: Whether what a rank sends lies where it receives.
-        predefined: Whether the operation of a reduction is one of MPI's own.
+        nonblocking: Whether the call is nonblocking or persistent.
+        in_place: Whether the receive buffer is also the send buffer.
+        predefined: Whether the operation of a reduction is predefined by MPI.
         commutative: Whether it commutes.
         element: Bytes of an element of the datatype.
         block: Whether a reduce_scatter is a Reduce_scatter_block.
@@ -47,7 +47,7 @@ class Manner(NamedTuple):
     block: bool = False
 
 
-#: A blocking call, with an operation of MPI's own on elements of 8 B.
+#: A blocking call, with a predefined operation on elements of 8 B.
 PLAIN = Manner()
 
 
@@ -58,12 +58,12 @@ class Collective:
     Attributes:
         name: ``"bcast"``, ``"allreduce"``, … (see :data:`clue.collectives.COLLECTIVE_NAMES`).
         size: Ranks in the communicator.
-        root: Its root, where it has one.
+        root: Its root, if it has one.
         sizes: Bytes by rank as :mod:`clue.trace.ops` defines ``nbytes``: all equal for the regular ones,
-            one block per rank for the v-variants; for alltoallv ``size·size`` entries, row by sender.
+            one block per rank for the v-variants; for alltoallv ``size·size`` entries, one row per sender.
         manner: How it is called.
-        nodes: Node of each rank, numbered as they first appear; empty if each is on a node of its own, or that is not
-            known.
+        nodes: Node of each rank, numbered by first appearance; empty if each rank has a separate node, or if nodes are
+            unknown.
     """
 
     name: str
@@ -75,13 +75,13 @@ class Collective:
     _hash: int = field(default=0, init=False, repr=False, compare=False)
 
     def __hash__(self) -> int:
-        # Every rank looks it up, and there are as many sizes as ranks: they are hashed once.
+        # Every rank looks it up, and there is a size for every rank: they are hashed once.
         if not self._hash:
             object.__setattr__(self, "_hash", hash(self._fields))
         return self._hash
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Another process hashes names otherwise.
+        # Another process has other hashes of strings.
         return Collective, self._fields
 
     @property
@@ -90,12 +90,12 @@ class Collective:
 
     @property
     def mean_size(self) -> int:
-        """What libraries choose algorithms by where ranks contribute differently: bytes, rounded down."""
+        """Mean size, bytes, rounded down: it decides the algorithm if ranks contribute differently."""
         return sum(self.sizes) // len(self.sizes)
 
     @property
     def elements(self) -> int:
-        """How many elements that is."""
+        """The same in elements."""
         return self.mean_size // self.manner.element
 
     @property
@@ -105,7 +105,7 @@ class Collective:
 
     @property
     def lies_node_by_node(self) -> bool:
-        """Whether ranks are on several nodes, one node's after the other's, and share some."""
+        """Whether ranks are on several nodes, numbered node by node, and some share a node."""
         return self.shares_nodes and self.nodes[-1] > 0 and all(a <= b for a, b in pairwise(self.nodes))
 
     @property

@@ -1,4 +1,4 @@
-"""Who talks to whom: trees over the ranks of a communicator, and powers of two. No sizes here."""
+"""Communication patterns: trees over the ranks of a communicator, and powers of two. Independent of sizes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Node:
 
 
 def _placed(root: int, size: int, parent: int | None, children: Sequence[int]) -> Node:
-    """Return the node with this parent and these children, counted from the root; cut beyond the size."""
+    """Return the node with this parent and these children, counted from the root, without children beyond the size."""
     return Node(
         None if parent is None else (parent + root) % size,
         tuple((child + root) % size for child in children if child < size),
@@ -65,7 +65,7 @@ def binomial(rank: int, root: int, size: int) -> Node:
 
 
 def binomial_extent(rank: int, root: int, size: int) -> int:
-    """Return how many ranks a rank's binomial subtree has: it and those that follow it in the circle."""
+    """Return the number of ranks in a rank's binomial subtree: the rank and those that follow it in the circle."""
     place = (rank - root) % size
     return min(place & -place, size - place) if place else size
 
@@ -81,7 +81,7 @@ def binomial_doubling(rank: int, root: int, size: int) -> Node:
 
 
 def swapped(tree: Callable[[int, int, int], Node], rank: int, root: int, size: int) -> Node:
-    """Return a rank's place in a tree for rank 0 as root, where rank 0 and the root have changed places.
+    """Return a rank's place in a tree with rank 0 as root, after rank 0 and the root have been swapped.
 
     Source: Open MPI 5.0.10, RANK2VRANK of coll/libnbc.
     """
@@ -94,7 +94,7 @@ def swapped(tree: Callable[[int, int, int], Node], rank: int, root: int, size: i
 
 
 def in_order_binary(rank: int, size: int) -> Node:
-    """Return a rank's place in the binary tree that reductions in the order of ranks take: its root is the last rank.
+    """Return a rank's place in the binary tree for reductions in the order of ranks: its root is the last rank.
 
     The root of any range of ranks is its last; the lower half below it is the second child's, the rest the first's.
     Source: Open MPI 5.0.10, ompi_coll_base_topo_build_in_order_bintree.
@@ -116,7 +116,7 @@ def in_order_binary(rank: int, size: int) -> Node:
 def binary(rank: int, root: int, size: int) -> Node:
     """Return a rank's place in the complete binary tree that Open MPI builds, filled level by level.
 
-    Level l begins at place 2^l - 1; the children of a place stand 2^l and 2·2^l places further on.
+    Level l begins at place 2^l - 1; the children of a place are 2^l and 2·2^l places further on.
     """
     place = (rank - root) % size
     width = core_size(place + 1)
@@ -132,14 +132,14 @@ def chain(rank: int, root: int, size: int) -> Node:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """How MPICH brings any number of ranks down to a power of two, the *core*.
+    """How MPICH reduces any number of ranks to a power of two, the *core*.
 
-    The first ranks pair up, (0, 1), (2, 3), …: one of each pair hands its data to the other and stands by.
+    The first ranks pair up, (0, 1), (2, 3), …: in each pair, one rank sends its data to the other and stays passive.
 
     Attributes:
         size: Ranks in the communicator.
-        keeper: Which of a pair goes on: 1 the odd one (allreduce, reduce_scatter), 0 the even one (reduce).
-        core: Ranks that go on, a power of two.
+        keeper: Which rank of a pair stays active: 1 the odd one (allreduce, reduce_scatter), 0 the even one (reduce).
+        core: Number of active ranks, a power of two.
         pairs: Pairs folded into one rank each.
     """
 
@@ -149,20 +149,20 @@ class Fold:
     pairs: int = field(init=False)
 
     def __post_init__(self) -> None:
-        # Asked for so often that it matters.
+        # A hot path: this saves time.
         object.__setattr__(self, "core", core_size(self.size))
         object.__setattr__(self, "pairs", self.size - self.core)
 
     def partner(self, rank: int) -> int | None:
-        """Return the other one of a folded pair; ``None`` if the rank is in no pair."""
+        """Return the partner in a folded pair; ``None`` if the rank is in no pair."""
         return rank ^ 1 if rank < 2 * self.pairs else None
 
     def stands_by(self, rank: int) -> bool:
-        """Tell whether the rank hands over its data and stands by."""
+        """Tell whether the rank sends away its data and stays passive."""
         return rank < 2 * self.pairs and rank % 2 != self.keeper
 
     def number(self, rank: int) -> int:
-        """Return the number within the core of a rank, or of the one that stands for it."""
+        """Return the number within the core of a rank, or of the active rank of its pair."""
         return rank // 2 if rank < 2 * self.pairs else rank - self.pairs
 
     def rank(self, number: int) -> int:
@@ -172,14 +172,14 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class Doubling:
-    """One step of recursive doubling among any number of ranks: two subtrees of ranks tell each other what they have.
+    """One step of recursive doubling among any number of ranks: two subtrees of ranks exchange their data.
 
     Attributes:
-        partner: Rank in the other subtree, or ``None`` where that is too small to have one.
+        partner: Rank in the other subtree, or ``None`` if that is too small to have one.
         own: Ranks of this rank's own subtree: the first, and the first beyond.
         other: Ranks of the other subtree, the same.
-        passed_on_from: Whom the other subtree's data come from instead, if any.
-        passed_on_to: Whom they are passed on to.
+        passed_on_from: Rank that forwards the other subtree's data instead, if any.
+        passed_on_to: Ranks to which this rank forwards them.
     """
 
     partner: int | None
@@ -190,7 +190,7 @@ class Doubling:
 
 
 def doubling_steps(rank: int, size: int) -> Iterator[Doubling]:
-    """Yield the steps of recursive doubling; with other than a power of two, subtrees pass on what some have got.
+    """Yield the steps of recursive doubling; unless the size is a power of two, subtrees forward received data.
 
     Source: MPICH 5.0.1, MPIR_Reduce_scatter_intra_recursive_doubling; Open MPI 5.0.10,
     ompi_coll_base_bcast_intra_scatter_allgather.
@@ -229,7 +229,7 @@ class Halving:
 
 
 def halvings(number: int, core: int, bits: Sequence[int]) -> Iterator[Halving]:
-    """Yield the steps by which a number of the core comes down from all blocks to one, a bit at a time."""
+    """Yield the steps in which a member of the core halves its range from all blocks to one, a bit at a time."""
     low, high = 0, core
     for bit in bits:
         middle = (low + high) // 2
