@@ -1,6 +1,6 @@
-"""Forms of traces, machines and measurements, clue's and others', which :mod:`clue.formats.registry` lists.
+"""File formats of traces, machines and measurements; :mod:`clue.formats.registry` lists them.
 
-Content that a format cannot hold is reported, never dropped silently.
+Content that a format cannot represent is reported, never dropped silently.
 """
 
 from clue.formats.registry import BY_NAME, FORMATS, OWN, Format, Kind, format_of

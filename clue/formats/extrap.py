@@ -1,4 +1,4 @@
-"""Measurements as Extra-P reads them: JSON Lines, one measured point of one call path and metric a line.
+"""Measurements in Extra-P's JSON Lines: each line is a measured point of one call path and metric.
 
 ::
 
@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 
 from clue.formats.remarks import Written
 
-#: Values of each parameter that Extra-P asks for.
+#: Number of values of each parameter that Extra-P asks for.
 _POINTS = 5
 
 
@@ -25,9 +25,9 @@ class Measurement:
 
     Attributes:
         params: Values of the parameters by name; the same names at all points.
-        callpath: What was measured, as names joined by ``->``.
-        metric: In which respect.
-        value: All that was measured of it there.
+        callpath: The call path, as names joined by ``->``.
+        metric: The metric.
+        value: All measured values at this point.
     """
 
     params: Mapping[str, int]
@@ -37,7 +37,7 @@ class Measurement:
 
 
 def write_extrap(measurements: Sequence[Measurement], name: str) -> Written:
-    """Return measurements as a file of Extra-P's."""
+    """Return measurements as a file for Extra-P."""
     lines = [json.dumps(asdict(each)) + "\n" for each in measurements]
     few = {
         parameter: values

@@ -1,14 +1,13 @@
-"""Reading GOAL schedules: each rank's graph of operations becomes a sequence of clue's ops where that is exact.
+"""Reading GOAL schedules: each rank's graph of operations becomes a sequence of clue's ops if that is exact.
 
-A rank of clue does one thing after the other: it computes, starts messages, and waits. A graph is such a sequence if
-every operation comes after everything that the rank has computed or waited for before it. Operations that may begin at
-the same time, on the one processor of a rank, begin with the messages: sends before receives, each in the order of the
-file. Whatever else may happen side by side, on several processors or because it depends on another wait, is refused
-with its place.
+A rank in clue does one thing after the other: it computes, starts messages, and waits. A graph is such a sequence if
+every operation depends on everything that the rank has computed or waited for before it. If several operations may
+begin at the same time on the one processor of a rank, messages come first: sends before receives, each in the order of
+the file. Any other concurrency, on several processors or because of another wait, is refused with its place.
 
-LogGOPSim posts a receive at no cost and pays its overhead when the message is there; an Irecv of clue pays it when it
-is posted. So receives that the rank does nothing beside become blocking ones, in the order of the file, where that can
-delay no sender: where they are short, and no machine makes the ranks wait for each other in a circle.
+LogGOPSim posts a receive at no cost and pays its overhead when the message has arrived; an Irecv in clue pays it when
+it is posted. Receives during which the rank does nothing else therefore become blocking ones, in the order of the file,
+if that can delay no sender: they are short, and the ranks deadlock on no machine.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ _DEPENDENCIES = frozenset({"requires", "irequires"})
 _WAYS = frozenset({"to", "from"})
 #: Bits of an operation's number.
 _HALF = 32
-#: Digits of the longest number that is looked at.
+#: Digits of the longest number that is read.
 _MOST_DIGITS = 18
 _VERBS = {"send": int(Op.ISEND), "recv": int(Op.IRECV)}
 _COMPUTE, _ISEND, _IRECV = int(Op.COMPUTE), int(Op.ISEND), int(Op.IRECV)
@@ -98,7 +97,7 @@ def read_goal(path: Path) -> Converted:
     """Read a GOAL schedule.
 
     Raises:
-        UsageError: If it is missing, breaks the form, or has a rank that is no sequence of clue's ops.
+        UsageError: If it is missing or malformed, or a rank is not a sequence of clue's ops.
     """
     try:
         text = read_bytes(path, most=LARGEST_FILE).decode()
@@ -123,7 +122,7 @@ def read_goal(path: Path) -> Converted:
 
 
 def _sequences(path: Path, graphs: list[_Graph], *, blocking: bool) -> tuple[list[RankColumns], int]:
-    """Return each rank's ops, and how many receives block in the order of the file for want of another."""
+    """Return each rank's ops, and the number of receives that block in the order of the file for lack of another."""
     nothing = GrowingRank().finish()
     ranks, blocked = [], 0
     for rank, graph in enumerate(graphs):
@@ -134,7 +133,7 @@ def _sequences(path: Path, graphs: list[_Graph], *, blocking: bool) -> tuple[lis
 
 
 def _ends(trace: Trace) -> bool:
-    """Tell whether a program ends where every send waits for its receive; then it ends on every machine."""
+    """Tell whether a program ends if every send waits for its receive; then it ends on every machine."""
     link = Link(Curve.line(0.0), Curve.line(0.0), 0.0, 0)
     machine = Machine("strict", (NodeType("node"),) * trace.ranks, Network(link, link))
     try:
@@ -154,7 +153,7 @@ def _parse(path: Path, text: str, remarks: Remarks) -> list[_Graph]:
 
 
 class _Parser:
-    """Lines becoming operations."""
+    """Translates lines to operations."""
 
     def __init__(self, path: Path, remarks: Remarks) -> None:
         self._path, self._remarks = path, remarks
@@ -166,13 +165,13 @@ class _Parser:
         self._open: list[tuple[int, str, str, str]] = []
 
     def take(self, number: int, line: str) -> None:
-        """Take one line: one of the usual shapes at once, any other by the pattern that has them all."""
+        """Read one line: the usual shapes directly, any other by the general pattern."""
         words = line.split()
         if words and not self._take_usual(number, words):
             self._take_any(number, line.strip())
 
     def finish(self) -> list[_Graph]:
-        """Return all ranks' operations."""
+        """Return the operations of all ranks."""
         if self._here is not None:
             raise UsageError(f"{self._path}: last rank must end with a bracket, got the end of the file")
         if not self._size:
@@ -311,17 +310,17 @@ class _Parser:
 
 
 def _whole(text: str) -> int:
-    """Return a whole number; one that is too long for any meaning comes out too large for all."""
+    """Return a whole number; overlong numbers become a value above every limit."""
     digits = text.lstrip("-0")
     value = int(digits or "0") if len(digits) <= _MOST_DIGITS else 10**_MOST_DIGITS
     return -value if text[0] == "-" else value
 
 
 class _Sequence:
-    """One rank's graph becoming a sequence of ops.
+    """Translates the graph of one rank to a sequence of ops.
 
     Attributes:
-        blocked: How many receives block in the order of the file for want of another.
+        blocked: Number of receives that block in the order of the file because any order is allowed.
     """
 
     def __init__(self, path: Path, rank: int, graph: _Graph, *, blocking: bool) -> None:
@@ -331,7 +330,7 @@ class _Sequence:
         requires, irequires = _pairs(graph.requires), _pairs(graph.irequires)
         self._requires, self._enders = _Edges(requires, len(graph)), _Edges(requires[:, ::-1], len(graph))
         self._irequires, self._starters = _Edges(irequires, len(graph)), _Edges(irequires[:, ::-1], len(graph))
-        #: How many that it requires have not ended, and how many of all that it depends on have not begun.
+        #: Number of required operations that have not ended, and of all its dependencies that have not begun.
         self._unended = self._requires.counts()
         self._unbegun = [sum(both) for both in zip(self._unended, self._irequires.counts(), strict=True)]
         #: Operations all of whose requirements have begun: those that need not wait, and those that must, in order.
@@ -343,7 +342,7 @@ class _Sequence:
         self._request = [-1] * len(graph)
         self._ended = bytearray(len(graph))
         self._next = 0
-        #: What the rank has last computed or waited for, and where in the sequence that was.
+        #: The last computation or wait of the rank, and its position in the sequence.
         self._last: list[int] = []
         self._last_at = -1
         self._computed = 0
@@ -352,7 +351,7 @@ class _Sequence:
         """Return the ops.
 
         Raises:
-            UsageError: If the graph is no sequence.
+            UsageError: If the graph is not a sequence.
         """
         for each, unbegun in enumerate(self._unbegun):
             if not unbegun:
@@ -377,9 +376,9 @@ class _Sequence:
             (self._bursts if self._graph.op[operation] == _COMPUTE else self._messages).append(operation)
 
     def _start_messages(self) -> None:
-        """Start every message that need not wait."""
+        """Start every message that does not have to wait."""
         graph = self._graph
-        # Posting takes no time in LogGOPSim, and a send never waits for what comes in.
+        # Posting takes no time in LogGOPSim, and a send never waits for incoming messages.
         free = sorted(self._messages, key=lambda each: (graph.op[each] == _IRECV, each))
         self._messages = []
         for each in free:
@@ -390,7 +389,7 @@ class _Sequence:
             self._place(each)
 
     def _compute(self) -> None:
-        """Compute all that may begin now, one after the other."""
+        """Do all computation that may begin now, one after the other."""
         free, self._bursts = sorted(self._bursts), []
         for each in free:
             self._check_order(each)
@@ -424,9 +423,9 @@ class _Sequence:
         self._come_to(operations)
 
     def _last_receives(self, operations: list[int]) -> set[int]:
-        """Return those receives that nothing is begun after, and that may as well block: short ones, in any order."""
+        """Return the receives that may block: short ones in any order, with no operation begun after them."""
         last: set[int] = set()
-        # Whoever writes irequires means nonblocking calls, in that order.
+        # A file with irequires means nonblocking calls, in that order.
         if not self._blocking or any(self._irequires.of(each) or self._starters.of(each) for each in operations):
             return last
         for each in sorted(operations, key=self._position.__getitem__, reverse=True):
@@ -482,7 +481,7 @@ class _Sequence:
 
 
 class _Edges:
-    """Pairs of numbers by their first one, in order."""
+    """Pairs of numbers, grouped by the first number, in order."""
 
     __slots__ = ("_bounds", "_seconds")
 
@@ -492,16 +491,16 @@ class _Edges:
         self._bounds = [0, *np.cumsum(np.bincount(pairs[:, 0], minlength=count)).tolist()]
 
     def of(self, first: int) -> list[int]:
-        """Return the second ones of a first."""
+        """Return the second numbers of the pairs with this first number."""
         return self._seconds[self._bounds[first] : self._bounds[first + 1]]
 
     def counts(self) -> list[int]:
-        """Return how many there are of each."""
+        """Return the number of pairs with each first number."""
         return [end - begin for begin, end in pairwise(self._bounds)]
 
 
 def _pairs(flat: list[int]) -> npt.NDArray[np.int64]:
-    """Return pairs without repetition, each where it was first."""
+    """Return pairs without duplicates, each at its first position."""
     pairs: npt.NDArray[np.int64] = np.array(flat, np.int64).reshape(-1, 2)
     code = pairs[:, 0] << _HALF | pairs[:, 1]
     first = np.sort(np.unique(code, return_index=True)[1])

@@ -1,8 +1,8 @@
 """Writing GOAL schedules, the input of LogGOPSim and ATLAHS: operations of each rank and their dependencies.
 
-The text form is that of LogGOPSim's ``txt2bin``. Computation is in nanoseconds. A nonblocking operation delays what
-follows by its start only (``irequires``); whatever comes after a wait requires what was waited for. An operation
-``calc 0`` stands where two waits follow each other, so that a reader finds both.
+The text format is that of LogGOPSim's ``txt2bin``. Computation is in nanoseconds. Operations after a nonblocking one
+require only its start (``irequires``); operations after a wait require the operation waited for. If two waits follow
+each other, ``calc 0`` separates them, so that a reader finds both.
 
 Source: Hoefler, Siebert, Lumsdaine 2009, Group Operation Assembly Language, doi:10.1109/ICPP.2009.70.
 """
@@ -21,19 +21,19 @@ def write_goal(
     trace: Trace,
     name: str,
     *,
-    lower: bool = True,  # noqa: ARG001 - as for other forms
+    lower: bool = True,  # noqa: ARG001 - the same signature as for other formats
     library: str = "mpich",
 ) -> Written:
     """Write a trace as a GOAL schedule.
 
     Args:
-        trace: What the program did.
+        trace: The trace.
         name: File name of the schedule.
-        lower: Whether to write all collectives as messages, which a schedule must.
-        library: Whose default algorithms collectives are lowered by.
+        lower: Whether to write all collectives as messages; a schedule always does.
+        library: MPI library whose default algorithms lower the collectives.
 
     Raises:
-        UsageError: If a schedule cannot hold what the program does.
+        UsageError: If a schedule cannot represent the program.
     """
     remarks = Remarks()
     program = plain(trace, library, remarks)
@@ -50,8 +50,8 @@ class _Front:
     Attributes:
         completed: Operations that must have ended.
         started: The last operation that must have started, if it has not ended.
-        implied: Whether that one requires ``completed`` already.
-        joined: Whether a wait or a blocking message made this front, and nothing has been added since.
+        implied: Whether that operation already requires ``completed``.
+        joined: Whether a wait or a blocking message created this front, and no operation has been added since.
     """
 
     completed: tuple[int, ...] = ()
@@ -61,12 +61,12 @@ class _Front:
 
 
 class _Schedule:
-    """One rank's steps becoming operations, numbered from 1."""
+    """Translates the steps of one rank to operations, numbered from 1."""
 
     def __init__(self, program: Plain, rank: int, remarks: Remarks) -> None:
         self._program, self._rank, self._remarks = program, rank, remarks
         self._count = 0
-        #: What each open request ends with, and those that began after the front was made.
+        #: The last operation of each open request, and the requests that began after the front was created.
         self._ends: dict[int, tuple[int, ...]] = {}
         self._recent: set[int] = set()
 
@@ -103,7 +103,7 @@ class _Schedule:
         self._recent.add(message.request)
 
     def _blocking(self, text: str, front: _Front) -> Iterator[str]:
-        """Yield an operation that all that follows requires."""
+        """Yield an operation that all following operations require."""
         yield from self._operation(text, front)
         front.completed, front.started, front.implied, front.joined = (self._count,), None, False, False
         self._recent.clear()
@@ -113,7 +113,7 @@ class _Schedule:
             yield from self._blocking("calc 0", front)
         known = [request for request in requests if request in self._ends]
         ends = tuple(end for request in known for end in self._ends.pop(request))
-        # What began after the front was made requires it.
+        # Operations that began after the front was created require it.
         implied = any(request in self._recent for request in known)
         front.completed = ends if implied else (*front.completed, *ends)
         if front.started in ends:
@@ -122,7 +122,7 @@ class _Schedule:
         self._recent.clear()
 
     def _branch(self, branch: Branch, front: _Front) -> Iterator[str]:
-        """Yield what happens beside the rank."""
+        """Yield the operations that run concurrently with the rank."""
         beside = replace(front, joined=False)
         recent, self._recent = self._recent, set()
         for step in branch.steps:

@@ -1,4 +1,4 @@
-"""Ops of each rank as columns, grown or whole: what readers of large files share on the way to a trace."""
+"""Ops of each rank as columns, appended or complete: shared by the readers of large files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clue.trace import NO_REQUEST, Op
 from clue.trace.builder import RankColumns
 
 _Integers = npt.NDArray[np.int64]
-#: Fields of a row of an op that grows, in order.
+#: Fields of a row of an appended op, in order.
 _NAMES = ("op", "cpu", "peer", "tag", "nbytes", "request", "count", "flags")
 _LAST_OP, _LAST_REQUEST = -len(_NAMES), _NAMES.index("request") - len(_NAMES)
 #: Maximum computation of a rank, ns: a year, far below the limit of its column.
@@ -20,7 +20,7 @@ LONGEST = 32 * 10**15
 
 
 def ended(columns: dict[str, _Integers], extras: _Integers, left: int) -> RankColumns:
-    """Return ops with the computation after the last one, ns, as one more op, and with the places of their entries."""
+    """Return ops with the computation after the last one, ns, as an additional op, and the places of their entries."""
     if left:
         last = {"op": int(Op.COMPUTE), "cpu": left, "request": NO_REQUEST}
         columns = {name: np.append(column, last.get(name, 0)) for name, column in columns.items()}
@@ -30,10 +30,10 @@ def ended(columns: dict[str, _Integers], extras: _Integers, left: int) -> RankCo
 
 
 class GrowingRank:
-    """Ops of one rank on the world, added in program order.
+    """Ops of one rank on the world communicator, appended in program order.
 
     Attributes:
-        burst: Computation since the last op, ns; it goes with the next one.
+        burst: Computation since the last op, ns; it belongs to the next one.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class GrowingRank:
         self._extras = array("q")
         self._requests = 0
 
-    def add(  # noqa: PLR0917 - the order of the columns
+    def add(  # noqa: PLR0917 - in the order of the columns
         self, op: int, peer: int = 0, tag: int = 0, nbytes: int = 0, request: int = NO_REQUEST, flags: int = 0
     ) -> None:
         """Add an op, with the burst before it."""
@@ -70,7 +70,7 @@ class GrowingRank:
             self.add_list(Op.WAIT, requests, flags)
 
     def block(self, count: int = 1) -> None:
-        """Make the last ops, nonblocking sends or receives, blocking ones."""
+        """Turn the last ops, nonblocking sends or receives, into blocking ones."""
         rows = self._rows
         for back in range(0, count * len(_NAMES), len(_NAMES)):
             rows[_LAST_OP - back] = int(Op.SEND if rows[_LAST_OP - back] == Op.ISEND else Op.RECV)

@@ -1,4 +1,4 @@
-"""Traces in clue's own form, read like any other."""
+"""Traces in clue's own format, read like any other format."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clue.trace import Trace
 
 
 def read_own(path: Path) -> Converted:
-    """Open a trace of clue.
+    """Open a trace in clue's format.
 
     Raises:
         TraceError: If it is missing, of another version, incomplete, truncated or damaged.

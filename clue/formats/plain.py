@@ -1,7 +1,7 @@
-"""A trace as forms without communicators see it: the common half of writing time-independent traces and GOAL.
+"""A trace without communicators: the common part of writing time-independent traces and GOAL.
 
-Partners are ranks of the trace, tags keep communicators apart, receives have sizes, and collectives that a form does
-not have are lowered to messages.
+Partners are ranks of the trace, tags distinguish communicators, receives have sizes, and collectives that a format
+does not support are lowered to messages.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from clue.trace import COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op, Trace
 _MODES = int(Flag.SYNCHRONOUS | Flag.BUFFERED | Flag.READY)
 _WILD = int(Flag.ANY_SOURCE | Flag.ANY_TAG)
 _SENDS = (int(Op.SEND), int(Op.ISEND))
-# Plain integers: an operation on an IntFlag costs more than all the rest of a message.
+# Plain integers: an operation on an IntFlag costs more than the rest of a message.
 _CANCELLED, _NONBLOCKING, _INTER = int(Flag.CANCELLED), int(Flag.NONBLOCKING), int(Flag.INTER)
 
 
@@ -33,7 +33,7 @@ class Compute(NamedTuple):
 
 
 class Transfer(NamedTuple):
-    """One side of a message; a receive learns its size from the sender: see :meth:`Plain.nbytes`."""
+    """One side of a message; a receive gets its size from the sender: see :meth:`Plain.nbytes`."""
 
     sends: bool
     blocking: bool
@@ -57,14 +57,14 @@ class Poll(NamedTuple):
 
 
 class Whole(NamedTuple):
-    """A blocking collective of all ranks, kept as such, with everybody's sizes."""
+    """A blocking collective of all ranks that is not lowered, with the sizes of all ranks."""
 
     op: Op
     collective: Collective
 
 
 class Branch(NamedTuple):
-    """A nonblocking collective: steps beside those of the rank, all done when its request is."""
+    """A nonblocking collective: its steps run concurrently with the rank and are done when its request is complete."""
 
     request: int
     steps: tuple[Transfer | Wait, ...]
@@ -78,9 +78,9 @@ class Plain:
     """A trace without communicators.
 
     Attributes:
-        name: For comments and messages.
-        steps: What each rank does, in order.
-        sizes: Bytes received, by request, of each rank.
+        name: Name for comments and messages.
+        steps: Steps of each rank, in order.
+        sizes: Bytes received by each rank, by request.
     """
 
     name: str
@@ -93,18 +93,18 @@ class Plain:
 
 
 def plain(trace: Trace, library: str, remarks: Remarks, *, keep: frozenset[Op] = frozenset()) -> Plain:
-    """Take communicators and modes away from a trace.
+    """Remove communicators and modes from a trace.
 
-    Collectives are lowered as if each rank had a node of its own, for there is no machine.
+    Collectives are lowered as if each rank had a separate node, because no machine is given.
 
     Args:
-        trace: What the program did.
-        library: Whose default algorithms collectives are lowered by: ``"mpich"`` or ``"openmpi"``.
-        remarks: Takes what is changed.
-        keep: Blocking collectives of all ranks that stay as they are.
+        trace: The trace.
+        library: MPI library whose default algorithms lower the collectives: ``"mpich"`` or ``"openmpi"``.
+        remarks: Collects remarks on changes.
+        keep: Blocking collectives of all ranks that are not lowered.
 
     Raises:
-        UsageError: If the program spawned others, or makes collective calls on intercommunicators.
+        UsageError: If the program spawned ranks, or makes collective calls on intercommunicators.
         ReplayError: If the members of a communicator disagree about its collectives.
     """
     if library not in LIBRARIES:
@@ -150,7 +150,7 @@ def _remark_on_columns(trace: Trace, remarks: Remarks) -> None:
 
 
 class _Channels:
-    """All messages by who, to whom and tag, in order, so that communicators become tags and receives learn sizes."""
+    """All messages by sender, receiver and tag, in order, so that tags replace communicators and receives get sizes."""
 
     def __init__(self, trace: Trace) -> None:
         contexts = np.array([c.context for c in trace.head.communicators] or [0])
@@ -164,9 +164,9 @@ class _Channels:
         self._received: dict[tuple[int, int, int], list[int]] = {}
 
     def tag(self, context: int, tag: int) -> int:
-        """Return the tag that stands for a tag of a context: itself on the world, one above those elsewhere.
+        """Return the tag that represents a tag of a context: the same on the world, a higher one elsewhere.
 
-        Collectives have negative tags, and tags of their own.
+        Collectives have separate, negative tags.
         """
         if context == self._world and tag >= 0:
             return tag
@@ -177,21 +177,21 @@ class _Channels:
         return known
 
     def note(self, rank: int, message: Transfer) -> None:
-        """Note a message, of either side."""
+        """Record a message, from either side."""
         if message.sends:
             self._sent.setdefault((rank, message.peer, message.tag), []).append(message.nbytes)
         else:
             self._received.setdefault((message.peer, rank, message.tag), []).append(message.request)
 
     def sizes(self, ranks: int) -> list[dict[int, int]]:
-        """Return the size received by each request of each rank."""
+        """Return the received size of each request of each rank."""
         sizes: list[dict[int, int]] = [{} for _ in range(ranks)]
         for channel, requests in self._received.items():
             sizes[channel[1]].update(zip(requests, self._sent.get(channel, ()), strict=False))
         return sizes
 
     def remark(self, remarks: Remarks) -> None:
-        """Tell what became of tags and of messages without another side."""
+        """Remark on changed tags, and on messages without a partner."""
         remarks.count(
             f"sends and receives are on other communicators than the first; their tags begin at {self._first}",
             self._elsewhere,
@@ -201,7 +201,7 @@ class _Channels:
 
 
 class _Flattening:
-    """One rank's rows becoming steps."""
+    """Translates the rows of one rank to steps."""
 
     def __init__(  # noqa: PLR0917 - one caller
         self,
@@ -215,7 +215,7 @@ class _Flattening:
         self._program, self._rank, self._library, self._keep = program, rank, library, keep
         self._channels, self._remarks = channels, remarks
         self._rows = program.rows[rank]
-        # Requests of lowered collectives and of blocking calls count on from those of the program.
+        # Requests of lowered collectives and of blocking calls are numbered after those of the program.
         self._next_request = max((row.request for row in self._rows), default=-1) + 1
         self._serials: dict[int, int] = {}
         self._probed: dict[int, Row] = {}
@@ -234,10 +234,10 @@ class _Flattening:
         if self._pending:
             yield Compute(self._pending)
 
-    # -- each row: the steps it becomes ------------------------------------------------------------------
+    # -- the steps of each row ---------------------------------------------------------------------------
 
     def nothing(self, _row: Row) -> Sequence[Step]:
-        """Leave it out."""
+        """Skip the row."""
         return ()
 
     def message(self, row: Row) -> Sequence[Step]:
@@ -252,12 +252,12 @@ class _Flattening:
         return (self._message(sends, row.peer, tag, row.nbytes, None if blocking else row.request),)
 
     def matched_probe(self, row: Row) -> Sequence[Step]:
-        """Remember what the matched receive will take."""
+        """Remember the message that the matched receive will take."""
         self._probed[row.request] = row
         return ()
 
     def matched_receive(self, row: Row) -> Sequence[Step]:
-        """Receive what the matched probe found."""
+        """Receive the message that the matched probe found."""
         probe = self._probed.pop(row.request, None)
         if probe is None:
             return ()
@@ -265,17 +265,17 @@ class _Flattening:
         return self.message(probe._replace(op=int(Op.RECV), request=request))
 
     def wait(self, row: Row) -> Sequence[Step]:
-        """Wait for those requests that there are."""
+        """Wait for the requests that exist."""
         requests = tuple(each for each in row.entries or (row.request,) if each in self._open)
         self._open.difference_update(requests)
         return (Wait(requests),) if requests else ()
 
     def poll(self, row: Row) -> Sequence[Step]:
-        """Test, where it is known for what."""
+        """Test, if the request is known."""
         return (Poll(row.peer, self._channels.tag(row.context, row.tag)),) if row.peer >= 0 and row.tag >= 0 else ()
 
     def collective(self, row: Row) -> Sequence[Step]:
-        """Keep it or lower it."""
+        """Keep or lower a collective."""
         serial = self._serials.get(row.context, 0)
         self._serials[row.context] = serial + 1
         collective = self._program.collectives[row.context][serial]
@@ -291,7 +291,7 @@ class _Flattening:
         return self._lowered(row, lower(collective, row.members.index(self._rank), algorithm), ~(2 * serial))
 
     def neighbor(self, row: Row) -> Sequence[Step]:
-        """Lower it: it is messages already."""
+        """Lower a collective, which consists of messages already."""
         serial = self._serials.get(~row.context, 0)
         self._serials[~row.context] = serial + 1
         return self._lowered(row, neighbor(row.entries), ~(2 * serial + 1))
@@ -311,7 +311,7 @@ class _Flattening:
         return steps
 
     def _round(self, each: Round, members: Sequence[int], tag: int) -> Iterator[Transfer | Wait]:
-        """Yield one round: a single message blocks, more are started together and waited for."""
+        """Yield one round: a single message blocks; several are started together and then waited for."""
         alone = len(each.sends) + len(each.receives) == 1
         started = []
         for source in each.receives:

@@ -1,8 +1,8 @@
-"""Writing SimGrid's description of a machine: platform, list of hosts, and the options that make it mean the same.
+"""Writing a machine for SimGrid: platform, list of hosts, and the options that give it the same meaning.
 
-What SimGrid shares max-min fairly are links, so a machine's topology becomes links and routes. A message's latency, and
-a bandwidth of its own below that of the links, become one more link on every way, which nobody shares (FATPIPE). The
-times of sender and receiver become options: in SimGrid they belong to MPI.
+SimGrid shares links max-min fairly, so a machine's topology becomes links and routes. The latency of a message, and a
+bandwidth of its own below that of the links, become an additional unshared link (FATPIPE) on every route. The times of
+sender and receiver become options, because in SimGrid they belong to MPI.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from clue.machine import MOST_RANKS, Link, Machine, NoContention, Progress
 if TYPE_CHECKING:
     from clue.machine.contention.topology import Topology
 
-#: Bytes per second of a link that never holds anything up.
+#: Bytes per second of a link that is never a bottleneck.
 _UNBOUND = 1e18
-#: Nodes up to which every route is written out.
+#: Largest number of nodes for which every route is written out.
 _MOST_ROUTED = 512
-#: A size above all messages, for the limits of SimGrid that count in an int.
+#: A size above that of all messages, for limits that SimGrid stores as an int.
 _LARGEST = 2**31 - 1
 _HEADER = """\
 <?xml version='1.0'?>
@@ -34,13 +34,13 @@ _HEADER = """\
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """A machine in SimGrid's words.
+    """A machine described for SimGrid.
 
     Attributes:
         xml: The platform.
         hosts: The list of hosts, one line for each processor, in the order of block placement.
-        options: Further arguments of ``smpirun`` that belong to it.
-        remarks: What it cannot hold.
+        options: Further arguments of ``smpirun`` for this machine.
+        remarks: Remarks on properties that SimGrid does not model.
     """
 
     xml: str
@@ -57,7 +57,7 @@ def simgrid_platform(machine: Machine, *, flops_per_second: float = FLOPS_PER_SE
         flops_per_second: Speed of a processor with performance factor 1, as in the time-independent traces.
 
     Raises:
-        UsageError: If the machine is too large to write out its hosts, or its topology to write out its routes.
+        UsageError: If the machine has too many hosts, or its topology too many routes, to write them out.
     """
     if machine.processors > MOST_RANKS:
         raise UsageError(
@@ -75,7 +75,7 @@ def simgrid_platform(machine: Machine, *, flops_per_second: float = FLOPS_PER_SE
 
 
 def write_platform(machine: Machine, name: str, *, flops_per_second: float = FLOPS_PER_SECOND) -> Written:
-    """Write a machine as SimGrid's platform, with its list of hosts beside it; see :func:`simgrid_platform`."""
+    """Write a machine as a SimGrid platform, with its list of hosts; see :func:`simgrid_platform`."""
     found = simgrid_platform(machine, flops_per_second=flops_per_second)
     files = {name: found.xml, str(Path(name).with_suffix(".hosts")): found.hosts}
     return Written(files, found.remarks, (f"give smpirun these options, too: {' '.join(found.options)}",))
@@ -139,7 +139,7 @@ def _hosts(machine: Machine, flops_per_second: float) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """Travel of a message: latency, and bytes per second of its own."""
+    """Transmission of a single message: latency, and bytes per second."""
 
     latency: float
     bandwidth: float
@@ -169,7 +169,7 @@ def _network(machine: Machine, line: _Line) -> Iterator[str]:
 
 
 def _star(nodes: int, latency: float, up: float, down: float, policy: str) -> Iterator[str]:
-    """Yield a zone with a link up and a link down for each node; what is unshared bounds each message alone."""
+    """Yield a zone with a link up and a link down for each node; the unshared link bounds each message separately."""
     yield '<zone id="machine" routing="Cluster">'
     yield "HOSTS"
     for i in range(nodes):
@@ -184,7 +184,7 @@ def _link(name: str, latency: float, bandwidth: float, policy: str) -> str:
 
 
 def _routed(topology: Topology, nodes: int, line: _Line) -> Iterator[str]:
-    """Yield a zone with every route written out: the links are those of the topology, whatever it is."""
+    """Yield a zone with every route written out: its links are those of the topology."""
     import numpy as np  # noqa: PLC0415 - as topologies do
 
     if nodes > _MOST_ROUTED:
@@ -204,7 +204,7 @@ def _routed(topology: Topology, nodes: int, line: _Line) -> Iterator[str]:
 
 
 def _options(machine: Machine, link: Link) -> Iterator[str]:
-    """Yield options: plain max-min sharing, and what clue means by eager, send and receive delays."""
+    """Yield options: plain max-min sharing, and clue's eager limit, send and receive delays."""
     local = machine.network.within_node
     limit = _LARGEST if link.eager_limit is None else min(_LARGEST, int(link.eager_limit) + 1)
     slope = local.transmission_delay.slopes[-1]

@@ -1,4 +1,4 @@
-"""The forms of traces, machines and measurements that clue knows: a line each, whose module is loaded when used."""
+"""The formats of traces, machines and measurements that clue knows, one line each; modules are loaded when used."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Kind(Enum):
-    """Kind of content of a format."""
+    """The kind of content of a format."""
 
     TRACE = "a trace"
     MACHINE = "a machine"
@@ -25,18 +25,18 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A form of traces, of machines, or of measurements.
+    """A format of traces, machines or measurements.
 
     Attributes:
-        name: As options have it.
-        title: What it is.
-        suffixes: Endings of names of files that have it.
-        reader: What reads it: a function of this package as ``module.function``, of the path, which returns a
-            :class:`Converted`; ``""`` if nothing does.
-        writer: What writes it: one of what it holds, and of the file's name, which returns a :class:`Written`.
-        read_with: Keywords that the reader takes.
-        write_with: Keywords that the writer takes.
-        kind: What it holds.
+        name: Its name in options.
+        title: Its description.
+        suffixes: Suffixes of file names in this format.
+        reader: The function of this package that reads it, as ``module.function``: it takes the path and returns a
+            :class:`Converted`; ``""`` if clue does not read it.
+        writer: The function that writes it: it takes the content and the file name and returns a :class:`Written`.
+        read_with: Keyword arguments of the reader.
+        write_with: Keyword arguments of the writer.
+        kind: Its kind of content.
     """
 
     name: str
@@ -49,11 +49,11 @@ class Format:
     kind: Kind = Kind.TRACE
 
     def read(self, path: Path, **options: object) -> Converted:
-        """Read a trace; options that were not given are left to the reader, and those it has no use for are ignored.
+        """Read a trace; the reader decides options that are not given, and ignores those that it does not use.
 
         Raises:
-            UsageError: If nothing reads this form, or the file breaks it.
-            TraceError: If it is a damaged trace of clue.
+            UsageError: If clue does not read this format, or the file is malformed.
+            TraceError: If it is a damaged trace in clue's format.
         """
         if not self.reader:
             raise UsageError(f"{path}: source must be one that clue reads, got {self.title}")
@@ -61,10 +61,10 @@ class Format:
         return found
 
     def write(self, subject: object, name: str, **options: object) -> Written:
-        """Return what this form holds in it, with options as for reading.
+        """Return the content in this format, with options as for reading.
 
         Raises:
-            UsageError: If the form cannot hold it.
+            UsageError: If the format cannot represent the content.
         """
         written: Written = _function(self.writer)(subject, name, **_those(options, self.write_with))
         return written
@@ -106,5 +106,5 @@ _BY_SUFFIX = {suffix: form for form in FORMATS for suffix in form.suffixes}
 
 
 def format_of(path: Path) -> Format | None:
-    """Return the form that a name tells; a folder is a trace of clue; ``None`` if it tells none."""
+    """Return the format that a name implies; a folder is a trace in clue's format; ``None`` if it implies none."""
     return OWN if path.is_dir() else _BY_SUFFIX.get(path.suffix)

@@ -1,4 +1,4 @@
-"""Remarks on what a conversion changed or left out, with counts."""
+"""Remarks on content that a conversion changed or left out, with counts."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ class Remarks:
         self._counts: dict[str, int] = {}
 
     def count(self, what: str, times: int = 1) -> None:
-        """Count one more of something; ``what`` follows the number, as in "3 probes are left out"."""
+        """Count one more occurrence; ``what`` follows the number, as in "3 probes are left out"."""
         if times:
             self._counts[what] = self._counts.get(what, 0) + times
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """All remarks in the order of first appearance."""
+        """All remarks, in the order of first occurrence."""
         return tuple(f"{times:,} {what}" for what, times in self._counts.items())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Converted:
-    """A trace read from another form.
+    """A trace read from another format.
 
     Attributes:
         trace: The trace.
-        remarks: What it could not hold.
+        remarks: Remarks on content that the trace cannot represent.
     """
 
     trace: Trace
@@ -40,12 +40,12 @@ class Converted:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A trace or a machine in another form.
+    """A trace or a machine in another format.
 
     Attributes:
-        files: Text by file name; the first is the one to name to the other simulator.
-        remarks: What the form could not hold.
-        hints: What must be known to use it.
+        files: Text by file name; the first is the file to give to the other simulator.
+        remarks: Remarks on content that the format cannot represent.
+        hints: Hints on how to use the files.
     """
 
     files: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""The actions of time-independent traces: which word of a line is what.
+"""The actions of time-independent traces: the meaning of each word of a line.
 
 As in SimGrid 3.32 (src/smpi/internals/smpi_replay.cpp). Words are numbered from 0: first the rank, then the action.
 """
@@ -12,25 +12,25 @@ from clue.trace import Op
 
 #: Default rate for converting computation into flops, flop/s: one flop is a nanosecond.
 FLOPS_PER_SECOND = 1e9
-#: What has no place in a line.
+#: Position of a word that an action does not have.
 NOWHERE = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One action: the places of its words, ``NOWHERE`` for those that it has not.
+    """One action: the positions of its words, ``NOWHERE`` for words that it does not have.
 
     Attributes:
-        words: How many words it has at least.
-        op: The op it becomes; ``None``: none, or more than one.
+        words: Smallest number of its words.
+        op: The op that represents it; ``None``: none, or several.
         peer: The partner.
         tag: The tag.
         size: The size, in elements.
         datatype: The number of the elements' datatype, which may be missing.
         root: The root, which may be missing: then it is 0.
         flops: The computation that follows, in flop.
-        lists: Where lists of one number for each rank begin.
-        sent: Which of them tells what the rank sends to each.
+        lists: Positions at which lists with one number for each rank begin.
+        sent: Which of these lists has the sizes that the rank sends to each rank.
     """
 
     words: int = 2

@@ -1,4 +1,4 @@
-"""Lines of a time-independent trace: words as numbers, checked, all lines of an action at once."""
+"""Lines of a time-independent trace: words become checked numbers, for all lines of an action at once."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ _CODES = {name: code for code, name in enumerate(NAMES)}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ActionLines:
-    """The lines of a rank, and behind the last one a ``waitall`` of our own; shape (lines + 1,) but for ``sent``.
+    """The lines of a rank, followed by an additional ``waitall``; shape (lines + 1,) except for ``sent``.
 
     Attributes:
         code: The action, as an index of ``NAMES``.
-        op: The op that it becomes, 0 if none or not by itself.
+        op: The op that represents it, 0 if there is none or it depends on other lines.
         peer: Partner or root.
-        source: From which rank a ``sendRecv`` receives.
+        source: Rank from which a ``sendRecv`` receives.
         tag: The tag.
         nbytes: The size.
-        request: A number for source, destination and tag by which the rank's requests are named; -1 where the rank can
-            have none such.
+        request: A number for the source, destination and tag that name a request of the rank; -1 if the rank cannot
+            have such a request.
         before: Computation before the op, ns.
         after: Computation after it, ns.
         sent: Bytes that each ``alltoallv`` sends to each rank, shape (those lines, ranks).
@@ -57,7 +57,7 @@ class ActionLines:
     sent: Integers
 
     def are(self, *names: str) -> Mask:
-        """Tell which lines are of these actions."""
+        """Tell which lines have these actions."""
         those: Mask = self.code == _CODES[names[0]]
         for name in names[1:]:
             those |= self.code == _CODES[name]
@@ -65,14 +65,14 @@ class ActionLines:
 
 
 def understand(lines: Lines, rank: int, size: int, flops_per_second: float, remarks: Remarks) -> ActionLines:
-    """Take all lines of a rank.
+    """Read all lines of a rank.
 
     Args:
-        lines: Them.
-        rank: Which.
-        size: Of so many.
+        lines: The lines.
+        rank: The rank.
+        size: Number of ranks.
         flops_per_second: Speed at which flops become CPU seconds.
-        remarks: Takes what is changed.
+        remarks: Collects remarks on changes.
 
     Raises:
         UsageError: At the first line that breaks a rule.
@@ -81,7 +81,7 @@ def understand(lines: Lines, rank: int, size: int, flops_per_second: float, rema
 
 
 class _FirstFault:
-    """The first line that breaks a rule, and how."""
+    """The first line that breaks a rule, and the rule."""
 
     def __init__(self, lines: Lines) -> None:
         self._lines = lines
@@ -89,19 +89,19 @@ class _FirstFault:
         self._message = ""
 
     def note(self, line: int, rule: str, got: object = None, why: str = "") -> None:
-        """Note a line that breaks a rule; where ``got`` does not tell what is there, all of the line does."""
+        """Record a line that breaks a rule; without ``got``, the message shows the whole line."""
         if line < self._line:
             there = repr(" ".join(self._lines.words(line))) if got is None else got
             self._line, self._message = line, f"{rule}, got {there}{why}"
 
     def tell(self) -> None:
-        """Raise it, if there is one."""
+        """Raise the error, if any."""
         if self._message:
             raise UsageError(f"{self._lines.place(self._line)}: {self._message}")
 
 
 class _Reader:
-    """Lines becoming numbers. Methods take the lines of one action, and return those that are good."""
+    """Converts lines to numbers. Methods take the lines of one action and return the valid ones."""
 
     def __init__(self, lines: Lines, rank: int, size: int, nanoseconds_per_flop: float, remarks: Remarks) -> None:
         self._lines, self._rank, self._size, self._remarks = lines, rank, size, remarks
@@ -115,7 +115,7 @@ class _Reader:
         self._sent = np.zeros((0, size), np.int64)
 
     def read(self) -> ActionLines:
-        """Return what the lines say."""
+        """Return the content of the lines."""
         code = self._code[:-1]
         for each in np.unique(code[code >= 0]).tolist():
             self._take(NAMES[each], np.flatnonzero(code == each))
@@ -141,19 +141,19 @@ class _Reader:
         return codes
 
     def _find_default(self) -> Integers:
-        """Return the bytes of an element without datatype, by line: as the last ``init`` says."""
+        """Return the bytes of an element without datatype, by line: the last ``init`` decides."""
         init = self._code[:-1] == _CODES["init"]
         last = np.maximum.accumulate(np.where(init, np.arange(len(init)), -1))
         return np.where((last >= 0) & (self._lines.count[last] > _ACTION + 1), 8, 1)
 
     def _add_up(self) -> None:
-        """Check how long the rank computes altogether, which whole numbers of nanoseconds must be able to hold."""
+        """Check that the rank's total computation fits a whole number of nanoseconds."""
         total = np.cumsum(self._before.astype(np.float64) + self._after)[:-1]
         for line in np.flatnonzero(total > LONGEST)[:1].tolist():
             self._faults.note(line, f"rank must compute for at most {LONGEST:g} ns altogether", f"{total[line]:g} ns")
 
     def _take(self, name: str, at: Integers) -> None:
-        """Take all lines of an action."""
+        """Read all lines of an action."""
         action = self._actions[name]
         at = self._keep_long(name, action.words - _ACTION - 1, at)
         for word in action.lists:
@@ -180,25 +180,25 @@ class _Reader:
         return at[there >= numbers]
 
     def _keep(self, at: Integers, good: Mask, rule: str, word: int, why: str = "") -> Integers:
-        """Note the word of that number on the first line that is not good, and return the good ones."""
+        """Record the word at this position on the first invalid line, and return the valid lines."""
         for line in at[~good][:1].tolist():
             self._faults.note(line, rule, self._lines.words(line)[word], why)
         return at[good]
 
     def _whole(self, word: int, at: Integers, what: str) -> tuple[Integers, Integers]:
-        """Return a whole number of each line, and which lines have it."""
+        """Return a whole number from each line, and which lines have it."""
         values, good = self._lines.whole(at, word)
         return self._keep(at, good, f"{what} {_WHOLE}", word), values[good]
 
     def _list(self, word: int, at: Integers, what: str, length: int) -> Integers:
-        """Return the lines that have a list of whole numbers from that word on."""
+        """Return the lines that have a list of whole numbers from this word on."""
         if not self._lines.listed(at, word, length)[1].all():
             for each in range(word, word + length):
                 at, _ = self._whole(each, at, what)
         return at
 
     def _burst(self, word: int, at: Integers, what: str, nanoseconds: float) -> tuple[Integers, Integers]:
-        """Return the length of a burst in nanoseconds, of which a unit of what is there has so many."""
+        """Return the lengths of bursts in nanoseconds, given the nanoseconds in a unit of the figures."""
         values, good = self._lines.real(at, word)
         at, values = self._keep(at, good, f"{what} must be a finite number", word), values[good]
         at, values = self._keep(at, values >= 0, f"{what} {_NOT_NEGATIVE}", word), values[values >= 0] * nanoseconds
@@ -212,7 +212,7 @@ class _Reader:
         return self._keep(at, good, f"{what} must be a rank from 0 to {self._size - 1}", word), ranks[good]
 
     def _take_partner(self, action: Action, at: Integers) -> Integers:
-        """Take partner, tag and root."""
+        """Read partner, tag and root."""
         if action.peer != NOWHERE:
             at, ranks = self._rank_at(action.peer, at, "partner")
             self._peer[at] = ranks
@@ -231,7 +231,7 @@ class _Reader:
         return at
 
     def _take_size(self, action: Action, at: Integers) -> Integers:
-        """Take the size."""
+        """Read the size."""
         if action.size == NOWHERE:
             return at
         at, values = self._whole(action.size, at, "size")
@@ -244,7 +244,7 @@ class _Reader:
         return self._keep(at, good, f"datatype must be a number from 0 to {len(_BYTES) - 1}", action.datatype)
 
     def _unit(self, action: Action, at: Integers) -> tuple[Integers, Mask]:
-        """Return the bytes of an element on each line, and where the datatype is one."""
+        """Return the bytes of an element on each line, and which lines have a valid datatype."""
         there = self._lines.has(at, action.datatype)
         if action.op is Op.ALLGATHERV:
             # Displacements may follow the sizes, without datatypes.
@@ -254,13 +254,13 @@ class _Reader:
         return np.where(there, _BYTES[np.where(good, kind, 0)], self._default[at]), good | ~there
 
     def take_sleep(self, at: Integers) -> None:
-        """Take it as computation: clue's ops have no idle time."""
+        """Treat a sleep as computation, because clue's ops have no idle time."""
         at, burst = self._burst(2, at, "seconds", 1e9)
         self._before[at] = burst
         self._remarks.count("sleeps are taken as computation", len(at))
 
     def take_communicator(self, at: Integers) -> None:
-        """Pass over, as SimGrid does."""
+        """Skip the lines, as SimGrid does."""
         what = "actions make communicators, of which these traces say no more; they are left out"
         self._remarks.count(what, len(at))
 
@@ -285,19 +285,19 @@ class _Reader:
         self._tag[at] = np.where(here, tag, 0)
 
     def take_sendrecv(self, at: Integers) -> None:
-        """Take the source too; both tags are 0."""
+        """Read the source, too; both tags are 0."""
         at, ranks = self._rank_at(5, at, "source")
         self._source[at] = ranks
 
     def take_alltoallv(self, at: Integers) -> None:
-        """Take what is sent to each rank."""
+        """Read the sizes sent to each rank."""
         action = self._actions["alltoallv"]
         unit, good = self._unit(action, at)
         at, unit = self._keep_typed(action, at, good), unit[good]
         self._sent = self._lines.listed(at, action.lists[0], self._size)[0] * unit[:, None]
 
     def _request_name(self, source: Integers, dest: Integers, tag: Integers) -> Integers:
-        """Return a number for source, destination and tag of a request of the rank; -1 if it can have none such."""
+        """Return a number for source, destination and tag of a request of the rank; -1 if it cannot have such."""
         sends = source == self._rank
         other = np.where(sends, dest, source)
         possible = (sends | (dest == self._rank)) & (other >= 0) & (other < self._size)
@@ -305,7 +305,7 @@ class _Reader:
         return np.where(possible, (tag * self._size + other) * 2 + sends, -1)
 
 
-#: What else there is to take of some actions.
+#: Further steps for some actions.
 _MORE: Mapping[str, Callable[[_Reader, Integers], None]] = {
     "sleep": _Reader.take_sleep,
     "comm_size": _Reader.take_communicator,

@@ -1,7 +1,7 @@
 """Reading SimGrid's time-independent traces: actions are translated into clue's ops.
 
-Sizes there count elements: of the datatype whose number stands at the end of the line, or of the default one that
-``init`` sets, 8 B with an argument and 1 B without. Files are read as columns, for they are long.
+Sizes count elements: of the datatype whose number ends the line, or of the default datatype that ``init`` sets, 8 B
+with an argument and 1 B without. Files are read as columns, because they are long.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def read_ti(path: Path, *, flops_per_second: float = FLOPS_PER_SECOND) -> Conver
         flops_per_second: Speed at which flops become CPU seconds.
 
     Raises:
-        UsageError: If a file is missing, an action is not one, or its numbers mean nothing.
+        UsageError: If a file is missing, an action is unknown, or its numbers are invalid.
     """
     if not flops_per_second > 0:
         raise UsageError(f"flops per second must be above 0, got {flops_per_second}")
@@ -50,7 +50,7 @@ def read_ti(path: Path, *, flops_per_second: float = FLOPS_PER_SECOND) -> Conver
 
 
 def _ranks(path: Path) -> Iterator[tuple[Lines, int]]:
-    """Yield each rank's lines, and how many ranks there are."""
+    """Yield each rank's lines and the number of ranks."""
     files = read_lines(path)
     if not len(files):
         raise UsageError(f"{path}: list must name a file of actions for each rank, got none")
@@ -62,18 +62,18 @@ def _ranks(path: Path) -> Iterator[tuple[Lines, int]]:
 
 
 def _actions(files: Lines, line: int) -> Lines:
-    """Return the lines of the file that a line of the list names."""
+    """Return the lines of the file named by a line of the list."""
     return read_lines(files.text.file.parent / files.words(line)[0], files.place(line))
 
 
 def _of_rank(lines: Lines, rank: int) -> Lines:
-    """Return a rank's lines of its own file; SimGrid passes over others too."""
+    """Return the lines of a rank in its own file; like SimGrid, skip the others."""
     ranks, good = lines.whole(np.arange(len(lines)), _RANK)
     return lines.where(good & (ranks == rank))
 
 
 def _merged(lines: Lines) -> list[Lines]:
-    """Return each rank's lines of a file for all of them."""
+    """Return the lines of each rank in a file for all ranks."""
     rank, good = lines.whole(np.arange(len(lines)), _RANK)
     good &= rank >= 0
     if not good.all():
@@ -86,7 +86,7 @@ def _merged(lines: Lines) -> list[Lines]:
 
 
 def _check_ranks(lines: Lines, rank: Integers) -> None:
-    """Check that no rank is missing below the largest, which a slip may have made too large for all memory."""
+    """Check that no rank below the largest is missing: a typo in a large number could exhaust the memory."""
     if not len(rank):
         raise UsageError(f"{lines.text.file}: file must have actions, got none")
     line, known = int(np.argmax(rank)), np.unique(rank)
@@ -101,7 +101,7 @@ def _check_ranks(lines: Lines, rank: Integers) -> None:
 
 
 class _Assembly:
-    """A rank's lines becoming ops: one each, or none, or the three of a ``sendRecv``."""
+    """Converts the lines of a rank to ops: one, none, or three for a ``sendRecv``."""
 
     def __init__(self, said: ActionLines, remarks: Remarks) -> None:
         self._said, self._remarks = said, remarks
@@ -129,7 +129,7 @@ class _Assembly:
 
     @staticmethod
     def _spell_out(columns: dict[str, Integers], first: Integers, source: Integers) -> None:
-        """Make three ops of the equal rows of each ``sendRecv``."""
+        """Turn the equal rows of each ``sendRecv`` into three ops."""
         receive, send, wait = first, first + 1, first + 2
         columns["op"][receive], columns["op"][send], columns["op"][wait] = Op.IRECV, Op.ISEND, Op.WAIT
         columns["peer"][receive], columns["peer"][wait] = source, 0
@@ -140,7 +140,7 @@ class _Assembly:
         columns["flags"][send] = columns["flags"][wait] = _CONTINUED
 
     def _number_requests(self, exchanges: Mask) -> None:
-        """Find out which request each wait and test is for, and make them ops."""
+        """Find the request of each wait and test, and convert them to ops."""
         said = self._said
         starts, waits, tests, all_open = (said.are(*names) for names in _REQUESTS)
         begun = starts + 2 * exchanges
@@ -162,13 +162,13 @@ class _Assembly:
         self._request[lines[there]] = numbers[found[there]]
 
     def _test(self, lines: Integers, found: Integers) -> None:
-        """Take them as having found nothing: the trace does not say, and the request stays open for its wait."""
+        """Assume that tests found nothing: the trace does not say, and the request stays open for its wait."""
         there = lines[found >= 0]
         self._remarks.count("tests are taken as having found nothing", len(there))
         self._said.op[there] = Op.POLL
 
     def _wait_for_all(self, lines: Integers, requests: Integers, spans: Integers) -> None:
-        """Wait for the requests that are open at each line, which ends a span."""
+        """Wait for the requests that are open at each line; this ends a span."""
         counts = np.bincount(spans, minlength=len(lines))
         self._remarks.count("requests are waited for by no action; ranks wait for them at their end", int(counts[-1]))
         self._said.op[lines[counts > 0]] = Op.WAIT
@@ -191,6 +191,6 @@ class _Assembly:
         return np.concatenate(self._entries)[order]
 
     def _bursts(self, line: Integers) -> Integers:
-        """Return the computation before the op of each row, of which a line has the more the later."""
+        """Return the computation before the op of each row; later rows of a line have more."""
         done = np.cumsum(self._said.before + self._said.after) - self._said.after
         return np.diff(done[line], prepend=0)

@@ -1,6 +1,6 @@
-"""Which request each ``wait`` of a time-independent trace is for: the oldest open one of its name.
+"""Finds the request of each ``wait`` of a time-independent trace: the oldest open one of its name.
 
-A wait that finds none (a test has caught it) is for nothing; ``waitall`` ends all that are open.
+A wait that finds none has no effect (a test has found the request complete); ``waitall`` ends all open requests.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ class Events:
     """Starts of requests, waits and tests of one rank, in order.
 
     Attributes:
-        name: What a wait names a request by, as a number, shape (events,).
-        span: How many ``waitall`` there were before, shape (events,).
+        name: Name by which a wait finds a request, as a number, shape (events,).
+        span: Number of ``waitall`` before, shape (events,).
         change: 1 for a start, -1 for a wait, 0 for a test, shape (events,).
     """
 
@@ -28,11 +28,11 @@ class Events:
 
 
 def match(events: Events) -> tuple[Integers, Mask]:
-    """Find the start of each wait's request.
+    """Find the start of the request of each wait.
 
     Returns:
-        For each event the index among the starts: its own of a start, that of the request which a wait ends or a test
-        sees, -1 if there is none; and which of the starts no wait ends, shape (starts,).
+        For each event an index among the starts: for a start its own, for a wait or test that of its request, -1 if it
+        has none; and which starts no wait ends, shape (starts,).
     """
     starts = events.change == 1
     number = np.cumsum(starts) - 1
@@ -45,7 +45,7 @@ def match(events: Events) -> tuple[Integers, Mask]:
     queue = np.flatnonzero(_begins(events.name[order], events.span[order]))
     lengths = np.diff(queue, append=len(order))
     before = _open_before(change, queue, lengths)
-    # Requests of a queue end in the order in which they began; all that began before the queue come first.
+    # Requests of a queue end in the order of their starts; all starts of earlier queues come first.
     sees = (change != 1) & (before > 0)
     ends = (change == -1) & sees
     begun = np.cumsum(change == 1)
@@ -59,17 +59,17 @@ def match(events: Events) -> tuple[Integers, Mask]:
 
 
 def _begins(name: Integers, span: Integers) -> Mask:
-    """Mark where another queue begins."""
+    """Mark the begin of each queue."""
     begins = np.ones(len(name), np.bool_)
     begins[1:] = (name[1:] != name[:-1]) | (span[1:] != span[:-1])
     return begins
 
 
 def _open_before(change: Integers, queue: Integers, lengths: Integers) -> Integers:
-    """Return how many requests of its queue are open before each event: waits that find none change nothing."""
+    """Return the number of open requests of its queue before each event: waits that find none change nothing."""
     total = np.cumsum(change)
     total -= np.repeat(total[queue] - change[queue], lengths)
-    # The least so far within each queue: those behind lie too low for those before to matter.
+    # The least so far within each queue: later queues lie so low that earlier ones do not matter.
     depth = np.repeat(np.arange(len(queue)) * (2 * len(change) + 1), lengths)
     missed = np.minimum(np.minimum.accumulate(total - depth) + depth, 0)
     after = total - missed

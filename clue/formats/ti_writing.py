@@ -1,8 +1,8 @@
 """Writing SimGrid's time-independent traces: one file of actions per rank, and the file that lists them.
 
-The form is that of SimGrid 3.32's ``smpirun -replay`` (src/smpi/internals/smpi_replay.cpp): ``RANK ACTION ARGUMENTS``,
-sizes in bytes (``init`` without argument), computation in flops. A ``wait`` names its request by source, destination
-and tag, and takes the oldest such; there is one communicator.
+The format is that of ``smpirun -replay`` in SimGrid 3.32 (src/smpi/internals/smpi_replay.cpp): ``RANK ACTION
+ARGUMENTS``, sizes in bytes (``init`` without argument), computation in flops. A ``wait`` names its request by source,
+destination and tag and takes the oldest match; the only communicator is that of all ranks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from clue.formats.remarks import Remarks, Written
 from clue.formats.ti_actions import FLOPS_PER_SECOND
 from clue.trace import Op, Trace
 
-#: SimGrid 3.32 counts bytes in an int.
+#: SimGrid 3.32 stores bytes in an int.
 _LARGEST = 2**31 - 1
 #: A request as a ``wait`` names it: source, destination, tag.
 Key = tuple[int, int, int]
@@ -34,14 +34,14 @@ def write_ti(
     """Write a trace as time-independent traces.
 
     Args:
-        trace: What the program did.
-        name: File name of the list; actions go to ``NAME.0``, ``NAME.1``, … beside it.
+        trace: The trace.
+        name: File name of the list; actions go to ``NAME.0``, ``NAME.1``, … in the same folder.
         flops_per_second: Speed at which CPU seconds become flops.
-        lower: Whether to write all collectives as messages; else only those that have no action.
-        library: Whose default algorithms lowered collectives take.
+        lower: Whether to write all collectives as messages; otherwise only those without an action.
+        library: MPI library whose default algorithms lower the collectives.
 
     Raises:
-        UsageError: If time-independent traces cannot hold what the program does.
+        UsageError: If time-independent traces cannot represent the program.
     """
     if not flops_per_second > 0:
         raise UsageError(f"flops per second must be above 0, got {flops_per_second}")
@@ -56,7 +56,7 @@ def write_ti(
 
 
 def _serial(steps: Sequence[Step]) -> Iterator[Step]:
-    """Yield steps with those of nonblocking collectives in line, as there is nothing beside a rank's actions."""
+    """Yield steps with those of nonblocking collectives in sequence, because the actions of a rank are sequential."""
     for step in steps:
         if isinstance(step, Branch):
             yield from step.steps
@@ -67,8 +67,8 @@ def _serial(steps: Sequence[Step]) -> Iterator[Step]:
 class _Keys:
     """Tags under which waits find their requests.
 
-    Where a program waits for the messages of one channel in another order than it started them, each of that channel's
-    messages gets a tag of its own.
+    If a program waits for the messages of a channel in another order than it started them, each message of that
+    channel gets a separate tag.
     """
 
     def __init__(self, program: Plain, remarks: Remarks) -> None:
@@ -117,7 +117,7 @@ def key_of(rank: int, message: Transfer) -> Key:
 
 
 class _Actions:
-    """One rank's steps becoming lines."""
+    """Converts the steps of one rank to lines."""
 
     def __init__(self, program: Plain, rank: int, flops_per_second: float, keys: _Keys, remarks: Remarks) -> None:
         self._program, self._rank, self._keys, self._remarks = program, rank, keys, remarks
@@ -168,7 +168,7 @@ class _Actions:
             yield from self._waits(known)
 
     def _test(self, poll: Poll) -> Iterator[str]:
-        """Yield a test where it finds a request that is the only one of its name: SimGrid puts it back at the end."""
+        """Yield a test if its request is the only one of its name: SimGrid puts a tested request back at the end."""
         key = (poll.peer, self._rank, poll.tag)
         if list(self._open.values()).count(key) == 1:
             yield f"test {key[0]} {key[1]} {key[2]}"
@@ -184,7 +184,7 @@ class _Actions:
                 yield from self._waits(step.requests)
 
     def _waits(self, requests: Sequence[int]) -> Iterator[str]:
-        """Yield waits one by one: requests of the program that are open stay so."""
+        """Yield waits one by one: other open requests of the program stay open."""
         for request in requests:
             source, dest, tag = key = self._open[request]
             if source == dest and next(each for each, name in self._open.items() if name == key) != request:
@@ -207,7 +207,7 @@ def _alltoallv(collective: Collective, rank: int) -> str:
     return f"alltoallv {sum(sent)} {_listed(sent)} {sum(received)} {_listed(received)}"
 
 
-#: A line for each kept collective, of one rank. Reductions carry no computation: a trace of clue has none to tell.
+#: A line for each kept collective of one rank. Reductions carry no computation, because clue's traces have none.
 _COLLECTIVES: Mapping[Op, Callable[[Collective, int], str]] = {
     Op.BARRIER: lambda _c, _rank: "barrier",
     Op.BCAST: lambda c, rank: f"bcast {c.sizes[rank]} {c.root}",

@@ -1,6 +1,6 @@
-"""Lines of words in a large text, as columns: found and turned into numbers all at once.
+"""Lines of words in a large text, as columns: found and converted to numbers all at once.
 
-A word is what stands between blanks. What the words mean is for the readers of each form.
+Words are separated by blanks. The reader of each format knows their meaning.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 _BLANK, _NEWLINE = ord(" "), ord("\n")
-#: Longest whole number: larger ones are no sizes, and must not overflow when they are multiplied.
+#: Most digits of a whole number: larger numbers are not sizes, and products must not overflow.
 DIGITS = 15
-#: Bytes of a file of another form, which is read into memory with ten times as much beside it.
+#: Largest file of another format, bytes: reading it takes ten times this memory in addition.
 LARGEST_FILE = 2 * 10**9
-#: Bytes of a name that can be compared.
+#: Most bytes of a name that can be compared.
 _NAME = 16
 
 
@@ -33,10 +33,10 @@ class Text:
     """All words of a text.
 
     Attributes:
-        file: Where it is from.
-        letters: All of it, as bytes.
-        starts: Where each word begins, shape (words,).
-        ends: Where it ends, shape (words,).
+        file: The file that contains it.
+        letters: The whole text, as bytes.
+        starts: Begin of each word, shape (words,).
+        ends: End of each word, shape (words,).
     """
 
     file: Path
@@ -46,7 +46,7 @@ class Text:
 
     @cached_property
     def numbers(self) -> tuple[Integers, Mask]:
-        """The whole numbers that words are, decimal digits and a minus before them, and which of them are ones."""
+        """The values of words as whole numbers (decimal digits, perhaps a minus), and which words are such numbers."""
         negative = self.letters[self.starts] == ord("-")
         starts = self.starts + negative
         lengths = self.ends - starts
@@ -66,12 +66,12 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """The lines of a text that have words and are no comments (beginning with ``#``).
+    """The lines of a text that have words and are not comments (which begin with ``#``).
 
     Attributes:
-        text: Their words.
-        first: Each line's first word, shape (lines,).
-        count: How many words it has, shape (lines,).
+        text: The words.
+        first: First word of each line, shape (lines,).
+        count: Number of its words, shape (lines,).
         number: Its number in the file, from 1, shape (lines,).
     """
 
@@ -100,11 +100,11 @@ class Lines:
         return f"{self.text.file}:{self.number[line]}"
 
     def has(self, lines: Integers, word: int) -> Mask:
-        """Tell which lines have a word of that number, from 0."""
+        """Tell which lines have a word at this position, from 0."""
         return self.count[lines] > word
 
     def whole(self, lines: Integers, word: int | Integers) -> tuple[Integers, Mask]:
-        """Return the whole numbers that words of lines are, and which of them are there and are ones.
+        """Return the values of words of lines as whole numbers, and which of these words exist and are numbers.
 
         Args:
             lines: Lines, shape (n,).
@@ -116,7 +116,7 @@ class Lines:
         return values[at], good[at] & there
 
     def real(self, lines: Integers, word: int) -> tuple[npt.NDArray[np.float64], Mask]:
-        """Return the same as numbers of any kind, finite ones."""
+        """Return the same for finite numbers of any kind."""
         values, good = self.whole(lines, word)
         reals = values.astype(np.float64)
         rest = np.flatnonzero(~good & self.has(lines, word))
@@ -129,14 +129,14 @@ class Lines:
         return reals, good
 
     def listed(self, lines: Integers, word: int, length: int) -> tuple[Integers, Mask]:
-        """Return lists of whole numbers that begin at a word, shape (n, length), and which are there and ones."""
+        """Return lists of whole numbers that begin at a word, shape (n, length), and which of them are valid."""
         values, good = self.whole(np.repeat(lines, length), np.tile(word + np.arange(length), len(lines)))
         shape = (len(lines), length)
         all_good: Mask = np.all(good.reshape(shape), axis=1)
         return values.reshape(shape), all_good
 
     def which(self, word: int, names: Names) -> Integers:
-        """Return which of some names a word of each line is, by its index; -1 if it is none, or not there."""
+        """Return the index, among some names, of a word of each line; -1 if it is not among them or is missing."""
         found = np.full(len(self), -1)
         there = np.flatnonzero(self.count > word)
         found[there] = names.find(self.text, self.first[there] + word)
@@ -144,10 +144,10 @@ class Lines:
 
 
 class Names:
-    """Names to tell words from, of up to 16 ASCII characters each.
+    """Names to compare words with, of up to 16 ASCII characters each.
 
     Attributes:
-        names: Them.
+        names: The names.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -159,7 +159,7 @@ class Names:
         self._keys = _mixed(self._halves)
 
     def find(self, text: Text, words: Integers) -> Integers:
-        """Return which name each word is, by its index; -1 if it is none."""
+        """Return the index of the name that each word equals; -1 if none."""
         starts, lengths = text.starts[words], text.ends[words] - text.starts[words]
         letters = np.zeros((len(words), _NAME), np.uint8)
         for i in range(min(_NAME, int(lengths.max(initial=0)))):
@@ -172,22 +172,22 @@ class Names:
 
 
 def _mixed(halves: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Make one number of a name's two, which differ for the names that there are."""
+    """Combine the two numbers of a name into one, which differs between these names."""
     mixed: npt.NDArray[np.uint64] = halves[:, 0] + halves[:, 1] * np.uint64(0x9E3779B97F4A7C15)
     return mixed
 
 
 def unreadable(file: Path, error: OSError | UnicodeDecodeError, what: str, place: str = "") -> UsageError:
-    """Return the fault of a file that is missing or no text, and of the place that names it."""
+    """Return the error about a file that is missing or not text, with the place that names the file."""
     why = error.strerror if isinstance(error, OSError) and error.strerror else error
     return UsageError(f"{place}{': ' if place else ''}{file}: {what} must be readable text, got {why}")
 
 
 def read_lines(file: Path, place: str = "") -> Lines:
-    """Read a file, which a place in another one may name.
+    """Read a file, perhaps named at a place in another file.
 
     Raises:
-        UsageError: If it is missing, or no text.
+        UsageError: If it is missing or not text.
     """
     try:
         content = read_bytes(file, most=LARGEST_FILE)
