@@ -1,13 +1,13 @@
 """The virtual layer: runs an unmodified mpi4py program and records what it does.
 
-A program does not have to know of it. To name its phases, a program may write::
+The program needs no changes. To name its phases, it may contain::
 
     import virtual_layer
 
     with virtual_layer.region("cholesky", flops=n**3 / 3):
         ...
 
-which does nothing when the program is not being recorded.
+This does nothing unless the program is being recorded.
 """
 
 from virtual_layer.regions import region

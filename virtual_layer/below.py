@@ -3,8 +3,8 @@
 =================  ====================================================================================================
 sign               what shows it
 =================  ====================================================================================================
-a linked object    a loaded object takes functions of MPI from another one: petsc4py, h5py with MPI, GPAW, a user's own
-a lookup           ``ctypes`` was asked for a function of MPI, in whatever library
+a linked object    a loaded object imports functions of MPI from another one: petsc4py, h5py with MPI, GPAW, user code
+a lookup           ``ctypes`` looked up a function of MPI in any library
 a handle           ``MPI._addressof`` or ``MPI._handleof`` of a communicator, window or file: only C code needs them
 =================  ====================================================================================================
 
@@ -41,7 +41,7 @@ _GIVEN = ("_addressof", "_handleof")
 
 
 def calls_mpi(path: str) -> bool:
-    """Return whether an object can call MPI and is neither mpi4py's nor the MPI library's own."""
+    """Return whether an object can call MPI and belongs neither to mpi4py nor to the MPI library."""
     file = Path(path)
     if file.parent.name == "mpi4py" or _PARTS.fullmatch(file.name):
         return False
@@ -53,7 +53,7 @@ class Objects:
     """The loaded objects that can call MPI; each file is examined once.
 
     Attributes:
-        found: Their paths, as of the last look.
+        found: Their paths at the last look.
     """
 
     def __init__(self) -> None:
@@ -109,7 +109,7 @@ class Signs:
                 setattr(mpi, name, on_handle(mpi, name, self.given.setdefault))
 
     def note(self) -> str:
-        """Return what a reader of the recording must know, or ``""`` if there are no signs."""
+        """Return a warning to readers of the recording, or ``""`` if there are no signs."""
         shown = self.shown()
         if not shown:
             return ""

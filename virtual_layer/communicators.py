@@ -1,8 +1,9 @@
-"""Identifies communicators, alike on every rank, without asking the other ranks.
+"""Identifies communicators, in the same way on every rank, without asking the other ranks.
 
 A process is identified by its world and its rank there. A communicator is identified by a *key* that all its members
-derive alike: from the key of its parent communicator, its serial number among that one's children, and its first
-member. So two communicators with equal groups are never confused, and both sides of an intercommunicator agree.
+derive in the same way: from the key of its parent communicator, its serial number among the parent's children, and its
+first member. Two communicators with equal groups are therefore never confused, and both sides of an intercommunicator
+agree.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Identity = tuple[str, int]
 
 
 def derive_key(*parts: object) -> str:
-    """Derive a key from what all its holders know."""
+    """Derive a key from values that all its holders know."""
     return blake2b(repr(parts).encode(), digest_size=8).hexdigest()
 
 

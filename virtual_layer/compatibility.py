@@ -1,4 +1,4 @@
-"""Faults around a program rather than in it: incompatible versions, and an mpiexec of another MPI."""
+"""Faults in a program's environment: incompatible versions, and an mpiexec that belongs to another MPI."""
 
 from __future__ import annotations
 

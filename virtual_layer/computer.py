@@ -1,8 +1,8 @@
 """The load of this computer while a rank is recorded: counters are read twice, and judged when the trace is packed.
 
-A rank alone cannot tell whether other processes disturbed it: ranks of the same recording wait for cores, too, if they
-outnumber the cores. So each rank states how long it waited for a core, and how much CPU time all processes used on its
-cores meanwhile; :mod:`clue.trace.disturbance` knows all ranks and subtracts their time.
+A single rank cannot tell whether other processes disturbed it, because ranks of the same recording also wait for cores
+if they outnumber the cores. Each rank therefore states how long it waited for a core, and how much CPU time all
+processes used on its cores meanwhile; :mod:`clue.trace.disturbance` knows all ranks and subtracts their time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The MPI functions that objects loaded into this process use or define, by their tables of dynamic symbols.
 
-The tables are parsed here because this runs inside the user's program, which should not get packages that it did not
-ask for. The needed libraries in an object's head say less: compilers such as Cray's link everything to MPI, used or
-not.
+The tables are parsed here because this code runs inside the user's program, which should not get packages that it did
+not ask for. The list of needed libraries in an object's header says less: compilers such as Cray's link everything to
+MPI, whether it is used or not.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class CallPaths:
     """The call paths of one rank.
 
     Attributes:
-        steps: The paths seen, from the call outwards; a caller in a hurry may walk through them itself.
+        steps: The paths seen, from the call outwards; time-critical callers walk through them themselves.
         site_of: Lookup in C++: returns the number of the path of a frame, KeyError if it is new; or ``None``.
         unknown: Number of calls whose path was beyond the limit.
         cut: Whether a path was too long to be kept whole.

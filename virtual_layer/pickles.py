@@ -1,7 +1,7 @@
 """Sizes of the pickles that mpi4py makes and reads, and the CPU time that this takes.
 
 mpi4py pickles through one object, ``MPI.pickle``. Its two functions are replaced by ones that do the same and
-note the sizes while a lower-case call runs; a program that sets its own keeps its own.
+note the sizes while a lower-case call runs; functions that a program sets itself stay in place.
 """
 
 from __future__ import annotations

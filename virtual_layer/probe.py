@@ -1,8 +1,8 @@
 """The host's momentary speed: two fixed pieces of work, timed between calls, outside bursts.
 
 A host's speed varies: another program may use the second hardware thread of its core, its clock frequency may change,
-other processes may use its memory. So after some calls, between writing their rows and the next burst, each rank does
-two pieces of work and notes their CPU time (:mod:`clue.trace.speed` uses it):
+other processes may use its memory. After some calls, between writing their rows and the next burst, each rank therefore
+does two pieces of work and notes their CPU time (:mod:`clue.trace.speed` uses it):
 
 - *core*: products of integers of about 2000 bits. This is compiled code of Python itself, so its time does not depend
   on installed packages; its numbers stay in the first-level cache, it branches only in loops of fixed length, and its

@@ -54,7 +54,7 @@ class Recorder:
         faults: Number of calls that could not be read and were recorded as not modelled.
     """
 
-    # Slots: with so many attributes, instances no longer share the keys of their dictionaries, and access is slower.
+    # Slots: with this many attributes, instances no longer share the keys of their dictionaries, and access is slower.
     __slots__ = (
         "_extras",
         "_null",
@@ -276,7 +276,7 @@ class Recorder:
     # The end
 
     def stop(self, why: str) -> None:
-        """Give up recording and let the program go on."""
+        """Give up recording and let the program continue."""
         if not self.lost:
             self.lost = why
             self.on = False

@@ -25,7 +25,7 @@ def region(name: str, flops: float = 0.0) -> Iterator[None]:
     """Name the phase that runs inside ``with``; phases may nest, the innermost counts.
 
     Args:
-        name: Name of the phase: a machine may have a performance factor of its own for it.
+        name: Name of the phase: a machine may have a separate performance factor for it.
         flops: Floating-point operations that this rank does in it, if known.
     """
     sinks = tuple(_sinks)
@@ -39,11 +39,11 @@ def region(name: str, flops: float = 0.0) -> Iterator[None]:
 
 
 def listen(sink: RegionSink) -> None:
-    """Tell ``sink`` of every region from now on."""
+    """Report every region to ``sink`` from now on."""
     _sinks.append(sink)
 
 
 def ignore(sink: RegionSink) -> None:
-    """Tell ``sink`` no more."""
+    """Stop reporting to ``sink``."""
     if sink in _sinks:
         _sinks.remove(sink)

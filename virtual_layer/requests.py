@@ -19,7 +19,7 @@ class RecordedRequest:
         rows: Its rows, to be marked if it is cancelled.
         wildcard: Row of its receive if the partner is not known yet, or -1.
         curious: Whether its status is needed at completion: for the partner that matched, or for cancellation.
-        start: For a persistent request, the function that writes the rows of a start and returns the serials.
+        start: For a persistent request, the function that writes the rows of a start and returns the serial numbers.
         active: Whether a persistent request is started.
         left_out: Whether the simulator does not model its operation.
         missing: Parts of a partitioned send that are not ready yet.

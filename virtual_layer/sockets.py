@@ -1,6 +1,6 @@
 """Sockets that a rank opens from Python, to detect communication between ranks outside MPI.
 
-Sockets of C libraries are not seen, those of the MPI library included; nor are those of child processes.
+Sockets of C libraries, including the MPI library, and of child processes are not seen.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class Share(NamedTuple):
     Attributes:
         op: Its op code.
         root: Its root, if it has one.
-        nbytes: This rank's size, bytes.
+        nbytes: Size for this rank, bytes.
         listed: Sizes by partner, bytes, if they differ.
         flags: Flags of the call.
         element: Bytes of an element, where its algorithm may cut a vector.

@@ -165,7 +165,7 @@ def cancel(layer: Layer, original: Function) -> Function:
 
 
 def free(layer: Layer, original: Function) -> Function:
-    """Make ``Free``: a receive goes on, and is completed at the latest when this rank ends."""
+    """Make ``Free``: a receive continues, and is completed at the latest when this rank ends."""
     requests = layer.requests
 
     def substitute(self: Any) -> None:

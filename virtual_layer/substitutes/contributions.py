@@ -1,4 +1,4 @@
-"""A member's part in a collective: what it tells the kernel and does with the answer; the three ways to call it.
+"""A member's part in a collective: its message to the kernel, its use of the answer, and the three ways to call it.
 
 Each collective on buffers exists blocking, nonblocking (I…) and persistent (…_init); all three read the call into the
 same :class:`Contribution`.

@@ -11,7 +11,7 @@ from typing import Any
 
 Members = tuple[int, ...]
 
-#: Handles of our own begin here: positive as a C int, far from those that MPI libraries give out.
+#: The layer's own handles begin here: positive as a C int, far from the handles of MPI libraries.
 FIRST_HANDLE = 0x7E000000
 
 

@@ -1,6 +1,6 @@
 """Intercommunicators in a rank process: how two groups meet and merge, and mpi4py's own duplicates for them.
 
-One process alone cannot make a real intercommunicator: ours have the handle of a real intracommunicator.
+One process alone cannot make a real intercommunicator: the layer's have the handle of a real intracommunicator.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Constructors of communicators in a rank process: members agree on the new one through the kernel, in virtual time.
 
-The program gets a real communicator of one process, of the right class, that stands for the virtual one: so the library
-itself handles attributes and their callbacks, names, error handlers and info. An intercommunicator has the handle of a
-real intracommunicator, because one process alone cannot make an intercommunicator.
+The program gets a real communicator of one process, of the right class, in place of the virtual one, so that the
+library itself handles attributes and their callbacks, names, error handlers and info. An intercommunicator has the
+handle of a real intracommunicator, because one process alone cannot make an intercommunicator.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def _bcast(layer: Layer, comm: LiveComm, obj: Any, root: int = 0) -> Any:
 
 
 def _spread(layer: Layer, place: LiveComm, root: int, obj: Any, *, back: bool = True) -> Any:
-    """Broadcast an object; ``back`` says whether the root gets a copy of its own."""
+    """Broadcast an object; ``back`` says whether the root gets a copy, too."""
     parcel = Parcel(layer)
     if place.rank != root:
         size = ask(layer, Contribution(place, Op.BCAST, root, SIZE, element=SIZE))

@@ -1,4 +1,4 @@
-"""Buffers with contiguous blocks of bytes: they are copied without a detour through the MPI library.
+"""Buffers with contiguous blocks of bytes: they are copied without the MPI library.
 
 Anything else, and anything that may be wrong, is left to the library, which raises its own errors.
 """

@@ -405,7 +405,7 @@ def isendrecv_replace(layer: Layer, _original: Function) -> Function:
 
 
 def send_init(flags: int = 0) -> Factory:
-    """Make a persistent send; each start packs anew, by a real persistent send to this process itself."""
+    """Make a persistent send; each start packs again, by a real persistent send to this process itself."""
 
     def make(layer: Layer, original: Function) -> Function:
         ends = Ends(layer)

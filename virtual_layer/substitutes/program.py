@@ -69,7 +69,7 @@ def become(orders: Orders, channel: Channel, layer: Layer) -> NoReturn:
     """Become the rank of these orders; never returns."""
     try:
         _live(orders, channel, layer)
-    except BaseException:  # in any case, the rank's process must not go on as the process it was forked from
+    except BaseException:  # in any case, the rank's process must not continue as the process it was forked from
         traceback.print_exc()
         _flush()
     os._exit(1)
@@ -106,7 +106,7 @@ def _die_with_parent() -> None:
 
 
 def _draw_anew() -> None:
-    """Seed numpy's random numbers anew, as if it had been imported here; Python reseeds its own after a fork."""
+    """Reseed numpy's random numbers as if it had been imported here; Python reseeds its own after a fork."""
     random = sys.modules.get("numpy.random")
     if random is not None:
         random.seed()

@@ -1,6 +1,6 @@
 """Requests under way: real requests, which this process completes itself when the kernel reports them complete.
 
-A request of the program is a real receive from this process itself, with a tag of its own. Once the kernel tells its
+A request of the program is a real receive from this process itself, with a unique tag. Once the kernel reports its
 outcome, the data (nothing, for a send or a collective) are sent there, and the real call that the program made finds
 the real request complete. Unknown requests, such as those with null partners, are left to the real library.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from virtual_layer.substitutes.real import RealMPI
 
 Function = Callable[..., Any]
-#: Finishes a collective once the kernel has told its outcome.
+#: Finishes a collective once the kernel has reported its outcome.
 Deliver = Callable[[Any], None]
 
 _WAIT, _TEST, _ALL = int(Op.WAIT), int(LiveOp.TEST), int(Mode.ALL)
@@ -29,7 +29,7 @@ class LiveRequest:
 
     Attributes:
         serials: The kernel's numbers of it, while it is under way: two after Isendrecv.
-        outcomes: Their outcomes that the kernel has told so far.
+        outcomes: Their outcomes that the kernel has reported so far.
         handle: The real request's handle.
         comm: The real communicator on which it is completed.
         tag: The tag there.

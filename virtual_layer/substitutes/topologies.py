@@ -1,6 +1,6 @@
 """Queries of a communicator's topology: grids, graphs, distributed graphs.
 
-The communicators are real topologies of one process, so that their types are right; their shapes are ours.
+The communicators are real topologies of one process, so that their types are right; the layer keeps their shapes.
 """
 
 from __future__ import annotations

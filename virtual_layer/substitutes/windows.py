@@ -271,7 +271,7 @@ class Windows:
         return [self._mpi.memory.fromaddress(address, span), count, kind]
 
     def _element(self, kind: Any) -> Any:
-        """Return the predefined datatype of which a datatype consists."""
+        """Return the predefined datatype that a datatype consists of."""
         while not kind.is_predefined:
             made_of = kind.decode()[0]
             kind = made_of[0] if isinstance(made_of, list | tuple) else made_of

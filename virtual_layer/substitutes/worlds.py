@@ -1,7 +1,7 @@
 """Spawned worlds in a rank process: Spawn starts Python programs as further ranks, Get_parent finds the parents.
 
 Root and children share the key of the intercommunicator between them. It is derived from the spawning communicator and
-the number of the Spawn on it, which the children are told when they start.
+the number of the Spawn on it; the children get it when they start.
 """
 
 from __future__ import annotations
