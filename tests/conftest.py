@@ -75,7 +75,7 @@ class Quick:
         settings.load_profile("quick")
 
     def _refuse(self, event: str, _: object) -> None:
-        # In another thread nobody would take the exception for what it is.
+        # In another thread no handler would recognise the exception.
         if event in _STARTS and self._in_test and threading.current_thread() is threading.main_thread():
             self._in_test = False
             pytest.skip("starts a process")
@@ -124,7 +124,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # Shells let their background jobs ignore SIGINT; what tests start and interrupt would inherit that, and wait.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.getoption("--quick"):
-        # What a test had open when it was left out is closed by nobody.
+        # Files that a skipped test had open stay open.
         config.addinivalue_line("filterwarnings", "ignore::ResourceWarning")
         config.addinivalue_line("filterwarnings", "ignore::pytest.PytestUnraisableExceptionWarning")
         config.pluginmanager.register(Quick())

@@ -17,7 +17,7 @@ TOTAL = """
 #include <mpi.h>
 int total(int one) { int all = 0; MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); return all; }
 """
-#: The same as a module of Python, which begins MPI if nobody has, and ends it then.
+#: The same as a module of Python, which initialises MPI if necessary, and then finalises it.
 MODULE = """
 #include <Python.h>
 #include <mpi.h>

@@ -1,4 +1,4 @@
-"""What is said of clue in several files agrees: its version, its date, what it needs, that it is typed."""
+"""Facts about clue that several files state agree: its version, date, requirements, and that it is typed."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def test_a_portion_is_by_performance_and_never_more_than_left() -> None:
 
 @pytest.mark.parametrize("make", [lambda: self_scheduled(1, 0), lambda: guided(1, 0), lambda: trapezoidal(1, 1, 1, 0)])
 def test_counts_must_be_positive(make) -> None:  # type: ignore[no-untyped-def]
-    """A chunk of nothing, or nobody to hand it to, is refused."""
+    """An empty chunk, or no worker to hand it to, is refused."""
     with pytest.raises(UsageError, match=r"balance: \w+ must be at least 1, got 0"):
         list(make())
 

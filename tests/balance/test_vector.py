@@ -87,7 +87,7 @@ def test_times_must_be_positive(times: list[float]) -> None:
 
 @given(TIMES)
 def test_the_smallest_entry_is_one(times: list[float]) -> None:
-    """Whatever the times, nobody is slower than the slowest."""
+    """Whatever the times, no rank is slower than the slowest."""
     assert min(relative_performance(times)) == 1
 
 

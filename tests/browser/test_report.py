@@ -172,7 +172,7 @@ def test_a_page_prints_on_a4(opened: Opened, pages: dict[str, str]) -> None:
 
 
 def test_a_timeline_can_be_enlarged(opened: Opened, pages: dict[str, str]) -> None:
-    """By buttons, by the keyboard, by the wheel; what is under the pointer is told."""
+    """By buttons, by the keyboard, by the wheel; a tooltip describes the mark under the pointer."""
     opened.page.goto(pages["run"])
     canvas, told = opened.page.locator("canvas"), opened.page.locator(".stretch")
     expect(told).to_have_text("all of it is shown")  # drawn when the browser knows how wide it is

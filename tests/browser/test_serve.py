@@ -1,4 +1,4 @@
-"""``clue serve`` in a real browser: a changed figure moves the ranking, a bad one is told beside its field."""
+"""``clue serve`` in a real browser: a changed figure updates the ranking, an invalid one gets an error at its field."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_sorted_tables_stay_sorted(opened: Opened, address: str) -> None:
 
 
 def test_a_bad_figure_is_told_beside_its_field(opened: Opened, address: str) -> None:
-    """The last ranking stays; what is mended is told no more."""
+    """The last ranking stays; the error disappears when the figure is corrected."""
     opened.page.goto(address)
     budget = opened.page.get_by_label("budget")
     budget.fill("<img src=x onerror=alert(1)>")

@@ -1,4 +1,4 @@
-"""Folders that nobody else can change: how they are made, which are refused, and which files in them are believed."""
+"""Folders that no other user can change: how they are made, which are refused, and which of their files are trusted."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_file_that_is_sound_is_not_made_again(path: Path) -> None:
 
 
 def test_what_is_not_made_leaves_nothing(path: Path) -> None:
-    """If making it fails, the error goes on; neither a file nor a draft nor a lock stays."""
+    """If making it fails, the error propagates; neither a file nor a draft nor a lock stays."""
 
     def fail(path: Path) -> None:
         path.write_text("half")

@@ -82,7 +82,7 @@ def test_the_model_that_made_the_data_is_found(name: str) -> None:
 
 @pytest.mark.long
 def test_where_pairs_share_nothing_ports_are_taken_and_the_tie_is_said() -> None:
-    """Pairs of nodes of their own do not slow each other, with ports as without: data cannot tell, computers can."""
+    """Pairs on separate nodes do not slow each other, with ports or without: data fit both, computers have ports."""
     judged = judge(measured(Ports(), APART), LINK)
     assert judged[0].model.name == "ports"
     assert "none" in {each.model.name for each in as_good(judged)}
@@ -90,7 +90,7 @@ def test_where_pairs_share_nothing_ports_are_taken_and_the_tie_is_said() -> None
 
 
 def test_a_model_that_explains_little_is_not_praised() -> None:
-    """From a mean error of 15 % on, that is said."""
+    """A mean error of 15 % or more is reported."""
     poor = Judged(Model("ports", Ports(), ("ports",), 0), 0.5, 0.5)
     assert explained([poor]).endswith("no model explains the data well")
 

@@ -21,12 +21,12 @@ MEMORY = 16e9
 
 
 def one_way(size: int, pairs: int = 1) -> Estimate:
-    """Return half a round trip of so many pairs at once, by the kernel's rule: pairs · m / C where that is longer."""
+    """Return half a round trip of simultaneous pairs by the kernel's rule: pairs · m / C if that is longer."""
     return Estimate.alone(LATENCY + max(size * PER_BYTE, pairs * size / MEMORY))
 
 
 def gap(size: int, pairs: int = 1) -> Estimate:
-    """Return the time per message of streams of so many pairs together."""
+    """Return the time per message of the streams of all pairs together."""
     return Estimate.alone(max(size * PER_BYTE / pairs, size / MEMORY))
 
 
@@ -77,7 +77,7 @@ def test_a_machine_has_it_where_its_link_within_a_node_was_measured() -> None:
 
 
 def test_pairs_are_measured_where_each_rank_has_a_processor(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nine processors: eight ranks, four pairs; two or three are told to be too few."""
+    """Nine processors: eight ranks, four pairs; two or three are reported as too few."""
     asked: list[tuple[int, list[int]]] = []
 
     def measure(_: object, ranks: int, __: object, *, sizes: list[int], **___: object) -> PairMeasurement:

@@ -120,7 +120,7 @@ def test_sizes_close_to_each_other_hide_no_eager_limit() -> None:
 
 
 def test_a_search_that_time_ended_says_so() -> None:
-    """What was searched in vain is no finding; where half round trips have a jump, the reader is told."""
+    """An unsuccessful search is not a result; a jump of half round trips is mentioned."""
     found = replace(
         import_of(lambda size: 1e-6 + size * 1e-10 + (2e-6 if size > 8192 else 0.0)),
         eager=EagerLimit(128, None, "found by late receives"),
@@ -304,7 +304,7 @@ def test_streams_of_several_pairs_tell_the_port_from_the_processor() -> None:
 
 
 def test_the_number_of_pairs_that_sends_most_shows_the_port() -> None:
-    """Two pairs, each as fast as one alone, do not keep a port busy, which is said; eight do, and count."""
+    """Two pairs, each as fast as one alone, do not saturate a port, and this is reported; eight do, and count."""
     rows = tuple(replace(row, blocked=None) for row in measured(TWO_STAGES).rows)
     two = tuple(
         SizeRow(row.size, gap=Estimate.alone(row.gap.value / 2), window=WINDOW, pairs=2) for row in rows if row.gap
@@ -321,7 +321,7 @@ def test_the_number_of_pairs_that_sends_most_shows_the_port() -> None:
 
 
 def notes_on(*shared: SizeRow) -> list[str]:
-    """Return what is said of rows beside those of one pair on TWO_STAGES, without what is said of these."""
+    """Return the notes on rows added to those of one pair on TWO_STAGES, without the notes on the latter."""
     rows = measured(TWO_STAGES).rows
     alone = fit_link(Measurement(rows)).assumptions
     return [text for text in fit_link(Measurement(rows, shared=shared)).assumptions if text not in alone]

@@ -1,4 +1,4 @@
-"""A machine's file that is written anew says all that the one before it said."""
+"""A machine file that is read and written again keeps its content."""
 
 from __future__ import annotations
 

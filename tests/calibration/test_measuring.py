@@ -64,7 +64,7 @@ class Supposed(LinkProbe):
         (2e-3, 0.0, [0, 8, 1024]),
         # 10 us and 10 GB/s: all of them.
         (10e-6, 1e-10, [0, 8, 1024, 65536, 1 << 20]),
-        # 1 MB/s: 64 KiB takes 66 ms, and nine round trips of them 1.2 s, of 0.41 s that there are.
+        # 1 MB/s: 64 KiB take 66 ms, and nine round trips 1.2 s, but only 0.41 s are available.
         (10e-6, 1e-6, [0, 8, 1024]),
     ],
 )
@@ -85,7 +85,7 @@ FOUND = {
 def test_the_eager_limit_is_by_when_data_travel(
     travels: int | None, limit: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A sender that waits though its data have gone waits for an acknowledgement; what was left out is said."""
+    """A sender that waits after its data have left waits for an acknowledgement; omissions are reported."""
     monkeypatch.setattr(network, "run_program", lambda *_: {**FOUND, "travels": travels})
     found = measure_link([find_mpiexec()])
     fitted = fit_link(found)

@@ -24,7 +24,7 @@ from clue.trace import Trace, TraceBuilder
 
 
 def trace(product: float, sums: float, rest: float = 1.0) -> Trace:
-    """Return a program of two ranks with so many CPU seconds by region, half of them on each."""
+    """Return a program of two ranks with these CPU seconds by region, half of them on each."""
     built = TraceBuilder(2, "prog.py")
     for rank in built:
         rank.compute(product / 2, "product")
@@ -58,7 +58,7 @@ def test_a_region_of_no_time_is_left_to_the_rest() -> None:
 
 
 def test_shares_are_time_alone_over_time_beside_copies() -> None:
-    """Sums take 1 / 0.8 as long beside a copy, products as long as alone, and nobody gets faster."""
+    """Sums take 1 / 0.8 as long alongside a copy, products as long as alone, and no factor exceeds 1."""
     alone = [CountedRun(1, {"": 0.0, "product": 1.0, "sums": 0.8})]
     beside = [CountedRun(1, {"": 0.0, "product": 0.9, "sums": 1.0})] * 2
     assert shares_by_region(alone, beside) == {"default": 0.9474, "product": 1.0, "sums": 0.8}

@@ -1,4 +1,4 @@
-"""Caveats: what many simulations say is said once, by the names that the reader gave, with the largest figures."""
+"""Caveats: repeated caveats of many simulations become one, with the user's names and the largest figures."""
 
 from __future__ import annotations
 

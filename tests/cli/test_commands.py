@@ -376,7 +376,7 @@ def test_scripts_of_a_comparison_are_recorded_as_often_as_is_asked_for(capfd: py
 
 
 def test_repeated_recording(capfd: pytest.CaptureFixture[str]) -> None:
-    """The trace and its repeats, which a configuration can name; how much they differ is told."""
+    """The trace and its repeats, which a configuration can name; their differences are reported."""
     Path("prog.py").write_text(SUMS)
     Path("helper.py").write_text("")
     assert main(("record", "-n", "2", "--repeats", "3", "--json", "prog.py")) == 0
@@ -478,7 +478,7 @@ def test_an_explanation_of_nothing_is_said_to_be_left_out(capsys: pytest.Capture
     assert document["warnings"] == ["explanation: at least two options must have a position, got fewer: it is left out"]
 
 
-# --- what is said of traces and memory ---
+# --- messages on traces and memory ---
 
 
 def test_a_simulation_asks_for_memory_as_a_comparison_does(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""``clue convert`` as a user meets it: every direction there is, what is told on the way, and bad input."""
+"""``clue convert`` for users: all directions, the remarks on each, and invalid input."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_every_form_into_every_other(first: str, second: str, capsys: pytest.Cap
 
 
 def test_time_independent_traces_are_a_list_and_a_file_for_each_rank(capsys: pytest.CaptureFixture[str]) -> None:
-    """Computation is written at the speed asked for, and read back at that of the reader; both are told."""
+    """Computation is written at the requested speed, and read back at the reader's; both are reported."""
     status, _, told = run(capsys, "exchange.clue", "x.ti", "--flops-per-second", "2e9")
     assert status == 0
     assert Path("x.ti").read_text() == "x.ti.0\nx.ti.1\n"

@@ -56,7 +56,7 @@ def test_ranking_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
 def test_interrupted_explanation_leaves_the_ranking(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ctrl-C while parameters are changed loses nothing of the ranking, and is told."""
+    """Ctrl-C while parameters are changed keeps the whole ranking, and is reported."""
 
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

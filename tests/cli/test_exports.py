@@ -1,4 +1,4 @@
-"""Tables and timelines from the command line: that they are written, what is said of them, and what is refused."""
+"""Tables and timelines from the command line: files, messages, and refusals."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_a_page_of_a_comparison(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_an_interrupted_comparison_leaves_no_files(capsys: pytest.CaptureFixture[str]) -> None:
-    """Positions that may still change do not stand in a paper; that they are missing is said even with -q."""
+    """Positions that may still change are not exported; a message says so even with -q."""
     asked = Namespace(csv="r.csv", latex=None, markdown=None, html="r.html", answers=None)
     write_ranking(replace(ranking(), interrupted=True), Scenario("which", (), ()), asked)
     assert capsys.readouterr().err.splitlines() == [

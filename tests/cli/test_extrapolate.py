@@ -176,7 +176,7 @@ def test_options_stand_before_or_behind_a_pattern_but_not_behind_a_program(
 
 
 def test_what_was_extrapolated_is_no_recording(capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever names it like one is told."""
+    """A pattern that matches an extrapolated trace is refused."""
     assert extrapolated(capsys, "-o", "large.clue")[0] == 0
     Path("large.clue").rename("ring-40-8.clue")
     status, _, err = extrapolated(capsys, "-o", "larger.clue", size="80")
@@ -185,7 +185,7 @@ def test_what_was_extrapolated_is_no_recording(capsys: pytest.CaptureFixture[str
 
 
 def test_a_configuration_is_simulated_by_a_trace_that_is_made(capsys: pytest.CaptureFixture[str]) -> None:
-    """The same makespan as of the ring at that size itself; the factor stands among the warnings."""
+    """The same makespan as that of a recorded ring of this size; the factor is among the warnings."""
     status, out, _ = run(capsys, "simulate", "run.yaml", "--json")
     document = json.loads(out)
     assert status == 0
@@ -198,7 +198,7 @@ def test_a_configuration_is_simulated_by_a_trace_that_is_made(capsys: pytest.Cap
 
 
 def test_a_comparison_is_ranked_by_traces_that_are_made(capsys: pytest.CaptureFixture[str]) -> None:
-    """One for each number of ranks; how far they are from recordings is said once, at most."""
+    """One for each number of ranks; their distance from recordings is reported at most once."""
     status, out, _ = run(capsys, "simulate", "which.yaml", "--json")
     document = json.loads(out)
     assert status == 0
@@ -364,7 +364,7 @@ def test_a_plan_that_does_not_fit_says_so(capfd: pytest.CaptureFixture[str], mon
 
 @pytest.fixture
 def by_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have recordings of a program whose sizes depend on data, of which rules are looked for only at a glance."""
+    """Have recordings of a program whose sizes depend on data, with a short search for rules."""
     monkeypatch.setattr(making, "infer", infer)
     monkeypatch.setattr(rules, "_MOST_SUMS", 4)
     for size in (6, 8):

@@ -25,7 +25,7 @@ CUBE = "dgemm --m 500 --n 500 --k 500"
 
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Have a store in which dgemm was measured on this computer, of which half a core is free."""
+    """Have a store in which dgemm was measured on this computer, with half a core free."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setattr("clue.forecasting.shipped.scipy_version", lambda: "0")
@@ -157,7 +157,7 @@ def test_a_store_of_another_version(place: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_one_routine_that_fails_keeps_the_others(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What was measured is kept and shown; the failure is told, and the status is 1."""
+    """Measured results are kept and shown; the failure is reported, and the status is 1."""
     (place / "own.py").write_text("def work(n): pass\ndef fails(n): raise ValueError('no')\n")
     line = "benchmark own:fails own:work --points 4 --seconds 3 --range n=1:3 --json"
     assert main(["forecast", *line.split()]) == 1

@@ -42,7 +42,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
 
 
 def record(name: str, ranks: int) -> None:
-    """Save a recording on so many ranks: a second of computation each, and a barrier."""
+    """Save a recording on a number of ranks: a second of computation each, and a barrier."""
     trace = TraceBuilder(ranks, program="solve.py")
     for rank in trace:
         rank.compute(1.0)
@@ -64,7 +64,7 @@ def test_defaults_are_written_and_simulated_at_once(capsys: pytest.CaptureFixtur
 
 
 def test_the_only_recording_of_a_folder_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
-    """Its ranks are known, and so many nodes are compared that they fit."""
+    """Its ranks are known, and the compared machines have enough nodes for them."""
     record("solve.clue", 5)
     assert run(capsys, "--yes", "--processors", "2")[0] == 0
     scenario = load_config("first.yaml")
@@ -203,7 +203,7 @@ class Conversation:
         self.said = ""
 
     def until(self, text: str) -> str:
-        """Read until something is said; returns what was said since the last time."""
+        """Read until a text appears; return the output since the last call."""
         end = time.monotonic() + PATIENCE
         while text not in self._unread:
             assert time.monotonic() < end, f"{text!r} must be said, got {self._unread!r}"
@@ -227,7 +227,7 @@ class Conversation:
         while True:
             try:
                 heard = os.read(self._terminal, 4096)
-            except OSError:  # what Linux says of a terminal that nobody has open any more
+            except OSError:  # on Linux, a terminal that no process has open any more
                 break
             if not heard:
                 break

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("folder")
 #: Of an option that has an effect whenever it is given.
 ALWAYS: tuple[tuple[str, str], ...] = ()
 
-#: By command and option: command lines on which it has none, and what is said of them.
+#: By command and option: command lines on which it has no effect, and the message.
 WITHOUT_EFFECT: Mapping[str, Mapping[str, Sequence[tuple[str, str]]]] = {
     "record": dict.fromkeys(("-n", "-o", "--mpiexec", "--repeats", "--limit", "--json"), ALWAYS),
     "simulate": {
@@ -426,7 +426,7 @@ def test_plots_that_cannot_be_drawn_are_refused_before_long_work(
 
 
 def test_repeats_do_not_hide_that_nothing_can_be_bought(capsys: pytest.CaptureFixture[str]) -> None:
-    """Where no option has a price that the budget covers, no script is recorded, and why is what is said."""
+    """If the budget covers the price of no option, no script is recorded, and the message gives the reason."""
     Path("prog.py").write_text("")
     edit("which.yaml", "{trace: pingpong.clue}", "{script: prog.py}")()
     edit("pair.yaml", ", price: 900 EUR", "")()

@@ -103,7 +103,7 @@ def test_bursts_of_a_trace_give_the_same_run_again(capfd: pytest.CaptureFixture[
 
 
 def test_the_command_line_has_the_last_word(capfd: pytest.CaptureFixture[str]) -> None:
-    """Ranks and placement of a configuration may be others: on one node nobody has stated what a message takes."""
+    """Ranks and placement of a configuration may be changed: no link within a node is stated."""
     Path("two.yaml").write_text(MACHINE.replace("name: four", "name: other").replace("30 us", "80 us"))
     _, out, _ = run(
         capfd, "run.yaml", "--json", "-n", "3", "--machine", "two.yaml", "--placement", "2,0,1", *NOTHING_ELSE
@@ -123,7 +123,7 @@ def test_options_are_ranked_by_what_ran_live(capfd: pytest.CaptureFixture[str]) 
 
 
 def test_pictures_are_drawn(capfd: pytest.CaptureFixture[str]) -> None:
-    """The same as of a replay: the timeline among them."""
+    """The same as for a replay, including the timeline."""
     status, _, err = run(capfd, "run.yaml", "--plots", "plots")
     assert status == 0
     assert list(Path("plots").glob("*timeline*"))

@@ -105,7 +105,7 @@ def ranked(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any
 def test_a_ranking_replays_parts_and_shares_positions_aloud(ranking: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A part does not tell apart what differs by 0.01 %, and says so; it does what is twice as slow.
 
-    Of the machine that changes all is replayed. Makespans lie within the intervals that are told.
+    On the machine that changes, everything is replayed. Makespans lie within the reported intervals.
     """
     told, whole = ranked(capsys, ranking, "--sampled"), ranked(capsys, ranking)
     assert [(each["option"], each["position"]) for each in whole["ranking"]] == [

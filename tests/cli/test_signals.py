@@ -1,4 +1,4 @@
-"""Signals at any moment of long work: the status that shells know, no traceback, and nobody is left behind."""
+"""Signals at any moment of long work: the status that shells know, no traceback, and no process left behind."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def descendants(folder: Path) -> list[str]:
 @pytest.mark.long
 @pytest.mark.parametrize("work", WORKS)
 def test_a_signal_ends_all_of_it(work: str, tmp_path: Path) -> None:
-    """To the command alone, as ``kill`` and job systems send it; a killed one leaves nobody either.
+    """To the command alone, as ``kill`` and job systems send it; a killed command leaves no process either.
 
     A command for each signal, side by side: most of the time they are waited for.
     """
@@ -145,7 +145,7 @@ def signalled(work: str, number: signal.Signals, folder: Path) -> None:
         finally:
             command.kill()
     assert command.returncode in {128 + number, -number}, (number, said)
-    # Of one that is killed, Python's own start of a worker may not find what it should read; nobody is left to help it.
+    # After a kill, a worker that Python is starting may not find its input; no process is left to help it.
     assert number == signal.SIGKILL or "Traceback" not in said, (number, said)
     assert within(30.0, lambda: not descendants(folder)), (number, descendants(folder))
 

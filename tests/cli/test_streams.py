@@ -1,4 +1,4 @@
-"""What clue prints arrives in any locale, and it ends quietly where nobody takes it or somebody interrupts."""
+"""Output arrives in any locale, and clue ends quietly if the reader is gone or the user interrupts."""
 
 from __future__ import annotations
 

@@ -272,7 +272,7 @@ def test_faults_of_times_and_machines_are_told_together(capsys: pytest.CaptureFi
     ],
 )
 def test_bad_table_names_line_and_column(capsys: pytest.CaptureFixture[str], table: str, expected: str) -> None:
-    """Faults of a CSV file are told with the line and the place where the cell begins."""
+    """Faults of a CSV file are reported with the line and the position of the cell."""
     Path("runs.csv").write_text(table)
     found = faults(capsys, TOP + "table: runs.csv\n")
     assert any(line.startswith(expected) for line in found), found

@@ -1,4 +1,4 @@
-"""How much is said on standard error: errors alone, what is usual, or each step; and what is said of long work."""
+"""Verbosity on standard error: errors only, the usual messages, or each step; and progress of long work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tiny executor of schedules: all ranks of one collective, with a textbook cost and a record of who heard of whom.
+"""A tiny executor of schedules: all ranks of one collective, with a textbook cost and a record of data flow.
 
 It has no network and no contention. A message of n bytes takes ``latency + n·per_byte``; a rank sends one at a
 time. With rendezvous a transfer waits for the round that posts its receive; eager messages do not.

@@ -1,4 +1,4 @@
-"""What each collective must achieve, by any algorithm: who hears of whom, and how many bytes each rank needs."""
+"""Requirements of each collective, by any algorithm: data flow between ranks, and the bytes that each rank needs."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ FRUGAL = {
 }
 
 
-#: Algorithms that send data which their sender does not have, and which nobody looks at.
+#: Algorithms that send data which their sender does not have and no receiver uses.
 OVERLONG = {
     ("bcast", "overlong_scatter_ring_allgather"),
     ("bcast", "overlong_scatter_recursive_doubling_allgather"),

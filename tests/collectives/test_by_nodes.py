@@ -68,7 +68,7 @@ def test_an_allreduce_crosses_once_each_way() -> None:
 
 
 def test_a_barrier_releases_nodes_by_one_byte() -> None:
-    """Two nodes of two: each pair meets, the leaders meet, and each leader lets its neighbour go on."""
+    """Two nodes of two: each pair synchronises, the leaders synchronise, and each leader releases its neighbour."""
     collective = on_nodes("barrier", 0, (0, 0, 1, 1))
     assert crossing(collective, "node_leaders") == [(0, 2, 0), (2, 0, 0)]
     pair = [(0, 1, 0), (0, 1, 1), (1, 0, 0)]

@@ -51,7 +51,7 @@ TOO_FEW: dict[tuple[str, str], tuple[Callable[[int], int], str]] = {
 
 
 def done(name: str, nbytes: int, size: int, element: int, *, in_order: bool = False) -> str:
-    """Return what is then really done with a vector of elements of so many bytes."""
+    """Return the algorithm that Open MPI really uses for a vector of elements of this size."""
     algorithm = decided(name, nbytes, size, in_order=in_order)
     fewest, instead = TOO_FEW.get((name, algorithm), (lambda _: 0, ""))
     return algorithm if nbytes // element >= fewest(size) else instead

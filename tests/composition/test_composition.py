@@ -162,7 +162,7 @@ def test_parts_add_up_to_the_makespan_where_they_were_measured(sizes: int, ranks
 
 
 def test_models_on_kinds_of_processors_give_relative_performance() -> None:
-    """One kind computes four times as long: its share of 100 rows is a fifth, at a size that nobody recorded."""
+    """One kind computes four times as long: its share of 100 rows is a fifth, at a size that was not recorded."""
     fast = network(Curve.line(1e-9), Curve.line(1e-9))
     slow = Machine("slow", (NodeType("slow", performance_factor=4.0),) * 16, fast.network)
     recordings = [(n, p, dealing(n, p)) for n, p in PLACES]
@@ -173,7 +173,7 @@ def test_models_on_kinds_of_processors_give_relative_performance() -> None:
 
 
 def test_a_part_that_nobody_can_be_sure_of_is_named() -> None:
-    """Within a node messages cost nothing, between nodes a second: from 2 to 4 ranks nobody can tell what 16 do."""
+    """Messages cost nothing within a node and a second between nodes: 2 to 4 ranks do not determine 16."""
     between, within = (Link(Curve.line(seconds), Curve.line(seconds)) for seconds in (1.0, 1e-6))
     where = Machine("pairs", (NodeType("pair", processors=2),) * 8, Network(between, within))
     model = composed([(n, p, ring(n, p, 1e-6)) for n in (100, 200, 300) for p in (2, 3, 4)], where)

@@ -1,4 +1,4 @@
-"""Figures of a comparison that can be changed: which there are, that they count, and what is said of bad ones."""
+"""Figures of a comparison that can be changed: which exist, their effect, and messages on invalid ones."""
 
 from __future__ import annotations
 

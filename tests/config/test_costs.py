@@ -64,7 +64,7 @@ def test_parts_alone_make_no_price(tmp_path: Path) -> None:
 
 
 def test_what_is_asked_for_arrives(tmp_path: Path) -> None:
-    """Limits, deadlines, runs a month, the front; rates are told."""
+    """Limits, deadlines, runs a month, the front; exchange rates are shown."""
     found = loaded(tmp_path)
     assert (found.discount_rate, found.service_life, found.criterion) == (0.03, 5 * YEAR, Criterion.TOTAL_COST)
     assert found.limits == Limits(60e3, 50e3, 84, 100, 500e6, Money(2e6, "EUR"))

@@ -127,7 +127,7 @@ def test_what_the_memory_of_a_node_copies_arrives_and_stays() -> None:
 def test_domains_are_equal_and_a_link_across_them_needs_some(
     node: Mapping[str, object], network: Mapping[str, object], fault: str
 ) -> None:
-    """Both are told at their place."""
+    """Both faults are reported at their place."""
     with pytest.raises(ConfigError, match=re.escape(fault)):
         load_machine(mapping(node_types={"a": node}, network={"between_nodes": LINK, **network}))
 
@@ -217,7 +217,7 @@ def test_a_path_is_relative_to_where_it_was_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("word", ["none", "None"])
 def test_an_eager_limit_of_none_sends_all_messages_at_once(word: str) -> None:
-    """The word says for any link that there is no limit; null, as for any key, that it is left out."""
+    """The word means no limit for any link; null, as for any key, means that the key is left out."""
     network = {
         "between_nodes": {**LINK, "eager_limit": word},
         "within_node": {**LINK, "eager_limit": None},

@@ -322,7 +322,7 @@ def test_costs_get_power_and_room_from_parts(parts: Path) -> None:
     ],
 )
 def test_wrong_parts_of_costs(parts: Path, node: str, rule: str) -> None:
-    """Nothing is taken to be 0 W because nobody published it."""
+    """An unpublished figure does not count as 0 W."""
     (parts / "bare.yaml").write_text(changed(PART, "power: 100 W\n", ""))
     faults = faults_in(parts, _costed(parts, node))
     assert any(rule in fault for fault in faults), faults

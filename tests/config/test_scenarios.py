@@ -51,7 +51,7 @@ def test_every_key_of_a_workload_arrives(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("years", ["3 years", "36 months", "1095 days", "26_280 hours", "26280 h"])
 def test_a_service_life_is_stated_in_years_or_any_other_unit(tmp_path: Path, years: str) -> None:
-    """All of them are what counts where nothing is said."""
+    """Without a statement, all of them count."""
     assert scenario(tmp_path, f"service_life: {years}\n{SCENARIO}").service_life == SERVICE_LIFE
 
 
@@ -135,7 +135,7 @@ def test_the_full_size_is_laid_over_the_comparison(tmp_path: Path) -> None:
 
 
 def test_a_full_size_that_is_not_there_is_a_wrong_usage(tmp_path: Path) -> None:
-    """Of comparisons as of single simulations."""
+    """For comparisons as for single simulations."""
     folder(tmp_path)
     for name in ("scenario.yaml", "simulation.yaml"):
         with pytest.raises(UsageError, match="must be described under 'full', got no such key"):

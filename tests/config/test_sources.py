@@ -18,7 +18,7 @@ SIMULATION = "program: {trace: t.clue}\nmachine: pair.yaml\n"
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work in a folder with a trace and a machine, a pipe in which nobody writes, and a device."""
+    """Work in a folder with a trace and a machine, a pipe without a writer, and a device."""
     monkeypatch.chdir(tmp_path)
     TraceBuilder(1).build().save("t.clue")
     Path("pair.yaml").write_text(MACHINE)

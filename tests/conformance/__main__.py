@@ -23,7 +23,7 @@ def main() -> int:
 
 
 def compare(ranks: int, include: str, logs: Path | None) -> int:
-    """Run both ways with so many ranks."""
+    """Run both ways with a number of ranks."""
     plain = suite.run(ranks, include=include)
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "suite.clue"

@@ -106,7 +106,7 @@ def test_what_a_page_says_to_type_works(
 
 @pytest.mark.parametrize("reason", NOT_RUN)
 def test_what_is_not_run_says_why(reason: str) -> None:
-    """So that the list of skipped tests is the list of commands that nobody has tried here."""
+    """The list of skipped tests is then the list of commands that were not tried here."""
     assert reason.strip(), "a mark must say why"
     pytest.skip(reason)
 

@@ -27,7 +27,7 @@ def shown(notebook: Any) -> list[str]:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 def test_the_notebook_shows_what_it_has_kept() -> None:
-    """Cell by cell in a kernel of its own; if a change is meant, python -m tests.examples writes it anew."""
+    """Cell by cell in a separate kernel; after an intended change, python -m tests.examples writes it again."""
     from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel  # noqa: PLC0415 - of the extra test
 
     try:

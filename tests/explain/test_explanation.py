@@ -63,7 +63,7 @@ def test_efficiencies_of_two_ranks_in_turn() -> None:
 
 
 def test_efficiency_of_a_shared_processor() -> None:
-    """Two bursts of 1 s on one processor: nobody waits for anybody, and sharing leaves a half."""
+    """Two bursts of 1 s on one processor: no rank waits for another, and sharing leaves a half."""
     trace = TraceBuilder(2)
     for rank in range(2):
         trace[rank].compute(1.0)
@@ -73,7 +73,7 @@ def test_efficiency_of_a_shared_processor() -> None:
 
 
 def test_nothing_computed_has_no_efficiency() -> None:
-    """Where nobody computes there is nothing to relate to."""
+    """Without computation there is nothing to relate to."""
     trace = TraceBuilder(2)
     trace[0].send(1, 0)
     trace[1].recv(0)
@@ -121,7 +121,7 @@ def test_an_eager_limit_that_decides() -> None:
 
 
 def test_a_limit_that_lets_a_program_deadlock() -> None:
-    """Two ranks that send 9.5 KB to each other before they receive depend on the limit: that is told, not raised."""
+    """Two ranks that send 9.5 KB to each other before they receive depend on the limit: reported, not raised."""
     trace = TraceBuilder(2)
     for rank in range(2):
         trace[rank].send(1 - rank, 9500)

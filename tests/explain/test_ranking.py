@@ -139,7 +139,7 @@ def test_an_option_that_misses_its_deadline_loses() -> None:
 
 
 def test_all_options_that_deadlock() -> None:
-    """Where nobody is left nobody wins."""
+    """If no option is left, none wins."""
     machines = {"one": machine(2), "two": machine(2, performance_factor=2.0)}
     explanation = explained(scenario(machines, Criterion.MAKESPAN, workload("job", "0", (2,))), face_to_face)
     assert of(explanation, LIMIT, "one", "two").lower.winner == ""

@@ -36,7 +36,7 @@ def ring(
 
 
 def chance(n: int, ranks: int, count: int) -> list[int]:
-    """Return sizes in random order, of which each third has 4 n, 8 n and 12 n bytes."""
+    """Return sizes in random order; a third each has 4 n, 8 n and 12 n bytes."""
     return [int(each) for each in np.random.default_rng((n, ranks)).permutation([4 * n, 8 * n, 12 * n] * (count // 3))]
 
 

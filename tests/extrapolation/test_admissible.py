@@ -1,4 +1,4 @@
-"""Which sizes and numbers of ranks a program takes: as it is said, and as it is learned from what it refuses."""
+"""Sizes and numbers of ranks that a program accepts: as stated by the user, and as learned from its refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recordings that a pattern names: which are found, which belong together, and what is said of those that do not."""
+"""Recordings that a pattern names: which are found, which belong together, and messages on those that do not."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_pattern_has_its_placeholders(pattern: str, got: str) -> None:
 
 
 def test_no_recordings(tmp_path: Path) -> None:
-    """What to do about it is said."""
+    """The message says what to do."""
     with pytest.raises(UsageError, match=r"recordings must exist, got none. Ask which to make: clue extrapolate --p"):
         Family.open(str(tmp_path / "ring-{size}-{ranks}.clue"))
 

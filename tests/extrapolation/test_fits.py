@@ -25,7 +25,7 @@ def pattern(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def structure(pattern: str) -> Structure:
-    """Return what is told of them."""
+    """Return the notes on them."""
     return infer(Family.open(pattern))
 
 

@@ -77,7 +77,7 @@ def test_loops_take_what_the_written_trace_takes(kind: ContentionKind, size: int
     "setting", [each for each in SETTINGS if each.contention == "none"], ids=lambda each: each.name
 )
 def test_a_stencil_at_weak_scaling_has_its_closed_form(setting: Setting) -> None:
-    """A million ops of which a few hundred are held: steps × (burst + 2 r + 2 s + t), and the agreement."""
+    """A million ops, a few hundred of them in memory: steps × (burst + 2 r + 2 s + t), and the agreement."""
     from benchmarks.accuracy.extrapolate.scale import RECEIVE, SEND, TRAVEL  # noqa: PLC0415
 
     family = family_of(lambda n, p: stencil(n, p, agrees=setting.agrees))
@@ -105,7 +105,7 @@ def test_what_is_too_long_is_not_written_and_offers_its_loops(monkeypatch: pytes
 
 
 def test_a_loop_whose_iterations_differ_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would have to be held in memory: where that is too much, the site and its rule are told."""
+    """It would have to be in memory: if that is too much, the site and its rule are reported."""
     family = family_of(shrinking)
     inferred = infer(family)
     found = InLoops.of(inferred, 40, 8)

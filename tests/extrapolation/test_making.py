@@ -1,4 +1,4 @@
-"""The trace at a target: what its head says, what is said beside it, and what is kept of it."""
+"""The trace at a target: its head, the remarks on it, and its contents."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ KEYS = [(size, ranks) for size in (8, 16, 32) for ranks in (2, 4, 6)]
 
 
 def family(peak: Callable[[int, int], float]) -> Family:
-    """Return recordings whose largest rank has such a peak; the others none."""
+    """Return recordings whose largest rank has this peak; the others none."""
     found = []
     for size, ranks in KEYS:
         trace = ring(size, ranks)
@@ -52,7 +52,7 @@ def test_without_peaks_nothing_is_known() -> None:
 
 
 def test_a_trace_that_is_made_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every rank the same; what they rest on is said."""
+    """Every rank gets the same; the basis of the figures is stated."""
     monkeypatch.setattr(making, "infer", Ring)
     made = clue.extrapolate(family(lambda n, p: 1e8 + 8e6 * n**2 / p), size=64, ranks=16)
     assert [each.peak_memory for each in made.trace.head.rank_heads] == pytest.approx([2.148e9] * 16)

@@ -1,4 +1,4 @@
-"""Programs that refuse sizes and numbers of ranks: what is planned instead, and what is said of it."""
+"""Programs that refuse sizes and numbers of ranks: the plan instead, and the messages."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def never(_size: int, _ranks: int) -> bool:
     return False
 
 
-#: What programs demand, how that is said, and a target that meets it.
+#: Demands of programs, their notation, and a target that meets them.
 PROGRAMS: dict[str, tuple[Takes, tuple[str, ...], Wanted]] = {
     "anything": (always, (), Wanted(1000, 64)),
     "multigrid": (lambda n, p: n % 8 == 0 and n // 8 >= p, ("size=8*k", "size=8*ranks+k"), Wanted(1024, 64)),
@@ -232,13 +232,13 @@ def test_a_target_that_is_refused_ends_the_plan(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_nothing_that_could_be_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where all that is said to be taken is far larger than what is planned."""
+    """All sizes that the user states are far larger than the planned ones."""
     with pytest.raises(UsageError, match=r"--admissible ranks=512\*k must leave something to record, got nothing near"):
         carried_out(monkeypatch, Program(always), Wanted(4096, 512), ["ranks=512*k"])
 
 
 def test_what_decides_is_recorded_only_where_the_program_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Recordings that are wanted besides, of which one is none that it is said to take."""
+    """Additional recordings; one of them is not among the sizes that the user states."""
     monkeypatch.setattr(recordings, "recordings_of", Program(always).recordings_of)
     planner = Planner(Path("p.py"), ("{size}",), memory=1e12)
     further = (Wanted(90, 3), Wanted(90, 2))

@@ -12,7 +12,7 @@ from clue.files import exists, is_file, is_readable, kind_of, open_file, read_by
 
 
 def pipe(path: Path) -> Path:
-    """Make a named pipe, in which nobody writes."""
+    """Make a named pipe without a writer."""
     os.mkfifo(path)
     return path
 
@@ -25,7 +25,7 @@ def listening(path: Path) -> Path:
 
 
 def test_named_pipes_sockets_devices_and_folders_are_refused(tmp_path: Path) -> None:
-    """None of them is opened: a pipe in which nobody writes would be waited for, for ever."""
+    """None of them is opened: opening a pipe without a writer would block for ever."""
     found = {
         "named pipe": pipe(tmp_path / "pipe"),
         "socket": listening(tmp_path / "socket"),
@@ -50,7 +50,7 @@ def test_links_are_followed(tmp_path: Path) -> None:
 
 
 def test_sizes_are_bounded_before_anything_is_read(tmp_path: Path) -> None:
-    """A file of a terabyte that takes no room on the disk is told by its size."""
+    """A sparse file of a terabyte is recognised by its size."""
     with (tmp_path / "sparse").open("wb") as sparse:
         sparse.truncate(10**12)
     with pytest.raises(OSError, match=r"1 TB, where 64 MB are the most that is read"):

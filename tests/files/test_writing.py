@@ -52,7 +52,7 @@ def test_an_interrupt_leaves_the_old_file_and_no_draft(tmp_path: Path) -> None:
 
 
 def interrupted(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    """Let Ctrl-C come right after so many renames."""
+    """Let Ctrl-C come right after a number of renames."""
     rename: Callable[[Path, Path], Path] = Path.rename
     done: list[Path] = []
 

@@ -1,4 +1,4 @@
-"""Routines that nobody measured, and hosts that stand still."""
+"""Unmeasured routines, and hosts that stand still."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def dgemm(host: str = "here", per_product: float = PER_PRODUCT, library: str = "
 
 
 def idle(host: str, cpu: float = 1.0, memory: int = 10**9) -> Availability:
-    """Return a host of which so much is available."""
+    """Return a host with this availability."""
     return Availability(host, 4, 0.0, 0.0, cpu, memory)
 
 

@@ -32,7 +32,7 @@ TOKEN = "a token of twenty characters"
 
 
 class Clock:
-    """A clock that goes on when told."""
+    """A clock that advances on request."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -83,7 +83,7 @@ def test_threads_count_each(tmp_path: Path) -> None:
 
 
 def test_processes_that_cannot_be_seen_count_one(tmp_path: Path) -> None:
-    """The kernel counts five besides this one, of which two can be seen."""
+    """The kernel counts five besides this one; two of them are visible."""
     proc = _proc(tmp_path, [(1, "R", 10), (2, "R", 10)])
     (proc / "loadavg").write_text("0.1 0.2 0.3 6/150 99\n")
     assert runnable(proc, own=9, nice=0) == pytest.approx(3 + 2 * 1.25**-10)
@@ -98,7 +98,7 @@ def test_processes_that_end_meanwhile(tmp_path: Path) -> None:
 
 
 def test_without_psutil_load_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What to install is said."""
+    """The message says what to install."""
     monkeypatch.setitem(sys.modules, "psutil", None)
     with pytest.raises(ForecastError, match=r'load must be told by psutil, got none: pip install "clue\[forecast\]"'):
         here()
@@ -196,7 +196,7 @@ def test_too_little_memory_is_a_refusal(tmp_path: Path) -> None:
     ],
 )
 def test_sizes_that_are_none(tmp_path: Path, sizes: dict[str, int], said: str) -> None:
-    """All of them are said by the names that there are."""
+    """The message lists all existing names."""
     with forecasting(tmp_path) as forecaster, pytest.raises(UsageError) as caught:
         forecaster.time("dgemm", sizes)
     assert str(caught.value).startswith(said)
@@ -390,7 +390,7 @@ def test_logs_have_no_secrets(two: tuple[Forecaster, Server, list[str]]) -> None
 def test_what_fails_in_a_server_is_logged(
     two: tuple[Forecaster, Server, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever asked gets no answer; the server goes on."""
+    """The client gets no answer; the server continues."""
     forecaster, server, log = two
     monkeypatch.setattr(server.forecaster, "look", lambda _host: 1 / 0)
     with pytest.raises(ForecastError, match=f"127.0.0.1:{server.port}: host must answer, got: "):
@@ -404,7 +404,7 @@ def test_what_fails_in_a_server_is_logged(
     ["/", "/none", "/bytes/-1", "/bytes/99999999", "/routines/../store", "/routines/x'; DROP TABLE routine", "/ping/x"],
 )
 def test_paths_that_are_none(two: tuple[Forecaster, Server, list[str]], path: str) -> None:
-    """Status 404, and the server goes on."""
+    """Status 404, and the server continues."""
     _, server, _ = two
     peer = Peer(Address("127.0.0.1", server.port), TOKEN)
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)

@@ -98,7 +98,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("own")
 def test_any_function_can_be_measured() -> None:
-    """By the names of its sizes; its library is the text of its module. What it prints disturbs nobody."""
+    """By the names of its sizes; its library is the text of its module. Its output does no harm."""
     for name, parameters in (("own:plain", ("n",)), ("own:steps", ("n",)), ("own:loud", ("n",))):
         with bench(name) as running:
             assert running.routine.parameters == parameters
@@ -211,7 +211,7 @@ def test_what_was_measured_is_kept_though_the_rest_fails(tmp_path: Path) -> None
 
 @pytest.mark.usefixtures("own")
 def test_a_range_that_takes_too_long_is_left_out(tmp_path: Path) -> None:
-    """The largest corner is not measured where there is no time for it, and that is told."""
+    """The largest corner is not measured if there is no time for it, and this is reported."""
     (tmp_path / "own.py").write_text("def f(n):\n    return sum(range(n * 1000))\n")
     with open_store(tmp_path / "s.sqlite", make=True) as store:
         found = benchmark("own:f", store, {"n": (10, 10**7)}, Goal(seconds=1.0))

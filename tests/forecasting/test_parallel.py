@@ -164,7 +164,7 @@ def test_memory_of_a_grid_is_that_of_its_fullest_processor() -> None:
 
 
 def test_grids_without_room_are_left_out() -> None:
-    """What one processor cannot hold, two can; where none can, that is said with the least that is needed."""
+    """Two processors have room for what one cannot hold; if none has, the error states the least need."""
     route, take = Route(0.0, 1e9), on_rate(1e9)
     found, left_out = ordered(Pdgemm(1000, 1000, 1000, 10), 2, take, route, 20e6)
     assert left_out == 1 and all(each.grid.processors == 2 for each in found)

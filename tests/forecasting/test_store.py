@@ -123,7 +123,7 @@ def test_files_that_are_no_stores(tmp_path: Path, content: bytes) -> None:
      "UPDATE routine SET cut = '3'", "UPDATE routine SET memory = '{}'", "DROP TABLE point"],
 )  # fmt: skip
 def test_damaged_rows(tmp_path: Path, damage: str) -> None:
-    """What is no number where one must be is told, not believed."""
+    """A value that should be a number and is not is reported."""
     path = tmp_path / "s.sqlite"
     with open_store(path, make=True) as store:
         store.keep(dgemm())

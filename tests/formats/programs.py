@@ -39,7 +39,7 @@ class Kind:
 
 #: Everything whose meaning a schedule holds.
 ALL = Kind()
-#: The same without messages of a rank to itself, of which a time-independent wait cannot tell receive and send apart.
+#: The same without messages of a rank to itself: a time-independent wait cannot tell their receive from their send.
 APART = Kind(manners=False, to_self=False)
 #: What time-independent traces hold to the last column.
 HELD = Kind(shuffled=False, communicators=False, manners=False, to_self=False)

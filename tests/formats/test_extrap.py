@@ -9,7 +9,7 @@ from clue.formats.extrap import Measurement
 
 
 def test_a_line_is_a_point() -> None:
-    """With the keys of Extra-P's JSON Lines; several values are repetitions. Parameters with few values are told."""
+    """With the keys of Extra-P's JSON Lines; several values are repetitions; parameters with few are reported."""
     measured = [
         Measurement({"size": size, "ranks": ranks}, "main->cg.py:72", "time", (0.5, 0.25))
         for size in (8, 16)

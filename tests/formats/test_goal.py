@@ -163,7 +163,7 @@ def test_what_is_no_sequence_is_refused(rank0: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ranks", ["0", "16777217", "1000000000000", 5000 * "9"], ids=lambda ranks: ranks[:13])
 def test_ranks_are_bounded(ranks: str, tmp_path: Path) -> None:
-    """A slip in their number is told before it takes all memory."""
+    """A typo in their number is reported before it takes all memory."""
     (tmp_path / "x.goal").write_text(f"\nnum_ranks {ranks}\n")
     with pytest.raises(UsageError, match=f"x.goal:2: num_ranks must be from 1 to 16777216, got {ranks}$"):
         read_goal(tmp_path / "x.goal")
@@ -207,7 +207,7 @@ def test_receives_in_any_order_pay_their_overhead_when_messages_come(tmp_path: P
 
 
 def test_long_receives_stay_posted_together(tmp_path: Path) -> None:
-    """A sender of a long message waits for its receive, which must not stand behind another; it is told."""
+    """A sender of a long message waits for its receive, which must not come after another; this is reported."""
     (tmp_path / "x.goal").write_text(reduction(100_000))
     converted = read_goal(tmp_path / "x.goal")
     assert converted.trace.rank(0).op.tolist() == [Op.IRECV] * 3 + [Op.WAIT]
@@ -238,7 +238,7 @@ def test_no_field_is_cut_off() -> None:
 
 
 def test_comments_and_interfaces(tmp_path: Path) -> None:
-    """Comments are passed over, line numbers stay; interfaces are told."""
+    """Comments are skipped, line numbers stay; interfaces are reported."""
     path = tmp_path / "x.goal"
     path.write_text(
         "num_ranks 2 // two\n/* many\nlines */ rank 0 {\nl1: send 5b to 1 tag 2 cpu 0 nic 1;\n}\n"

@@ -105,7 +105,7 @@ def test_bent_curves_are_told() -> None:
 
 
 def test_what_links_and_libraries_state_beyond_delays_is_told() -> None:
-    """SimGrid's options have no place for it; without any of it nothing is said."""
+    """SimGrid has no option for it; without it there is no remark."""
     stated = replace(LINK, send_overhead=Curve.line(1e-6), acknowledged_from=1000.0, busy=Curve.line(0.0, 4e-9))
     several = replace(machine(link=stated), network=Network(stated, stated, contention=NONE, progress=Progress.CALLS))
     assert simgrid_platform(several).remarks == (

@@ -106,7 +106,7 @@ def test_collectives_are_kept_on_the_world_and_lowered_elsewhere() -> None:
 
 
 def test_actions_do_not_tell_how_a_collective_is_called() -> None:
-    """In place, another algorithm exchanges what an alltoall does: it is told, unless messages say it."""
+    """An alltoall in place uses another algorithm: a remark says so, unless it is lowered to messages."""
     trace = TraceBuilder(4)
     for rank in range(4):
         trace[rank].collective(Op.ALLTOALL, 8, flags=Flag.IN_PLACE)
@@ -162,7 +162,7 @@ def test_matched_probe_is_its_receive() -> None:
 
 
 def test_nonblocking_collective_blocks() -> None:
-    """There is nothing beside a rank's actions; it is told."""
+    """The actions of a rank are sequential; a remark says so."""
     trace = TraceBuilder(2)
     for rank in range(2):
         trace[rank].wait(trace[rank].icollective(Op.BCAST, 8))
@@ -303,7 +303,7 @@ MERGED_BAD = {
 
 @pytest.mark.parametrize("text", MERGED_BAD, ids=str)
 def test_ranks_of_one_file_are_all_there(text: str, tmp_path: Path) -> None:
-    """A slip in a rank is told before it takes all memory."""
+    """A typo in a rank is reported before it takes all memory."""
     (tmp_path / "all").write_text(text)
     (tmp_path / "list").write_text("all\n")
     with pytest.raises(UsageError, match=MERGED_BAD[text]):

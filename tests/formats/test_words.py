@@ -35,7 +35,7 @@ def test_nothing(text: str, tmp_path: Path) -> None:
 
 
 def test_whole_and_real_numbers(tmp_path: Path) -> None:
-    """Of what is no number, or not there, only that is told."""
+    """Words that are missing or are not numbers are marked as such."""
     lines = lines_of(tmp_path, "12\n-7\n1.5\n1e3\nx\n-\n123456789012345\n1234567890123456\nnan\n")
     all_lines = np.arange(len(lines))
     values, good = lines.whole(all_lines, 0)

@@ -58,7 +58,7 @@ def _tell(word: str, number: int, what: str) -> None:
 
 
 def main(kind: str, first: int, count: int) -> None:
-    """Try so many cases."""
+    """Try a number of cases."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.signal(signal.SIGALRM, _late)
     for number in range(first, first + count):

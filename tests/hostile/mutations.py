@@ -252,7 +252,7 @@ def _spoil_shape(random: Random, path: Path) -> str:
 
 
 def _spoil_header(random: Random, path: Path) -> str:
-    """Write the header of a numpy file anew."""
+    """Rewrite the header of a numpy file."""
     name = random.choice(_names())
     column = _load(path, name)
     if column is None:
@@ -419,7 +419,7 @@ _ARCHIVES: dict[str, Callable[[Random, zipfile.ZipFile, dict[str, bytes]], None]
 
 
 def _claim(content: bytearray, size: int) -> None:
-    """Let the directory's last entry say that it unpacks to so many bytes."""
+    """Let the directory's last entry state this unpacked size."""
     at = content.rfind(b"PK\x01\x02")
     if at >= 0:
         content[at + 24 : at + 28] = struct.pack("<I", size)

@@ -40,7 +40,7 @@ class Scripted:
 
 
 def world(ranks: int) -> Call:
-    """Return the announcement of a world of so many ranks."""
+    """Return the announcement of a world of this many ranks."""
     return Call(LiveOp.ANNOUNCE, entries=tuple(range(ranks)), payload=("world", None, "WORLD"))
 
 

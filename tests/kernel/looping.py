@@ -56,7 +56,7 @@ class Block:
         return block
 
     def named(self, begun: int) -> RankColumns:
-        """Return a round before which so many requests were begun, with all requests by their names."""
+        """Return a round after this many requests were begun, with all requests by their names."""
         columns, begins = {name: column.copy() for name, column in self.columns.items()}, self.begins
         before = begun + np.cumsum(begins) - begins
         waits = columns["op"] == Op.WAIT
@@ -82,7 +82,7 @@ def cut(block: Block, first: int, end: int) -> Block:
 
 
 def loops(random: Random, traces: Sequence[Trace], times: Sequence[int]) -> tuple[LoopedProgram, Trace]:
-    """Return a program that goes through each of some traces so many times, in loops and written out."""
+    """Return a program that repeats each of some traces a number of times, in loops and written out."""
     blocks = [[Block.of(trace, rank) for trace in traces] for rank in range(traces[0].ranks)]
     return program_of(random, traces[0].head, blocks, times)
 

@@ -52,7 +52,7 @@ class Step(NamedTuple):
 
 
 class StuckError(Exception):
-    """Some ranks can never go on."""
+    """Some ranks are blocked for ever."""
 
 
 class Turn(NamedTuple):
@@ -111,7 +111,7 @@ class Clock:
         insort(self._ahead, (time, phase, rank, actor, next(self._serial), do))
 
     def live(self, process: Life) -> None:
-        """Let a process go on until it waits for a time or a moment."""
+        """Let a process continue until it waits for a time or a moment."""
         until = next(process, None)
         again = partial(self.live, process)
         match until:
@@ -262,7 +262,7 @@ class Flow:
         route: The links.
         limit: Its own, bytes per second.
         left: Bytes that are not through.
-        milestones: What is reported when no more than so many bytes are left, last first.
+        milestones: Events to report when no more than a number of bytes are left, last first.
     """
 
     route: tuple[int, ...]
@@ -350,7 +350,7 @@ class ByFlows:
         self.settled_at = self.clock.now
 
     def settle(self, number: int) -> None:
-        """Report what is through, share the links anew, and come back when more is through."""
+        """Report completed flows, share the links again, and return at the next completion."""
         if number != self.settlings:
             return
         self.advance()
@@ -567,7 +567,7 @@ class Oracle:
         yield self.clock.now + step.nanoseconds * 1e-9
 
     def progress(self, rank: int, message: Message) -> Life:
-        """P(now): wait until the library of a rank goes on with a message."""
+        """P(now): wait until the library of a rank continues with a message."""
         if self.network.progress is Progress.CALLS:
             yield Look(self.clock.now, message.source, message.actor)
             there = self.ranks[rank]
@@ -577,7 +577,7 @@ class Oracle:
     # -- messages ----------------------------------------------------------------------------------------------------
 
     def launch(self, me: int, step: Step, context: object = "program") -> Message:
-        """Begin a message; its life goes on without its sender."""
+        """Begin a message; it continues without its sender."""
         link = self.link(me, step.peer)
         buffered = step.mode == "buffered"
         small = link.eager_limit is None or step.nbytes <= link.eager_limit

@@ -92,7 +92,7 @@ class ProgramMaker:
         self.unborn.append((world, Comm(index, group)))
 
     def make(self, steps: int) -> Trace:
-        """Write so many steps and end all requests."""
+        """Write a number of steps and end all requests."""
         actions = [self.compute, self.message, self.message, self.message, self.collective, self.neighbors]
         actions += [self.sendrecv, self.wait, self.odds, self.family]
         for _ in range(steps):

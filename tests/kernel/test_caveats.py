@@ -39,7 +39,7 @@ def overtaken() -> Trace:
 
 
 def unresolved() -> Trace:
-    """Return a program with a receive of which nobody knows what it matched, and so with a message too many."""
+    """Return a program with a receive whose match is unknown, and therefore with an unreceived message."""
     trace = computing(2)
     trace[0].send(1, 0)
     trace[1].wait(trace[1].irecv(ANY, tag=ANY, flags=Flag.ANY_SOURCE | Flag.ANY_TAG))
@@ -62,7 +62,7 @@ def large() -> Trace:
 
 
 def exchanging() -> Trace:
-    """Return a program of three ranks, two of which send at once."""
+    """Return a program of three ranks; two of them send at once."""
     trace = computing(3)
     for rank in (1, 2):
         trace[rank].send(0, 0)

@@ -46,7 +46,7 @@ def ping_pong(rounds: int) -> clue.Trace:
 
 @pytest.fixture
 def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """Have an empty cache, and a compiler that copies the real engine as soon as it is told to."""
+    """Have an empty cache, and a compiler that copies the real engine on request."""
     try:
         real = ENGINE.load()._name
     except NoLibraryError as error:
@@ -162,7 +162,7 @@ def script(path: Path, text: str) -> Path:
 
 
 def wanting(code: str, folder: Path, compiler: Path, *arguments: str) -> subprocess.Popen[str]:
-    """Start a process with an empty cache that wants the engine from such a compiler."""
+    """Start a process with an empty cache that wants the engine from this compiler."""
     surroundings = {**os.environ, "CLUE_CACHE": str(folder / "cache"), "CXX": str(compiler)}
     command = [sys.executable, "-c", code, str(folder), *arguments]
     return subprocess.Popen(
@@ -187,7 +187,7 @@ def is_running(number: str) -> bool:
 
 @pytest.mark.parametrize("doing", ["ends", "works", "waits"])
 def test_a_compiler_ends_with_the_process_that_wants_it(doing: str, tmp_path: Path) -> None:
-    """By itself, or by Ctrl-C: with all that it started, and its draft; the next process begins anew."""
+    """By itself, or by Ctrl-C: with all that it started, and its draft; the next process starts over."""
     compiler = script(tmp_path / "compiler", SLOW.format(folder=tmp_path))
     with wanting(WANTS, tmp_path, compiler, doing) as process:
         waits_for(tmp_path / "outer")

@@ -190,7 +190,7 @@ def test_bursts_pay_what_waits_cost_and_no_more(waits: list[tuple[float, float]]
 @settings(max_examples=CASES // 4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48))
 def test_cold_starts_only_add(seed: int) -> None:
-    """Where messages alone couple the ranks nobody finishes earlier, and the sweep's bound stays below."""
+    """If only messages couple the ranks, no rank finishes earlier, and the sweep's bound stays below."""
     random = Random(seed)
     trace = random_trace(random, ties=False)
     warm = random_machine(random, "none", ties=False, plain=True)

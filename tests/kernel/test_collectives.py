@@ -146,7 +146,7 @@ def test_nodes_count_where_the_library_or_the_machine_goes_by_them(engine: str) 
 
 
 def swap(nbytes: int) -> float:
-    """Return what an exchange of so many bytes costs."""
+    """Return the time of an exchange of this many bytes."""
     return RECEIVE + sending(nbytes / 1000) + transmission(nbytes / 1000)
 
 
@@ -257,7 +257,7 @@ def test_wrong_number_of_sizes_in_an_alltoallv_is_an_error() -> None:
 @pytest.mark.parametrize("library", ["mpich", "openmpi"])
 @pytest.mark.parametrize("nbytes", [0, 100, 1_000_000])
 def test_every_collective_ends_with_the_default_algorithms(op: Op, ranks: int, library: str, nbytes: int) -> None:
-    """Eager or by rendezvous, nobody is left waiting; only a barrier moves messages where there is nothing to move."""
+    """Eager or by rendezvous, no rank is left waiting; without data, only a barrier sends messages."""
     on = machine(ranks)
     on = replace(on, network=replace(on.network, collective_library=library))
     result = simulate(everywhere(op, ranks, nbytes).build(), on)

@@ -100,7 +100,7 @@ def test_a_rendezvous_ends_when_its_data_have_arrived(engine: str, bursts: list[
 
 
 def test_messages_within_a_node_are_not_in_the_network() -> None:
-    """Two pairs on two dual nodes: nobody is slowed."""
+    """Two pairs on two dual nodes: no rank is slowed down."""
     result = simulate(two_pairs(0.0).build(), machine(2, processors=2, contention=FACTORS))
     assert result.ranks[1].finish == result.ranks[3].finish
 
@@ -142,7 +142,7 @@ def test_more_communications_than_stated_are_told() -> None:
 
 
 def test_a_machine_without_contention_says_so() -> None:
-    """On more than two nodes the result tells that messages do not slow each other."""
+    """On more than two nodes the result states that messages do not slow each other."""
     result = simulate(two_pairs(0.0).build(), machine(4))
     assert any("no contention is stated" in warning for warning in result.warnings)
 
@@ -292,7 +292,7 @@ def test_a_model_that_only_the_reference_covers_is_simulated_there(monkeypatch: 
 
 
 def test_what_is_no_model_is_an_error() -> None:
-    """Nothing stands for what is not known, least of all messages that do not slow each other."""
+    """Nothing replaces what is not known, least of all messages that do not slow each other."""
     need_fast_engine()
     on: Any = machine(4)
     on = replace(on, network=replace(on.network, contention=None))

@@ -38,7 +38,7 @@ MODELS = pytest.mark.parametrize(
     "contention", [NoContention(), FactorTable(((1, 1.0),)), Ports(), Flows(Switch(1e9))], ids=lambda each: each.name
 )
 MB = 10**6
-#: A copy of 1 MB takes 1 s alone, of which its sender is busy all.
+#: A copy of 1 MB takes 1 s alone; its sender is busy for all of it.
 COPYING = Link(Curve.line(0.0, 1e-6), Curve.line(0.0))
 #: Takes no time.
 BETWEEN = Link(Curve.line(0.0), Curve.line(0.0))
@@ -47,14 +47,14 @@ BETWEEN = Link(Curve.line(0.0), Curve.line(0.0))
 def machine(
     bandwidth: float | None, *, within: Link = COPYING, contention: Contention | None = None, nodes: int = 1
 ) -> Machine:
-    """Return some nodes whose memory copies so many bytes per second."""
+    """Return some nodes whose memory copies this many bytes per second."""
     node = NodeType("host", processors=8, copy_bandwidth=bandwidth)
     network = Network(BETWEEN, within, contention=contention or NoContention())
     return Machine("hand-made", (node,) * nodes, network)
 
 
 def pairs(*sizes: int) -> Trace:
-    """Return pairs of ranks, the first of each sending so many bytes to the second, all at once."""
+    """Return pairs of ranks; the first of each sends this many bytes to the second, all at once."""
     trace = TraceBuilder(2 * len(sizes))
     for pair, size in enumerate(sizes):
         trace[2 * pair].send(2 * pair + 1, size)

@@ -1,4 +1,4 @@
-"""The compiled engine in the cache: what is loaded is what was compiled, and a cache that is refused is told of."""
+"""The compiled engine in the cache: the compiled library is loaded, and a refused cache is reported."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def engine() -> Path:
 
 
 def busy(ops: int) -> clue.Trace:
-    """Return a program of so many ops."""
+    """Return a program of this many ops."""
     trace = TraceBuilder(2)
     for _ in range(ops // 2):
         trace[0].send(1, 8)
@@ -113,7 +113,7 @@ def test_cache_that_is_refused_is_told_of(compiled: COMPILED) -> None:
 
 
 def test_small_programs_do_without_it(compiled: COMPILED) -> None:
-    """Where the engine would save no time, nobody asks for the cache."""
+    """If the engine would save no time, the cache is not used."""
     (home() / FOLDER).mkdir(parents=True)
     (home() / FOLDER).chmod(0o777)
     assert not any("engine" in warning for warning in clue.simulate(busy(100), pair()).warnings)

@@ -77,7 +77,7 @@ def finishes(execution: Execution) -> list[float]:
 
 
 def test_a_message_brings_its_payload() -> None:
-    """A receive is told source, tag and payload, and ends when a replay's would."""
+    """A receive gets source, tag and payload, and ends at the same time as in a replay."""
     heard: list[Any] = []
 
     def receiver() -> Script:
@@ -162,7 +162,7 @@ def test_a_rendezvous_is_taken_by_its_envelope() -> None:
 def test_a_message_that_overtook_another_waits_for_it(op: Op) -> None:
     """Who gets a message is open until the longer one that its source sent before has come: nothing happens before.
 
-    So it is with flows, of which nothing is known before their end.
+    The same holds for flows, whose end is not known in advance.
     """
     heard: list[Any] = []
 
@@ -383,7 +383,7 @@ def test_polling_for_a_time_ends_near_it() -> None:
 
 
 def test_polling_so_often_and_no_more() -> None:
-    """A loop that gives up after so many polls goes on, although nothing comes."""
+    """A loop that gives up after a number of polls continues, although no message arrives."""
 
     def receiver() -> Script:
         for _ in range(300):
@@ -400,7 +400,7 @@ def test_polling_so_often_and_no_more() -> None:
 
 
 def test_polling_for_ever_is_a_deadlock() -> None:
-    """A loop that polls for what nobody sends ends the simulation, with the program's line."""
+    """A loop that polls for a message that no rank sends ends the simulation, with the program's line."""
 
     def receiver() -> Script:
         yield Call(LiveOp.LINE, request=3, payload=("/home/me/wait.py", 17))
@@ -441,7 +441,7 @@ def test_the_fast_worker_gets_its_share_by_speed() -> None:
 
 
 def test_a_processor_that_slows_down_gets_less() -> None:
-    """Of two equal workers, one of which takes twice as long from 1000 s on, that one does a third of what is left."""
+    """One of two equal workers takes twice as long from 1000 s on: it does a third of the remaining work."""
     shares = {1: 0, 2: 0}
     slow = machine(3)
     nodes = (slow.nodes[0], slow.nodes[1], machine(1, performance_factor=2.0).nodes[0])
@@ -464,7 +464,7 @@ def test_who_waits_for_what_and_where() -> None:
 
 
 def test_a_deadlock_says_which_request_is_open() -> None:
-    """Who waits for requests is said to wait for the first that is open."""
+    """A rank that waits for requests is reported to wait for the first open one."""
 
     def program(rank: int) -> Script:
         yield irecv(0, 1 - rank, 3)
@@ -480,7 +480,7 @@ def test_a_deadlock_says_which_request_is_open() -> None:
 
 
 def test_a_deadlock_of_any_source_says_so() -> None:
-    """Who waits for any rank is said to."""
+    """A rank that waits for any rank is reported as such."""
 
     def receiver() -> Script:
         yield recv()
@@ -632,7 +632,7 @@ def test_one_sided_operations_are_served_when_they_arrive() -> None:
 
 
 def test_who_watches_its_memory_sees_it_change() -> None:
-    """A rank that only looks at its own memory, with polls between, goes on when another has changed it."""
+    """A rank that only reads its own memory, with polls in between, continues when another has changed it."""
     memory: list[Any] = []
     polls = []
 
@@ -805,7 +805,7 @@ def test_reductions_are_made_once() -> None:
 
 
 def test_a_nonblocking_collective_answers_in_its_wait() -> None:
-    """What a nonblocking collective brings is told when it is waited for."""
+    """The data of a nonblocking collective are delivered when it is waited for."""
     flags = int(Flag.NONBLOCKING)
     call = Call(Op.ALLREDUCE, nbytes=8, payload=1, request=5, flags=flags)
     assert collective(lambda _: call, reduces=1) == [3] * 3

@@ -67,7 +67,7 @@ def test_synchronous_mode_waits_whatever_the_size() -> None:
 
 
 def test_buffered_mode_never_waits() -> None:
-    """A Bsend of 20 KB is free after s, though nobody receives before 9 s."""
+    """A Bsend of 20 KB is free after s, though its receive is posted at 9 s."""
     trace = TraceBuilder(2)
     trace[0].send(1, 20_000, flags=Flag.BUFFERED)
     trace[1].compute(9.0)

@@ -132,7 +132,7 @@ class ProgramMaker:
         self.requests = 0
 
     def make(self, steps: int) -> Program:
-        """Return a program of so many steps."""
+        """Return a program of this many steps."""
         ways = [self.compute, self.compute, self.sleep, self.message, self.message, self.message, self.exchange]
         for _ in range(steps):
             self.random.choice([*ways, self.wait, self.wait, self.barrier])()

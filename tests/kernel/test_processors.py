@@ -16,7 +16,7 @@ from tests.properties import examples
 
 
 def bursts(*seconds: float, region: str = "") -> TraceBuilder:
-    """Return a program whose ranks compute so many seconds each."""
+    """Return a program whose ranks compute for these seconds."""
     trace = TraceBuilder(len(seconds))
     for rank, duration in zip(trace, seconds, strict=True):
         rank.compute(duration, region)
@@ -61,7 +61,7 @@ def test_speed_without_declared_operations_falls_back_and_says_so() -> None:
 
 
 def of_blocks(*seconds: float, flops: float) -> TraceBuilder:
-    """Return a program of one rank with bursts that do so many operations together, each before a call."""
+    """Return a program of one rank with bursts of this many operations in total, each before a call."""
     trace = TraceBuilder(1)
     for duration in seconds:
         trace[0].compute(duration, "product")

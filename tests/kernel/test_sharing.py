@@ -233,7 +233,7 @@ def test_flow_that_ends_before_it_is_settled_was_never_there() -> None:
 
 
 def test_full_exchange_is_fair_and_ties_do_not_spread() -> None:
-    """All of 8 nodes send to all: each flow has 1/7; one that ends helps nobody, for the rest is held elsewhere too."""
+    """All of 8 nodes send to all: each flow has 1/7; the end of one helps no other, which has another bottleneck."""
     capacities, ways = network("crossbar", 8)
     sharing = Sharing(capacities)
     for flow, way in enumerate(ways.values()):

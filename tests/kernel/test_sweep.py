@@ -206,7 +206,7 @@ def test_progress_is_told() -> None:
 
 
 def test_a_plan_forgets_the_placement_that_it_has_known_longest() -> None:
-    """Of 65 ways to share nodes the first is worked out anew when it comes back, the others are known."""
+    """Of 65 ways to share nodes, the first is computed again when it recurs; the others are cached."""
     trace = TraceBuilder(8)
     for rank in trace:
         rank.collective(Op.BARRIER)

@@ -24,7 +24,7 @@ LINK = Link(Curve.line(0.0), Curve.line(0.0, 1.0))
 
 
 def message(nbytes: int, before: float = 0.0) -> Program:
-    """Return a program of two ranks, the first of which computes and sends the other so much."""
+    """Return a program of two ranks; the first computes and sends this much to the other."""
     trace = TraceBuilder(2)
     trace[0].compute(before)
     trace[0].send(1, nbytes)

@@ -56,7 +56,7 @@ def ways(comm: Any, name: str) -> Iterator[Callable[..., None]]:
 
 
 def _buffers(elements: int) -> Iterator[Any]:
-    """Return makers of arrays of so many elements, of each of several sizes."""
+    """Return makers of arrays of this many elements, of each of several sizes."""
     import numpy as np  # noqa: PLC0415 - not where the tests only read the list of cases
 
     for kind in ("u1", "c16"):

@@ -231,7 +231,7 @@ def partitioned(_mpi: Any, comm: Any) -> None:
 
 
 def _two(comm: Any, lower: bool, tag: int) -> list[Any]:
-    """Return two sends on rank 0, the second of which begins when rank 1 says so, or two receives on rank 1."""
+    """Return two sends on rank 0 (the second begins at a signal of rank 1), or two receives on rank 1."""
     if comm.rank == 1:
         receive = comm.irecv if lower else comm.Irecv
         return [receive(room(), 0, tag), receive(room(), 0, tag + 1)]

@@ -38,7 +38,7 @@ class FakeKernel:
             self.take(rank, call)
 
     def take(self, rank: int, call: Call) -> None:
-        """Do what a call says; the rank goes on at once if it can."""
+        """Execute a call; the rank continues at once if it can."""
         if call.op in _LAST:
             self.ended[rank] = call
             return

@@ -1,4 +1,4 @@
-"""MPI called from C in a live run: refused by name, before anything wrong is printed; sockets are told of."""
+"""MPI called from C in a live run: refused by name, before anything wrong is printed; sockets are reported."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.live.programs import Live
 from tests.objects import build, build_library, build_module
 
 RULE = "clue: prog.py: rank {rank} must call MPI by mpi4py alone in a live run, got {got}, linked to MPI"
-#: Opens a library by hand, as cffi and LLVM do, where nobody is asked.
+#: Opens a library by hand, as cffi and LLVM do, without any Python hook.
 BY_HAND = """
 import ctypes
 dlopen = ctypes.CDLL(None).dlopen
@@ -24,7 +24,7 @@ assert dlopen(b"{library}", 2)
 
 @pytest.mark.parametrize("mpi", ["", "from mpi4py import MPI"])
 def test_a_library_is_refused_as_it_is_opened(live: Live, mpi: str) -> None:
-    """Whether mpi4py is there or not; with the line that opened it, and nobody can go on with it."""
+    """With mpi4py or without; the error names the line that opened it, and no rank can continue."""
     library = build_library(live.folder)
     ended = live(f"""\
         import ctypes

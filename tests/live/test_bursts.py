@@ -30,7 +30,7 @@ def test_synthetic_bursts_depend_on_rank_and_op_only() -> None:
 
 
 def test_bursts_of_a_trace_are_taken_op_by_op() -> None:
-    """Each rank has its own; at its end there may be none, and one that makes more calls than the trace is told."""
+    """Each rank has its own; the last may be missing, and a rank with more calls than the trace is reported."""
     trace = TraceBuilder(2, program="pingpong.py")
     trace[0].compute(1.0)
     trace[0].send(1, 8)

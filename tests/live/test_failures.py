@@ -1,4 +1,4 @@
-"""A live program that fails: what is told, with which exit status, and that no process is left behind."""
+"""A live program that fails: the message, the exit status, and that no process is left behind."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_program_may_fail_before_it_knows_mpi(live: Live) -> None:
 
 
 def test_a_deadlock_says_who_waits_where(live: Live) -> None:
-    """Both receive first; the line of each is told, and the status is that of a deadlock."""
+    """Both receive first; the line of each is reported, and the status is that of a deadlock."""
     ended = live(
         """\
         from mpi4py import MPI
@@ -84,7 +84,7 @@ def test_a_deadlock_says_who_waits_where(live: Live) -> None:
 
 
 def test_a_child_of_fork_may_live_but_not_call_mpi(live: Live) -> None:
-    """What only computes and exits disturbs nobody; what calls MPI gets an error of its own."""
+    """A process that only computes and exits does no harm; one that calls MPI gets a separate error."""
     ended = live(
         """\
         import os
@@ -105,7 +105,7 @@ def test_a_child_of_fork_may_live_but_not_call_mpi(live: Live) -> None:
 
 
 def test_a_rank_that_never_calls_mpi_again_meets_the_limit(live: Live) -> None:
-    """The limit is told, with the rank and how to change it."""
+    """The error states the limit, the rank, and how to change the limit."""
     ended = live(ONE_DOES.format(what="while True: pass"), "--limit", "0.5")
     assert ended.status == 1
     assert "clue: prog.py: rank 1 must call MPI within 0.5 s, got none" in ended.err

@@ -328,7 +328,7 @@ MPI.Wtime()
 
 
 def test_clocks_are_virtual_on_demand(tmp_path: Path) -> None:
-    """Python's clocks then tell the kernel's time, and a sleep is told to it and takes no real time."""
+    """Python's clocks then show the kernel's time, and a sleep is virtual and takes no real time."""
     text = """
 import time
 from mpi4py import MPI

@@ -47,7 +47,7 @@ def test_private_memory_grows_with_what_a_process_takes() -> None:
 
 
 def test_open_files_are_allowed_up_to_the_hard_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A soft limit is raised; a hard one is told."""
+    """A soft limit is raised; a hard one is reported."""
     changed: list[tuple[int, int]] = []
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 4096))
     monkeypatch.setattr(resource, "setrlimit", lambda _, limits: changed.append(limits))

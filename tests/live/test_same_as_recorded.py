@@ -54,7 +54,7 @@ def figures(result: Result) -> Figures:
 
 @dataclass(frozen=True)
 class Every:
-    """A program of many cases, each of which it runs alone if its arguments name it."""
+    """A program of many cases; it runs only the case that its arguments name."""
 
     module: ModuleType
     ranks: int

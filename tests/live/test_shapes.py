@@ -43,7 +43,7 @@ def test_slices_of_a_grid_share_it_among_them(grid: Grid, data: st.DataObject) -
 
 
 def test_the_ends_of_a_line_have_one_neighbour() -> None:
-    """Without periods nobody is beyond the ends, and coordinates there are refused."""
+    """Without periods there is no rank beyond the ends, and coordinates there are refused."""
     line = Grid((3,), (False,))
     assert [line.neighbors(rank)[0] for rank in range(3)] == [[PROC_NULL, 1], [0, 2], [1, PROC_NULL]]
     with pytest.raises(IndexError):

@@ -1,4 +1,4 @@
-"""A live rank that goes without a call: one that computes is told from one that waits for something else than MPI."""
+"""A live rank without MPI calls: one that computes is distinguished from one that waits for something else than MPI."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _computes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_computation_is_not_a_wait(start: Start, channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is said of it before the limit, which it meets in words of its own."""
+    """There is no warning before the limit, which has a separate message."""
     _computes(monkeypatch)
     told: list[str] = []
     with pytest.raises(LiveError, match=r"got none: it computes; raise the limit \(--limit\) if that takes longer"):
@@ -197,7 +197,7 @@ def test_a_rank_that_computes_is_told_where(live: Live, monkeypatch: pytest.Monk
 
 
 def test_sleeps_and_files_are_fine(live: Live) -> None:
-    """They take less than the limit, and nothing is said of them."""
+    """They take less than the limit and cause no warning."""
     ended = live(
         """\
         import time

@@ -111,7 +111,7 @@ def test_an_exclusive_lock_keeps_others_out(live: Live) -> None:
 
 
 def test_requests_of_operations(live: Live) -> None:
-    """Rget is there when its request is; an Unlock also ends what nobody waited for."""
+    """The data of an Rget arrive with its request; an Unlock also ends operations that were not waited for."""
     check(
         live,
         """

@@ -26,7 +26,7 @@ SAMPLES: tuple[Contention, ...] = (
 
 
 def test_every_model_has_a_sample_a_number_and_a_key() -> None:
-    """A model that is added is added here, and thereby to the tests below."""
+    """A new model is added here and so to the tests below."""
     models = set(get_args(Contention))
     assert {type(each) for each in SAMPLES} == models
     assert {each.name for each in models} == set(NUMBERS) == {"none", *MODELS}

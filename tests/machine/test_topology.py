@@ -118,7 +118,7 @@ def test_a_dragonfly_leaves_a_group_at_the_router_that_has_the_link() -> None:
     ],
 )
 def test_links_and_bisection_have_closed_forms(topology: Topology, links: int, bisection: float) -> None:
-    """Of 64 nodes on each topology, with links of 1 B/s where nothing else is said."""
+    """Of 64 nodes on each topology, with links of 1 B/s unless stated otherwise."""
     assert topology.links(64) == links
     assert len(topology.capacities(64)) == links
     assert topology.bisection(64) == bisection

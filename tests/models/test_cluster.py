@@ -160,7 +160,7 @@ def test_repeats_count_by_their_median() -> None:
     ],
 )
 def test_bad_runs(measured: list[Run], fault: str) -> None:
-    """What cannot be fitted is said with the kind that it is about."""
+    """The error about data that cannot be fitted names the kind."""
     with pytest.raises(ModelError) as error:
         fit_cluster(measured)
     assert str(error.value).startswith(fault)

@@ -183,7 +183,7 @@ def test_no_time_at_all() -> None:
     ],
 )
 def test_bad_input(sizes: list[float], times: list[float], terms: list[str], fault: str) -> None:
-    """What cannot be fitted is said with its reason."""
+    """The error about data that cannot be fitted gives the reason."""
     with pytest.raises(ModelError) as error:
         fit_terms({"n": sizes}, times, terms)
     assert str(error.value) == fault

@@ -142,6 +142,6 @@ def test_a_million_candidates() -> None:
     ],
 )
 def test_bad_questions(size: float, available: dict[str, int], processes: dict[str, list[int]], fault: str) -> None:
-    """What a model cannot answer is said with its reason."""
+    """The error about a question that a model cannot answer gives the reason."""
     with pytest.raises(ModelError, match=fault):
         best(TWO, size, available, processes=processes)

@@ -29,7 +29,7 @@ def test_both_stages_by_hand() -> None:
 
 
 def test_coefficients_may_be_below_0_and_so_may_times() -> None:
-    """As in n - 2: what plain least squares give beyond their points is told as it is."""
+    """As in n - 2: the extrapolation of plain least squares is reported unchanged."""
     found = fit_in_turn({"n": [3, 4, 3, 4], "P": [1, 1, 2, 2]}, [1, 2, 1, 2], ("1", "n"), ("1",))
     assert found(1) == pytest.approx(-1)
     assert not found.inside({"n": [1], "P": [1]})[0]
@@ -45,7 +45,7 @@ def test_what_is_left_out_tells_the_interval() -> None:
 
 
 def test_too_few_values_to_leave_one_out_have_no_interval() -> None:
-    """Two sizes for a line: nobody knows what it is off by."""
+    """Two sizes for a line: its error is unknown."""
     found = fit_in_turn({"n": [1, 2], "P": [1, 1]}, [1, 2], ("1", "n"), ("1",))
     assert found.predict({"n": [1], "P": [1]})[2][0] == math.inf
 

@@ -30,7 +30,7 @@ def _random(seed: int, kind: Kind) -> Trace:
 
 
 def program_of(ranks: int, seed: int) -> Trace:
-    """Return a random program of so many ranks."""
+    """Return a random program of this many ranks."""
     return random_program(Random(seed), ranks, 10 * ranks, APART)
 
 

@@ -85,13 +85,13 @@ def test_mpi_says_how_to_start_it() -> None:
 
 @pytest.mark.parametrize("executor", ["threads", "dask://"])
 def test_an_executor_must_be_known_and_named_in_full(executor: str) -> None:
-    """Before any time is spent; without Dask installed its name is told instead."""
+    """Before any time is spent; without Dask, the error names it instead."""
     with pytest.raises(UsageError, match=r"^executor "):
         ReplayPredictor(trace, executor=executor)
 
 
 def interrupt_after(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let Ctrl-C come after so many simulations."""
+    """Let Ctrl-C come after a number of simulations."""
     perform = Pool.perform
     done = 0
 

@@ -131,7 +131,7 @@ def test_uses_of_a_placement() -> None:
 
 
 def composed(on: Machine, seconds: float = 6e-4) -> ProgramModel:
-    """Return the model of a program that computes so many s × n / P in ten iterations, and 0.5 s on each rank."""
+    """Return the model of a program that computes ``seconds`` × n / P in ten iterations, and 0.5 s on each rank."""
     at = [(n, p) for p in (1.0, 2.0, 4.0) for n in SIZES]
     body = Part("before Send", tuple(seconds * n / p / 10 for n, p in at))
     parts = (Repeated("loop", (10.0,) * len(at), (body,)), Part("Barrier", (0.5,) * len(at)))
@@ -169,7 +169,7 @@ def test_beyond_what_parts_were_measured_at_the_ranking_says_so() -> None:
 
 
 def test_ranks_that_leave_the_node_are_told() -> None:
-    """Fitted to 1, 2 and 4 ranks, of which two share a node: on 3 nobody knows what messages between nodes cost."""
+    """Fitted to 1, 2 and 4 ranks, two on each node: on 3, the cost of messages between nodes is unknown."""
     one = cluster("slow", "slow", "slow")
     model = replace(composed(one), node_ranks=2)
     ranking = rank_options(by_parts(800, [one], ranks=3), modelling(lambda _: model, Formula()))
@@ -209,7 +209,7 @@ def test_a_composed_model_holds_for_its_machine_alone() -> None:
 
 
 def test_a_machine_that_was_described_otherwise() -> None:
-    """Its price, and how many nodes there are, do not matter; a figure of its network or nodes does, and is said."""
+    """Its price and number of nodes do not matter; a changed figure of its network or nodes does, and is reported."""
     one = cluster("slow", "slow")
     more = replace(one, nodes=one.nodes * 2, price=Money(1.0, "EUR"), source="elsewhere")
     assert not rank_options(by_parts(800, [more]), modelling(lambda _: composed(one), Formula())).warnings

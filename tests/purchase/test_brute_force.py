@@ -100,7 +100,7 @@ def comparisons(draw: st.DrawFn) -> dict[str, Any]:
     _limit(draw, found, with_jobs=with_jobs)
     if with_jobs:
         times = st.lists(st.integers(0, 100), min_size=1, max_size=5)
-        # By the formula neighbours slow nobody: all is as alone.
+        # According to the formula, neighbours slow no job: all run as if alone.
         sharing = draw(st.sampled_from(("none", "mix")))
         found["queue"] = {"policy": draw(st.sampled_from(("fcfs", "backfill"))), "sharing": sharing}
         found["jobs"] = {
@@ -116,7 +116,7 @@ def comparisons(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def _limit(draw: st.DrawFn, found: dict[str, Any], *, with_jobs: bool) -> None:
-    """Add limits, some of which nobody keeps."""
+    """Add limits; some of them no option meets."""
     limits = {
         "nodes": st.integers(2, 4),
         "memory_per_core": st.sampled_from((300, 600)),

@@ -139,7 +139,7 @@ def test_carbon_needs_that_of_electricity() -> None:
     ],
 )
 def test_a_limit_bars_an_option(limits: Limits, reason: str) -> None:
-    """It is affordable, has no position, and the reason is told."""
+    """It is affordable and has no position, with the reason."""
     wide = costing("wide", 4, 500, powered(300, 300), memory=2e9)
     slim = costing("slim", 1, 10, powered(1, 1), memory=8e9)
     asked = by(Criterion.MAKESPAN, wide, slim, limits=limits)

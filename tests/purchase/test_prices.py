@@ -106,7 +106,7 @@ def test_a_site_takes_no_less_than_its_parts() -> None:
 
 
 def test_an_option_with_one_price_has_one_figure() -> None:
-    """Named by the option; what its costs add is told apart."""
+    """Named by the option; the additions of its costs are listed separately."""
     option = replace(priced(), stated=())
     figure = figures_of(option)["options.ours.price"]
     assert figure.value == pytest.approx(340.0)
@@ -184,7 +184,7 @@ def test_a_price_that_options_have_in_common_does_not_make_their_order_uncertain
 
 
 def test_prices_do_not_make_times_uncertain() -> None:
-    """By makespan there is nothing to draw, and that is said."""
+    """By makespan there is nothing to draw, and a message says so."""
     options = (of_price("may be", 100, 0.1), of_price("is", 105))
     asked = Scenario("by hand", (workload(ranks=(1,)),), options, criterion=Criterion.MAKESPAN)
     ranking = rank_options(asked, ReplayPredictor(traces), sampling=Sampling(10))

@@ -218,7 +218,7 @@ def test_an_option_without_a_price_is_ranked_like_any_other_without_a_budget() -
 
 
 def test_nothing_is_ranked_where_no_price_is_stated() -> None:
-    """Options of which nobody knows, and options over the budget, are listed; nothing is simulated, nothing fails."""
+    """Unknown options, and options over the budget, are listed; nothing is simulated, nothing fails."""
     compared = scenario(option("unknown", 4), option("dear", 4, 200), budget=Money(100, "EUR"))
     ranking = rank_options(compared, ReplayPredictor(traces))
     assert [(e.option, e.position, e.affordable) for e in ranking.entries] == [
@@ -304,7 +304,7 @@ def test_splits_that_cannot_win_are_skipped_unless_asked_for() -> None:
 
 
 def test_programs_are_not_recorded_at_ranks_that_no_option_has_processors_for() -> None:
-    """With two nodes at most, nobody asks for a trace of four ranks."""
+    """With at most two nodes, no trace of four ranks is needed."""
     asked: list[int] = []
 
     def asking(application: Application, ranks: int) -> Trace:

@@ -255,7 +255,7 @@ def test_a_machine_is_drawn_once_for_all_its_nodes() -> None:
 
 
 def test_of_very_many_that_may_come_among_the_first_some_are_only_counted() -> None:
-    """Eight like clusters of which one is asked for: another one is sampled, six are said to be left."""
+    """One of eight similar clusters is requested: another one is sampled, and six are reported as left out."""
     options = [option(f"{i}", factor=0.1, pf=1 + i / 1000) for i in range(8)]
     ranking = ranked(*options, top=1)
     assert [position for _, position in positions(ranking)] == [1, 1, *[None] * 6]

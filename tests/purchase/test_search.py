@@ -54,7 +54,7 @@ CRITERIA: Any = {
 
 @cache
 def trace(application: Application, ranks: int) -> Trace:
-    """Return a program that divides its seconds over its ranks, which tell the first one so many kilobytes."""
+    """Return a program that divides its seconds over its ranks, which send this many kilobytes to the first."""
     seconds, kilobytes = map(int, application.arguments)
     built = TraceBuilder(ranks)
     for rank in range(ranks):
@@ -130,7 +130,7 @@ def compare(scenario: Scenario, top: int, found: dict[str, list[Outcome]] | None
     assert [(entry.option, pytest.approx(entry.score, rel=1e-12)) for entry in listed] == whole[:top]
     higher = 1 if ranking.higher_is_better else -1
     later = {entry.option: entry.bound for entry in ranking.entries if entry.bound is not None}
-    # What is not simulated may miss a limit, which nobody knows then.
+    # An option that is not simulated may miss a limit unnoticed.
     assert later.keys() & dict(whole).keys() == {name for name, _ in whole[top:]}
     for name, true in whole[top:]:
         assert higher * true <= higher * later[name] + 1e-9 * abs(true)

@@ -1,4 +1,4 @@
-"""Recordings that nobody has to wait for: a stand-in for mpiexec and the virtual layer."""
+"""Fast recordings: a stand-in for mpiexec and the virtual layer."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def left(process: subprocess.Popen[str]) -> list[str]:
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 @pytest.mark.parametrize("leader", ["exit 0", "trap 'exit 0' TERM; wait", "trap '' TERM; wait"], ids=str)
 def test_all_of_a_group_ends(leader: str) -> None:
-    """Also where its leader has ended before, ends when it is told to, or does not mind that either."""
+    """Also if its leader has already ended, ends on the signal, or ignores it."""
     process = started(LEAVES + leader)
     if leader == "exit 0":
         process.wait()
@@ -68,7 +68,7 @@ def sleeping(begun: Callable[[], object]) -> int:
 
 
 def test_an_interrupt_ends_what_runs_side_by_side() -> None:
-    """Without waiting for it: each is told to end, in whichever thread it was started."""
+    """Without waiting for it: each gets the signal to end, whichever thread started it."""
     ended: list[int] = []
     both = threading.Barrier(2, action=partial(os.kill, os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
@@ -78,7 +78,7 @@ def test_an_interrupt_ends_what_runs_side_by_side() -> None:
 
 
 def test_an_interrupt_while_they_are_begun_ends_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also what runs already in a thread that nobody here knows yet."""
+    """Also processes that already run in an unregistered thread."""
     ended: list[int] = []
     begun = threading.Event()
     submit = ThreadPoolExecutor.submit
@@ -95,7 +95,7 @@ def test_an_interrupt_while_they_are_begun_ends_them(monkeypatch: pytest.MonkeyP
 
 
 def test_a_failure_ends_what_runs_beside_it() -> None:
-    """And it is what is told."""
+    """And it is reported."""
     begun, ended = threading.Event(), list[int]()
 
     def fail() -> None:

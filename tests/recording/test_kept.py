@@ -66,7 +66,7 @@ def why(*wanted: Request) -> str:
 
 
 def test_recording_is_used_again(recorder: Recorder, heat: Path) -> None:
-    """As long as nothing changes; and nothing is told."""
+    """As long as nothing changes; and without a message."""
     (first,), told = ask(request(heat, "--n", "9", ranks=2))
     assert told == ["recording heat.py --n 9 on 2 ranks"]
     (second,), told = ask(request(heat, "--n", "9", ranks=2))

@@ -1,4 +1,4 @@
-"""What mpiexec is given, and how long a program may go on."""
+"""The arguments of mpiexec, and the time limit of a program."""
 
 from __future__ import annotations
 

@@ -246,7 +246,7 @@ def test_long_tables_are_cut_and_say_so() -> None:
 
 
 def test_sources_are_those_of_machine_and_nodes() -> None:
-    """Each once; none is said to be missing."""
+    """Each once; none is reported as missing."""
     assert sources(machine()) == "by hand"
     assert sources(replace(machine(), source="")) == "not stated"
 
@@ -289,7 +289,7 @@ def test_a_run_is_a_page_with_a_timeline() -> None:
 
 
 def test_long_timelines_are_thinned_to_what_can_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short segments go with their neighbours, as what most of them are; what is left out is said."""
+    """Short segments are merged with their neighbours, in the most frequent kind; omissions are stated."""
     monkeypatch.setattr(timelines, "MOST_SEGMENTS", 4)
     page = run_page.content_of(result(), machine(), "pair", "clue", "clue 0.1")
     timeline = page.section("timeline")

@@ -56,7 +56,7 @@ def name(i: int) -> str:
 
 
 def stretched(result: Result, times: float) -> Result:
-    """Return a result whose times are so many times as long."""
+    """Return a result with its times multiplied by a factor."""
     assert result.timeline is not None
     segments = result.timeline.segments.copy()
     for key in ("begin", "end"):
@@ -69,7 +69,7 @@ def stretched(result: Result, times: float) -> Result:
 
 
 def in_regions(result: Result, regions: int) -> Result:
-    """Return a result whose computation is in so many regions with names of all kinds."""
+    """Return a result whose computation is in this many regions with names of all kinds."""
     assert result.timeline is not None
     segments = result.timeline.segments.copy()
     computing = segments["activity"] == Activity.COMPUTE
@@ -78,7 +78,7 @@ def in_regions(result: Result, regions: int) -> Result:
 
 
 def ranked(options: int, workloads: int, *, sampled: bool = False) -> Ranking:
-    """Return a ranking of so many options and workloads, and of three options without a position."""
+    """Return a ranking of this many options and workloads, and of three options without a position."""
     entries = []
     for i in range(options):
         done = tuple(workload(name(j), 90.0 / (1 + i + j)) for j in range(workloads))
@@ -109,18 +109,18 @@ def scaled(options: int, most: int, *, fewest: int = 1) -> list[Series]:
 
 
 def traffic(ranks: int, most: float) -> Traffic:
-    """Return bytes from 1 to so many, unevenly spread over pairs of ranks."""
+    """Return bytes from 1 to a largest number, unevenly spread over pairs of ranks."""
     nbytes = np.maximum(np.random.default_rng(1).random((ranks, ranks)) ** 4 * most, 1).astype(np.int64)
     return Traffic(np.sign(nbytes), nbytes)
 
 
 def sites(count: int) -> Sites:
-    """Return so many call sites beside the unknown one, with names of all kinds."""
+    """Return this many call sites in addition to the unknown one, with names of all kinds."""
     return Sites.of([UNKNOWN, *(Site((Frame(name(i), name(i), i, 0),)) for i in range(count))])
 
 
 def explanation(regions: int, parameters: int, places: int = 0) -> Explanation:
-    """Return an explanation of a path through so many regions, all parts, thirty ranks and so many call sites."""
+    """Return an explanation of a path through many regions, all parts, thirty ranks and many call sites."""
     pieces = [(i % 30, Part.COMPUTATION, i) for i in range(regions)] + [(0, part, 0) for part in Part]
     stretches = np.array(
         [(rank, -1, part, region, i % (places + 1), i, i + 1.0) for i, (rank, part, region) in enumerate(pieces)],
@@ -134,7 +134,7 @@ def explanation(regions: int, parameters: int, places: int = 0) -> Explanation:
 
 
 def links(count: int, times: float, limit: float | None) -> Machine:
-    """Return a machine of so many links, whose delays are so many times those of a usual one."""
+    """Return a machine with this many links and with delays multiplied by a factor."""
     link = Link(Curve.line(1e-5 * times, 1e-9 * times), Curve.line(0.0, 1e-9 * times), 0.0, limit)
     within = {name(i): link for i in range(count - 2)}
     return replace(machine(), name=NAMES[1], network=Network(link, link, within=within))

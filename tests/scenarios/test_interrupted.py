@@ -1,4 +1,4 @@
-"""Ctrl-C at any point of a comparison: a status of its own, what is certain is shown, and nobody is left behind."""
+"""Ctrl-C at any point of a comparison: a separate status, certain results are shown, no process is left behind."""
 
 from __future__ import annotations
 

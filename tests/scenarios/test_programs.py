@@ -31,7 +31,7 @@ pytestmark = pytest.mark.skipif(MPIEXEC is None, reason="needs mpiexec")
 
 
 def start(ranks: int, *command: str) -> subprocess.CompletedProcess[str]:
-    """Run Python with this command line on so many ranks; one rank without mpiexec."""
+    """Run Python with this command line on a number of ranks; one rank without mpiexec."""
     path = os.pathsep.join(filter(None, [str(ROOT), str(PROGRAMS), os.environ.get("PYTHONPATH")]))
     launcher = [str(MPIEXEC), "-n", str(ranks)] if ranks > 1 else []
     return subprocess.run(

@@ -26,7 +26,7 @@ from clue.trace import Trace
 from tests.properties import examples
 from tests.serving import cases
 
-#: Options in three families, of which the first 20 are ranked, and two that are named.
+#: Options in three families (the first 20 of each are ranked), and two that are named.
 GENERATED = """\
 name: many
 budget: 6000 EUR

@@ -1,4 +1,4 @@
-"""A ranking that is made anew: what changes, what does not, how long it takes, and what is said of bad figures."""
+"""An updated ranking: what changes, what does not, how long it takes, and the errors about invalid figures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.serving import cases
 
 @pytest.fixture
 def live(tmp_path: Path) -> LiveRanking:
-    """Return a comparison of two options, of which the faster one costs less per run."""
+    """Return a comparison of two options; the faster one costs less per run."""
     return cases.live(tmp_path)
 
 
@@ -113,7 +113,7 @@ class Slow(ReplayPredictor):
     other: Callable[[], None] = staticmethod(lambda: None)
 
     def deviation(self, task: Task) -> float | None:
-        """Wait for the change, and go on."""
+        """Wait for the change, and continue."""
         self.other()
         return super().deviation(task)
 

@@ -157,7 +157,7 @@ def _entries(ops: Ops, row: int) -> list[int]:
 
 
 def ran(command: Sequence[str], ranks: int, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a program on so many ranks."""
+    """Run a program on a number of ranks."""
     mpiexec = find_mpiexec()
     options = open_mpi_options() if mpi_of(mpiexec) == "openmpi" else []
     words = [mpiexec, *options, "-n", str(ranks), *command, *arguments]

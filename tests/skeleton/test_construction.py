@@ -1,4 +1,4 @@
-"""Skeletons as wholes: what is said of them, and what is refused."""
+"""Whole skeletons: remarks on them, and refusals."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_seconds_say_the_scale() -> None:
 
 
 def test_the_shortest_good_skeleton_has_one_iteration_of_the_dominant_sequence() -> None:
-    """400 round trips of 1 s on rank 0, of which the recording took 500 s."""
+    """400 round trips of 1 s on rank 0; the recording took 500 s."""
     short = construct(TRACE, shortest=True)
     assert short.dominant is not None
     assert (short.dominant.name, short.dominant.iterations) == ("loop.py:10", 400)
@@ -56,7 +56,7 @@ def test_what_is_too_short_warns() -> None:
 
 
 def test_a_program_without_loops_has_no_good_skeleton() -> None:
-    """Nor is its elapsed time known, if nobody recorded it: 2 s of computation stand for it."""
+    """Its elapsed time is also unknown unless recorded: 2 s of computation replace it."""
     built = TraceBuilder(2)
     built[0].compute(2.0)
     built[0].send(1, 100)

@@ -116,7 +116,7 @@ def test_what_is_no_event_computes_with_the_next_one_of_its_region() -> None:
 
 
 def test_the_rest_of_a_call_becomes_its_beginning() -> None:
-    """Of a Sendrecv that receives from nobody the send and the wait are left."""
+    """A Sendrecv that receives from PROC_NULL keeps its send and its wait."""
     built = TraceBuilder(2)
     built[0].compute(1.0)
     built[0].sendrecv(1, 8, PROC_NULL)
@@ -129,7 +129,7 @@ def test_the_rest_of_a_call_becomes_its_beginning() -> None:
 
 
 def test_receives_from_any_source_are_from_the_one_they_had() -> None:
-    """It is said how many there were."""
+    """A remark states their number."""
     built = TraceBuilder(2)
     built[0].send(1, 8, tag=3)
     built[1].recv(0, 3, flags=Flag.ANY_SOURCE | Flag.ANY_TAG)
@@ -139,7 +139,7 @@ def test_receives_from_any_source_are_from_the_one_they_had() -> None:
 
 
 def test_messages_without_an_end_are_left_out() -> None:
-    """A send that nobody received, and a receive that does not say from whom."""
+    """A send without a receive, and a receive without a known source."""
     built = TraceBuilder(2)
     built[0].send(1, 8)
     built[1].add(Op.RECV, peer=ANY, tag=ANY, flags=Flag.ANY_SOURCE)

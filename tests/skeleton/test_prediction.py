@@ -74,7 +74,7 @@ def test_a_run_that_knows_the_dedicated_time() -> None:
 
 
 def test_without_a_dedicated_run_the_scale_is_a_wish() -> None:
-    """30 s × 10, and that nobody measured the 10 is said and widens the interval."""
+    """30 s × 10; a remark says that the 10 was not measured, and this widens the interval."""
     measured = predict(HERE)
     assert (measured.seconds, measured.is_ratio_measured) == (300.0, False)
     assert measured.deviation == pytest.approx(math.hypot(DEVIATION, UNMEASURED))

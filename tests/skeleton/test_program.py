@@ -21,7 +21,7 @@ CASES: dict[str, tuple[int, Callable[[], Trace]]] = {}
 
 
 def case(ranks: int) -> Callable[[Callable[[TraceBuilder], None]], Callable[[TraceBuilder], None]]:
-    """Return a decorator that makes a case of what fills a builder of so many ranks."""
+    """Return a decorator that makes a case of a function that fills a builder of this many ranks."""
 
     def keep(fill: Callable[[TraceBuilder], None]) -> Callable[[TraceBuilder], None]:
         def build() -> Trace:
@@ -81,7 +81,7 @@ def waits(built: TraceBuilder) -> None:
 
 @case(4)
 def exchanges(built: TraceBuilder) -> None:
-    """Exchange around a ring, along a line with nobody at its ends, and with partners that change."""
+    """Exchange around a ring, along a line with PROC_NULL at its ends, and with changing partners."""
     for rank, own in enumerate(built):
         for i in range(4):
             own.sendrecv((rank + 1) % 4, 8 * (i + 1), (rank - 1) % 4, 1, 1)

@@ -132,7 +132,7 @@ def test_a_program_reads_like_the_application() -> None:
 
 
 def test_names_of_a_trace_mean_nothing_in_a_program() -> None:
-    """They stand in comments and texts, of which none ends."""
+    """They occur in comments and strings, and end none of them."""
     built = TraceBuilder(1, HOSTILE)
     built[0].compute(1e-3, HOSTILE)
     built[0].collective(Op.ALLREDUCE, 8, comm=built.communicator((0,), HOSTILE))

@@ -103,7 +103,7 @@ def test_a_region_that_is_not_there_is_refused() -> None:
 
 
 def test_pieces_are_timed_where_a_recording_has_no_readings() -> None:
-    """And that is said."""
+    """And a remark says so."""
     for found in (calibrated(worked()), calibrated_c(worked())):
         assert min(found.times.values()) > 0
         assert "no readings" in found.source

@@ -301,7 +301,7 @@ def test_all_ranks_cut_the_same_iterations(seed: int, scale: float, iterations: 
 
 
 def test_iterations_with_a_message_under_way_count_as_one() -> None:
-    """What is sent in an even iteration is received in the odd one behind it: 50 pairs, of which K = 10 keeps 5."""
+    """A message sent in an even iteration is received in the next odd one: 50 pairs; K = 10 keeps 5 of them."""
 
     def body(own: RankBuilder, rank: int, i: int) -> None:
         own.compute(0.01)

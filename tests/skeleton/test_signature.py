@@ -16,7 +16,7 @@ from tests.structure.test_folding import BODY, WRITTEN
 
 
 def signature(names: list[str], ranks: int = 1, threshold: float = 0.0) -> Signature:
-    """Return that of broadcasts of so many sizes as there are names."""
+    """Return the signature of broadcasts, one size for each name."""
     known = list(dict.fromkeys(names))
     built = TraceBuilder(ranks)
     for own in built:

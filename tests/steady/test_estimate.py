@@ -10,7 +10,7 @@ from clue.uncertainty import TAIL, student
 
 
 def slopes(seconds: list[float], computing: list[float], known: list[float], *, coupled: bool = True) -> Slopes:
-    """Return slopes of strata that stand for 100 iterations each, of which a tenth was measured."""
+    """Return slopes of strata that represent 100 iterations each; a tenth of these was measured."""
     strata = len(seconds)
     return Slopes(
         np.array(seconds), np.array(computing), np.array(known), np.full(strata, 100.0), np.full(strata, 10.0), coupled

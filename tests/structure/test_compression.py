@@ -71,7 +71,7 @@ def test_a_ring_is_one_loop_of_all_ranks() -> None:
 
 
 def test_ranks_at_an_end_have_a_variant() -> None:
-    """In a chain the first has nobody before it: it is the same loop, with two kinds of partners."""
+    """In a chain the first rank has no predecessor: it is the same loop, with two kinds of partners."""
     built = TraceBuilder(6)
     for rank, own in enumerate(built):
         for _ in range(10):
@@ -181,7 +181,7 @@ def test_ranks_without_ops() -> None:
 
 
 def agreeing(ranks: int, calls: int = 3, *, set_sends: bool = True, sizes: tuple[int, ...] = (8, 21)) -> Trace:
-    """Make calls like lower-case reduce: with rank ^ 2^k, who has the bit set sends so many messages to the other."""
+    """Make calls like lower-case reduce: of a rank and rank ^ 2^k, the one with the bit set sends to the other."""
     built = TraceBuilder(ranks)
     for rank, own in enumerate(built):
         for _ in range(calls):
@@ -232,7 +232,7 @@ def test_what_goes_another_way_stays_as_it_is(what: str) -> None:
 
 
 def test_the_mark_of_such_rows_is_no_flag() -> None:
-    """Traces with flags that nobody knows are refused, so none has it."""
+    """Traces with unknown flags are refused, so none has it."""
     assert sum(Flag) < BITS < 1 << 16
 
 

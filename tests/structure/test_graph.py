@@ -86,7 +86,7 @@ def border(comm: Comm, n: int) -> None:
 
 
 def test_what_some_ranks_do_both_of_is_in_sequence() -> None:
-    """On three ranks one sends and receives; on two nobody does, and both are side by side."""
+    """On three ranks one sends and receives; on two none does, and both are parallel."""
     assert written(graph(border, (5, 3)).root) == ["Send", "Recv"]
     assert written(graph(border, (5, 2)).root) == [{"parallel": [{"sequence": ["Send"]}, {"sequence": ["Recv"]}]}]
     assert written(graph(border, (5, 2), (5, 3)).root) == ["Send", "Recv"]

@@ -114,7 +114,7 @@ def test_bounds_and_tiles_are_told(rule: Callable[[Integers, Integers], Integers
 
 
 def test_a_bound_that_one_size_reaches_is_none() -> None:
-    """Whether 112 is bounded by 100, or is another case, nobody knows."""
+    """It is unknown whether 112 is bounded by 100 or is another case."""
     v = samples((n, p) for n in (35, 50, 77, 112) for p in (4, 6, 8))
     assert Search(v).rule(8 * np.minimum(v["n"], 100)) is None
 

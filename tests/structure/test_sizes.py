@@ -47,7 +47,7 @@ def draws(seed: int = 1) -> Draws:
 
 
 def calls(n: int, ranks: int, times: int, messages: int = 1) -> dict[str, Integers]:
-    """Return the surroundings of calls that all ranks make so many times, each of so many messages, by rank."""
+    """Return the surroundings of repeated calls of all ranks, each of several messages, by rank."""
     rank, i0, j = (each.ravel() for each in np.indices((ranks, times, messages)))
     rows = len(rank)
     return {"n": np.full(rows, n), "P": np.full(rows, ranks), "rank": rank, "i0": i0, "j": j, "peer": np.zeros_like(j)}
@@ -81,7 +81,7 @@ def test_a_size_that_all_ranks_name_is_drawn_once_for_each_call() -> None:
 
 
 def test_a_length_ahead_of_what_is_that_long_keeps_its_rule() -> None:
-    """Of two messages the first has 8 B; what goes to nobody is empty."""
+    """The first of two messages has 8 B; messages to PROC_NULL are empty."""
     v = calls(20, 2, 3, messages=2)
     sent = np.ones(12, bool)
     sent[[0, 1]] = False

@@ -11,7 +11,7 @@ from clue.trace.builder import RankColumns, trace_of
 
 
 def test_spawned_ranks_have_a_world_of_their_own() -> None:
-    """Four ranks, of which the first spawns the last two: the first world is 0 and 1, and ends there."""
+    """The first of four ranks spawns the last two: the first world is 0 and 1, and ends there."""
     builder = TraceBuilder(4)
     world, comm = builder.spawned((2, 3))
     builder[0].add(Op.SPAWN, nbytes=2, extras=(world,))

@@ -27,7 +27,7 @@ def test_one_rank_beside_a_busy_process() -> None:
 
 
 def test_others_on_cores_of_their_own() -> None:
-    """A busy process on the other core delays nobody, though the computer is busy."""
+    """A busy process on the other core delays no rank, though the computer is busy."""
     assert of(reading(20.0, 10.0, 0.1)) == [0.1]
 
 

@@ -14,7 +14,7 @@ from clue.recording import record
 from clue.trace.place import check_place
 from virtual_layer.session import clear_target
 
-#: What is there, and what is told of it; a name that ends in / is a folder.
+#: What is there, and the message about it; a name that ends in / is a folder.
 OTHERS = {
     "a file": (["x"], "x: trace must be a new folder or replace a trace, got a file"),
     "a folder with another's head": (["x/head.json", "x/thesis.tex"], "got something else there: thesis.tex"),

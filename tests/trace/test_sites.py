@@ -1,4 +1,4 @@
-"""Call sites: what is said of them is what is opened, numbers are those of the whole trace, older traces have none."""
+"""Call sites: saved and opened sites are equal, numbers hold for the whole trace, older traces have none."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_an_op_is_at_a_site_of_the_head() -> None:
 
 
 def test_a_head_that_names_sites_has_their_column(tmp_path: Path) -> None:
-    """A column that is missing is told, as any other."""
+    """A missing column is reported, like any other."""
     path = built([SEND]).save(tmp_path / "x.clue")
     (path / "site.npy").unlink()
     with pytest.raises(TraceError, match=r"site\.npy"):

@@ -26,7 +26,7 @@ def test_the_best_of_each_sample_counts() -> None:
 
 
 def test_who_has_the_worst_score_is_not_the_best() -> None:
-    """In the second sample nobody is: the shares add up to a half."""
+    """In the second sample none is: the shares add up to a half."""
     scores = np.array([[np.inf, np.inf], [3.0, np.inf]])
     assert probability_of_best(scores, higher_is_better=False).tolist() == [0.0, 0.5]
     assert probability_of_best(-scores, higher_is_better=True).tolist() == [0.0, 0.5]
@@ -52,7 +52,7 @@ def test_equal_options_share_a_position() -> None:
 
 @given(scores=SCORES, higher=st.booleans())
 def test_what_positions_and_probabilities_promise(scores: np.ndarray, higher: bool) -> None:
-    """Probabilities add up to 1; nobody is certainly worse than the first of its position; firsts differ certainly."""
+    """Probabilities add up to 1; none is certainly worse than the first of its position; firsts certainly differ."""
     assert probability_of_best(scores, higher_is_better=higher).sum() == pytest.approx(1.0)
     positions = shared_positions(scores, higher_is_better=higher)
     sign = 1 if higher else -1

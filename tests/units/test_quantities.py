@@ -146,7 +146,7 @@ def test_an_amount_of_money_is_read_as_clue_prints_it(number: str) -> None:
 
 @given(NUMBERS)
 def test_the_schema_takes_the_numbers_that_are_read(number: str) -> None:
-    """What other readers are told of a number is what this one accepts."""
+    """The schema for other readers accepts the same numbers as this one."""
     try:
         parse_quantity(f"{number} s", Quantity.TIME)
     except ValueError:

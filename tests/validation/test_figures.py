@@ -28,7 +28,7 @@ def compared(predicted: float, *runs: float, program: str = "p", size: str = "",
 
 
 def test_median_spread_and_error() -> None:
-    """Runs of 1, 2 and 5 s: 2 s ± 2 s, of which 1.5 s is 25 % too short."""
+    """Runs of 1, 2 and 5 s: 2 s ± 2 s; 1.5 s is 25 % too short."""
     each = compared(1.5, 5.0, 1.0, 2.0)
     assert (each.case.measured, each.case.spread, each.error) == (2.0, 2.0, -0.25)
     assert each.covered is None

@@ -213,7 +213,7 @@ def test_parameters_are_found_under_runs_that_differ(cost: float) -> None:
 
 
 def test_parameter_without_effect_is_not_blamed() -> None:
-    """Where ranks only compute, no link has an effect, whatever is measured; that is said."""
+    """If ranks only compute, no link has an effect, whatever is measured; a remark says so."""
     trace = TraceBuilder(2)
     for rank in range(2):
         trace[rank].compute(1.0)

@@ -178,7 +178,7 @@ def objects(recorded: Recorded) -> Trace:
 
 
 def test_objects_travel_with_the_size_of_their_pickle(objects: Trace) -> None:
-    """A lower-case send has the bytes of the pickle; an object sent to nobody is not pickled at all."""
+    """A lower-case send has the bytes of the pickle; an object sent to PROC_NULL is not pickled at all."""
     assert [(row.op, row.nbytes, row.flags) for row in calls(objects, 0)[:5] if row.op is not Op.WAIT] == [
         (Op.SEND, 1018, Flag.PICKLED),
         (Op.SEND, 1018, Flag.PICKLED | Flag.SYNCHRONOUS),

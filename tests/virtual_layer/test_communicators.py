@@ -89,7 +89,7 @@ def test_whole_communicators_have_one_context(made: Trace, tag: int, name: str, 
 
 
 def test_no_two_communicators_share_a_context(made: Trace) -> None:
-    """Duplicates with the same members, alive together or one after the other, are told apart."""
+    """Duplicates with the same members, simultaneous or one after the other, are distinguished."""
     contexts = [_sent(made, 0, tag).context for tag in (1, 2, 3, 6, 8, 10, 16)]
     assert len(set(contexts)) == len(contexts)
     assert _contexts(made, 16) == _contexts(made, 17)

@@ -1,4 +1,4 @@
-"""Programs that do not end well: what is said, and what stays."""
+"""Programs that do not end well: the messages, and the remaining files."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ os.posix_fallocate = full
 
 
 def test_full_disk_lets_the_program_finish(program: Write, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """On a full disk recording stops with a clear message; the program goes on; the trace says it is incomplete."""
+    """On a full disk recording stops with a clear message; the program continues; the trace says it is incomplete."""
     filling = program(FULL + "for _ in range(5000):\n    comm.Iprobe()\ncomm.Barrier()\nprint('the program ended')\n")
     message = _fails(filling, tmp_path)
     assert "rank 0: No space left on device" in message

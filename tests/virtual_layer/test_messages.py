@@ -51,7 +51,7 @@ def _shape(row: Row) -> tuple[Op, int, int, int, Flag]:
 
 
 def test_blocking_sends_keep_mode_partner_and_size(blocking: Trace) -> None:
-    """Each send has its partner, tag, bytes and mode; a send to nobody moves nothing."""
+    """Each send has its partner, tag, bytes and mode; a send to PROC_NULL moves nothing."""
     assert [_shape(row) for row in calls(blocking, 0)[:9]] == [
         (Op.SEND, 1, 1, 32, Flag(0)),
         (Op.SEND, 1, 2, 64, Flag.SYNCHRONOUS),

@@ -253,7 +253,7 @@ def test_what_the_library_remembers_it_finds(seed: int, many: int, compiled: Pat
 
 
 def test_a_frame_that_was_never_seen_is_told(compiled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By an error, as a dictionary does; and the process goes on."""
+    """By an error, as a dictionary does; and the process continues."""
     monkeypatch.setenv(paths.LIBRARY, str(compiled))
     site_of = CallPaths("/").site_of
     assert site_of is not None
@@ -283,7 +283,7 @@ def _frames(here: CallPaths, number: int, file: str) -> list[Frame]:
 
 
 def test_a_deep_recursion_keeps_its_innermost_functions(here: CallPaths, tmp_path: Path) -> None:
-    """All deep ones have one path then, and that is said."""
+    """All deep ones then have one path, and a note says so."""
     program = _load("def f(n, call):\n    return f(n - 1, call) if n else call()\n", tmp_path / "deep.py")
     shallow, deep, deeper = (program["f"](n, lambda: here.add(sys._getframe(2))) for n in (3, 2 * DEEPEST, 3 * DEEPEST))
     assert [len(_frames(here, number, "deep.py")) for number in (shallow, deep)] == [3, DEEPEST]

@@ -53,7 +53,7 @@ def test_imports_of_all_ranks(program: Write, tmp_path: Path) -> None:
 
 @contextmanager
 def busy(processes: int) -> Iterator[None]:
-    """Have so many processes that compute all the time, each in a session of its own, as kernels may share by these."""
+    """Have processes that compute all the time, each in a separate session, because kernels may share by session."""
     command = [sys.executable, "-S", "-c", "while True: pass"]
     started = [subprocess.Popen(command, start_new_session=True) for _ in range(processes)]
     try:

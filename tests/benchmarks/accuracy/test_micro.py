@@ -34,7 +34,7 @@ def _step(name: str) -> Step:
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
 @pytest.mark.parametrize("nbytes", [0, SIZES[-1]])
 def test_every_step_is_a_program_that_ends(step: Step, nbytes: int) -> None:
-    """No step deadlocks, and what is told of it are calls that it has."""
+    """No step deadlocks, and its description names calls that it makes."""
     trace, _ = trace_of_step(step, nbytes, 10.0)
     told = simulated(step, nbytes, _machine())
     assert simulate(trace, _machine()).makespan == pytest.approx(told["whole"] * step.messages(nbytes), rel=1e-3)

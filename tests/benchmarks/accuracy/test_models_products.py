@@ -18,7 +18,7 @@ def test_all_versions_have_all_sizes() -> None:
 
 
 def test_a_cubic_is_met() -> None:
-    """What takes 1 + n^3 ns is told at all sizes; those beyond what was fitted are told apart from those between."""
+    """A time of 1 + n^3 ns is predicted at all sizes; the table separates sizes beyond the fitted ones from others."""
     measured = {version: {n: 1 + 1e-9 * n**3 for n in products.times()["SS"]} for version in VERSIONS}
     cases, models = products.judged(measured)
     assert len(cases) == 3 * len(SETS) * len(FITS) * 8

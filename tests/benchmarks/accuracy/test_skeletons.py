@@ -77,7 +77,7 @@ def test_a_wrong_result_is_told(tmp_path: Path) -> None:
 
 
 def test_the_cluster_is_what_the_scenarios_say() -> None:
-    """Four hosts of two processors; two competitors and slow links where they are said to be, and nowhere else."""
+    """Four hosts of two processors; two competitors and slow links exactly where the scenario states them."""
     for setting in (ALONE, *SCENARIOS):
         hosts = hosts_at(setting.file)
         assert load_machine(setting.file).name == setting.name

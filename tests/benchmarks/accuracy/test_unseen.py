@@ -41,7 +41,7 @@ def test_the_table_has_all_there_is() -> None:
 
 @pytest.mark.parametrize("machine", UNSEEN_MACHINES, ids=lambda machine: machine.name)
 def test_two_cores_are_enough_for_every_machine(machine: UnseenMachine) -> None:
-    """At most eight ranks, worth at most one core, or two; clue is told of the same nodes."""
+    """At most eight ranks, worth at most one core, or two; clue's machine has the same nodes."""
     hosts = hosts_at(machine.file)
     told = load_machine(machine.file)
     assert told.name == machine.name

@@ -125,7 +125,7 @@ def test_bursts_of_like_calls_are_taken_in_turn() -> None:
 
 
 def test_who_is_faster_gets_more_where_a_program_decides() -> None:
-    """Twelve blocks for two workers, of 10 and 20 ms each: 8 and 4, and each hears that there are no more."""
+    """Twelve blocks for two workers, of 10 and 20 ms each: 8 and 4, and each gets the message that none are left."""
     built = TraceBuilder(3)
     for rank, seconds in ((1, 0.01), (2, 0.02)):
         built[rank].compute(seconds)
@@ -153,7 +153,7 @@ def test_what_is_recorded_is_not_recorded_again(tmp_path: Path) -> None:
 
 
 def _trace(seconds: float, polls: int = 0) -> Trace:
-    """Return a trace in whose section two ranks compute so many seconds together, and one sends to nobody."""
+    """Return a trace in whose section two ranks compute these seconds in total, and one sends to PROC_NULL."""
     built = TraceBuilder(2)
     for rank in built:
         rank.collective(Op.BARRIER)

@@ -10,7 +10,7 @@ from benchmarks.live.processes import Live, family, proportional
 
 
 def test_a_family_is_a_process_and_its_descendants() -> None:
-    """A shell that waits for a sleeping child: both, and nobody else."""
+    """A shell that waits for a sleeping child: both, and no other process."""
     with subprocess.Popen(["/bin/sh", "-c", "sleep 60 & echo $!; wait"], stdout=subprocess.PIPE, text=True) as shell:
         assert shell.stdout is not None
         child = int(shell.stdout.readline())

@@ -1,4 +1,4 @@
-"""The command line of the benchmarks: what is wrong with it is told before anything is measured."""
+"""The command line of the benchmarks: errors are reported before anything is measured."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def test_what_cannot_be_emulated_is_said(node: dict[str, object], rule: str) -> 
 
 
 def test_users_who_are_not_root_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is missing is said before anything is built."""
+    """Missing requirements are reported before anything is built."""
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert cluster.missing() == "testbed: user must be root, to make network namespaces and control groups"
 
@@ -249,7 +249,7 @@ def test_a_slow_host_shares_its_processors_with_competitors(tmp_path: Path) -> N
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     hosts = [Host(index, 10.0, 2, 2 * index, None) for index in range(2)]
-    # Figures of the whole: its first section is some short bursts, of which the testbed makes up in later ones.
+    # Figures of the whole: its first section has some short bursts, and the testbed compensates for them later.
     with launch.standing("contended", hosts) as name:
         outcome = launch.run(name, hosts, [sys.executable, str(program)], timeout=60, rehearsed=False)
     alone, shared = outcome.ranks
@@ -258,7 +258,7 @@ def test_a_slow_host_shares_its_processors_with_competitors(tmp_path: Path) -> N
     assert not cluster.existing() & {name}
 
 
-#: Round trips of an empty message from rank 0 to the last one, the seconds of the quickest, and what a rank is told.
+#: Round trips of an empty message from rank 0 to the last one, seconds of the fastest, and the settings of a rank.
 ROUND_TRIPS = """
 import json, os, time
 from mpi4py import MPI
@@ -326,7 +326,7 @@ def test_a_rack_shares_its_uplink(tmp_path: Path) -> None:
 @needs_testbed
 @pytest.mark.usefixtures("the_only_testbed")
 def test_ranks_of_a_host_share_memory(tmp_path: Path) -> None:
-    """Four ranks of one host reach each other; MPICH is told that it may use memory for that."""
+    """Four ranks of one host reach each other; MPICH may use shared memory for that."""
     program = tmp_path / "program.py"
     program.write_text(ROUND_TRIPS)
     hosts = [Host(0, 10.0, 4, 0, None, shared_memory=True)]

@@ -59,7 +59,7 @@ def test_runs_a_month_have_to_be_done_as_well() -> None:
 
 
 def test_each_deadline_may_be_met_and_all_of_them_by_none() -> None:
-    """It is said that there is none."""
+    """The answer says that there is none."""
     assert cheapest_sentences(Cheapest("")) == [
         "None of the options meets every deadline: each meets one or misses another limit."
     ]

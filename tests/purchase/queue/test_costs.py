@@ -125,7 +125,7 @@ def test_break_even_of_jobs() -> None:
 
 @pytest.mark.parametrize("top", [1, None])
 def test_the_order_by_cost_is_that_of_the_sheets(top: int | None) -> None:
-    """Options that nobody has simulated count as unused, so none is ruled out that is cheaper."""
+    """Options that were not simulated count as unused, so no cheaper one is ruled out."""
     options = [option_with(POWER, nodes, 0.1 * nodes, f"n{nodes}") for nodes in (4, 5, 6, 8)]
     found = rank_options(
         scenario(*options, criterion=Criterion.TOTAL_COST, service_life=LIFE, queue=EVERY_TEN),

@@ -240,7 +240,7 @@ def test_a_weighted_sum_by_hand() -> None:
 
 @pytest.mark.parametrize("top", [1, None])
 def test_weighted_sums_have_queues_in_them(top: int | None) -> None:
-    """Figures of all parts are told."""
+    """Figures of all parts are reported."""
     weights = {Criterion.SLOWDOWN: 1.0, Criterion.THROUGHPUT: 3.0}
     asked = scenario(TWO, FOUR, criterion=Criterion.WEIGHTED, weighted=weights, queue=JOBS)
     first = ranked(asked, top=top).entries[0]
@@ -294,7 +294,7 @@ def test_a_criterion_needs_its_figures(criterion: Criterion, what: str) -> None:
 
 
 def test_samples_have_no_queues() -> None:
-    """Each would be simulated anew."""
+    """Each would be simulated again."""
     with pytest.raises(UsageError, match="samples must be of criteria without a queue, got waiting"):
         ranked(scenario(FOUR, criterion=Criterion.WAITING, queue=JOBS), sampling=Sampling(30))
 

@@ -121,7 +121,7 @@ def test_jobs_of_no_class_hold_nodes_and_send_nothing() -> None:
 
 
 def test_what_a_model_tells_slows_nobody() -> None:
-    """Nothing is known of its messages, and a reader is told."""
+    """Its messages are unknown, and a warning says so."""
     modelled = Workload("back", (Component("back", Application(modelled=Modelled("m.yaml", 1.0))),), ranks=(4,))
 
     class Told(ReplayPredictor):
@@ -233,7 +233,7 @@ def task(name: str, *nodes: int, seconds: int = 0, nbytes: int = 0) -> Task:
 
 
 def test_too_many_runs_of_a_neighbour_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 100 s beside runs of 1 s so many are replayed as may be."""
+    """A job of 100 s next to runs of 1 s: as many of these are replayed as the limit allows."""
     long, short = task("long", 0, 1, seconds=100), task("short", 2, 3, seconds=1)
     programs = {each.key: _compiled(each) for each in (long, short)}
     beside = replace(long, beside=((short,),))

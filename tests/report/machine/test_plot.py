@@ -16,7 +16,7 @@ from tests.report.pictures import texts
 
 
 def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
-    """A file in the way of the folder is told in one line."""
+    """A file in place of the folder is an error of one line."""
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match=r"delays\.png: output must be writable"):
         plot_machine(machine(), tmp_path / "file" / "plots")

@@ -72,7 +72,7 @@ def test_machine_says_how_messages_slow_each_other_down(contention: Contention, 
 
 
 def test_a_machine_of_one_node_says_nothing_of_contention() -> None:
-    """There is nobody to contend with."""
+    """There is no other node to contend with."""
     alone = Machine("m", machine().nodes[:1], replace(machine().network, contention=Ports()))
     assert "contention" not in rendered(machine_text(alone))
 

@@ -85,7 +85,7 @@ def test_a_queue_as_text() -> None:
 
 
 def test_jobs_that_are_given_are_queued_once() -> None:
-    """No error is told."""
+    """No error is reported."""
     once = replace(ranking().entries[3], queue=queue(errors=None, left_out=0, replications=1, policy=Policy.FCFS))
     told = how_queued(replace(ranking(), entries=(once,)))
     assert told.startswith("Queue: first come, first served; 4,500 jobs, once. used: share of the nodes' time")

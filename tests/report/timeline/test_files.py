@@ -185,7 +185,7 @@ def test_instances_have_threads_of_their_own(tmp_path: Path) -> None:
 
 
 def test_levels_are_sums_of_changes() -> None:
-    """Changes of one time count together, and nothing is said where they cancel."""
+    """Simultaneous changes are summed, and nothing is written if they cancel."""
     assert list(levels([(5, 1), (3, 2), (5, -1), (9, -2)])) == [(3, 2), (9, 0)]
     assert list(levels([])) == []
 
@@ -271,7 +271,7 @@ def test_paraver_knows_instances_nodes_and_processors(tmp_path: Path) -> None:
 
 
 def test_paraver_knows_collective_calls_of_objects_and_exchanges_at_an_edge(tmp_path: Path) -> None:
-    """An allreduce of objects is messages, and yet a collective call; a Sendrecv with nobody is one all the same."""
+    """An allreduce of objects consists of messages but is a collective; a Sendrecv with PROC_NULL is a call, too."""
     trace = TraceBuilder(2)
     for rank, own in enumerate(trace):
         for number, call, partner in ((0, "allreduce", 1 - rank), (2, "Sendrecv", PROC_NULL)):

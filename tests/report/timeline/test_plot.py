@@ -28,7 +28,7 @@ KINDS = np.array([[0], [1], [1], [2]], np.intp)
 
 
 def played(parts: Sequence[Sequence[tuple[Activity, float]]], *, nodes: int = 1, instances: int = 1) -> Result:
-    """Return a result of ranks that do one thing after the other, each for so many seconds."""
+    """Return a result of ranks with consecutive activities of these durations, seconds."""
     segments, ranks = [], []
     for rank, part in enumerate(parts):
         edges = np.concatenate(([0.0], np.cumsum([seconds for _, seconds in part])))
@@ -134,7 +134,7 @@ def test_means_of_columns_lose_no_time(seed: int, pieces: int, columns: int) -> 
 
 
 def test_what_alternates_too_fast_gets_means_and_what_can_be_seen_stays() -> None:
-    """400 iterations of 5 s in half of the columns, of which each has a half or more; then 2,000 s of waiting."""
+    """400 iterations of 5 s in half of the columns, a half or more of one in each; then 2,000 s of waiting."""
     iteration = [(Activity.COMPUTE, 3.0), (Activity.SEND, 1.0), (Activity.WAIT, 1.0)]
     known = played([[*iteration * 400, (Activity.WAIT, 2000.0)]]).timeline
     assert known is not None
@@ -290,7 +290,7 @@ def test_a_sample_of_ranks_goes_from_the_least_waiting_to_the_most() -> None:
 
 
 def test_runs_of_numbers() -> None:
-    """Runs are told by their ends."""
+    """Runs are recognised by their ends."""
     assert spans([0, 1, 2, 7, 9, 10]) == "0–2, 7, 9–10"
 
 

@@ -14,7 +14,7 @@ from tests.report.cases import (
 
 
 def test_trace_shows_calls_and_what_is_not_modelled() -> None:
-    """Calls have count, bytes and time; those that a simulation leaves out are told again."""
+    """Calls have count, bytes and time; those that a simulation leaves out are listed again."""
     text = rendered(trace_text(trace()))
     assert row(text, "Sendrecv") == "Sendrecv 2 1 KB 12 ms"
     assert row(text, "Win.Put 1") == "Win.Put 1 500 ms not modelled"
