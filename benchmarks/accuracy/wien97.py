@@ -94,7 +94,7 @@ Simulate = Callable[[Sequence[PaperCase]], Sequence[Mapping[str, float]]]
 
 
 def _ignore(what: str, done: int = 0, total: int = 0) -> None:
-    """Tell nobody."""
+    """Discard the message."""
 
 
 def _tell(what: str, done: int = 0, total: int = 0) -> None:
@@ -114,7 +114,7 @@ def splits(scenario: Scenario, paper: Document) -> list[PaperCase]:
 
 
 def cluster_of(machine: Machine, nodes: int) -> Machine:
-    """Return a cluster of so many nodes, with the contention that the shipped machines assume: messages / nodes."""
+    """Return a cluster of this many nodes, with the contention of the shipped machines: messages / nodes."""
     level = ((1, 1.0), (nodes, 1.0)) if nodes > 1 else ((1, 1.0),)
     network = replace(machine.network, contention=FactorTable((*level, (4 * nodes, 4.0))))
     return replace(machine, nodes=machine.nodes[:1] * nodes, network=network)

@@ -1,4 +1,4 @@
-"""Running files of mpi4py's tests on so many ranks, by a real MPI library or live, to the end of each file.
+"""Running files of mpi4py's tests on a number of ranks, by a real MPI library or live, to the end of each file.
 
 A test that ends the whole run (a deadlock, a crash) prevents the tests after it from running; so the rest of the file
 runs again without it, until every test has run.
@@ -52,7 +52,7 @@ class Way:
     timeout: float
 
     def command(self, ranks: int, program: Sequence[str]) -> list[str]:
-        """Return the command that starts a program (its file first) on so many ranks."""
+        """Return the command that starts a program (its file first) on a number of ranks."""
         if not self.live:
             return [find_mpiexec(), "-n", str(ranks), sys.executable, *program]
         options = ["-n", str(ranks), "--machine", str(MACHINE), "--placement", "cyclic", "--limit", str(_LIMIT)]
@@ -80,7 +80,7 @@ class RunEnd:
 
 
 def start(way: Way, ranks: int, program: Sequence[str], *, folder: Path | None = None) -> RunEnd:
-    """Run a program on so many ranks, with nothing to read and all it prints kept."""
+    """Run a program on a number of ranks, without standard input, and keep its output."""
     environment = {**os.environ, **settings(os.environ), "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
     process = subprocess.Popen(
         way.command(ranks, program), cwd=folder, env=environment, stdin=subprocess.DEVNULL,

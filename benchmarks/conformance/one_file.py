@@ -46,7 +46,7 @@ class Notes(unittest.TestResult):
         self._outcome = ("failed", _why(err))
 
     def addError(self, test: Any, err: Any) -> None:  # noqa: N802
-        """Take a test that could not go on, or a class or module that could not be set up."""
+        """Record a test that could not continue, or a class or module that could not be set up."""
         self._outcome = ("failed", _why(err))
         if not isinstance(test, unittest.TestCase):
             self._note(test, *self._outcome)

@@ -140,7 +140,7 @@ def subset(scenario: Scenario, number: int, seed: int) -> Scenario:
 
 @dataclass(slots=True)
 class Stages:
-    """How long what takes, as progress is told of it: until the next thing is told, it lasts."""
+    """Duration of each step, by its progress messages: a step lasts until the next message."""
 
     seconds: dict[str, float] = field(default_factory=dict)
     _since: float = field(default_factory=time.perf_counter)
@@ -155,7 +155,7 @@ class Stages:
 
 
 def _quiet(what: str, done: int = 0, total: int = 0) -> None:
-    """Tell nobody what is read."""
+    """Discard what is read."""
 
 
 def ranked(scenario: Scenario, top: int, tell: Progress = silent) -> Ranking:

@@ -66,5 +66,5 @@ def _contention(setting: NetworkSetting, nodes: int) -> Contention:
 
 
 def leaves(nodes: int) -> int:
-    """Return the number of leaf switches of a fat tree of so many nodes."""
+    """Return the number of leaf switches of a fat tree of this many nodes."""
     return math.ceil(nodes / LEAF)

@@ -116,7 +116,7 @@ def halo(ranks: int, messages: int = 1_000_000, nbytes: int = 8192, bursts: Burs
 
 
 def large(ranks: int = 16384, ops: int = 50_000_000) -> BenchProgram:
-    """Make W1 of at least so many ops."""
+    """Make W1 of at least this many ops."""
     per_period = 9 * _PERIOD + 1
     periods = -(-ops // (ranks * per_period))
     return halo(ranks, periods * (ranks * 4 * _PERIOD + _messages_of(Op.ALLREDUCE, 8, ranks)))
@@ -161,12 +161,12 @@ def alltoall(
     *,
     library: str = "mpich",
 ) -> BenchProgram:
-    """Make W3: bursts and alltoalls of blocks of so many bytes (MPICH starts 32 at a time, Open MPI all at once)."""
+    """Make W3: bursts and alltoalls of blocks of this many bytes (MPICH starts 32 at a time, Open MPI all at once)."""
     return _collectives("W3", Op.ALLTOALL, ranks, library, messages=messages, nbytes=nbytes, bursts=bursts)
 
 
 def allreduce(ranks: int, messages: int = 1_000_000, nbytes: int = 8, bursts: BurstLengths = _JITTERED) -> BenchProgram:
-    """Make W4: bursts and allreduces of so many bytes."""
+    """Make W4: bursts and allreduces of this many bytes."""
     return _collectives("W4", Op.ALLREDUCE, ranks, "mpich", messages=messages, nbytes=nbytes, bursts=bursts)
 
 

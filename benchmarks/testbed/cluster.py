@@ -82,7 +82,7 @@ def state_file(name: str) -> Path:
 
 
 def _make_states() -> None:
-    """Make the folder of what root reads and runs: nobody else may write there."""
+    """Make the folder of files that root reads and runs: no other user may write there."""
     with open_folder(_STATES):
         pass
 
@@ -307,7 +307,7 @@ def _speeds(name: str) -> Path:
 
 
 def _start(name: str, host: str, words: Sequence[str]) -> None:
-    """Start a process that runs until its testbed is removed; by a shell, so that nobody has to wait for it."""
+    """Start a process that runs until its testbed is removed; by a shell, so that no parent has to wait for it."""
     command = shlex.join([*entry_command(name), host, "--exec", *words])
     subprocess.run(
         ["/bin/sh", "-c", f"exec >/dev/null 2>&1 </dev/null; {command} &"], start_new_session=True, check=True
@@ -352,7 +352,7 @@ def _known(name: str, host: Host | None, cpus: Mapping[int | None, Sequence[int]
 
 
 def _variables(name: str, host: Host) -> dict[str, str]:
-    """Return what ranks of a host are told beside its pace: what its processors lack, and where they ring."""
+    """Return the settings of a host's ranks in addition to its pace: what its processors lack, and their doorbells."""
     told = dict(_VECTORS[host.kind.vectors]) if host.kind.vectors else {}
     if host.kind.interpreter > 1:
         told["CLUE_TESTBED_INTERPRETER"] = repr(host.kind.interpreter)
@@ -382,7 +382,7 @@ def remove(name: str) -> None:
 
 
 def existing() -> set[str]:
-    """Return the names of testbeds of which anything exists."""
+    """Return the names of testbeds that exist at least in part."""
     states = {file.stem for file in _STATES.glob("*.json")}
     spaces = {file.name.removeprefix(_PREFIX).rpartition("-")[0] for file in _NAMESPACES.glob(f"{_PREFIX}*-*")}
     return states | spaces | control_groups.existing()

@@ -68,7 +68,7 @@ def _compiled(source: str, suffix: str, *options: str) -> Path:
         if done.returncode:
             raise UsageError(f"testbed: {source} must compile, got {done.stderr.strip()}")
 
-    # Root runs it, so nobody else may be able to write it.
+    # Root runs it, so no other user may write it.
     with open_folder(home() / "testbed") as folder:
         os.close(folder.made(f"{code.stem}-{key}{suffix}", compile_to))
         return folder.path.resolve() / f"{code.stem}-{key}{suffix}"

@@ -162,7 +162,7 @@ _SETTINGS = {
     "OPENBLAS_NUM_THREADS": "1",
 }
 #: Processes keep freed memory: otherwise it would depend on the rest of the heap, which differs from that of a
-#: recording, whether a burst gets pages anew from the kernel.
+#: recording, whether a burst gets new pages from the kernel.
 KEPT_MEMORY = {
     "MALLOC_MMAP_THRESHOLD_": "33554432",
     "MALLOC_TRIM_THRESHOLD_": "1073741824",

@@ -74,7 +74,7 @@ class Plans:
         complex: Sizes of the complex product.
         hosts: Number of hosts of grids.
         sizes: Size of each routine on grids, a multiple of a block for each host.
-        repeats: Number of runs, of which the median counts.
+        repeats: Number of runs; their median counts.
     """
 
     seconds: float
@@ -129,7 +129,7 @@ class Asked:
 
 
 class Two:
-    """Two hosts, on the second of which ``clue forecast serve`` runs; commands run on either.
+    """Two hosts: ``clue forecast serve`` runs on the second; commands run on either.
 
     Args:
         name: Name of the testbed.
@@ -170,7 +170,7 @@ class Two:
         return json.loads(done.stdout)
 
     def asked(self, what: Sequence[str], store: str) -> Any:
-        """Return what the first host is told of the second one."""
+        """Return the first host's description of the second one."""
         to = ["--host", self.address, "--timeout", "20", "--json", *self.token]
         return self.call(self.forecast(0, *what, *to, store=store))
 
@@ -331,7 +331,7 @@ def route_of(messages: Mapping[str, float]) -> Route:
 
 
 def machine_like(route: Route, hosts: int) -> Machine:
-    """Return hosts with such a network; what they compute is stated in their own seconds."""
+    """Return hosts with such a network; their computation is stated in their own seconds."""
     shipped = by_trees(load_machine(MACHINES / "8x100m.yaml"))
     # A host sends one message after the other.
     link = Link(Curve.line(0.0, 1 / route.bandwidth), Curve.line(route.latency))

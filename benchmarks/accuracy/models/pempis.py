@@ -67,7 +67,7 @@ class Study:
 
     @property
     def targets(self) -> list[Place]:
-        """Sizes and numbers of ranks of the targets, none of which is fitted."""
+        """Sizes and numbers of ranks of the targets; none of them is fitted."""
         wanted = [(size, ranks) for size in range(2000, 4001, 500) for ranks in self.asked]
         return [place for place in wanted if place not in self.recorded]
 

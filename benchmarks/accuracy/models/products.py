@@ -42,7 +42,7 @@ def _relative(sizes: Sequence[int], seconds: Sequence[float]) -> Time:
     return fit_terms({"n": sizes}, seconds, _CUBIC)
 
 
-#: All plausible models, as of other programs in clue; the paper's cubic in seconds; and with relative errors, above 0.
+#: All plausible models, as for other programs in clue; the paper's cubic in seconds; and with relative errors, above 0.
 FITS: Mapping[str, Callable[[Sequence[int], Sequence[float]], Time]] = {
     "plausible": _plausible, "cubic, plainly": _plain, "cubic, relatively, not below 0": _relative
 }  # fmt: skip

@@ -15,7 +15,7 @@ STEPS, SWEEPS = 20, 3
 
 
 def exchange(cart: MPI.Cartcomm, block: np.ndarray) -> None:
-    """Swap faces with the neighbours in each direction; beyond the block there is nobody."""
+    """Exchange faces with the neighbours in each direction; there are none beyond the block."""
     for axis in range(3):
         before, after = cart.Shift(axis, 1)
         faces = np.moveaxis(block, axis, 0)

@@ -16,7 +16,7 @@ EXCHANGES, DEEP = 40, 16
 
 
 def exchange(comm: MPI.Intracomm, plate: np.ndarray) -> None:
-    """Send the own border rows to the neighbours and get theirs; beyond the edge there is nobody."""
+    """Exchange border rows with the neighbours; there are none beyond the edge."""
     above = comm.rank - 1 if comm.rank > 0 else MPI.PROC_NULL
     below = comm.rank + 1 if comm.rank + 1 < comm.size else MPI.PROC_NULL
     comm.Sendrecv(plate[DEEP : 2 * DEEP], dest=above, recvbuf=plate[-DEEP:], source=below)

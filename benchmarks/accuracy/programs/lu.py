@@ -1,7 +1,7 @@
 """LU factorisation with partial pivoting, columns dealt out block-cyclically (HPL on a 1 × Q grid; Kishimoto).
 
 A panel is factored by its owner and broadcast with its pivots; every rank swaps rows, solves and updates its columns.
-Elements are complex, as of systems in the frequency domain: four times the work on twice the data.
+Elements are complex, as for systems in the frequency domain: four times the work on twice the data.
 """
 
 from __future__ import annotations

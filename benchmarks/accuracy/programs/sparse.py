@@ -1,7 +1,7 @@
 """Growth on a network: each place grows by itself, and then takes the mean of places from here and there.
 
 The mean is a product with a sparse matrix, for which ranks exchange messages of every size, in no order.
-Which entries a rank needs of which other is random, with a few heavy pairs; nonblocking messages, one Waitall.
+The entries that a rank needs from each other rank are random, with some heavy pairs; nonblocking messages, one Waitall.
 """
 
 from __future__ import annotations

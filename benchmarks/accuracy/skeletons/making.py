@@ -22,7 +22,7 @@ SUFFIXES = {"c": ".c", "python": ".py"}
 
 
 def made(trace: Path, application: float, seconds: float, target: Path) -> dict[str, Any]:
-    """Make the skeleton of a recording; returns what is said of it, as :class:`SkeletonFacts` has it.
+    """Make the skeleton of a recording; return facts about it as in :class:`SkeletonFacts`.
 
     The scale is that of what the application takes when it is not recorded: on processors as slow as these, recording
     takes as many times longer, too.

@@ -62,7 +62,7 @@ class Results:
 
     @property
     def programs(self) -> list[str]:
-        """Programs of which anything is predicted."""
+        """Programs with any prediction."""
         return [each.name for each in PROGRAMS if any(each.name == found.program for found in self.predictions)]
 
     @property

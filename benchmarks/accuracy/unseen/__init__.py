@@ -1,4 +1,4 @@
-"""What a user gets: programs that nobody looked at while the model was made, on machines of the same sort.
+"""Accuracy for users: programs and machines that were unseen while the model was developed.
 
 ``python -m benchmarks.accuracy.unseen`` measures them once the model is frozen, and predicts them as a user can.
 Columns:

@@ -1,4 +1,4 @@
-"""Run programs that nobody looked at, and write their table and page; see the package. As root.
+"""Run unseen programs, and write their table and page; see the package. As root.
 
 ``python -m benchmarks.accuracy.unseen --measured FOLDER [--rehearsal] [-o benchmarks/accuracy/unseen.csv]``
 

@@ -1,7 +1,7 @@
 """The one table of unseen programs and machines, and who may look at what before the model is frozen.
 
-*Rehearsal*: may be run, recorded and predicted while the model is mended. *Frozen*: nobody predicts one of these, on
-any machine, and nobody predicts anything on a frozen machine, before the commit that freezes the model. Sizes were
+*Rehearsal*: may be run, recorded and predicted while the model is repaired. *Frozen*: no frozen program is predicted on
+any machine, and no program on a frozen machine, before the commit that freezes the model. Sizes were
 chosen by how long programs run, and by nothing else.
 """
 
@@ -64,7 +64,7 @@ class UnseenMachine:
 
     @property
     def file(self) -> Path:
-        """What clue is told of it; what it is stands in the folder truths."""
+        """The description of it for clue; its true properties are in the folder truths."""
         return MACHINES / f"{self.name}.yaml"
 
 

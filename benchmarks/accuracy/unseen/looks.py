@@ -42,7 +42,7 @@ def looks() -> list[tuple[str, str]]:
 
 
 def look(at: str) -> int:
-    """Note a look at frozen cases by the model of a commit, unless it goes on with the last one; return how many."""
+    """Record a look at frozen cases by the model of a commit, unless it continues the last one; return the number."""
     known = looks()
     if not known or known[-1][1] != at:
         known.append((datetime.date.today().isoformat(), at))

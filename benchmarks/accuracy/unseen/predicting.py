@@ -108,7 +108,7 @@ def by_user(recorded: Recorded, machine: Path) -> UserPrediction:
 
 
 def figures(recorded: Recorded, machine: Path, factors: npt.ArrayLike = 1.0, *, cold: bool = True) -> Figures:
-    """Predict where each rank's bursts take so many times as long as the recording and the machine's file say.
+    """Predict with each rank's bursts multiplied by a factor, relative to the recording and the machine's file.
 
     Args:
         recorded: The recordings.

@@ -37,7 +37,7 @@ class LikeCalls:
         self._bursts = {kind: cycle(each) for kind, each in bursts.items()}
 
     def burst(self, rank: int, index: int, call: Call) -> int:  # noqa: ARG002 - it is the kind that counts
-        """Return the next burst before such a call; that before the barrier behind the section is its last one."""
+        """Return the next burst before such a call; the last one is before the barrier that ends the section."""
         op = Op.COMPUTE if call.op == Op.BARRIER else call.op
         return next(self._bursts.get((rank, op), cycle([0])))
 

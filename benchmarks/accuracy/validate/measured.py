@@ -1,4 +1,4 @@
-"""A folder keeps measurements: a second call measures only what is missing, and predicts everything anew.
+"""A folder keeps measurements: a second call measures only what is missing, and predicts everything again.
 
 A run on a testbed takes an hour, a prediction a minute: a change of the model can be tested on the same measurements.
 Measurements depend only on the runs; a folder belongs to one state of programs, machines and computer.

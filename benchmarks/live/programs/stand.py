@@ -1,4 +1,4 @@
-"""All ranks meet; rank 0 says when that was (seconds since the epoch), then all stand still until told to go on."""
+"""All ranks meet; rank 0 prints the time (seconds since the epoch), then all stand still until released."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from mpi4py import MPI
 from scipy.linalg import blas
 
 BLOCK = 64
-#: Messages of a ping-pong, and their sizes, bytes: as of nothing, of a block, and of a large panel.
+#: Messages of a ping-pong, and their sizes, bytes: empty, a block, and a large panel.
 TRIPS, SIZES = 20, (8, 8 * BLOCK * BLOCK, 1 << 18)
 
 
@@ -128,7 +128,7 @@ def _update(sums: np.ndarray, x: np.ndarray, a: np.ndarray, begin: int, end: int
 
 
 def grids(processors: int) -> Iterator[tuple[int, int]]:
-    """Yield all grids of up to so many processors."""
+    """Yield all grids of up to this many processors."""
     yield from ((p, q) for p in range(1, processors + 1) for q in range(1, processors // p + 1))
 
 

@@ -2,7 +2,7 @@
 
 Five unknowns at each point, coupled there and with their six neighbours. Ranks are a square in x and y. A sweep takes
 the planes one by one: each rank waits for the edges of its neighbours before it, sweeps its part of the plane along
-diagonals, and gives its own edges to those behind it, which work on the plane while it goes on to the next.
+diagonals, and sends its own edges to those behind it, which work on the plane while it continues with the next.
 """
 
 from __future__ import annotations

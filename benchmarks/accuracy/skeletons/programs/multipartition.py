@@ -1,4 +1,4 @@
-"""A cube in cells, of which each rank has one in every slab of each direction: NPB's multi-partition of BT and SP.
+"""A cube in cells; each rank has one cell in every slab of each direction: the multi-partition of NPB's BT and SP.
 
 With q² ranks there are q³ cells; rank (i, j) has the cells (c, i + c, j + c), modulo q. So lines can be solved slab by
 slab in any direction with all ranks at work all the time, and the next cell in a direction is always that of the same
@@ -48,7 +48,7 @@ class MultiPartition:
         """Fill the frames of all cells by the outer points of their neighbours, all six directions at once."""
         requests, taken = [], []
         for direction in range(3):
-            # What goes on is of all slabs but the last, and comes to all but the first; and the other way round.
+            # All slabs but the last send, and all but the first receive; and the other way round.
             for to, whence, own, theirs, last, first in (
                 (self.after, self.before, slice(-2 * width, -width), slice(None, width), SIDE - 1, 0),
                 (self.before, self.after, slice(width, 2 * width), slice(-width, None), 0, SIDE - 1),
