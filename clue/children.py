@@ -130,8 +130,8 @@ def _signal(process: subprocess.Popen[Any], number: int) -> bool:
 def side_by_side(calls: Sequence[Callable[[], _T]]) -> list[_T]:
     """Call functions that run commands, each in a thread of its own, and return what they return.
 
-    If one of them fails, or on an interrupt, all :func:`running` commands are terminated, so that nobody waits for the
-    other threads.
+    If one of them fails, or on an interrupt, all :func:`running` commands are terminated, so that no thread waits for
+    the others.
     """
     if len(calls) == 1:
         return [calls[0]()]

@@ -12,7 +12,7 @@ import socket
 
 from clue.errors import UsageError
 
-#: Where servers listen unless they are told otherwise.
+#: Default address of servers.
 LOOPBACK = "127.0.0.1"
 #: The shortest token.
 _SHORTEST = 16
@@ -50,7 +50,7 @@ def same(given: str, wanted: str) -> bool:
 
 
 def is_own(host: str) -> bool:
-    """Tell whether a header ``Host`` names this computer: by an address, or by a name that nobody else points here."""
+    """Tell whether a header ``Host`` names this computer: by an address, or by a name that others cannot point here."""
     name, _, port = host.rpartition(":") if not host.endswith("]") else (host, "", "")
     if not name or not port.isdecimal():
         name = host

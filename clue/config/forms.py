@@ -1,4 +1,4 @@
-"""Common to all forms of files: strictness, and how the alternative forms of a key are told apart."""
+"""Common to all forms of files: strictness, and how the alternative forms of a key are distinguished."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 The first few options are tried, each parameter of their machines one at a time, and each figure of their costs that
 the criterion depends on: prices, electricity, shares of use (:mod:`clue.purchase.prices`). Where options have one in
-common (equal figures under one name) it changes for all of them at once. Splits are chosen anew. All other options stay
-as they are: of them only the best rates matter, which points are relative to.
+common (equal figures under one name) it changes for all of them at once. Splits are chosen again. All other options
+are unchanged: only their best rates matter, because points are relative to these.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Record small, predict large: a trace at a size and a number of ranks that nobody recorded.
+"""Record small, predict large: a trace at an unrecorded size and number of ranks.
 
 ::
 

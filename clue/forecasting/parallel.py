@@ -121,7 +121,7 @@ class Pdtrsm:
         trsm + (R² τ + λ) + C_b + dgemm                                              on a row of processors
         trsm + (R² τ + λ) + C_b + dgemm_1 + (R min((p-1) R, w_i) τ + λ) + C_u + add   on a grid
 
-    with w_i = R ⌈(n - i R) / (q R)⌉ columns to update, of which dgemm_1 updates min((p-1) R, w_i). C_b and C_u are the
+    with w_i = R ⌈(n - i R) / (q R)⌉ columns to update; dgemm_1 updates min((p-1) R, w_i) of them. C_b and C_u are the
     times that the sender waits for the receiver, which may still be updating; they follow from clocks of all
     processors. On one column nothing is broadcast; the copy in its place is left out. As in the equations, the last
     step broadcasts a block and sends a message without elements, though nothing is left to update.

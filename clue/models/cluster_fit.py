@@ -181,7 +181,7 @@ def _like(part: str) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Group:
-    """Runs of one kind with so many processes on each processor, and which models they have.
+    """Runs of one kind with a number of processes on each processor, and their models.
 
     Attributes:
         key: Which they are.

@@ -211,7 +211,7 @@ class ProgramModel:
         return (*self._beyond(size, ranks), *self._on_other_nodes(ranks))
 
     def _on_other_nodes(self, ranks: int) -> list[str]:
-        """Return why runs tell little about what messages cost on so many ranks: within nodes, or between them.
+        """Return why runs say little about the cost of messages on this many ranks: within nodes, or between them.
 
         No model over n and P has the step from the one to the other. A single rank sends no messages.
         """

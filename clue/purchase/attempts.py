@@ -113,7 +113,7 @@ class Choice:
 
 @dataclass(slots=True, eq=False)
 class Cell:
-    """A workload on an option: its candidate splits, of which the one with the highest throughput is chosen.
+    """A workload on an option: its candidate splits; the one with the highest throughput is chosen.
 
     Ties go to the first split in the order of ``workload.ranks``. A split that misses the deadline is chosen only if
     all do: then the one in which a run ends first.

@@ -108,7 +108,7 @@ class Workload:
         ranks_per_processor: Largest number of ranks that share a processor.
         deadline: Largest allowed run time, seconds.
         demand: Mean number of required runs per second; ``None``: as many as there is time for.
-        layouts: The placements of ranks, of which each option uses the best; empty: ``order`` only.
+        layouts: The placements of ranks; each option uses the best one; empty: ``order`` only.
         layouts_searched: Whether all distinct placements on a machine are tried (:mod:`.splits`).
     """
 

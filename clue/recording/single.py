@@ -149,7 +149,7 @@ def rewritten(trace: Trace, head: Head, typical: npt.NDArray[np.int64] | None = 
 
 
 def _identity(target: Path) -> tuple[int, int] | None:
-    """Return the identity of a folder, which changes when it is made anew."""
+    """Return the identity of a folder, which changes when it is made again."""
     try:
         facts = target.stat()
     except OSError:

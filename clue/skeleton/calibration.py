@@ -22,9 +22,9 @@ from clue.native.compiler import find_compiler
 from clue.skeleton.work import CACHE, CORE, KINDS, MEMORY
 from clue.trace import Trace
 
-#: Pieces timed together, and repetitions of that timing, of which the minimum counts.
+#: Pieces timed together, and repetitions of that timing; the minimum counts.
 _PIECES, _TURNS = 40, 25
-#: Number of readings, of which the median counts.
+#: Number of readings; their median counts.
 _READINGS = 9
 #: Timeout of the compiler, and of the compiled program, s.
 _PATIENCE = 60.0

@@ -6,7 +6,7 @@ Rows stay as they are except for:
 Sendrecv     is one row, a receive without request, with ``nbytes`` of what it sends; lists the distance of where that
              goes (as ``relative`` in :mod:`clue.structure.loops.columns`) and its tag
 half of one  whose other half is left out is a blocking call
-requests     are numbered anew without these
+requests     are renumbered without these
 ``WAIT``     for all requests that are pending, at every call of a site, names none; any other lists its requests
 collectives  of one size take the largest of their members
 reductions   ``tag`` is the size of an element that MPI has a number of, ``nbytes`` how many there are; broadcasts too

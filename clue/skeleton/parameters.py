@@ -29,7 +29,7 @@ class Sizes:
         row: Row that names it.
         entry: Index among the entries of lists; ``NONE``: the size is in the row itself.
         nbytes: The size, bytes.
-        element: Element size, of which it is a multiple, bytes.
+        element: Element size, bytes; the size is a multiple of it.
     """
 
     unit: Integers

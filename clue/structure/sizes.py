@@ -82,7 +82,7 @@ class Draws:
 
     @classmethod
     def of(cls, v: Surroundings, sizes: Integers, seed: int) -> Draws:
-        """Return draws of sizes like the recorded ones, of which at least one is not 0."""
+        """Return draws of sizes like the recorded ones; at least one is not 0."""
         _, firsts, of = np.unique(v["example"], return_index=True, return_inverse=True)
         counts = np.bincount(of)
         places = {name: v[name][firsts].astype(float) for name in ("n", "P")}

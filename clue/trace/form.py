@@ -4,7 +4,7 @@
 
     @dataclass(frozen=True)
     class RankHead:
-        host: Name                     # Annotated[str, Within(0, 4096)]: text of so many characters
+        host: Name                     # Annotated[str, Within(0, 4096)]: text of this many characters
         peak_memory: Annotated[int, Within(0, 2**53)]
         flops: Mapping[Index, Work]
         world: Index = 0               # may be left out
@@ -40,7 +40,7 @@ _Reader = Callable[[Any, _Faults], Any]
 _TOLD = 8
 #: Number of characters of a value that a message shows.
 _SHOWN = 60
-#: Digits of the longest number that is parsed: no valid number has so many.
+#: Digits of the longest number that is parsed: valid numbers have fewer.
 _DIGITS = 400
 #: Surrogates other than those by which Python keeps bytes of a name that are not UTF-8 (PEP 383).
 _SURROGATE = re.compile("[\ud800-\udc7f\udd00-\udfff]")

@@ -24,7 +24,7 @@ from clue.kernel.model.program import Program
 
 _NOTHING_WANTED = np.zeros(0, np.int64)
 _Doubles = npt.NDArray[np.float64]
-#: Number of machines whose tables are in memory at once; after each such part progress is told and Ctrl-C checked.
+#: Number of machines whose tables are in memory at once; after each such part progress is reported and Ctrl-C checked.
 _PART = 256
 
 

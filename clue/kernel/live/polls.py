@@ -183,7 +183,7 @@ class Polls:
         rank = self._rank
         # A program that asks for the time may be waiting until a time, and must not overshoot it by much.
         limit = rank.clock + _STEP * (rank.clock - self._streak_began) if self.asked_time else _NEVER
-        # If nothing else can happen, the rank goes on although nothing has changed for it.
+        # If nothing else can happen, the rank continues although nothing has changed for it.
         self._job.spinning[rank.rank] = lambda: _ring(self._bell)
         come = False
         while not come:

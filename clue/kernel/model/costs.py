@@ -36,7 +36,7 @@ class MessageCost(NamedTuple):
         send_port: How long it occupies the send port of its node, where ports are shared.
         receive_port: How long it occupies the receive port of the receiver's node, likewise.
         held: The fraction that holds an eager sender until its data have left: with ports, of its wait for the send
-            port; with flows, of the message's bytes, which must be through before the sender goes on.
+            port; with flows, of the message's bytes, which must have left before the sender continues.
         call: What the call of a nonblocking send takes; ``None``: as long as the data keep the sender.
         acknowledged: Whether an eager send ends only when the receiver's library has acknowledged it.
     """
@@ -300,9 +300,9 @@ def held(contention: Contention, link: Link, nbytes: int, *, within: bool = Fals
 
     s(m) is the send delay of m bytes. With ports, the sender waits for its send port for this fraction of the message's
     wait: the growth of s(m) over the growth of all delays. With flows, and within a node, this fraction of the bytes
-    must be through before the sender goes on: the growth of s(m) over the occupation of the links. So a sender that is
-    blocked until its data have left, as over TCP without buffer space, goes on when they have left; one that copies its
-    data goes on when they are copied.
+    must have left before the sender continues: the growth of s(m) over the occupation of the links. A sender that is
+    blocked until its data have left, as over TCP without buffer space, continues when they have left; one that copies
+    its data continues when they are copied.
     """
     send = link.send_delay(nbytes) - link.send_delay(0)
     if within or contention.topology is not None:

@@ -149,7 +149,7 @@ class Program(Description):
         return tuple(self._decode(*span) for span in zip(pairwise(self.offsets), self.extra_offsets, strict=False))
 
     def __getstate__(self) -> dict[str, Any]:
-        # Another process decodes rows anew, and prepares what its engines need.
+        # Another process decodes rows again, and prepares the data for its engines.
         return {each.name: getattr(self, each.name) for each in fields(self)} | {"prepared": {}}
 
     def row(self, index: int) -> Row:

@@ -23,7 +23,7 @@ class Absence:
         self._waiting: list[Callable[[float], None]] | None = None
 
     def begin(self, time: float) -> None:
-        """Note that the rank computes or sleeps from now on; an absence under way goes on."""
+        """Note that the rank computes or sleeps from now on; an absence under way continues."""
         if self._waiting is None:
             self._began, self._waiting = time, []
 

@@ -1,7 +1,7 @@
 """The critical path: from the last finish back to time 0, always along what ended each wait.
 
 Every actor's steps cover its time without gaps (:mod:`clue.kernel.model.history`). The walk goes back through them. At
-a wait it follows the message that ended the wait, and goes on with the actor that let the message start: the sender
+a wait it follows the message that ended the wait, and continues with the actor that let the message start: the sender
 when it was ready, or the receiver of a rendezvous if it posted its receive later. So all parts add up to the makespan,
 and no part is waiting: the cause of each wait stands in its place.
 

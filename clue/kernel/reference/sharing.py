@@ -74,7 +74,7 @@ class _Link:
         most: Upper bound of the rates of its guests, B/s.
         level: Rate of the flows it holds, B/s; infinite where it holds none.
         due: The rate at which the filling must look at it, B/s; infinite if it need not.
-        changes: How often ``taken`` has been changed since it was summed anew.
+        changes: How often ``taken`` has been changed since it was last summed.
         shaken: Whether a flow has left it since the last settling.
     """
 
@@ -149,7 +149,7 @@ class _Link:
         self.take(flow.rate)
 
     def take(self, more: float) -> None:
-        """Change the sum of the guests' rates; sum it anew now and then, so that rounding does not accumulate."""
+        """Change the sum of the guests' rates; sum it again from time to time, so that rounding does not accumulate."""
         self.taken += more
         self.changes += 1
         if self.changes > 4 * len(self.members) + 64:

@@ -3,7 +3,7 @@
 Each rank is a SimPy process with a clock of its own. It runs ahead of the others as long as nothing they do can
 matter to it, and yields only when it must block: for a message that has not been sent, a rendezvous that is still
 open, a processor it shares, or - where messages slow each other down - its turn to send. What it waits for becomes
-*known* at some point; it then sets its clock and goes on. Definitions: docs/pages/model.
+*known* at some point; it then sets its clock and continues. Definitions: docs/pages/model.
 
 This module makes a replay as a whole. :mod:`.virtual_machine` is the machine in virtual time, where messages meet
 receives; :mod:`.actor` defines messages and collectives, :mod:`.rank` the ops, whether recorded or live, and

@@ -1,4 +1,4 @@
-"""How messages between nodes slow each other down: models, of which a machine has one throughout a run.
+"""How messages between nodes slow each other down: models; a machine has one throughout a run.
 
 ========== =========================================================================================================
 none       messages do not slow each other

@@ -15,7 +15,7 @@ from clue.report.page.charts import Chart as Drawing
 from clue.report.page.charts import Shape
 from clue.report.shared.printable import printable
 
-#: Largest number of rows of a table: nobody reads more.
+#: Largest number of rows of a table: more are not readable.
 MOST_ROWS = 200
 _PACKAGES = ("numpy", "simpy", "mpi4py")
 

@@ -29,7 +29,7 @@ def ranking_document(ranking: Ranking) -> Document:
             **fields(ranking, "unit", "higher_is_better"),
             "budget": money(ranking.budget),
             "ranking": [_entry(each) for each in ranking.in_order],
-            # Where only so many positions were asked for; the others come without one, with what bounds their score.
+            # Only a number of positions was requested; other options have none, with the bound of their score.
             **({} if ranking.pareto is None else {"pareto": list(ranking.pareto)}),
             **answers_document(ranking),
             **({"weighted": _weighted(ranking)} if ranking.weighted else {}),

@@ -138,7 +138,7 @@ def _face(family: str, weight: str) -> str:
     """
     log = logging.getLogger("matplotlib.font_manager")
     level = log.level
-    # A font without a bold face is drawn by its normal one, of which no reader need be told.
+    # A font without a bold face uses its normal one, without a message.
     log.setLevel(logging.ERROR)
     try:
         wanted = FontProperties(family=[family], weight=weight)

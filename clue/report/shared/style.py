@@ -66,7 +66,7 @@ class Picture(Figure):
 def _spell_ticks(axis: Axis) -> None:
     labels = axis.get_ticklabels()
     if any(_drawable(label) != label.get_text() for label in labels):
-        axis.set_ticklabels([_drawable(label) for label in labels])  # which are written anew whenever they are drawn
+        axis.set_ticklabels([_drawable(label) for label in labels])  # which are rewritten whenever they are drawn
 
 
 def _drawable(text: Text) -> str:

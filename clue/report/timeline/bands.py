@@ -1,7 +1,7 @@
 """Which ranks share a band of a timeline: those that do the same, those of a node, or neighbours.
 
 A picture of a thousand ranks, or of sixty-four equal instances, is readable only if it shows fewer bands than there are
-ranks. What a band stands for is said beside it.
+ranks. A label next to each band says what it represents.
 """
 
 from __future__ import annotations

@@ -135,9 +135,9 @@ def _panel(result: Result, bands: Layout, numbers: npt.NDArray[np.intp], window:
 
 
 def kinds_of(timeline: Timeline) -> tuple[tuple[Kind, ...], npt.NDArray[np.intp]]:
-    """Return what is told apart, from the bottom of a band to its top, and its number by activity and region.
+    """Return the distinguished kinds, from the bottom of a band to its top, and their numbers by activity and region.
 
-    Computation is told apart by region, the longest first; the shortest share a colour where there are many.
+    Computation is distinguished by region, the longest first; the shortest share a colour if there are many.
     """
     spent = seconds_by_kind(timeline)[Activity.COMPUTE]
     regions = [int(i) for i in np.argsort(-spent, kind="stable") if spent[i] > 0]

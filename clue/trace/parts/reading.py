@@ -128,7 +128,7 @@ class RankPart:
         if not self.file(STACK).exists():
             return ""
         with open_file(self.file(STACK)) as file:
-            # The last stack: processes that the rank forked write there, too, when they are told to end.
+            # The last stack: processes that the rank forked also write there when they get the signal to end.
             lines = file.read(_LONGEST_STACK).decode(errors="replace").rpartition("Stack (")[2].splitlines()
         for name, line, function in (frame.groups() for frame in map(_FRAME.fullmatch, lines) if frame):
             path = PurePath(name)
