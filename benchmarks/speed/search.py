@@ -2,9 +2,9 @@
 
 Three kinds of nodes with four processors and three sizes of memory, alone or any two mixed, on three networks with two
 topologies each, for two programs whose ranks may be placed in any way: some 10^5 clusters that the budget covers, held
-to limits of power, room and memory, to deadlines and runs a month. What takes how long is told, and what bounds ruled
-out; of random subsets of 500 clusters all are simulated in all splits, and the first twenty and the Pareto front are
-held to those.
+to limits of power, room and memory, to deadlines and runs a month. The page shows how long each step takes, and what
+bounds ruled out; of random subsets of 500 clusters all are simulated in all splits, and the first twenty and the Pareto
+front are compared with those.
 """
 
 from __future__ import annotations
