@@ -12,8 +12,9 @@ from virtual_layer.telling import tell
 
 #: Oldest version of mpi4py that has everything the layer needs.
 _MPI4PY = (4, 1)
+_SRUN = "SLURM_STEP_NUM_TASKS"
 #: Variables with the number of processes that a launcher has started: Open MPI, MPICH and Intel MPI, Slurm.
-_STARTED = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
+_STARTED = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", _SRUN)
 _BUILT_FOR = (
     (
         re.compile(r"numpy\.\w+ size changed|numpy\.core\.multiarray failed to import|compiled using NumPy 1\.x"),
@@ -51,11 +52,18 @@ def fault_of_launcher(mpi: Any, environment: Mapping[str, str]) -> str:
     # A launcher may run inside another one's job: then the inner one counts, and it may have started one process.
     if min(said.values(), default=1) == 1:
         return ""
-    library, version = mpi.get_vendor()
+    vendor, version = mpi.get_vendor()
+    library = f"{vendor} {'.'.join(map(str, version))}"
     name, number = next(iter(said.items()))
+    if said.get(_SRUN) == number and "OMPI_COMM_WORLD_SIZE" not in said:
+        return (
+            f"MPI must see all {number} processes that srun has started, got each one alone: mpi4py uses "
+            f"{library}, to which srun speaks in another protocol: use srun --mpi=pmi2 for MPICH and Intel MPI, srun "
+            "--mpi=pmix for Open MPI (srun --mpi=list shows what the site has)"
+        )
     return (
-        f"MPI must see all {number} processes that were started, got each one alone: mpi4py uses {library} "
-        f"{'.'.join(map(str, version))}, but {name}={number} was set by the launcher of another MPI: use the "
+        f"MPI must see all {number} processes that were started, got each one alone: mpi4py uses {library}, "
+        f"but {name}={number} was set by the launcher of another MPI: use the "
         "mpiexec of mpi4py's MPI (clue record --mpiexec), or install mpi4py for the launcher's"
     )
 

@@ -77,10 +77,19 @@ def test_one_rank_alone_may_be_meant(environment: dict[str, str]) -> None:
     assert fault_of_launcher(MPI, environment) == ""
 
 
-@pytest.mark.parametrize("name", ["PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"])
-def test_several_that_are_alone_were_not_meant(name: str) -> None:
-    """By the variables of the launchers that there are."""
-    assert f"{name}=4" in fault_of_launcher(MPI, {name: "4"})
+@pytest.mark.parametrize("around", [{}, {"SLURM_STEP_NUM_TASKS": "2"}])
+@pytest.mark.parametrize("name", ["PMI_SIZE", "OMPI_COMM_WORLD_SIZE"])
+def test_several_that_are_alone_were_not_meant(name: str, around: dict[str, str]) -> None:
+    """By the variables of the launchers that there are, also where srun has started these on the nodes of a job."""
+    assert f"{name}=4 was set by the launcher of another MPI" in fault_of_launcher(MPI, {name: "4", **around})
+
+
+@pytest.mark.parametrize("further", [{}, {"PMI_SIZE": "4"}])
+def test_srun_may_speak_another_protocol(further: dict[str, str]) -> None:
+    """Its option chooses one; that of PMI-2 tells the size, too."""
+    fault = fault_of_launcher(MPI, {"SLURM_STEP_NUM_TASKS": "4", **further})
+    assert "MPI must see all 4 processes that srun has started, got each one alone" in fault
+    assert "--mpi=pmi2 for MPICH" in fault
 
 
 @pytest.mark.parametrize(
