@@ -11,6 +11,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -220,7 +221,13 @@ def _versions(packages: Mapping[str, str]) -> tuple[dict[str, str], list[Path]]:
 @cache
 def _homes() -> Mapping[str, list[str]]:
     """Return the distributions of each package: a third of a second where many are installed."""
-    return importlib.metadata.packages_distributions()
+    homes = {package: list(names) for package, names in importlib.metadata.packages_distributions().items()}
+    if sys.version_info < (3, 11):  # knows only what distributions declare in top_level.txt; numpy, for one, has none
+        for distribution in importlib.metadata.distributions():
+            modules = [file for file in distribution.files or () if file.suffix == ".py"]
+            for package in {file.parts[0] if len(file.parts) > 1 else file.stem for file in modules}:
+                homes.setdefault(package, []).append(distribution.metadata["Name"])
+    return homes
 
 
 def _version(distribution: str) -> str:
