@@ -60,8 +60,9 @@ class Loops:
         first = 0 if code.co_name == "<module>" else code.co_firstlineno
         scopes = self._scopes[file].get((code.co_name, first), [])
         node: Any = next((each for each in scopes if isinstance(each, ast.Module) or _holds(each, span)), None)
-        # What is in a function within this one is not its own, even if both are on one line. Columns tell them apart.
-        others = () if _has_columns(code) else _FUNCTIONS + _COMPREHENSIONS
+        # What is in a function within this one is not its own, even if both are on one line. Columns tell them apart,
+        # since Python 3.11.
+        others = () if hasattr(code, "co_positions") else _FUNCTIONS + _COMPREHENSIONS
         while node is not None:
             yield node
             # Nodes without a place of their own, such as the case of a match, contain nodes with one.
@@ -89,14 +90,9 @@ def _scopes(file: str, began: int) -> dict[tuple[str, int], list[ast.AST]]:
     return found
 
 
-def _has_columns(code: CodeType) -> bool:
-    """Tell whether Python knows the columns of instructions: since 3.11."""
-    return hasattr(code, "co_positions")
-
-
 def _span(code: CodeType, at: int, line: int) -> _Span:
-    """Return the span of source of an instruction, to the column if Python knows it."""
-    if _has_columns(code):
+    """Return the span of source of an instruction: since Python 3.11 to the column."""
+    if hasattr(code, "co_positions"):
         for index, (first, last, begin, end) in enumerate(code.co_positions()):
             if index == at // 2 and None not in (first, last, begin, end):
                 return (first, begin), (last, end)
