@@ -361,7 +361,10 @@ def _read_csv(text: str, name: str, where: Mapping[str, str]) -> Measurement:
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     separator = ";" if lines and ";" in lines[0] and "," not in lines[0] else ","
     table = csv.DictReader(lines, skipinitialspace=True, delimiter=separator)
-    rows = list(table)
+    try:
+        rows = list(table)
+    except csv.Error as error:
+        raise UsageError(f"{name}: lines must be comma-separated values, got: {error}") from None
     columns = [column for column in table.fieldnames or () if column]
     if twice := [column for column, times in Counter(columns).items() if times > 1]:
         raise UsageError(f"{name}: columns must have distinct names, got {twice[0]} twice")

@@ -300,6 +300,12 @@ def test_imb_tells_its_date_and_mpi() -> None:
 
 
 WRONG = {
+    "a cell without end": (
+        "size,latency (us)\n" + "1" * 200_000,
+        "csv",
+        {},
+        "lines must be comma-separated values, got: ",
+    ),
     "nothing known": ("hello\n", None, {}, "form must be one of"),
     "an unknown form": (OSU_LATENCY, "xml", {}, "form must be one of"),
     "another OSU benchmark": (OSU_BW.replace("MPI Bandwidth", "MPI_Put Bandwidth"), None, {}, "osu_bibw, got OSU"),

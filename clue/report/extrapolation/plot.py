@@ -112,8 +112,10 @@ def _draw_pool(axes: Axes, fitted: Fitted, colours: Mapping[int, str]) -> None:
         axes.plot(mine[along], mine["seconds"], linestyle="none", marker="o", markersize=5, color=colour)
     target = _some_of(_ordered(fitted.target, along))
     mean, low, high = pool.modelled(target)
+    # Lists: matplotlib 3.10, the last for Python 3.10, takes an array of one number for that number.
+    errors = [(mean - low).tolist(), (high - mean).tolist()]
     axes.errorbar(
-        target[along], mean, (mean - low, high - mean), color=style.INK, marker="*", markersize=10, linestyle="none",
+        target[along], mean, errors, color=style.INK, marker="*", markersize=10, linestyle="none",
         capsize=3, linewidth=1, zorder=5,
     )  # fmt: skip
     axes.set_xscale("log")
