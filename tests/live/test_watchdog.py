@@ -22,13 +22,15 @@ Start = Callable[..., int]
 #: A channel: what polls it, and the end that something can be written to.
 Channel = tuple[select.poll, int]
 
+#: Python 3.10 sleeps by waiting for no file.
+SLEEP = " in a sleep" if sys.version_info >= (3, 11) else " for a file or a socket"
 WAITS = [
     ("near, far = socket.socketpair(); near.recv(1)", " for a socket"),
     ("socket.create_server(('127.0.0.1', 0)).accept()", " for a socket"),
     ("read, write = os.pipe(); os.read(read, 1)", " for a pipe"),
     ("import asyncio; asyncio.run(asyncio.Event().wait())", " for a file or a socket"),
     ("import select; select.select([], [], [])", " for a file or a socket"),
-    ("import time; time.sleep(60)", " in a sleep"),
+    ("import time; time.sleep(60)", SLEEP),
     ("import threading; threading.Event().wait()", " for a thread"),
     ("import subprocess; subprocess.run(['sleep', '60'])", " for a process that it has started"),
     (
