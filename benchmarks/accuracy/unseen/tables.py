@@ -13,6 +13,8 @@ from benchmarks.page import rows, write_rows
 _FIRST = ("program", "machine", "ranks", "size", "measured")
 _LAST = ("low", "high", "message", "late", "kind", "live", "frozen", "runs", "commit")
 _MODEL = ("user", "calibrated", "hindsight")
+#: LATE: share of a case's time above which its slowest rank lacked a core for too long to stand for a processor.
+LATE = 0.05
 
 
 def write_csv(file: Path, cases: Sequence[UnseenCase]) -> None:
@@ -59,6 +61,7 @@ def page(cases: Sequence[UnseenCase], command: str, looks: Sequence[tuple[str, s
             *_by("program", cases, lambda case: case.program),
             *_by("machine", cases, lambda case: case.machine),
             *_by("kind of case", cases, lambda case: case.kind),
+            *_by("ranks without a core", cases, _lateness),
             *_matrix(cases),
             *remarks,
             "",
@@ -92,7 +95,9 @@ def _opening(cases: Sequence[UnseenCase], command: str, looks: Sequence[tuple[st
         "  **computation**: C(r) of the rank that computes longest. All three with hindsight's computation.",
         "",
         "Measured is the median of the runs on the emulated cluster, from MPI's initialisation to its finalisation,",
-        "less what a program that only loads mpi4py takes there.",
+        "less what a program that only loads mpi4py takes there. Where a rank waits for a core of this computer, its",
+        f"processor is slower than it should be: cases where one did so for more than {LATE:.0%} of the time are shown",
+        "separately, too.",
         "",
     )
 
@@ -137,6 +142,10 @@ def _by(what: str, cases: Sequence[UnseenCase], of: Callable[[UnseenCase], str])
         covered = sum(case.covered for case in group) / len(group)
         yield f"| {name} | {len(group)} | {' | '.join(means)} | {covered:.0%} |"
     yield ""
+
+
+def _lateness(case: UnseenCase) -> str:
+    return f"for more than {LATE:.0%} of the time" if case.late > LATE else f"for at most {LATE:.0%}"
 
 
 def _matrix(cases: Sequence[UnseenCase]) -> Iterator[str]:
