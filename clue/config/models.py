@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path as FilePath
 from typing import Annotated, Literal
 
@@ -16,7 +17,7 @@ from clue.config.quantities import PositiveInt
 from clue.config.reading import Reading
 from clue.config.sources import Source, read_source
 from clue.errors import ModelError
-from clue.models import Adjustment, Bin, ClusterModel, Errors, FittedTime, Footprint, Run, Term, Use
+from clue.models import Adjustment, Bin, ClusterModel, Errors, FittedTime, Footprint, Run, Statistics, Term, Use
 from clue.models.model import Model
 from clue.models.parts import ProgramModel
 
@@ -205,16 +206,16 @@ def _time(reading: Reading, path: Path, form: TimeForm) -> FittedTime:
     if missing := sorted(needed - form.domain.keys()):
         reading.fault((*path, "domain"), f"must have every feature of the terms, got none for {', '.join(missing)}")
     left = math.inf if form.leave_one_out is None else form.leave_one_out
-    return FittedTime(
-        terms,
-        np.array(list(form.terms.values())),
+    statistics = partial(
+        Statistics,
         np.array(covariance),
-        {name: (low, high) for name, (low, high) in form.domain.items()},
         math.inf if form.deviation is None else form.deviation,
         Errors(form.mean, form.largest, left),
         form.points,
         tuple(form.outliers),
     )
+    domain = {name: (low, high) for name, (low, high) in form.domain.items()}
+    return FittedTime(terms, np.array(list(form.terms.values())), domain, statistics)
 
 
 def _term(reading: Reading, path: Path, text: str) -> Term:

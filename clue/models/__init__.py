@@ -14,7 +14,7 @@ from clue.models.cluster_fit import Composition, Method, fit_cluster
 from clue.models.composed import Among, Composed, Loop, Series, Spent, Time, crossings, spent
 from clue.models.distribution import Distribution
 from clue.models.ensemble import Ensemble, Member, fit
-from clue.models.fitted import Errors, FittedTime, fit_each, fit_terms
+from clue.models.fitted import Errors, FittedTime, Statistics, fit_each, fit_terms
 from clue.models.formulas import Formula
 from clue.models.lines import Lines
 from clue.models.search import Candidate, Found, best
@@ -47,6 +47,7 @@ __all__ = [
     "Series",
     "Spent",
     "Staged",
+    "Statistics",
     "Term",
     "Time",
     "Use",

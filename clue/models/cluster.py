@@ -11,13 +11,17 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from clue.errors import ModelError
 from clue.models.fitted import FittedTime, interval
 from clue.models.terms import RANKS, SIZE, Floats, Term
 from clue.models.trials import Flags
+
+Indices: TypeAlias = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -198,18 +202,36 @@ class ClusterModel:
         Raises:
             ModelError: The size is not above 0 and finite.
         """
+        seconds, variance = np.full(len(ranks), math.nan), np.zeros(len(ranks))
+        inside = np.zeros(len(ranks), bool)
+        for each, at, features in self._where(kind, processes, size, ranks):
+            parts = [part.estimate(features) for part in each.parts.values()]
+            seconds[at] = sum(part.seconds for part in parts)
+            variance[at] = sum(part.variance for part in parts)
+            inside[at] = np.all([part.inside for part in parts], axis=0)
+        return Told(*interval(seconds, variance), inside)
+
+    def seconds(self, kind: str, processes: int, size: float, ranks: Floats) -> Floats:
+        """Return the seconds of :meth:`told` alone, which need no statistics of the fits.
+
+        Raises:
+            ModelError: The size is not above 0 and finite.
+        """
+        found = np.full(len(ranks), math.nan)
+        for each, at, features in self._where(kind, processes, size, ranks):
+            found[at] = sum(part.seconds(features) for part in each.parts.values())
+        return found
+
+    def _where(
+        self, kind: str, processes: int, size: float, ranks: Floats
+    ) -> Iterator[tuple[Bin, Indices, dict[str, Floats]]]:
+        """Yield the models that hold at some of several numbers of ranks, with the indices and features of these."""
         if not 0 < size < math.inf:
             raise ModelError(f"size must be a number above 0, got {size:g}")
-        seconds, variance = np.full(len(ranks), math.nan), np.zeros(len(ranks))
-        inside, memory = np.zeros(len(ranks), bool), self._memory(processes, size, ranks)
+        memory = self._memory(processes, size, ranks)
         for each in self._of_kind(kind, processes):
             if (at := np.flatnonzero(each.holds(ranks, memory))).size:
-                features = {SIZE: np.full(len(at), float(size)), RANKS: ranks[at]}
-                parts = [part.estimate(features) for part in each.parts.values()]
-                seconds[at] = sum(part.seconds for part in parts)
-                variance[at] = sum(part.variance for part in parts)
-                inside[at] = np.all([part.inside for part in parts], axis=0)
-        return Told(*interval(seconds, variance), inside)
+                yield each, at, {SIZE: np.full(len(at), float(size)), RANKS: ranks[at]}
 
     def answers(self, size: float, configuration: Configuration) -> bool:
         """Tell whether there are models for every kind that a configuration uses."""

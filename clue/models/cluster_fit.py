@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from statistics import median
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from clue.errors import ModelError
 from clue.models.cluster import Adjustment, Bin, ClusterModel, Footprint, Run
 from clue.models.fitted import FittedTime, Problem, fit_many
-from clue.models.terms import RANKS, SIZE, Term
+from clue.models.terms import RANKS, SIZE, Floats, Term, values_of
 
 #: Name of the single part of a time that was not measured in parts.
 WHOLE = "time"
@@ -59,8 +60,9 @@ class Composition:
 
 #: Runs of one kind, by number of processes per processor and by whether they exceed the memory of a processor.
 _Key = tuple[str, int, bool]
-#: Medians of repeats: times by part, for each number of ranks and size.
-_Times = dict[tuple[int, float], dict[str, float]]
+#: Runs by number of ranks and by size; and times by number of ranks.
+_Repeats = dict[int, dict[float, list[Run]]]
+_Times = dict[int, "_Series"]
 #: A fit: whose, for how many ranks (``None``: any), and of which part.
 _Name = tuple[_Key, int | None, str]
 
@@ -72,8 +74,8 @@ class Method:
     Attributes:
         form: ``"nt"``: for each number of ranks separately; ``"pt"``: for any number, where there are enough runs.
         plain: Whether to fit as the paper does: least squares in seconds, coefficients of either sign, P-T models from
-            N-T models. Otherwise residuals are relative, coefficients at least 0, and P-T models are fitted in one
-            step.
+            N-T models. Otherwise residuals are relative to the whole time of a run, coefficients at least 0, and P-T
+            models are fitted in one step.
     """
 
     form: str = "pt"
@@ -145,32 +147,58 @@ def _parts(runs: Sequence[Run]) -> tuple[str, ...]:
     return (*((COMPUTE, COMMUNICATE) if {COMPUTE, COMMUNICATE} <= common else (WHOLE,)), *regions)
 
 
+@dataclass(frozen=True, eq=False)
+class _Series:
+    """Times on a number of ranks: sizes, ascending, and for each part the median of repeats at each size."""
+
+    sizes: list[float]
+    seconds: Mapping[str, list[float]]
+
+    @cached_property
+    def whole(self) -> list[float]:
+        """The time of all parts at each size."""
+        return [sum(each) for each in zip(*self.seconds.values(), strict=True)]
+
+
 def _grouped(
     runs: Iterable[Run], parts: tuple[str, ...], footprint: Footprint | None, limits: Mapping[str, float]
 ) -> dict[_Key, _Times]:
-    """Return medians of repeats of the runs on one kind alone, in the order of the runs."""
-    found: dict[_Key, dict[tuple[int, float], list[Run]]] = {}
+    """Return the times of the runs on one kind alone, in the order of the runs."""
+    found: dict[_Key, _Repeats] = {}
     for run in runs:
         if len(run.uses) == 1:
             ((kind, use),) = run.uses.items()
-            needed = 0.0 if footprint is None else float(footprint.of(run.size, np.array([float(run.ranks)]))[0])
-            key = kind, use.processes, use.processes * needed > limits.get(kind, math.inf)
-            found.setdefault(key, {}).setdefault((run.ranks, run.size), []).append(run)
+            ranks = use.processors * use.processes
+            over = False
+            if footprint is not None:
+                needed = float(footprint.of(run.size, np.array([float(ranks)]))[0])
+                over = use.processes * needed > limits.get(kind, math.inf)
+            of = found.setdefault((kind, use.processes, over), {}).setdefault(ranks, {})
+            of.setdefault(run.size, []).append(run)
+    regions = [part for part in parts if part.startswith(REGION)]
     return {
-        key: {
-            at: {part: median(_spent(run, part, parts) for run in repeats) for part in parts}
-            for at, repeats in sorted(of.items())
-        }
-        for key, of in found.items()
+        key: {ranks: _series(by_ranks[ranks], parts, regions) for ranks in sorted(by_ranks)}
+        for key, by_ranks in found.items()
     }
 
 
-def _spent(run: Run, part: str, parts: tuple[str, ...]) -> float:
+def _series(repeats: Mapping[float, list[Run]], parts: tuple[str, ...], regions: Sequence[str]) -> _Series:
+    """Return the times of runs on a number of ranks."""
+    sizes = sorted(repeats)
+    return _Series(sizes, {part: [_median(repeats[size], part, regions) for size in sizes] for part in parts})
+
+
+def _median(repeats: Sequence[Run], part: str, regions: Sequence[str]) -> float:
+    found = [_spent(run, part, regions) for run in repeats]
+    return median(found) if len(found) > 1 else found[0]
+
+
+def _spent(run: Run, part: str, regions: Sequence[str]) -> float:
     """Return the time of a part; computation, or the whole, excludes regions."""
     seconds = run.parts.get(part, run.seconds)
-    if part not in (COMPUTE, WHOLE):
+    if not regions or part not in (COMPUTE, WHOLE):
         return seconds
-    rest = seconds - sum(run.parts[each] for each in parts if each.startswith(REGION))
+    rest = seconds - sum(run.parts[each] for each in regions)
     return 0.0 if -ROUNDED * seconds <= rest < 0 else rest
 
 
@@ -185,8 +213,7 @@ class _Group:
 
     Attributes:
         key: Which they are.
-        times: Their times.
-        by_ranks: The times by number of ranks.
+        times: Their times by number of ranks.
         singles: Numbers of ranks that have an N-T model of their own.
         apart: Numbers of ranks whose N-T models are fitted: for plain P-T models those of all.
         together: Whether there is a P-T model.
@@ -194,7 +221,6 @@ class _Group:
 
     key: _Key
     times: _Times
-    by_ranks: Mapping[int, _Times]
     singles: Sequence[int]
     apart: Sequence[int]
     together: bool
@@ -203,25 +229,28 @@ class _Group:
     def of(cls, key: _Key, times: _Times, method: Method) -> _Group:
         """Return the runs with their models."""
         _, processes, _ = key
-        by_ranks: dict[int, _Times] = {}
-        for (ranks, size), each in times.items():
-            by_ranks.setdefault(ranks, {})[ranks, size] = each
-        together = method.form == "pt" and sum(ranks > processes for ranks in by_ranks) >= FEWEST_RANKS
+        together = method.form == "pt" and sum(ranks > processes for ranks in times) >= FEWEST_RANKS
         # P-T models replace the N-T models above M; the paper derives them from these.
-        singles = [ranks for ranks in by_ranks if ranks == processes or not together]
-        return cls(key, times, by_ranks, singles, list(by_ranks) if method.plain else singles, together)
+        singles = [ranks for ranks in times if ranks == processes or not together]
+        return cls(key, times, singles, list(times) if method.plain else singles, together)
 
-    @property
-    def above(self) -> _Times:
-        """The times on more ranks than a processor has processes, to which P-T models are fitted."""
-        return {at: each for at, each in self.times.items() if at[0] > self.key[1]}
+    def above(self, part: str) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return sizes, ranks, times and whole times on more ranks than a processor has processes, for P-T models."""
+        rows = [
+            (size, ranks, time, whole)
+            for ranks, of in self.times.items()
+            if ranks > self.key[1]
+            for size, time, whole in zip(of.sizes, of.seconds[part], of.whole, strict=True)
+        ]
+        sizes, over, seconds, wholes = np.array(rows, np.float64).T
+        return sizes, over, seconds, wholes
 
     def problems(self, parts: tuple[str, ...], method: Method) -> Iterator[tuple[_Name, Problem]]:
         """Yield what is fitted to measured times in one step."""
         for ranks in self.apart:
-            sizes, of = [size for _, size in self.by_ranks[ranks]], self.by_ranks[ranks].values()
+            of = self.times[ranks]
             for part in parts:
-                yield (self.key, ranks, part), Problem({SIZE: sizes}, [each[part] for each in of], NT[_like(part)])
+                yield (self.key, ranks, part), Problem({SIZE: of.sizes}, of.seconds[part], NT[_like(part)], of.whole)
         if self.together and not method.plain:
             yield from (_over_ranks(self, part) for part in parts)
 
@@ -261,9 +290,8 @@ def _fitted(
 
 def _over_ranks(group: _Group, part: str) -> tuple[_Name, Problem]:
     """Return the problem of a P-T model that is fitted in one step."""
-    ranks, sizes = np.array(list(group.above), np.float64).T
-    measured = [each[part] for each in group.above.values()]
-    return (group.key, None, part), Problem({SIZE: sizes, RANKS: ranks}, measured, PT[_like(part)])
+    sizes, ranks, measured, wholes = group.above(part)
+    return (group.key, None, part), Problem({SIZE: sizes, RANKS: ranks}, measured, PT[_like(part)], wholes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -273,61 +301,52 @@ class _Scaled:
     Attributes:
         name: Which fit it is.
         problem: Measured times over w, the time by the N-T model, and P.
-        powers: Terms of the N-T model.
-        shape: Its coefficients.
-        sizes: Size of each point.
+        shape: Coefficients of the N-T model.
     """
 
     name: _Name
     problem: Problem
-    powers: tuple[Term, ...]
-    shape: np.ndarray
-    sizes: np.ndarray
+    shape: Floats
 
     @classmethod
     def of(
         cls, group: _Group, part: str, fits: Mapping[_Name, FittedTime | ModelError]
     ) -> _Scaled | tuple[_Name, Problem]:
         """Return the problem; without any measured time or N-T models that which is fitted in one step."""
-        ranks, sizes = np.array(list(group.above), np.float64).T
-        measured = np.array([each[part] for each in group.above.values()])
-        used = sorted(set(ranks.tolist()))
-        apart = [each for p in used if isinstance(each := fits[group.key, int(p), part], FittedTime)]
+        sizes, ranks, measured, wholes = group.above(part)
+        used = [p for p in group.times if p > group.key[1]]
+        apart = [each for p in used if isinstance(each := fits[group.key, p, part], FittedTime)]
         if not measured.any() or len(apart) < len(used):
             return _over_ranks(group, part)
         # The paper scales "the N-T model": its shape in n is the mean over P here, of Ta after multiplying by P.
-        powers = tuple(map(Term.parse, NT[_like(part)]))
-        weights = [1.0 if part == COMMUNICATE else p for p in used]
-        shape = np.mean([w * each.coefficients for w, each in zip(weights, apart, strict=True)], axis=0)
-        w = np.maximum(shape @ np.stack([term.of({SIZE: sizes}, len(sizes)) for term in powers]), 0.0)
-        problem = Problem({"w": w, RANKS: ranks}, measured, _OVER_P[_like(part)])
-        return cls((group.key, None, part), problem, powers, shape, sizes)
+        weights = np.ones(len(used)) if part == COMMUNICATE else np.array(used)
+        shape = weights @ np.array([each.coefficients for each in apart]) / len(used)
+        w = np.maximum(shape @ values_of(apart[0].terms, {SIZE: sizes}, len(sizes)), 0.0)
+        problem = Problem({SIZE: sizes, RANKS: ranks, "w": w}, measured, _OVER_P[_like(part)], wholes)
+        return cls((group.key, None, part), problem, shape)
 
     def rewritten(self, fitted: FittedTime | ModelError) -> FittedTime | ModelError:
         """Return its fit in terms of sizes and ranks."""
         if isinstance(fitted, ModelError):
             return fitted
-        size_of = dict(zip(np.asarray(self.problem.features["w"]).tolist(), self.sizes.tolist(), strict=True))
-        outliers = tuple({SIZE: size_of[each["w"]], RANKS: each[RANKS]} for each in fitted.outliers)
-        domain = {SIZE: (float(self.sizes.min()), float(self.sizes.max())), RANKS: fitted.domain[RANKS]}
-        return replace(_expanded(fitted, self.powers, self.shape), domain=domain, outliers=outliers)
+        *_, part = self.name
+        terms, of_w, factors = _products(_like(part))
+        matrix = np.zeros((len(terms), len(fitted.terms)))
+        matrix[np.arange(len(terms)), factors] = np.append(self.shape, 1.0)[of_w]
+        return fitted.rewritten(terms, matrix, "w")
 
 
-def _expanded(fitted: FittedTime, powers: Sequence[Term], shape: np.ndarray) -> FittedTime:
-    """Rewrite a time in w = Σ shape × powers in the terms that w consists of."""
-    terms, rows = list[Term](), list[np.ndarray]()
-    for i, term in enumerate(fitted.terms):
+@cache
+def _products(part: str) -> tuple[tuple[Term, ...], list[int], list[int]]:
+    """Return the terms of the paper's P-T model; and for each its term of w, or -1, and its dependence on P."""
+    found = []
+    for factor, text in enumerate(_OVER_P[part]):
+        term = Term.parse(text)
         rest = tuple(each for each in term.powers if each[0] != "w")
-        for power, factor in zip(powers, shape, strict=True) if len(rest) < len(term.powers) else [(Term(), 1.0)]:
-            terms.append(Term(power.powers + rest))
-            rows.append(factor * np.eye(len(fitted.terms))[i])
-    matrix = np.array(rows)
-    return replace(
-        fitted,
-        terms=tuple(terms),
-        coefficients=matrix @ fitted.coefficients,
-        covariance=matrix @ fitted.covariance @ matrix.T,
-    )
+        scaled = list(enumerate(NT[part])) if rest != term.powers else [(-1, "1")]
+        found += [(Term(Term.parse(each).powers + rest), i, factor) for i, each in scaled]
+    terms, of_w, factors = zip(*found, strict=True)
+    return terms, list(of_w), list(factors)
 
 
 def _composed(own: Sequence[Bin], of: Sequence[Bin], composition: Composition) -> list[Bin]:
@@ -373,7 +392,7 @@ def _adjusted(model: ClusterModel, runs: Sequence[Run], kind: str) -> ClusterMod
         pairs.setdefault(run.uses[kind].processes, []).append((said, run.seconds))
     if not pairs:
         raise ModelError(f"{kind}: runs on several kinds of processors must be measured to adjust by, got none")
-    adjustments = {processes: _line(np.array(each)) for processes, each in sorted(pairs.items())}
+    adjustments = {processes: _line(each) for processes, each in sorted(pairs.items())}
     return replace(model, adjusted=kind, adjustments=adjustments)
 
 
@@ -390,19 +409,18 @@ def _predicted(model: ClusterModel, runs: Sequence[Run]) -> list[float]:
     seconds = np.zeros(len(runs))
     for (kind, processes, size), which in alike.items():
         ranks = np.array([float(runs[i].ranks) for i in which])
-        seconds[which] = np.maximum(seconds[which], model.told(kind, processes, size, ranks).seconds)
+        seconds[which] = np.maximum(seconds[which], model.seconds(kind, processes, size, ranks))
     for i in np.flatnonzero(np.isnan(seconds)).tolist():
         model.predict(runs[i].size, runs[i].uses)  # which says why there is none
     return list(seconds.tolist())
 
 
-def _line(pairs: np.ndarray) -> Adjustment:
-    said, measured = pairs.T
-    weight = 1 / measured
-    if len(np.unique(said)) >= FEWEST_RANKS:
-        columns = np.stack([said, np.ones(len(said))], axis=1) * weight[:, None]
-        factor, offset = np.linalg.lstsq(columns, np.ones(len(said)), rcond=None)[0].tolist()
+def _line(pairs: Sequence[tuple[float, float]]) -> Adjustment:
+    if len({said for said, _ in pairs}) >= FEWEST_RANKS:
+        columns = np.array([(said / measured, 1 / measured) for said, measured in pairs])
+        factor, offset = np.linalg.lstsq(columns, np.ones(len(pairs)), rcond=None)[0].tolist()
         # With an offset below 0, short runs would take no time at all.
         if factor > 0 and offset >= 0:
             return Adjustment(factor, offset)
-    return Adjustment(float((said * weight).sum() / ((said * weight) ** 2).sum()))
+    ratios = [said / measured for said, measured in pairs]
+    return Adjustment(sum(ratios) / sum(ratio**2 for ratio in ratios))

@@ -7,17 +7,18 @@ in the N-T and P-T models of Kishimoto and Ichikawa. Both results have the metho
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
 
 from clue.errors import ModelError
 from clue.models.ensemble import TAIL
-from clue.models.least_squares import all_subsets
+from clue.models.least_squares import nonnegative as nonnegative_fits
 from clue.models.points import checked, nonnegative
-from clue.models.terms import RANKS, SIZE, Features, Floats, Term
+from clue.models.terms import RANKS, SIZE, Features, Floats, Term, values_of
 from clue.models.trials import DISCREPANCY, ROUNDING, Flags
 
 #: Columns of length 1 count as linearly dependent if their triangular factor has a diagonal entry below this.
@@ -32,7 +33,7 @@ CHANCE, NOTABLE = 0.01, 0.01
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """Errors of a fit, as shares of measured times.
+    """Errors of a fit, as shares of its scale: of measured times, or of the whole of which they are a part.
 
     Attributes:
         mean: Mean of the absolute values.
@@ -62,28 +63,44 @@ class Estimated:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Statistics:
+    """How far a fitted time can be trusted.
+
+    Attributes:
+        covariance: Covariance of the coefficients, s²; 0 for those held at 0; shape (terms, terms).
+        deviation: Root mean square of the error at points left out, as a share of the fitted time; infinite if unknown.
+        errors: Errors of the fit.
+        points: Number of points it was fitted to.
+        outliers: Features of the outliers among the points.
+    """
+
+    covariance: Floats
+    deviation: float
+    errors: Errors
+    points: int
+    outliers: tuple[Mapping[str, float], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
 class FittedTime:
     """A time as a sum of terms.
 
     Attributes:
         terms: Its terms.
         coefficients: Coefficient of each term, seconds; shape (terms,).
-        covariance: Covariance of the coefficients, s²; 0 for those held at 0; shape (terms, terms).
         domain: Smallest and largest measured value of each feature.
-        deviation: Root mean square of the relative error at points left out; infinite if unknown.
-        errors: Errors of the fit.
-        points: Number of points it was fitted to.
-        outliers: Features of the outliers among the points.
+        evaluate: Returns its statistics, which are computed when they are first read.
     """
 
     terms: tuple[Term, ...]
     coefficients: Floats
-    covariance: Floats
     domain: Mapping[str, tuple[float, float]]
-    deviation: float
-    errors: Errors
-    points: int
-    outliers: tuple[Mapping[str, float], ...] = ()
+    evaluate: Callable[[], Statistics]
+
+    @cached_property
+    def statistics(self) -> Statistics:
+        """How far it can be trusted."""
+        return self.evaluate()
 
     def seconds(self, features: Features) -> Floats:
         """Return the sum of the terms, shape (samples,).
@@ -101,8 +118,8 @@ class FittedTime:
         """
         values, doublings = self._values(features), self._doublings(features)
         seconds = self.coefficients @ values
-        share = self.deviation**2 + (DISCREPANCY * doublings) ** 2
-        uncertain = np.einsum("is,is->s", values, self.covariance @ values)
+        share = self.statistics.deviation**2 + (DISCREPANCY * doublings) ** 2
+        uncertain = np.einsum("is,is->s", values, self.statistics.covariance @ values)
         variance = np.where(seconds != 0, seconds**2 * share, 0.0) + uncertain
         return Estimated(seconds, variance, np.asarray(doublings <= ROUNDING))
 
@@ -127,7 +144,27 @@ class FittedTime:
         """
         if not 0 < factor < math.inf:
             raise ModelError(f"factor must be a number above 0, got {factor:g}")
-        return replace(self, coefficients=self.coefficients * factor, covariance=self.covariance * factor**2)
+        scaled = partial(self._scaled, factor)
+        return FittedTime(self.terms, self.coefficients * factor, self.domain, scaled)
+
+    def _scaled(self, factor: float) -> Statistics:
+        return replace(self.statistics, covariance=self.statistics.covariance * factor**2)
+
+    def rewritten(self, terms: tuple[Term, ...], matrix: Floats, derived: str = "") -> FittedTime:
+        """Return the time in other terms.
+
+        Args:
+            terms: The other terms.
+            matrix: Share of each of its own terms in the coefficients of these, shape (other terms, terms).
+            derived: Feature that the other terms no longer depend on; ``""``: none.
+        """
+        domain = {name: ends for name, ends in self.domain.items() if name != derived}
+        return FittedTime(terms, matrix @ self.coefficients, domain, partial(self._rewritten, matrix, derived))
+
+    def _rewritten(self, matrix: Floats, derived: str) -> Statistics:
+        found = self.statistics
+        outliers = tuple({name: at for name, at in each.items() if name != derived} for each in found.outliers)
+        return replace(found, covariance=matrix @ found.covariance @ matrix.T, outliers=outliers)
 
     def __call__(self, n: float, p: float = 1) -> float:
         """Return the seconds of a problem of size n on p ranks."""
@@ -144,14 +181,12 @@ class FittedTime:
         )
 
     def _values(self, features: Features) -> Floats:
-        needed = {name for term in self.terms for name in term.features} | self.domain.keys()
-        missing = sorted(needed - features.keys())
-        if missing:
+        if missing := sorted(self.domain.keys() - features.keys()):
             got = ", ".join(sorted(features)) or "none"
             raise ModelError(f"features: {', '.join(missing)} must be given, got {got}")
-        given = checked({name: features[name] for name in sorted(needed)} or dict(list(features.items())[:1]))
+        given = checked({name: features[name] for name in self.domain} or features)
         samples = len(next(iter(given.values()), np.zeros(1)))
-        return np.stack([term.of(given, samples) for term in self.terms])
+        return values_of(self.terms, given, samples)
 
     def _doublings(self, features: Features) -> Floats:
         """Return the doublings or halvings of features beyond their measured ranges, the maximum over features."""
@@ -221,11 +256,14 @@ class Problem:
         features: By name, shape (points,).
         seconds: Measured times, shape (points,).
         terms: Terms of the sum.
+        scale: What residuals and errors are relative to, shape (points,); ``None``: measured times. For a part of a
+            time, the whole: an error of the sum then counts alike, whichever part it is in.
     """
 
     features: Features
     seconds: npt.ArrayLike
     terms: tuple[Term | str, ...]
+    scale: npt.ArrayLike | None = None
 
 
 def fit_many(
@@ -233,113 +271,182 @@ def fit_many(
 ) -> list[FittedTime | ModelError]:
     """Return the fit of each problem as by :func:`fit_terms`, or the reason why there is none.
 
-    Problems with the same terms and numbers of points are fitted together, which takes about as long as one of them.
+    Problems with equal numbers of points are fitted together, which takes about as long as one of them.
     """
     found: list[FittedTime | ModelError | None] = [None] * len(problems)
-    alike: dict[tuple[object, ...], list[tuple[int, Floats, dict[str, Floats]]]] = {}
+    alike: dict[tuple[object, ...], list[int]] = {}
     for i, problem in enumerate(problems):
+        alike.setdefault((np.shape(problem.seconds), *problem.features), []).append(i)
+    for which in alike.values():
+        group = [problems[i] for i in which]
         try:
-            if not problem.terms:
-                raise ModelError("terms: at least one must be given, got none")
-            measured = nonnegative("seconds", problem.seconds)
-            given = checked(problem.features, len(measured))
-        except ModelError as error:
-            found[i] = error
-        else:
-            alike.setdefault((problem.terms, len(measured), *given), []).append((i, measured, given))
-    for group in alike.values():
-        terms = tuple(Term.parse(each) if isinstance(each, str) else each for each in problems[group[0][0]].terms)
-        together = {name: np.array([given[name] for _, _, given in group]) for name in group[0][2]}
-        try:
-            fits = _fits(terms, together, np.array([measured for _, measured, _ in group]), relative, signed)
+            fits = _fits(group, relative, signed)
         except ModelError as error:
             # One of several may be at fault alone.
-            each_alone = (fit_many([problems[i]], relative=relative, signed=signed) for i, _, _ in group)
-            fits = [error] if len(group) == 1 else [fit for (fit,) in each_alone]
-        for (i, _, _), each in zip(group, fits, strict=True):
-            found[i] = each
+            alone = (fit_many([each], relative=relative, signed=signed) for each in group)
+            fits = [error] if len(group) == 1 else [fit for (fit,) in alone]
+        for i, fit in zip(which, fits, strict=True):
+            found[i] = fit
     return [each for each in found if each is not None]
 
 
-def _fits(
-    terms: tuple[Term, ...], features: Mapping[str, Floats], measured: Floats, relative: bool, signed: bool
-) -> list[FittedTime | ModelError]:
-    """Return fits, or why there is none; features and times have the shape (fits, points).
+def _fits(problems: Sequence[Problem], relative: bool, signed: bool) -> list[FittedTime | ModelError]:
+    """Return the fits of problems with equal numbers of points and the same features, or why there is none.
+
+    Raises:
+        ModelError: One of the problems cannot be fitted.
+    """
+    measured, features = _stacked(problems)
+    terms, columns, used = _columns(problems, features, measured.shape[1])
+    scale = _scale(problems, measured)
+    weight = 1 / scale if relative else np.ones_like(scale)
+    design, target = columns * weight[:, :, None], measured * weight
+    length = np.maximum(np.sqrt((design**2).sum(axis=1)), 1e-300)
+    size = np.maximum(np.sqrt((target**2).sum(axis=1, keepdims=True)), 1e-300)
+    # All that a fit depends on is in the triangular factor of its columns beside its target.
+    both = np.concatenate([design / length[:, None], (target / size)[:, :, None]], axis=2)
+    factor = np.linalg.qr(both, mode="r")[:, : columns.shape[2]]
+    # A column that is not used gets a coefficient of 1 on its own, which becomes 0 below.
+    np.einsum("ijj->ij", factor[:, :, :-1])[~used] = 1.0
+    factor[~used, -1] = 1.0
+    triangle, projected = factor[:, :, :-1], factor[:, :, -1:]
+    faults = _dependent(terms, features, np.diagonal(triangle, axis1=1, axis2=2))
+    if faults:
+        fine = [each for i, each in enumerate(problems) if i not in faults]
+        fits = iter(_fits(fine, relative, signed) if fine else ())
+        return [faults[i] if i in faults else next(fits) for i in range(len(problems))]
+    shares = np.linalg.solve(triangle, projected)[:, :, 0]
+    if not signed:
+        across = triangle.transpose(0, 2, 1)
+        shares = nonnegative_fits(across @ triangle, (across @ projected)[:, :, 0], shares)
+    batch = _Batch(terms, features, measured, columns, scale, weight, np.where(used, shares * size / length, 0.0))
+    return list(batch.fits())
+
+
+def _columns(
+    problems: Sequence[Problem], features: Mapping[str, Floats], points: int
+) -> tuple[list[tuple[Term, ...]], Floats, Flags]:
+    """Return the terms of each problem; their values, shape (problems, points, columns); and which columns are used.
 
     Raises:
         ModelError: There are fewer points than terms, or terms do not go with the features.
     """
-    points = measured.shape[1]
-    if points < len(terms):
-        names = ", ".join(map(str, terms))
-        raise ModelError(f"points: at least {len(terms)} must be measured for the terms {names}, got {points}")
-    columns = np.stack([np.broadcast_to(term.of(features, points), measured.shape) for term in terms], axis=2)
-    faults = _dependent(terms, features, columns)
-    if faults:
-        # The others are fitted without them: a matrix that cannot be inverted would spoil all.
-        fine = np.array([i not in faults for i in range(len(measured))])
-        rest = {name: each[fine] for name, each in features.items()}
-        fits = iter(_fits(terms, rest, measured[fine], relative, signed) if fine.any() else ())
-        return [faults[i] if i in faults else next(fits) for i in range(len(measured))]
-    scale = _scale(measured)
-    weight = 1 / scale if relative else np.ones_like(scale)
-    design, target = columns * weight[:, :, None], measured * weight
-    coefficients = (_plain if signed else _nonnegative)(design, target)
-    covariance, left, outliers = _told(design, target, coefficients, weight * scale)
-    off = np.abs((columns @ coefficients[:, :, None])[:, :, 0] - measured) / scale
-    means, largest, lefts = off.mean(axis=1).tolist(), off.max(axis=1).tolist(), left.mean(axis=1).tolist()
-    deviations = np.sqrt(np.mean(left**2, axis=1)).tolist()
-    ends = {name: (each.min(axis=1).tolist(), each.max(axis=1).tolist()) for name, each in features.items()}
-    return [
-        FittedTime(
-            terms,
-            coefficients[i],
-            covariance[i],
-            {name: (low[i], high[i]) for name, (low, high) in ends.items()},
-            deviations[i],
-            Errors(means[i], largest[i], lefts[i]),
-            points,
-            tuple({name: float(of[i, k]) for name, of in features.items()} for k in np.flatnonzero(outliers[i]))
-            if outliers[i].any()
-            else (),
-        )
-        for i in range(len(measured))
-    ]
+    alike: dict[tuple[Term | str, ...], list[int]] = {}
+    for i, problem in enumerate(problems):
+        alike.setdefault(problem.terms, []).append(i)
+    found: list[tuple[Term, ...]] = [()] * len(problems)
+    columns = np.zeros((len(problems), points, max(map(len, alike))))
+    used = np.zeros((len(problems), columns.shape[2]), bool)
+    for given, which in alike.items():
+        terms = tuple(Term.parse(each) if isinstance(each, str) else each for each in given)
+        if not terms:
+            raise ModelError("terms: at least one must be given, got none")
+        if points < len(terms):
+            names = ", ".join(map(str, terms))
+            raise ModelError(f"points: at least {len(terms)} must be measured for the terms {names}, got {points}")
+        at = {name: each[which] for name, each in features.items()}
+        columns[which, :, : len(terms)] = np.moveaxis(values_of(terms, at, len(which), points), 0, 2)
+        used[which, : len(terms)] = True
+        for i in which:
+            found[i] = terms
+    return found, columns, used
 
 
-def _dependent(terms: Sequence[Term], features: Mapping[str, Floats], columns: Floats) -> dict[int, ModelError]:
-    """Return errors for the fits whose points do not distinguish the terms."""
-    length = np.linalg.norm(columns, axis=1, keepdims=True)
-    triangle = np.linalg.qr(columns / np.maximum(length, 1e-300), mode="r")
-    diagonal = np.abs(np.diagonal(triangle, axis1=1, axis2=2))
+def _stacked(problems: Sequence[Problem]) -> tuple[Floats, dict[str, Floats]]:
+    """Return the times of problems with equal numbers of points, and their features; shape (problems, points).
+
+    Raises:
+        ModelError: Lengths differ, or values are negative or not finite.
+    """
+    try:
+        values = np.array([[each.seconds, *each.features.values()] for each in problems], np.float64)
+        fine = values.ndim == 3 and bool((np.isfinite(values) & (values >= 0)).all())
+    except ValueError:
+        fine = False
+    if not fine:
+        times = [nonnegative("seconds", each.seconds) for each in problems]
+        given = [checked(each.features, len(of)).values() for each, of in zip(problems, times, strict=True)]
+        values = np.array([[of, *each] for of, each in zip(times, given, strict=True)])
+    return values[:, 0], {name: values[:, i] for i, name in enumerate(problems[0].features, 1)}
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """Fits of problems with equal numbers of points.
+
+    Attributes:
+        terms: The terms of each fit.
+        features: By name, shape (fits, points).
+        measured: Measured times, shape (fits, points).
+        columns: Values of the terms, shape (fits, points, columns).
+        scale: Scale of relative residuals, shape (fits, points).
+        weight: Weight of residuals, shape (fits, points).
+        coefficients: Shape (fits, columns); 0 where a fit has fewer terms.
+    """
+
+    terms: Sequence[tuple[Term, ...]]
+    features: Mapping[str, Floats]
+    measured: Floats
+    columns: Floats
+    scale: Floats
+    weight: Floats
+    coefficients: Floats
+
+    def fits(self) -> Iterator[FittedTime]:
+        """Yield the fits."""
+        names, values = list(self.features), list(self.features.values())
+        lows, highs = (np.stack([end(each, axis=1) for each in values], axis=1).tolist() for end in (np.min, np.max))
+        for i, (terms, coefficients) in enumerate(zip(self.terms, self.coefficients, strict=True)):
+            domain = dict(zip(names, zip(lows[i], highs[i], strict=True), strict=True))
+            yield FittedTime(terms, coefficients[: len(terms)], domain, partial(self.of, i))
+
+    def of(self, fit: int) -> Statistics:
+        """Return the statistics of a fit."""
+        return self.statistics[fit]
+
+    @cached_property
+    def statistics(self) -> list[Statistics]:
+        """Statistics of all fits: together they take about as long as those of one."""
+        design, target = self.columns * self.weight[:, :, None], self.measured * self.weight
+        covariance, left, outliers = _told(design, target, self.coefficients, self.weight * self.scale)
+        off = np.abs((self.columns @ self.coefficients[:, :, None])[:, :, 0] - self.measured) / self.scale
+        errors = list(map(Errors, off.mean(axis=1).tolist(), off.max(axis=1).tolist(), left.mean(axis=1).tolist()))
+        # A small part deviates by a small share of the scale, which is a larger share of its own time.
+        left, part = (np.sqrt(np.mean(each**2, axis=1)) for each in (left, self.measured / self.scale))
+        deviations = np.divide(left, part, out=left, where=part > 0).tolist()
+        return [
+            Statistics(covariance[i, :k, :k], deviation, each, self.measured.shape[1], self._at(i, outliers[i]))
+            for i, (k, deviation, each) in enumerate(zip(map(len, self.terms), deviations, errors, strict=True))
+        ]
+
+    def _at(self, fit: int, points: Flags) -> tuple[Mapping[str, float], ...]:
+        """Return the features of some points of a fit."""
+        at = np.flatnonzero(points).tolist()
+        return tuple({name: float(of[fit, point]) for name, of in self.features.items()} for point in at)
+
+
+def _dependent(
+    terms: Sequence[tuple[Term, ...]], features: Mapping[str, Floats], diagonal: Floats
+) -> dict[int, ModelError]:
+    """Return errors for the fits whose points do not distinguish the terms, by the diagonal of triangular factors."""
+    near = ~(np.abs(diagonal) > _DEPENDENT)
     found = {}
-    for i in np.flatnonzero(~(diagonal > _DEPENDENT).all(axis=1)).tolist():
+    for i in np.flatnonzero(near.any(axis=1)).tolist():
         values = {name: sorted({f"{value:g}" for value in each[i].tolist()}) for name, each in features.items()}
         got = "; ".join(f"{name} of {', '.join(each[:4])}{' …' * (len(each) > 4)}" for name, each in values.items())
-        term = terms[int(np.argmax(diagonal[i] <= _DEPENDENT))]
+        term = terms[i][int(np.argmax(near[i]))]
         found[i] = ModelError(f"points: values must differ enough to tell {term} from other terms, got {got}")
     return found
 
 
-def _scale(measured: Floats) -> Floats:
-    """Return the scale of residuals: the times themselves; for times of 0 the smallest time above 0."""
-    least = np.min(np.where(measured > 0, measured, np.inf), axis=1, keepdims=True)
-    return np.where(measured > 0, measured, np.where(np.isfinite(least), least, 1.0))
-
-
-def _plain(design: Floats, target: Floats) -> Floats:
-    """Return the coefficients of plain least squares, shape (fits, terms)."""
-    length = np.linalg.norm(design, axis=1)[:, None, :]
-    q, r = np.linalg.qr(design / length)
-    projected = q.transpose(0, 2, 1) @ target[:, :, None]
-    return np.asarray(np.linalg.solve(r, projected)[..., 0] / length[:, 0])
-
-
-def _nonnegative(design: Floats, target: Floats) -> Floats:
-    """Return the coefficients of non-negative least squares, shape (fits, terms)."""
-    across = design.transpose(0, 2, 1)
-    *_, last = all_subsets(across @ design, (across @ target[:, :, None])[:, :, 0], design.shape[2])
-    return last.coefficients[:, 0]
+def _scale(problems: Sequence[Problem], measured: Floats) -> Floats:
+    """Return the scales of residuals, shape (problems, points); where one is 0, the smallest of its problem above 0."""
+    found = measured
+    if any(each.scale is not None for each in problems):
+        given = [of if each.scale is None else each.scale for each, of in zip(problems, measured, strict=True)]
+        found = np.array(given, np.float64)
+    least = np.min(np.where(found > 0, found, np.inf), axis=1, keepdims=True)
+    return np.where(found > 0, found, np.where(np.isfinite(least), least, 1.0))
 
 
 def _told(design: Floats, target: Floats, coefficients: Floats, scale: Floats) -> tuple[Floats, Floats, Flags]:
@@ -358,7 +465,7 @@ def _told(design: Floats, target: Floats, coefficients: Floats, scale: Floats) -
     residuals = np.abs(target - (design @ coefficients[:, :, None])[:, :, 0])
     degrees = points - active.sum(axis=1, keepdims=True)
     total = np.sum(residuals**2, axis=1, keepdims=True)
-    covariance = inverse * (total / np.maximum(degrees, 1))[:, :, None] / (length[:, :, None] * length[:, None, :])
+    covariance = inverse * (total / np.maximum(degrees, 1))[:, :, None] / length[:, :, None] / length[:, None, :]
     left = np.where(known, residuals / free / scale, np.inf)
     others = np.maximum(total - residuals**2 / free, 0.0) / np.maximum(degrees - 1, 1)
     t = residuals / np.sqrt(np.maximum(others * free, 1e-300))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clue.models.least_squares import Fits, all_subsets, covariance
-from clue.models.terms import Floats, Term
+from clue.models.terms import Floats, Term, values_of
 from clue.models.trials import Estimate, Flags, Trials, estimate
 
 #: Maximum number of terms of a formula.
@@ -42,7 +42,7 @@ class Formula:
 
     def estimate(self, features: Mapping[str, Floats], samples: int) -> Estimate:
         """Return the prediction for samples; the variance of the coefficients is added as that of a lognormal."""
-        values = np.stack([term.of(features, samples) for term in self.terms])
+        values = values_of(self.terms, features, samples)
         seconds = np.asarray(self.coefficients) @ values
         share = np.divide(values, seconds, out=np.zeros_like(values), where=seconds > 0)
         said = estimate(seconds, values, self.ranges, self.within, self.overall)
@@ -85,7 +85,7 @@ class _Problems:
     @classmethod
     def of(cls, trials: Trials, terms: Sequence[Term]) -> _Problems:
         points = trials.points
-        columns = np.stack([term.of(points.features, len(points)) for term in terms], axis=1)
+        columns = values_of(terms, points.features, len(points)).T
         relative = columns / points.scale[:, None]
         weight = np.concatenate([np.ones((1, len(points)), bool), ~trials.left_out]) * points.weights
         gram = np.einsum("pn,ni,nj->pij", weight, relative, relative, optimize=True)

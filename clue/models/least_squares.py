@@ -1,8 +1,9 @@
-"""Non-negative least squares over every subset of a few columns at once.
+"""Non-negative least squares of a few columns: over all of them, and over every subset at once.
 
 If the plain least-squares fit of a subset has a coefficient that is not above 0, the non-negative fit has a zero: it is
 the best fit over the subset's own subsets with one column less. In order of size, no subset needs a search for its
-active set, and all subsets together take a few array operations.
+active set, and all subsets together take a few array operations. Where only the fit over all columns is wanted, a
+search takes fewer.
 """
 
 from __future__ import annotations
@@ -21,6 +22,45 @@ from clue.models.terms import Floats
 _DEPENDENT = 1e-11
 #: A coefficient of columns of length 1 below this counts as 0.
 _ZERO = 1e-9
+#: Steps of a search without progress in which all columns change that violate a condition; most steps of all.
+_PATIENCE, _STEPS = 3, 100
+
+
+def nonnegative(gram: Floats, moment: Floats, plain: Floats) -> Floats:
+    """Return the coefficients of non-negative least squares over all columns, shape (problems, columns).
+
+    Coefficients are the best if those above 0 are a plain fit and the loss would not fall if another one rose. A step
+    changes all columns that violate this; if that makes no progress, only the last of them, which cannot go on forever:
+    J. J. Júdice, F. M. Pires, A block principal pivoting algorithm for large-scale strictly monotone linear
+    complementarity problems, Computers & Operations Research 21 (1994).
+
+    Args:
+        gram: Inner products of independent columns of length 1, shape (problems, columns, columns).
+        moment: Inner products of these columns and a target of length 1, shape (problems, columns).
+        plain: Coefficients of plain least squares, shape (problems, columns).
+    """
+    columns, coefficients = moment.shape[1], np.array(plain)
+    left = np.flatnonzero((plain <= _ZERO).any(axis=1))
+    gram, moment, free = gram[left], moment[left], plain[left] > _ZERO
+    fewest, patience = np.full(len(left), columns), np.zeros(len(left))
+    wrong = ~free
+    for _ in range(_STEPS):
+        if not wrong.any():
+            return coefficients
+        part = np.where(free[:, :, None] & free[:, None, :], gram, np.eye(columns))
+        found = np.linalg.solve(part, np.where(free, moment, 0.0)[..., None])
+        slope = moment - (gram @ found)[..., 0]
+        coefficients[left] = found[..., 0]
+        wrong = np.where(free, found[..., 0] <= _ZERO, slope > _ZERO)
+        count = wrong.sum(axis=1)
+        patience = np.where(count < fewest, _PATIENCE, patience - 1)
+        fewest = np.minimum(count, fewest)
+        last = np.cumsum(wrong[:, ::-1], axis=1)[:, ::-1] == 1
+        free ^= wrong & (last | (patience > 0)[:, None])
+    # Rounding can lead columns that are almost dependent around in a circle.
+    *_, every = all_subsets(gram, moment, columns)
+    coefficients[left] = every.coefficients[:, 0]
+    return coefficients
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -49,5 +49,7 @@ class Model:
         """Return its errors: at whole runs; the leave-one-out error is the mean over points of all fits."""
         off = [abs(seconds / run.seconds - 1) for run, seconds in self.said() if run.seconds > 0] or [math.inf]
         fits = self.fits()
-        left = np.average([each.errors.leave_one_out for each in fits], weights=[each.points for each in fits])
+        left = np.average(
+            [each.statistics.errors.leave_one_out for each in fits], weights=[each.statistics.points for each in fits]
+        )
         return Errors(float(np.mean(off)), max(off), float(left))

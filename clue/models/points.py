@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -102,8 +103,8 @@ def nonnegative(name: str, values: npt.ArrayLike, samples: int | None = None) ->
     array = np.atleast_1d(np.asarray(values, np.float64))
     if array.ndim != 1 or (samples is not None and len(array) != samples):
         raise ModelError(f"{name}: shape must be ({'samples' if samples is None else samples},), got {array.shape}")
-    wrong = ~(np.isfinite(array) & (array >= 0))
-    if wrong.any():
+    if not (array.min(initial=0.0) >= 0 and array.max(initial=0.0) < math.inf):
+        wrong = ~(np.isfinite(array) & (array >= 0))
         raise ModelError(f"{name}: values must be finite and at least 0, got {array[wrong][0]:g}")
     return array
 

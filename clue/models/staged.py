@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from clue.errors import ModelError
 from clue.models.points import Points, checked
-from clue.models.terms import RANKS, SIZE, Features, Floats, Term
+from clue.models.terms import RANKS, SIZE, Features, Floats, Term, values_of
 from clue.models.trials import Flags
 
 #: Relative tolerance for values at the ends of a range, because of rounding.
@@ -55,7 +55,7 @@ class Staged:
         """
         given = self._given(features)
         samples = len(next(iter(given.values()), np.zeros(1)))
-        inner, outer = (np.stack([term.of(given, samples) for term in terms]) for terms in (self.inner, self.outer))
+        inner, outer = (values_of(terms, given, samples) for terms in (self.inner, self.outer))
         return np.asarray(np.einsum("is,ij,js->s", inner, self.coefficients, outer))
 
     def predict(self, features: Features) -> tuple[Floats, Floats, Floats]:
@@ -186,7 +186,7 @@ def _solved(name: str, terms: tuple[Term, ...], values: Floats, targets: Floats)
             f"{name}: values must be at least {len(terms)} different ones for the terms "
             f"{', '.join(map(str, terms))}, got {len(distinct)} ({got})"
         )
-    columns = np.stack([term.of({name: values}, len(values)) for term in terms], axis=1)
+    columns = values_of(terms, {name: values}, len(values)).T
     length = np.linalg.norm(columns, axis=0)
     solution, *_ = np.linalg.lstsq(columns / length, targets, rcond=None)
     return np.asarray(solution / length[:, None])

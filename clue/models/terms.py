@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -74,25 +74,51 @@ class Term:
         Raises:
             ModelError: A feature is not given, or a divisor is 0.
         """
-        missing = sorted(self.features - features.keys())
-        if missing:
-            raise ModelError(
-                f"term {self} needs {', '.join(missing)}, got {', '.join(sorted(features)) or 'no features'}"
-            )
-        value = np.ones(samples)
-        for name, power in self.powers:
-            if power.numerator < 0 and not features[name].all():
-                raise ModelError(f"{name}: values must be above 0 for term {self}, got 0")
-            value = value * features[name] ** (power.numerator / power.denominator)
-        for name, power in self.logs:
-            value = value * np.log2(np.maximum(features[name], 1.0)) ** float(power)
-        return value
+        return np.asarray(values_of((self,), features, samples)[0])
 
     def __str__(self) -> str:
         over = [_written(name, power) for name, power in self.powers if power > 0]
         over += [f"log {_written(name, power)}" for name, power in self.logs]
         under = "".join(f"/{_written(name, -power)}" for name, power in self.powers if power < 0)
         return (" ".join(over) or "1") + under
+
+
+def values_of(terms: Sequence[Term], features: Mapping[str, Floats], *shape: int) -> Floats:
+    """Return the values of terms, shape (terms, *shape).
+
+    Args:
+        terms: The terms.
+        features: By name, each of the shape.
+        shape: The shape.
+
+    Raises:
+        ModelError: A feature is not given, or a divisor is 0.
+    """
+    found = np.ones((len(terms), *shape))
+    try:
+        for name, powers in _by_feature(each.powers for each in terms).items():
+            if min(powers.values()) < 0 and not features[name].all():
+                term = next(terms[i] for i, power in powers.items() if power < 0)
+                raise ModelError(f"{name}: values must be above 0 for term {term}, got 0")
+            found[list(powers)] *= features[name] ** np.reshape(list(powers.values()), (-1, *[1] * len(shape)))
+        for name, powers in _by_feature(each.logs for each in terms).items():
+            logs = np.log2(np.maximum(features[name], 1.0))
+            found[list(powers)] *= logs ** np.reshape(list(powers.values()), (-1, *[1] * len(shape)))
+    except KeyError:
+        term = next(each for each in terms if each.features - features.keys())
+        missing, got = (", ".join(sorted(of)) for of in (term.features - features.keys(), features))
+        raise ModelError(f"term {term} needs {missing}, got {got or 'no features'}") from None
+    return found
+
+
+def _by_feature(factors: Iterable[Iterable[tuple[str, Fraction]]]) -> dict[str, dict[int, float]]:
+    """Return for each feature its power in each term that has it."""
+    found: dict[str, dict[int, float]] = {}
+    for i, each in enumerate(factors):
+        for name, power in each:
+            powers = found.setdefault(name, {})
+            powers[i] = powers.get(i, 0.0) + power.numerator / power.denominator
+    return found
 
 
 @lru_cache(maxsize=1024)

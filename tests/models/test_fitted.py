@@ -1,11 +1,12 @@
 """Given terms fitted to measured times: closed forms by hand, published figures, scipy's answers."""
 
 import math
+import pickle
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 from scipy.stats import t as student
@@ -35,15 +36,15 @@ def test_plain_fits_of_published_times(times: np.ndarray, coefficients: list[flo
     """Cubics by least squares in seconds, as the paper fits them."""
     fitted = fit_terms({"n": SIZES}, times, CUBIC, relative=False, signed=True)
     assert fitted.coefficients == pytest.approx(coefficients, abs=5e-4)
-    assert fitted.errors.largest == pytest.approx(largest, abs=5e-4)
+    assert fitted.statistics.errors.largest == pytest.approx(largest, abs=5e-4)
     assert fitted.domain == {"n": (0.4, 6.4)}
-    assert fitted.points == 9
+    assert fitted.statistics.points == 9
 
 
 def test_relative_residuals_serve_short_times() -> None:
     """In seconds the shortest time of the Athlon is 9 % off; relative to what was measured nothing is more than 5.4."""
     fitted = fit_terms({"n": SIZES}, ATHLON, CUBIC, signed=True)
-    assert fitted.errors.largest == pytest.approx(0.054, abs=5e-4)
+    assert fitted.statistics.errors.largest == pytest.approx(0.054, abs=5e-4)
 
 
 @pytest.mark.parametrize(("times", "plain", "careful"), [(ATHLON, 0.939, -0.123), (PENTIUM, 0.901, 0.563)])
@@ -60,7 +61,7 @@ def test_small_sizes_alone(times: np.ndarray, plain: float, careful: float) -> N
     held = fit_terms(features, times[SMALL], CUBIC)
     assert held(6.4) / times[-1] - 1 == pytest.approx(careful, abs=5e-4)
     assert (held.coefficients >= 0).all()
-    assert held.errors.leave_one_out < math.inf
+    assert held.statistics.errors.leave_one_out < math.inf
 
 
 def test_a_cubic_through_four_printed_times() -> None:
@@ -78,11 +79,11 @@ def test_a_line_by_hand() -> None:
     """
     fitted = fit_terms({"n": [1, 2, 3]}, [3.0, 5.0, 7.6], ["n", "1"], relative=False, signed=True)
     assert fitted.coefficients == pytest.approx([2.3, 0.6])
-    assert fitted.covariance[0, 0] == pytest.approx(0.03)
-    assert fitted.errors.mean == pytest.approx((0.1 / 3 + 0.2 / 5 + 0.1 / 7.6) / 3)
+    assert fitted.statistics.covariance[0, 0] == pytest.approx(0.03)
+    assert fitted.statistics.errors.mean == pytest.approx((0.1 / 3 + 0.2 / 5 + 0.1 / 7.6) / 3)
     left = [0.6 / 3, 0.3 / 5, 0.6 / 7.6]
-    assert fitted.errors.leave_one_out == pytest.approx(np.mean(left))
-    assert fitted.deviation == pytest.approx(np.sqrt(np.mean(np.square(left))))
+    assert fitted.statistics.errors.leave_one_out == pytest.approx(np.mean(left))
+    assert fitted.statistics.deviation == pytest.approx(np.sqrt(np.mean(np.square(left))))
     assert str(fitted) == "2.3 n + 0.6"
 
 
@@ -94,7 +95,7 @@ def test_an_interval_by_hand() -> None:
     """
     fitted = fit_terms({"n": [1, 2, 4]}, [1.9, 2.0, 2.1], ["1"], relative=False)
     deviation = math.sqrt(((0.15 / 1.9) ** 2 + (0.15 / 2.1) ** 2) / 3)
-    assert fitted.deviation == pytest.approx(deviation)
+    assert fitted.statistics.deviation == pytest.approx(deviation)
     variance = 4 * (deviation**2 + np.array([0, 0.07**2])) + 0.01 / 3
     assert fitted.estimate({"n": [2, 8]}).variance == pytest.approx(variance)
     seconds, low, high = fitted.predict({"n": [2, 8]})
@@ -108,9 +109,9 @@ def test_an_outlier_is_named() -> None:
     """Of a line with a hundredth of noise, one time is 30 % off: its size is named, and no other."""
     n = np.arange(1.0, 11.0)
     times = (3 + 2 * n) * (1 + 0.01 * np.array([1, -1, 1, -1, 1, -1, -1, 1, -1, 1]))
-    assert fit_terms({"n": n}, times, ["n", "1"]).outliers == ()
+    assert fit_terms({"n": n}, times, ["n", "1"]).statistics.outliers == ()
     times[6] *= 1.3
-    assert fit_terms({"n": n}, times, ["n", "1"]).outliers == ({"n": 7.0},)
+    assert fit_terms({"n": n}, times, ["n", "1"]).statistics.outliers == ({"n": 7.0},)
 
 
 @given(
@@ -142,6 +143,86 @@ def test_many_fits_are_those_of_each() -> None:
     both = fit_each({"n": SIZES}, [ATHLON, PENTIUM], CUBIC)
     for fitted, times in zip(both, (ATHLON, PENTIUM), strict=True):
         assert fitted.coefficients == pytest.approx(fit_terms({"n": SIZES}, times, CUBIC).coefficients)
+
+
+#: Terms of times at the points of the following test, and the columns that they stand for.
+SEVERAL = {
+    ("n^2", "n", "1"): lambda n, _: [n**2, n, 1 + 0 * n],
+    ("n^2/P", "P"): lambda n, p: [n**2 / p, p],
+    ("n P", "n", "1/P", "1"): lambda n, p: [n * p, n, 1 / p, 1 + 0 * n],
+}
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.sampled_from(list(SEVERAL)), min_size=1, max_size=6),
+    st.integers(0, 2**32 - 1),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+)
+def test_fits_of_different_terms_are_those_of_each_alone(
+    terms: list[tuple[str, ...]], seed: int, relative: bool, signed: bool, parts: bool
+) -> None:
+    """Problems with equal numbers of points are solved together; the reference solves one at a time, by lstsq or nnls.
+
+    Its leave-one-out errors are those of fits without the point, over the terms that have a coefficient.
+    """
+    draws = np.random.default_rng(seed)
+    features = [dict(zip("nP", draws.uniform(1, 20, (2, 9)), strict=True)) for _ in terms]
+    times = [draws.lognormal(2, 1, 9) for _ in terms]
+    wholes = [each + draws.lognormal(2, 1, 9) if parts and i % 2 else None for i, each in enumerate(times)]
+    problems = [Problem(*each) for each in zip(features, times, terms, wholes, strict=True)]
+    for fitted, problem in zip(fit_many(problems, relative=relative, signed=signed), problems, strict=True):
+        assert isinstance(fitted, FittedTime)
+        seconds = np.asarray(problem.seconds)
+        scale = seconds if problem.scale is None else np.asarray(problem.scale)
+        weight = 1 / scale if relative else np.ones(9)
+        design = (
+            np.stack(SEVERAL[problem.terms](problem.features["n"], problem.features["P"]), axis=1) * weight[:, None]
+        )
+        length = np.linalg.norm(design, axis=0)
+        exact = _solved(design / length, seconds * weight, signed) / length
+        assert fitted.coefficients == pytest.approx(
+            exact, rel=1e-9, abs=1e-9 * np.max(np.abs(exact * length)) / length.min()
+        )
+        active, left = exact != 0, []
+        for i in range(9):
+            rest = np.arange(9) != i
+            without = _solved((design / length)[rest][:, active], (seconds * weight)[rest], True) / length[active]
+            left.append(abs(design[i, active] @ without / weight[i] - seconds[i]) / scale[i])
+        assert fitted.statistics.errors.leave_one_out == pytest.approx(np.mean(left), rel=1e-6)
+        own = np.sqrt(np.mean(np.square(left)) / np.mean(np.square(seconds / scale)))
+        assert fitted.statistics.deviation == pytest.approx(own, rel=1e-6)
+        assert fitted.statistics.covariance.shape == (len(problem.terms), len(problem.terms))
+        again = pickle.loads(pickle.dumps(fitted))
+        assert again.statistics.deviation == fitted.statistics.deviation
+
+
+def test_a_part_is_fitted_relative_to_the_whole() -> None:
+    """The constant c nearest to 1 of 1 s and to 4 of 2 s has the least (c - 1)^2 + (c - 4)^2 / 4: c = 2 / 1.25.
+
+    Without the other point, each is off by 3 s: by 3 of 1 s, and by 3 of 2 s. That is √5.625 of the whole as root mean
+    square, of which the part is √2.5.
+    """
+    (fitted,) = fit_many([Problem({"n": [1, 2]}, [1, 4], ("1",), [1, 2])])
+    assert isinstance(fitted, FittedTime)
+    assert fitted.coefficients == pytest.approx([1.6])
+    assert fitted.statistics.errors.mean == pytest.approx((0.6 + 1.2) / 2)
+    assert fitted.statistics.errors.largest == pytest.approx(1.2)
+    assert fitted.statistics.errors.leave_one_out == pytest.approx((3 + 1.5) / 2)
+    assert fitted.statistics.deviation == pytest.approx(1.5)
+
+
+def test_a_part_that_takes_no_time_deviates_by_none() -> None:
+    """All its times are 0, and so is its fit."""
+    (fitted,) = fit_many([Problem({"n": [1, 2, 3]}, [0, 0, 0], ("n",), [1, 2, 3])])
+    assert isinstance(fitted, FittedTime)
+    assert (fitted.coefficients.tolist(), fitted.statistics.deviation) == ([0.0], 0.0)
+
+
+def _solved(design: np.ndarray, target: np.ndarray, signed: bool) -> np.ndarray:
+    return np.linalg.lstsq(design, target, rcond=None)[0] if signed else nnls(design, target)[0]
 
 
 def test_one_of_many_that_cannot_be_fitted() -> None:

@@ -81,7 +81,7 @@ def test_eight_coefficients_for_all_printed_times() -> None:
         "share": n**3 / ranks * pentium,
         "sent": n**2 * both, "all": n**2 * ranks * both, "split": n**2 / ranks * both, "begun": 1.0 * both,
     }  # fmt: skip
-    errors = fit_terms(features, seconds, list(features), signed=True).errors
+    errors = fit_terms(features, seconds, list(features), signed=True).statistics.errors
     assert errors.mean == pytest.approx(0.011, abs=5e-4)
     assert errors.largest == pytest.approx(0.036, abs=6e-4)
     assert errors.leave_one_out == pytest.approx(0.039, abs=5e-4)

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
-from clue.models.least_squares import Fits, all_subsets, covariance
+from clue.models import least_squares
+from clue.models.least_squares import Fits, all_subsets, covariance, nonnegative
 from tests.properties import examples
 
 
@@ -53,6 +54,27 @@ def test_every_subset_has_the_answer_of_scipy(seed: int, rows: int, columns: int
             expected = np.zeros(columns)
             expected[subset] = nnls(matrix[:, subset], target)[0]
             assert coefficients == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("steps", [least_squares._STEPS, 0])
+@settings(max_examples=examples(60), deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), rows=st.integers(0, 9), columns=st.integers(1, 8), common=st.floats(0, 50))
+def test_a_search_finds_what_all_subsets_have(steps: int, seed: int, rows: int, columns: int, common: float) -> None:
+    """Of several problems at once, whose columns share more or less: also where the search gives up at once."""
+    generator = np.random.default_rng(seed)
+    matrix = generator.standard_normal((5, columns + rows, columns)) + common * generator.random((5, columns + rows, 1))
+    matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
+    target = generator.standard_normal((5, columns + rows, 1)) + common / 25
+    target /= np.linalg.norm(target, axis=1, keepdims=True)
+    across = matrix.transpose(0, 2, 1)
+    gram, moment = across @ matrix, (across @ target)[..., 0]
+    plain = np.stack([np.linalg.lstsq(*each, rcond=None)[0][:, 0] for each in zip(matrix, target, strict=True)])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(least_squares, "_STEPS", steps)
+        found = nonnegative(gram, moment, plain)
+    *_, every = all_subsets(gram, moment, columns)
+    assert found == pytest.approx(every.coefficients[:, 0], rel=1e-9, abs=1e-8)
+    assert ((found == 0) == (every.coefficients[:, 0] == 0)).all()
 
 
 def test_a_covariance_is_an_inverse_whatever_the_units() -> None:

@@ -1,6 +1,7 @@
 """The best configuration: by hand, and bounds beside a look at all."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clue.errors import ModelError
-from clue.models import Adjustment, Bin, ClusterModel, FittedTime, Term, Use, best
-from clue.models.fitted import Errors
+from clue.models import Adjustment, Bin, ClusterModel, Errors, FittedTime, Statistics, Term, Use, best
 from tests.properties import examples
 
 
@@ -18,7 +18,8 @@ def time_of(**coefficients: float) -> FittedTime:
     texts = {"over_P": "n/P", "one": "1"}
     terms = tuple(Term.parse(texts.get(name, name)) for name in coefficients)
     values = np.array(list(coefficients.values()))
-    return FittedTime(terms, values, np.zeros((len(terms), len(terms))), {}, 0.0, Errors(0, 0, 0), 9)
+    certain = partial(Statistics, np.zeros((len(terms), len(terms))), 0.0, Errors(0, 0, 0), 9)
+    return FittedTime(terms, values, {}, certain)
 
 
 def on_any(processes: int, **coefficients: float) -> tuple[Bin, Bin]:

@@ -144,15 +144,15 @@ def _bin(kind: str, each: Bin) -> Document:
 
 
 def _time(time: FittedTime) -> Document:
-    errors = fields(time.errors, "mean", "largest", "leave_one_out")
+    errors = fields(time.statistics.errors, "mean", "largest", "leave_one_out")
     return {
         "terms": {str(term): float(value) for term, value in zip(time.terms, time.coefficients, strict=True)},
-        "covariance": time.covariance.tolist(),
+        "covariance": time.statistics.covariance.tolist(),
         "domain": {name: list(span) for name, span in time.domain.items()},
-        "deviation": _finite(time.deviation),
+        "deviation": _finite(time.statistics.deviation),
         **{name: _finite(value) for name, value in errors.items()},
-        "points": time.points,
-        "outliers": [dict(each) for each in time.outliers],
+        "points": time.statistics.points,
+        "outliers": [dict(each) for each in time.statistics.outliers],
     }
 
 

@@ -76,14 +76,14 @@ def _formulas(model: Model) -> Table:
 def _figures(time: FittedTime, composed: str) -> tuple[object, ...]:
     if composed:
         return (f"as {composed}", *[NONE] * 3)
-    errors = time.errors
-    return time.points, _share(errors.mean), _share(errors.largest), _share(errors.leave_one_out)
+    errors = time.statistics.errors
+    return time.statistics.points, _share(errors.mean), _share(errors.largest), _share(errors.leave_one_out)
 
 
 def _outliers(model: Model) -> Iterator[str]:
     for kind, each in model.cluster.bins():
         for part, time in each.parts.items():
-            for point in time.outliers if not each.composed else ():
+            for point in time.statistics.outliers if not each.composed else ():
                 at = ", ".join(f"{name} = {value:g}" for name, value in {"P": each.ranks, **point}.items() if value)
                 yield f"{part} on {kind}, {each.processes} per processor, at {at}"
 
