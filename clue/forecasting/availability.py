@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,7 +29,7 @@ class Availability:
     Attributes:
         host: Its name.
         processors: Number of cores that a process may use.
-        runnable: Mean number of processes that compute or wait for a core, weighted relative to a new process.
+        runnable: Mean number of processes that compute or wait for one of these cores, weighted relative to a new one.
         load: The kernel's load average of the last minute.
         cpu: Share of a core that one more process would get.
         memory: Memory that it could get, bytes.
@@ -95,36 +95,63 @@ def _looks(seconds: float) -> Iterator[float]:
         yield runnable()
 
 
-def runnable(proc: Path = Path("/proc"), own: int | None = None, nice: int | None = None) -> float:
-    """Return the weighted number of other threads that want a core now: a thread of nice n has weight 1.25^-n.
+def runnable(
+    proc: Path = Path("/proc"),
+    own: int | None = None,
+    nice: int | None = None,
+    affinity: Callable[[int], Collection[int]] | None = None,
+    cores: int | None = None,
+) -> float:
+    """Return the weighted number of other threads that compete for the cores of this process now.
 
-    Threads that the kernel counts but that are invisible here, as in other containers, have weight 1.
+    A thread of nice n has weight 1.25^-n. Threads of other cores do not count; those that may run here and elsewhere
+    count as far as they find no better place: as many as are here if all cores have the same load, and at most all.
+    Threads that the kernel counts but that are invisible here, as in other containers, have weight 1 and may run
+    anywhere.
 
     Args:
         proc: The kernel's own figures.
         own: The asking process, which is not counted; ``None``: this one.
         nice: Nice value of the new process; ``None``: that of this one.
+        affinity: Returns the cores that a thread may use, 0 being this one; ``None``: as the kernel says.
+        cores: Number of cores of this computer; ``None``: as the kernel says.
     """
     own = os.getpid() if own is None else own
     nice = os.getpriority(os.PRIO_PROCESS, 0) if nice is None else nice
+    affinity = os.sched_getaffinity if affinity is None else affinity
+    here = set(affinity(0))
+    cores = max(os.cpu_count() or 1, len(here)) if cores is None else cores
     seen = [each for process in proc.glob("[0-9]*") if process.name != str(own) for each in _running(process)]
     try:
         counted = int((proc / "loadavg").read_text().split()[3].partition("/")[0]) - 1  # this one looks
     except (OSError, IndexError, ValueError):
         counted = 0
-    return sum(_STEP ** (nice - each) for each in seen) + max(0, counted - len(seen))
+    confined, elsewhere, anywhere = 0.0, 0.0, float(max(0, counted - len(seen)))
+    for thread, its in seen:
+        weight = _STEP ** (nice - its)
+        # A thread that has ended meanwhile has no cores.
+        with suppress(OSError):
+            allowed = set(affinity(thread))
+            if allowed <= here:
+                confined += weight
+            elif allowed & here:
+                anywhere += weight
+            else:
+                elsewhere += weight
+    balanced = (confined + elsewhere + anywhere) * len(here) / cores
+    return max(confined, min(confined + anywhere, balanced))
 
 
-def _running(process: Path) -> Iterator[int]:
-    """Yield the nice value of each thread of a process that wants a core; nothing if the process has ended."""
+def _running(process: Path) -> Iterator[tuple[int, int]]:
+    """Yield each thread of a process that wants a core, with its nice value; nothing if the process has ended."""
     with suppress(OSError, ValueError, IndexError):
         state, nice, threads = _state(process)
         if threads == 1:
-            yield from [nice] * (state == "R")
+            yield from [(int(process.name), nice)] * (state == "R")
             return
         for thread in (process / "task").iterdir():
             state, nice, _ = _state(thread)
-            yield from [nice] * (state == "R")
+            yield from [(int(thread.name), nice)] * (state == "R")
 
 
 def _state(task: Path) -> tuple[str, int, int]:

@@ -31,8 +31,8 @@ and adjusted by its runs (the largest size, all slow processors, three processes
 
 The paper's losses are of a real cluster, ours of this one: side by side they tell whether models fail in the same way,
 not which are better. Here 12 ranks are best from 3200 on, more than were measured with one process each (8): all
-choices but those of one processor are extrapolated in P, which every answer says. The column *outside of what was fitted* has
-the sizes N beyond those measured, and those where nothing tells what the model is off by.
+choices but those of one processor are extrapolated in P, which every answer says. The column *outside of what was
+fitted* has the sizes N beyond those measured, and those where nothing tells what the model is off by.
 
 *fit* is the time of all models of a set (54 and 30 in the paper), from the list of runs to the coefficients of the
 adjusted model, which is what the paper's 0.5 to 0.7 ms are of; *with statistics* includes leave-one-out errors,

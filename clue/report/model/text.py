@@ -50,7 +50,7 @@ def model_text(model: Model, place: str) -> RenderableType:
     )
 
 
-_CAREFUL = "least squares relative to measured times, no coefficient below 0"
+_CAREFUL = "least squares relative to run times, no coefficient below 0"
 
 
 def _share(share: float) -> str:

@@ -1,7 +1,8 @@
 """Parallel routines on grids of processors, by the algorithms of the FAST paper (section 5): pdgemm and pdtrsm.
 
-``grids.py ROUTINE N REPEATS`` runs the routine on all grids of up to as many processors as there are ranks, and prints
-a line of JSON: the median seconds by grid, and a ping-pong between two ranks. Results are checked.
+``grids.py ROUTINE N REPEATS LARGEST`` runs the routine on all grids of up to as many processors as there are ranks, and
+prints a line of JSON: the median seconds by grid, and a ping-pong between two ranks, of an empty message and of one of
+LARGEST bytes. Results are checked. As in ScaLAPACK, buffers are made before the run: fresh memory costs page faults.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from mpi4py import MPI
 from scipy.linalg import blas
 
 BLOCK = 64
-#: Messages of a ping-pong, and their sizes, bytes: empty, a block, and a large panel.
-TRIPS, SIZES = 20, (8, 8 * BLOCK * BLOCK, 1 << 18)
+#: Messages of a ping-pong, and the size of an empty one, bytes.
+TRIPS, EMPTY = 20, 8
 
 
 class Grid:
@@ -44,19 +45,20 @@ def pdgemm(grid: Grid, a: np.ndarray, b: np.ndarray) -> tuple[Callable[[], None]
     n = len(a)
     rows, columns = own(n, grid.row, grid.p), own(n, grid.column, grid.q)
     mine_a = np.asfortranarray(a[np.ix_(rows, own(n, grid.column, grid.q))])
-    mine_b = np.asfortranarray(b[np.ix_(own(n, grid.row, grid.p), columns)])
+    # Rows of blocks are contiguous, as columns of blocks are: both are sent from where they are.
+    mine_b = [np.asfortranarray(b[i : i + BLOCK, columns]) for i in range(grid.row * BLOCK, n, grid.p * BLOCK)]
+    got_a, got_b = np.zeros((len(rows), BLOCK), order="F"), np.zeros((BLOCK, len(columns)), order="F")
     c = np.zeros((len(rows), len(columns)), order="F")
 
     def run() -> None:
         c[:] = 0.0
         for step in range(n // BLOCK):
-            panel_a, panel_b = np.empty((len(rows), BLOCK), order="F"), np.empty((BLOCK, len(columns)), order="F")
+            panel_a, panel_b = got_a, got_b
             if step % grid.q == grid.column:
                 at = step // grid.q * BLOCK
-                panel_a[:] = mine_a[:, at : at + BLOCK]
+                panel_a = mine_a[:, at : at + BLOCK]
             if step % grid.p == grid.row:
-                at = step // grid.p * BLOCK
-                panel_b[:] = mine_b[at : at + BLOCK]
+                panel_b = mine_b[step // grid.p]
             grid.along.Bcast(panel_a, root=step % grid.q)
             grid.down.Bcast(panel_b, root=step % grid.p)
             blas.dgemm(1.0, panel_a, panel_b, 1.0, c, overwrite_c=1)
@@ -78,21 +80,22 @@ def pdtrsm(grid: Grid, a: np.ndarray, b: np.ndarray) -> tuple[Callable[[], None]
     whole = np.asfortranarray(b[:BLOCK])
     solved = np.zeros((BLOCK, n), order="F")
     below, above = (grid.row + 1) % p, (grid.row - 1) % p
+    # All of B begins in the first row of the grid: the sums of the others begin with nothing.
+    begin = whole[:, columns] if grid.row == 0 else np.zeros((BLOCK, len(columns)))
+    sums, got = np.zeros_like(begin, order="F"), np.zeros((BLOCK, max(1, (p - 1) * BLOCK)), order="F")
+    x = np.zeros((BLOCK, BLOCK), order="F")
 
     def run() -> None:
-        # All of B begins in the first row of the grid: the sums of the others begin with nothing.
-        sums = np.asfortranarray(whole[:, columns]) if grid.row == 0 else np.zeros((BLOCK, len(columns)), order="F")
-        got = np.empty((BLOCK, max(1, (p - 1) * BLOCK)), order="F")
+        sums[:] = begin
         for i in range(n // BLOCK):
             # The next of the own columns that are not solved yet.
             done = int(np.searchsorted(columns, (i + 1) * BLOCK))
             width = len(columns) - done
             first = width if p == 1 else min((p - 1) * BLOCK, width)
             if i % p == grid.row:
-                x = np.empty((BLOCK, BLOCK), order="F")
                 if i % q == grid.column:
                     x[:] = sums[:, done - BLOCK : done]
-                    x = blas.dtrsm(1.0, corner[i], x, side=1, overwrite_b=1)
+                    blas.dtrsm(1.0, corner[i], x, side=1, overwrite_b=1)
                     solved[:, i * BLOCK : (i + 1) * BLOCK] = x
                 _around(grid, x, i % q)
                 _update(sums, x, mine[i], done, done + first)
@@ -132,10 +135,10 @@ def grids(processors: int) -> Iterator[tuple[int, int]]:
     yield from ((p, q) for p in range(1, processors + 1) for q in range(1, processors // p + 1))
 
 
-def ping_pong(comm: MPI.Intracomm) -> dict[str, float]:
+def ping_pong(comm: MPI.Intracomm, largest: int) -> dict[str, float]:
     """Return the seconds of a message from one rank to the next, by its size."""
     found = {}
-    for size in SIZES:
+    for size in (EMPTY, largest):
         buffer, times = np.zeros(size, np.int8), []
         comm.Barrier()
         if comm.rank < 2:
@@ -181,13 +184,13 @@ def measured(comm: MPI.Intracomm, routine: str, n: int, repeats: int) -> dict[st
 
 def main() -> None:
     """Run a routine on all grids."""
-    comm, (routine, n, repeats) = MPI.COMM_WORLD, (sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    comm, routine, (n, repeats, largest) = MPI.COMM_WORLD, sys.argv[1], map(int, sys.argv[2:5])
     if n % BLOCK:
         sys.exit(f"n must be a multiple of {BLOCK}, got {n}")
     # Files of figures are of what lies between two barriers.
     comm.Barrier()
     times = measured(comm, routine, n, repeats)
-    messages = ping_pong(comm) if comm.size > 1 else {}
+    messages = ping_pong(comm, largest) if comm.size > 1 else {}
     comm.Barrier()
     if comm.rank == 0:
         print(json.dumps({"program": routine, "n": n, "grids": times, "messages": messages}), flush=True)
