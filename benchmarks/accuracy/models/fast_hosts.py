@@ -87,7 +87,7 @@ class Plans:
 
 
 FULL = Plans(
-    40.0, (1, 2, 3), (512, 768, 1024), (256, 384, 512, 640, 768, 896, 1024), 16, {"pdgemm": 1024, "pdtrsm": 1024}, 3
+    40.0, (1, 2, 3), (512, 768, 1024), (256, 384, 512, 640, 768, 896, 1024), 16, {"pdgemm": 1024, "pdtrsm": 2048}, 3
 )
 SMOKE = Plans(3.0, (1,), (256,), (128,), 2, {"pdgemm": 128, "pdtrsm": 128}, 1)
 #: Hosts of the first two experiments are half a core each, with Gigabit Ethernet; those of grids a tenth of a core,

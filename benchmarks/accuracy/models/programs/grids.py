@@ -11,6 +11,7 @@ import json
 import statistics
 import sys
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 from mpi4py import MPI
@@ -85,27 +86,33 @@ def pdtrsm(grid: Grid, a: np.ndarray, b: np.ndarray) -> tuple[Callable[[], None]
     sums, got = np.zeros_like(begin, order="F"), np.zeros((BLOCK, max(1, (p - 1) * BLOCK)), order="F")
     x = np.zeros((BLOCK, BLOCK), order="F")
 
+    steps = [_Step.of(i, columns, p) for i in range(n // BLOCK)]
+    # Views are made before the run: in a compiled program they cost nothing.
+    now, later = ([_parts(each, sums, mine[i]) for i, each in enumerate(of)] for of in zip(*steps, strict=True))
+    blocks = [sums[:, each.now.start - BLOCK : each.now.start] for each in steps]
+    arrived = [got[:, : each.now.stop - each.now.start] for each in steps]
+    places = [solved[:, i : i + BLOCK] for i in range(0, n, BLOCK)]
+
     def run() -> None:
         sums[:] = begin
-        for i in range(n // BLOCK):
-            # The next of the own columns that are not solved yet.
-            done = int(np.searchsorted(columns, (i + 1) * BLOCK))
-            width = len(columns) - done
-            first = width if p == 1 else min((p - 1) * BLOCK, width)
+        for i, (next_sums, next_a) in enumerate(now):
             if i % p == grid.row:
                 if i % q == grid.column:
-                    x[:] = sums[:, done - BLOCK : done]
+                    x[:] = blocks[i]
                     blas.dtrsm(1.0, corner[i], x, side=1, overwrite_b=1)
-                    solved[:, i * BLOCK : (i + 1) * BLOCK] = x
+                    places[i][:] = x
                 _around(grid, x, i % q)
-                _update(sums, x, mine[i], done, done + first)
+                if next_sums.size:
+                    blas.dgemm(-1.0, x, next_a, 1.0, next_sums, overwrite_c=1)
                 if p > 1:
-                    grid.down.Send(sums[:, done : done + first], below)
-                    sums[:, done : done + first] = 0.0
-                _update(sums, x, mine[i], done + first, len(columns))
+                    grid.down.Send(next_sums, below)
+                    next_sums[:] = 0.0
+                rest, rest_a = later[i]
+                if rest.size:
+                    blas.dgemm(-1.0, x, rest_a, 1.0, rest, overwrite_c=1)
             elif i % p == above:
-                grid.down.Recv(got[:, :first], above)
-                sums[:, done : done + first] += got[:, :first]
+                grid.down.Recv(arrived[i], above)
+                np.add(next_sums, arrived[i], out=next_sums)
 
     def off() -> float:
         every = np.zeros_like(solved)
@@ -125,9 +132,24 @@ def _around(grid: Grid, x: np.ndarray, root: int) -> None:
             grid.along.Send(x, (grid.column + 1) % grid.q)
 
 
-def _update(sums: np.ndarray, x: np.ndarray, a: np.ndarray, begin: int, end: int) -> None:
-    if end > begin:
-        blas.dgemm(-1.0, x, a[:, begin:end], 1.0, sums[:, begin:end], overwrite_c=1)
+class _Step(NamedTuple):
+    """The own columns that a step of pdtrsm leaves to be solved: those that are solved next, and the others."""
+
+    now: slice
+    later: slice
+
+    @classmethod
+    def of(cls, step: int, columns: np.ndarray, p: int) -> _Step:
+        """Return those of a step, on p rows of the grid."""
+        done = int(np.searchsorted(columns, (step + 1) * BLOCK))
+        left = len(columns) - done
+        until = done + (left if p == 1 else min((p - 1) * BLOCK, left))
+        return cls(slice(done, until), slice(until, len(columns)))
+
+
+def _parts(at: slice, sums: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return some columns of the sums, and of what they are sums of."""
+    return sums[:, at], a[:, at]
 
 
 def grids(processors: int) -> Iterator[tuple[int, int]]:
