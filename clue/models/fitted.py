@@ -305,7 +305,7 @@ def _fits(problems: Sequence[Problem], relative: bool, signed: bool) -> list[Fit
     size = np.maximum(np.sqrt((target**2).sum(axis=1, keepdims=True)), 1e-300)
     # All that a fit depends on is in the triangular factor of its columns beside its target.
     both = np.concatenate([design / length[:, None], (target / size)[:, :, None]], axis=2)
-    factor = np.linalg.qr(both, mode="r")[:, : columns.shape[2]]
+    factor = np.asarray(np.linalg.qr(both, mode="r"))[:, : columns.shape[2]]
     # A column that is not used gets a coefficient of 1 on its own, which becomes 0 below.
     np.einsum("ijj->ij", factor[:, :, :-1])[~used] = 1.0
     factor[~used, -1] = 1.0

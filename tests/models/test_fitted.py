@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from scipy.stats import t as student
 from clue.errors import ModelError
 from clue.models import FittedTime, fit_each, fit_terms
 from clue.models.fitted import Problem, beyond, fit_many
+from clue.models.terms import Floats
 
 #: Kishimoto and Ichikawa, "An Execution-Time Estimation Model for Heterogeneous Clusters", Tables 3 and 6: times summed
 #: over configurations; sizes in thousands. A sum of cubics is a cubic, so that N-T models fit these, too.
@@ -146,7 +148,7 @@ def test_many_fits_are_those_of_each() -> None:
 
 
 #: Terms of times at the points of the following test, and the columns that they stand for.
-SEVERAL = {
+SEVERAL: dict[tuple[str, ...], Callable[[Floats, Floats], list[Floats]]] = {
     ("n^2", "n", "1"): lambda n, _: [n**2, n, 1 + 0 * n],
     ("n^2/P", "P"): lambda n, p: [n**2 / p, p],
     ("n P", "n", "1/P", "1"): lambda n, p: [n * p, n, 1 / p, 1 + 0 * n],
@@ -173,14 +175,14 @@ def test_fits_of_different_terms_are_those_of_each_alone(
     times = [draws.lognormal(2, 1, 9) for _ in terms]
     wholes = [each + draws.lognormal(2, 1, 9) if parts and i % 2 else None for i, each in enumerate(times)]
     problems = [Problem(*each) for each in zip(features, times, terms, wholes, strict=True)]
-    for fitted, problem in zip(fit_many(problems, relative=relative, signed=signed), problems, strict=True):
+    fits = fit_many(problems, relative=relative, signed=signed)
+    for fitted, problem, names in zip(fits, problems, terms, strict=True):
         assert isinstance(fitted, FittedTime)
         seconds = np.asarray(problem.seconds)
         scale = seconds if problem.scale is None else np.asarray(problem.scale)
         weight = 1 / scale if relative else np.ones(9)
-        design = (
-            np.stack(SEVERAL[problem.terms](problem.features["n"], problem.features["P"]), axis=1) * weight[:, None]
-        )
+        n, p = (np.asarray(problem.features[name]) for name in "nP")
+        design = np.stack(SEVERAL[names](n, p), axis=1) * weight[:, None]
         length = np.linalg.norm(design, axis=0)
         exact = _solved(design / length, seconds * weight, signed) / length
         assert fitted.coefficients == pytest.approx(
@@ -221,8 +223,8 @@ def test_a_part_that_takes_no_time_deviates_by_none() -> None:
     assert (fitted.coefficients.tolist(), fitted.statistics.deviation) == ([0.0], 0.0)
 
 
-def _solved(design: np.ndarray, target: np.ndarray, signed: bool) -> np.ndarray:
-    return np.linalg.lstsq(design, target, rcond=None)[0] if signed else nnls(design, target)[0]
+def _solved(design: Floats, target: Floats, signed: bool) -> Floats:
+    return np.asarray(np.linalg.lstsq(design, target, rcond=None)[0] if signed else nnls(design, target)[0])
 
 
 def test_one_of_many_that_cannot_be_fitted() -> None:
