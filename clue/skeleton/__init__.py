@@ -10,7 +10,27 @@
 ``loops`` and ``times`` find the loops and how long they took.
 """
 
-from clue.skeleton.construction import DominantSequence, Skeleton, construct
-from clue.skeleton.signature import Signature
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clue.skeleton.construction import DominantSequence, Skeleton, construct
+    from clue.skeleton.signature import Signature
 
 __all__ = ["DominantSequence", "Signature", "Skeleton", "construct"]
+
+# Configurations need what skeletons predict, and no more; making one imports the simulator.
+_HOME = {
+    "DominantSequence": "construction",
+    "Signature": "signature",
+    "Skeleton": "construction",
+    "construct": "construction",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"clue.skeleton.{_HOME[name]}"), name)

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 from clue.caveats import About, Caveat
 from clue.errors import SkeletonError
-from clue.uncertainty import TAIL, Spread
+from clue.uncertainty.spread import TAIL, Spread
 
 #: Standard deviation of the logarithm of measured / predicted, from the mean error of 6.7 % (section 5.3, all programs,
 #: lengths and scenarios) for normal errors: 0.067 · √(π / 2).

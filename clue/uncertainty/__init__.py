@@ -10,14 +10,18 @@ share varies together in both, and only their differences make their order uncer
 
 from __future__ import annotations
 
-from clue.uncertainty.bursts import BurstNoise, draw_bursts
-from clue.uncertainty.machines import draw_machine, states_noise
-from clue.uncertainty.makespans import NO_NOISE, draw, is_uncertain, sample_errors, sample_makespans
-from clue.uncertainty.model_error import Character, Expected, ModelError, student
-from clue.uncertainty.noise import Sample, Sampling
-from clue.uncertainty.order import CERTAIN, probability_of_best, shared_positions
-from clue.uncertainty.recordings import noise_of_recordings, typical_recording
-from clue.uncertainty.spread import LEVEL, TAIL, Sampled, Spread
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clue.uncertainty.bursts import BurstNoise, draw_bursts
+    from clue.uncertainty.machines import draw_machine, states_noise
+    from clue.uncertainty.makespans import NO_NOISE, draw, is_uncertain, sample_errors, sample_makespans
+    from clue.uncertainty.model_error import Character, Expected, ModelError, student
+    from clue.uncertainty.noise import Sample, Sampling
+    from clue.uncertainty.order import CERTAIN, probability_of_best, shared_positions
+    from clue.uncertainty.recordings import noise_of_recordings, typical_recording
+    from clue.uncertainty.spread import LEVEL, TAIL, Sampled, Spread
 
 __all__ = [
     "CERTAIN",
@@ -45,3 +49,37 @@ __all__ = [
     "student",
     "typical_recording",
 ]
+
+# Whoever says how wide an interval is needs no simulator.
+_HOME = {
+    "CERTAIN": "order",
+    "LEVEL": "spread",
+    "NO_NOISE": "makespans",
+    "TAIL": "spread",
+    "BurstNoise": "bursts",
+    "Character": "model_error",
+    "Expected": "model_error",
+    "ModelError": "model_error",
+    "Sample": "noise",
+    "Sampled": "spread",
+    "Sampling": "noise",
+    "Spread": "spread",
+    "draw": "makespans",
+    "draw_bursts": "bursts",
+    "draw_machine": "machines",
+    "is_uncertain": "makespans",
+    "noise_of_recordings": "recordings",
+    "probability_of_best": "order",
+    "sample_errors": "makespans",
+    "sample_makespans": "makespans",
+    "shared_positions": "order",
+    "states_noise": "machines",
+    "student": "model_error",
+    "typical_recording": "recordings",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"clue.uncertainty.{_HOME[name]}"), name)
