@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from clue.native import compiler
+from clue.garbage import search_no_more
+from clue.native import NoLibraryError, compiler
 
 # How long an example takes says more of what else the computer does than of clue.
 settings.register_profile("clue", deadline=None)
@@ -23,6 +27,10 @@ settings.load_profile("clue")
 # Nor do intervals depend on what this computer's user has validated.
 os.environ.pop("CLUE_MODEL_ERROR", None)
 os.environ["XDG_CONFIG_HOME"] = os.devnull
+# Where it has no folder for its configuration, matplotlib has none for its list of fonts: each process that draws
+# would make it anew.
+_CACHES = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+os.environ.setdefault("MPLCONFIGDIR", str(Path(_CACHES) / "matplotlib"))
 
 # --- in how many processes -------------------------------------------------------------------------------------------
 
@@ -46,6 +54,20 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
         return 0
     processors = len(os.sched_getaffinity(0))
     return min(processors if config.getoption("--quick") else processors + processors // 2, _MOST_WORKERS)
+
+
+# --- what holds while they are collected, and after ------------------------------------------------------------------
+
+
+def pytest_collection() -> None:
+    """Keep all that is made while tests are collected: it stays until the end, and to search it takes long."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage again, but never in what is there now."""
+    search_no_more()
+    gc.enable()
 
 
 # --- which are quick -------------------------------------------------------------------------------------------------
@@ -128,6 +150,31 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("filterwarnings", "ignore::ResourceWarning")
         config.addinivalue_line("filterwarnings", "ignore::pytest.PytestUnraisableExceptionWarning")
         config.pluginmanager.register(Quick())
+    elif config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput"):
+        # Many tests need them. Compiled one after the other by those that come first, they would let processors idle.
+        from tests.compiled import LIBRARIES  # noqa: PLC0415 - a few tests alone begin sooner without
+
+        for library in LIBRARIES:
+            library.is_under_way()
+
+
+# --- compiled code ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _loaded() -> None:
+    """Load what is compiled, before the first test has a cache of its own: it would compile it again for that.
+
+    Only where processes share all tests.
+    """
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return
+    from tests.compiled import LIBRARIES  # noqa: PLC0415 - a few tests alone begin sooner without
+
+    for library in LIBRARIES:
+        with suppress(NoLibraryError):
+            if library.is_there():
+                library.load()
 
 
 # --- what tests share ------------------------------------------------------------------------------------------------

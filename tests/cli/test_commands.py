@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,10 +15,10 @@ import pytest
 import clue
 from clue.cli import main
 from clue.kernel.fast.library import ENGINE
-from clue.native import NoLibraryError
 from clue.recording import kept, kept_recordings
 from clue.trace import Op, Trace, TraceBuilder
 from clue.trace.sites import UNKNOWN, Frame, Site
+from tests.compiled import know_again
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -122,9 +121,7 @@ def test_fast_engine_computes_or_says_why_not(
     ENGINE.forget()
     _, out, _ = run(capsys, "simulate", "run.yaml", "--engine", "fast", "--json")
     monkeypatch.undo()
-    ENGINE.forget()
-    with suppress(NoLibraryError):
-        ENGINE.load()  # here, where it is known: a test with a cache of its own would compile it
+    know_again(ENGINE)
     document = json.loads(out)
     assert document["engine"] == "reference"
     assert any("no C++ compiler was found" in warning for warning in document["warnings"])

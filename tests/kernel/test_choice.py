@@ -28,6 +28,7 @@ from clue.predict.executors import Pool
 from clue.predict.replaying import ReplayPredictor
 from clue.purchase import Criterion, rank_options
 from clue.trace import TraceBuilder
+from tests.compiled import know_again
 from tests.kernel.cases import machine
 from tests.purchase.test_search import many, trace
 
@@ -65,7 +66,7 @@ def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[thread
     go.set()
     ENGINE.wait()
     monkeypatch.undo()
-    ENGINE.forget()
+    know_again(ENGINE)
 
 
 def test_engine_is_chosen_by_all_of_the_work(compiler: threading.Event) -> None:

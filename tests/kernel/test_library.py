@@ -20,6 +20,7 @@ from clue.native import NoLibraryError
 from clue.native.compiler import compile_library, find_compiler
 from clue.native.library import FOLDER
 from clue.trace import TraceBuilder
+from tests.compiled import know_again
 from tests.kernel.cases import machine
 
 COMPILED = Callable[[], int]
@@ -45,7 +46,7 @@ def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[COMPIL
     ENGINE.forget()
     yield lambda: len(asked)
     monkeypatch.undo()
-    ENGINE.forget()
+    know_again(ENGINE)
 
 
 def engine() -> Path:

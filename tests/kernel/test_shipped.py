@@ -13,6 +13,7 @@ import clue
 from clue.kernel.fast.library import ENGINE
 from clue.native import NoLibraryError, shipped
 from clue.native.compiler import key
+from tests.compiled import know_again
 from tests.kernel.cases import machine
 from tests.kernel.test_library import busy
 
@@ -35,7 +36,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     yield shipped.ship(ENGINE.source, package)
     monkeypatch.undo()
     key.cache_clear()
-    ENGINE.forget()
+    know_again(ENGINE)
 
 
 def replayed() -> clue.Result:

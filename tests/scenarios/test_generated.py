@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import stat
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,6 +13,7 @@ import pytest
 from clue.cli import main
 from clue.kernel.fast.library import ENGINE
 from clue.native import NoLibraryError
+from tests.compiled import know_again
 from tests.purchase.in_full import whole_ranking
 from tests.scenarios.generated import OPTIONS, source, write
 
@@ -75,9 +75,7 @@ def test_without_a_compiler_the_ranking_is_the_same_and_says_so(
                 ENGINE.load()
     finally:
         monkeypatch.undo()
-        ENGINE.forget()
-        with suppress(NoLibraryError):
-            ENGINE.load()  # here, where it is known: a test with a cache of its own would compile it
+        know_again(ENGINE)
     told = [str(warning) for warning in found.pop("warnings") if "fast engine" in str(warning)]
     expected.pop("warnings")
     assert (found.pop("engine_reason"), expected.pop("engine_reason")) == (
