@@ -31,6 +31,8 @@ os.environ["XDG_CONFIG_HOME"] = os.devnull
 # would make it anew.
 _CACHES = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
 os.environ.setdefault("MPLCONFIGDIR", str(Path(_CACHES) / "matplotlib"))
+# Each process that tests has a processor for itself; threads for small matrices wait for each other at full load.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # --- in how many processes -------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,11 @@ from clue.trace.store import Trace
 _DEFAULTS = {"request": NO_REQUEST}
 _NAMES = tuple(name for name, _, _ in COLUMNS)
 _KINDS = {name: kind for name, kind, _ in COLUMNS}
+#: Fields of an op of which nothing is said, and all fields of one in order.
+_BLANK = dict.fromkeys(_NAMES, 0) | _DEFAULTS
+_fields_of = itemgetter(*_NAMES)
+#: What calls are named after their ops.
+_CALLS = {op: op.name.capitalize() for op in Op}
 _Integers = npt.NDArray[np.int64]
 #: Head of a rank of which only the ops are known.
 NOBODY = RankHead(host="", peak_memory=0, cpu=0.0, wall=0.0)
@@ -143,14 +149,14 @@ class RankBuilder:
 
     def add(self, op: Op, *, extras: Sequence[int] = (), call: str | None = None, **fields: int) -> None:
         """Add any op with its fields (see :mod:`clue.trace.ops`)."""
-        row = {**_DEFAULTS, **fields, "op": int(op), "region": self._region, "cpu": round(self._burst * 1e9)}
+        row = {**_BLANK, **fields, "op": int(op), "region": self._region, "cpu": round(self._burst * 1e9)}
         row["site"] = self._site
         self._burst = 0.0
         if extras:
             row |= {"extra": len(self.extras), "count": len(extras)}
             self.extras.extend(extras)
-        row["call"] = self._trace.call(call or op.name.capitalize())
-        self.rows.append(tuple(row.get(name, 0) for name in _NAMES))
+        row["call"] = self._trace.call(call or _CALLS[op])
+        self.rows.append(_fields_of(row))
 
     def send(self, dest: int, nbytes: int, tag: int = 0, comm: int = 0, flags: int = 0) -> None:
         """Add a blocking send."""

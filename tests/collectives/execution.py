@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from clue.collectives import ALGORITHMS, Collective, Schedule
 
@@ -22,8 +23,7 @@ class Cost:
     per_reduced: float = 0.0
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(NamedTuple):
     """One message: which rounds send and receive it, what was sent before it in its round, and its size."""
 
     source: int
@@ -80,17 +80,25 @@ def matched(plans: Sequence[Schedule], cost: Cost) -> list[Message]:
 def execute(plans: Sequence[Schedule], cost: Cost = Cost(), rendezvous: bool = True) -> Outcome:
     """Run the schedules of all ranks to the end; asserts that they come to an end."""
     messages = matched(plans, cost)
-    outgoing: dict[tuple[int, int], list[Message]] = defaultdict(list)
-    incoming: dict[tuple[int, int], list[Message]] = defaultdict(list)
+    outgoing: list[list[list[Message]]] = [[[] for _ in plan] for plan in plans]
+    incoming: list[list[list[Message]]] = [[[] for _ in plan] for plan in plans]
+    received = [0] * len(plans)
     for message in messages:
-        outgoing[message.source, message.sent_in].append(message)
-        incoming[message.dest, message.received_in].append(message)
+        outgoing[message.source][message.sent_in].append(message)
+        incoming[message.dest][message.received_in].append(message)
+        received[message.dest] += message.nbytes
     begins: list[list[float]] = [[0.0] for _ in plans]  # begin of each round; one more entry: the finish
     known: list[list[set[int]]] = [[{rank}] for rank in range(len(plans))]  # heard of when it begins
 
     def can_end(rank: int, i: int) -> bool:
-        started = all(len(begins[m.source]) > m.sent_in for m in incoming[rank, i])
-        return started and (not rendezvous or all(len(begins[m.dest]) > m.received_in for m in outgoing[rank, i]))
+        for m in incoming[rank][i]:
+            if len(begins[m.source]) <= m.sent_in:
+                return False
+        if rendezvous:
+            for m in outgoing[rank][i]:
+                if len(begins[m.dest]) <= m.received_in:
+                    return False
+        return True
 
     def arrival(m: Message) -> float:
         begin = begins[m.source][m.sent_in] + m.offset
@@ -103,13 +111,13 @@ def execute(plans: Sequence[Schedule], cost: Cost = Cost(), rendezvous: bool = T
         moved = False
         for rank, plan in enumerate(plans):
             while (i := len(begins[rank]) - 1) < len(plan) and can_end(rank, i):
-                ends = [arrival(m) for m in incoming[rank, i] + outgoing[rank, i]]
-                begins[rank].append(max([begins[rank][i], *ends]) + plan[i].reduced * cost.per_reduced)
-                known[rank].append(known[rank][i].union(*(known[m.source][m.sent_in] for m in incoming[rank, i])))
+                taken = incoming[rank][i]
+                ends = [arrival(m) for m in taken + outgoing[rank][i]]
+                begins[rank].append(max(begins[rank][i], *ends, 0.0) + plan[i].reduced * cost.per_reduced)
+                known[rank].append(known[rank][i].union(*[known[m.source][m.sent_in] for m in taken]))
                 moved = True
     stuck = [rank for rank, plan in enumerate(plans) if len(begins[rank]) <= len(plan)]
     assert not stuck, f"ranks {stuck} wait for ever"
-    received = [sum(m.nbytes for m in messages if m.dest == rank) for rank in range(len(plans))]
     return Outcome([b[-1] for b in begins], [k[-1] for k in known], received, messages)
 
 

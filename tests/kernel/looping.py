@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from random import Random
 
 import numpy as np
@@ -19,7 +20,7 @@ _NAMES = ("op", "region", "nbytes", "peer", "tag", "comm", "request", "extra", "
 _WAITS = (Op.WAIT, Op.POLL, Op.MRECV)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Block:
     """What a rank does in a round of a block: its waits name requests by age."""
 
@@ -29,7 +30,7 @@ class Block:
     def __len__(self) -> int:
         return len(self.columns["op"])
 
-    @property
+    @cached_property
     def begins(self) -> npt.NDArray[np.bool_]:
         """Which rows begin requests."""
         begins: npt.NDArray[np.bool_] = ~np.isin(self.columns["op"], _WAITS) & (self.columns["request"] != NO_REQUEST)
@@ -57,15 +58,22 @@ class Block:
 
     def named(self, begun: int) -> RankColumns:
         """Return a round after this many requests were begun, with all requests by their names."""
-        columns, begins = {name: column.copy() for name, column in self.columns.items()}, self.begins
-        before = begun + np.cumsum(begins) - begins
-        waits = columns["op"] == Op.WAIT
-        columns["request"] = np.where(begins, before, np.where(waits, before - columns["request"], NO_REQUEST))
+        first, waits, at, of = self._named
+        before = begun + first
+        request = np.where(self.begins, before, np.where(waits, before - self.columns["request"], NO_REQUEST))
         extras = self.extras.copy()
-        for i in np.flatnonzero(waits).tolist():
-            at = slice(columns["extra"][i], columns["extra"][i] + columns["count"][i])
-            extras[at] = before[i] - extras[at]
-        return RankColumns(columns, extras)
+        extras[at] = before[of] - extras[at]
+        return RankColumns({**self.columns, "request": request}, extras)
+
+    @cached_property
+    def _named(self) -> tuple[Integers, npt.NDArray[np.bool_], Integers, Integers]:
+        """How many requests each row is after, which rows wait, which extras these name, and the row of each such."""
+        waits = self.columns["op"] == Op.WAIT
+        rows = np.flatnonzero(waits)
+        counts = self.columns["count"][rows]
+        of = np.repeat(rows, counts)
+        at = np.repeat(self.columns["extra"][rows] + counts - counts.cumsum(), counts) + np.arange(counts.sum())
+        return np.cumsum(self.begins) - self.begins, waits, at, of
 
 
 def joined(parts: Sequence[RankColumns]) -> RankColumns:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clue.kernel import Candidate, simulate
+from clue.kernel import Candidate, makespans
 from clue.kernel import Program as Compiled
 from clue.machine import Curve, Link, Machine, Network, NodeType
 from clue.predict.application import Application
@@ -114,10 +114,10 @@ def bounds_of_quality(qualities: Sequence[float]) -> object:
         program: Compiled, candidates: Sequence[Candidate], _tell: object, **_: object
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
         nonlocal asked
-        seconds = [simulate(program, c.machine, c.placement, instances=c.instances).makespan for c in candidates]
+        seconds = makespans(program, candidates)
         factors = [qualities[(asked + i) % len(qualities)] for i in range(len(candidates))]
         asked += len(candidates)
-        return np.array(seconds) * factors, np.array(factors) == 1
+        return seconds * factors, np.array(factors) == 1
 
     return contention_free
 

@@ -41,6 +41,14 @@ class _World:
     def __init__(self, ranks: int) -> None:
         self.builder = TraceBuilder(ranks, "stub.py")
         self.communicators: dict[tuple[str, tuple[int, ...], int], int] = {}
+        self._sites: dict[int, int] = {}
+
+    def site(self, site: Site) -> int:
+        """Return the index of a site, which is there for good; comparing all of it for each op would take long."""
+        index = self._sites.get(id(site))
+        if index is None:
+            index = self._sites[id(site)] = self.builder.site(site)
+        return index
 
     def communicator(self, name: str, group: tuple[int, ...], ordinal: int) -> int:
         key = (name, group, ordinal)
@@ -92,7 +100,7 @@ class Comm:
         self.rank, self.size = group.index(rank), len(group)
 
     def _put(self, op: Op, call: str, *, extras: Sequence[int] = (), flags: int = 0, **fields: int) -> None:
-        self._builder.at(_site())
+        self._builder._site = self._world.site(_site())
         self._builder.add(op, call=call, extras=extras, flags=flags, comm=self._index, **fields)
 
     def _begin(self, op: Op, call: str, *, extras: Sequence[int] = (), flags: int = 0, **fields: int) -> int:
@@ -132,7 +140,7 @@ class Comm:
         self._complete("Waitall", requests)
 
     def _complete(self, call: str, requests: Sequence[int]) -> None:
-        self._builder.at(_site())
+        self._builder._site = self._world.site(_site())
         if len(requests) == 1:
             self._builder.add(Op.WAIT, call=call, request=requests[0])
         elif requests:
