@@ -22,12 +22,11 @@ if TYPE_CHECKING:
 __all__ = ["DominantSequence", "Signature", "Skeleton", "construct"]
 
 # Configurations need what skeletons predict, and no more; making one imports the simulator.
-_HOME = {
-    "DominantSequence": "construction",
-    "Signature": "signature",
-    "Skeleton": "construction",
-    "construct": "construction",
+_HOMES = {
+    "construction": ("DominantSequence", "Skeleton", "construct"),
+    "signature": ("Signature",),
 }
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:

@@ -51,32 +51,17 @@ __all__ = [
 ]
 
 # Whoever says how wide an interval is needs no simulator.
-_HOME = {
-    "CERTAIN": "order",
-    "LEVEL": "spread",
-    "NO_NOISE": "makespans",
-    "TAIL": "spread",
-    "BurstNoise": "bursts",
-    "Character": "model_error",
-    "Expected": "model_error",
-    "ModelError": "model_error",
-    "Sample": "noise",
-    "Sampled": "spread",
-    "Sampling": "noise",
-    "Spread": "spread",
-    "draw": "makespans",
-    "draw_bursts": "bursts",
-    "draw_machine": "machines",
-    "is_uncertain": "makespans",
-    "noise_of_recordings": "recordings",
-    "probability_of_best": "order",
-    "sample_errors": "makespans",
-    "sample_makespans": "makespans",
-    "shared_positions": "order",
-    "states_noise": "machines",
-    "student": "model_error",
-    "typical_recording": "recordings",
+_HOMES = {
+    "bursts": ("BurstNoise", "draw_bursts"),
+    "machines": ("draw_machine", "states_noise"),
+    "makespans": ("NO_NOISE", "draw", "is_uncertain", "sample_errors", "sample_makespans"),
+    "model_error": ("Character", "Expected", "ModelError", "student"),
+    "noise": ("Sample", "Sampling"),
+    "order": ("CERTAIN", "probability_of_best", "shared_positions"),
+    "recordings": ("noise_of_recordings", "typical_recording"),
+    "spread": ("LEVEL", "TAIL", "Sampled", "Spread"),
 }
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
