@@ -182,6 +182,13 @@ def _loaded() -> None:
 # --- what tests share ------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of all processes of these tests."""
+    folder = tmp_path_factory.getbasetemp()
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+
+
 @pytest.fixture
 def the_only_testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Wait until no other process of these tests has an emulated cluster: two would take each other's processors."""

@@ -7,10 +7,13 @@ import re
 import shutil
 import subprocess
 import sys
-from functools import cache
+from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
+
+from tests.in_turn import in_turn
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / "scenarios" / "programs"
@@ -44,54 +47,76 @@ def start(ranks: int, *command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def run(ranks: int, program: str, *args: object) -> dict[str, str]:
-    """Run a program that must succeed; return the ``name=value`` pairs of the one line it prints."""
-    (found,) = lines(start(ranks, str(PROGRAMS / f"{program}.py"), *map(str, args)))
+def lines(output: str) -> list[dict[str, str]]:
+    """Return the ``name=value`` pairs of each line that a program prints."""
+    return [dict(re.findall(r"([\w/]+)=(\[.*?\]|\S+)", line)) for line in output.splitlines()]
+
+
+#: What kernels are checked on: process grid, size of the matrix, block.
+CHECKED = [
+    ("1x1", 300, 64),
+    ("1x1", 1, 64),
+    ("1x1", 2, 1),
+    ("1x2", 150, 32),
+    ("2x1", 97, 5),
+    ("2x2", 300, 64),
+    ("2x2", 7, 2),
+    ("1x3", 128, 32),
+    ("2x3", 131, 16),
+    ("1x5", 100, 64),
+    ("1x7", 61, 8),
+]
+
+
+def checking(kernel: str, grid: str, n: int, block: int) -> str:
+    """Return the line that checks a kernel."""
+    return f"{kernel} --n {n} --block {block} --grid {grid} --check"
+
+
+def ranks_of(grid: str) -> int:
+    """Return the number of processes of a grid."""
+    rows, columns = map(int, grid.split("x"))
+    return rows * columns
+
+
+#: What is run, by number of ranks: programs with their arguments.
+RUNS: dict[int, list[str]] = {
+    1: ["jacobi --n 31 --iterations 105"],
+    2: ["tridiagonalisation --n 100 --block 16 --columns 50", "jacobi --n 12 --iterations 5000 --tolerance 1e-12"],
+    3: [
+        "cholesky --n 20 --block 4", "pingpong --repetitions 5 --bytes 1000", "jacobi --n 31 --iterations 105",
+        "master_worker --n 50 --rows 7 --check",
+    ],
+    4: ["master_worker --n 20 --rows 10 --check"],
+    6: ["cholesky --n 20 --block 4"],
+}  # fmt: skip
+for _kernel, (_grid, _n, _block) in product(KERNELS, CHECKED):
+    RUNS.setdefault(ranks_of(_grid), []).append(checking(_kernel, _grid, _n, _block))
+
+#: Takes a number of ranks and one of its runs; returns the pairs of the line that it prints.
+Run = Callable[[int, str], dict[str, str]]
+
+
+@pytest.fixture
+def run(shared: Path) -> Run:
+    """Return a function for one of the runs. All on so many ranks have one start."""
+
+    def found(ranks: int, wanted: str) -> dict[str, str]:
+        runs = [(PROGRAMS / f"{program}.py", words) for program, *words in map(str.split, RUNS[ranks])]
+        launcher = [str(MPIEXEC), "-n", str(ranks)] if ranks > 1 else []
+        done = in_turn(shared / f"scenario programs on {ranks}", launcher, runs, SETTINGS)[RUNS[ranks].index(wanted)]
+        assert done.returncode == 0, done.stderr
+        (line,) = lines(done.stdout)
+        return line
+
     return found
 
 
-def lines(done: subprocess.CompletedProcess[str]) -> list[dict[str, str]]:
-    """Return the ``name=value`` pairs of each line that programs print, which must succeed."""
-    assert done.returncode == 0, done.stderr
-    return [dict(re.findall(r"([\w/]+)=(\[.*?\]|\S+)", line)) for line in done.stdout.splitlines()]
-
-
-#: Runs kernels one after the other, as if each were started: starting Python on all ranks takes longer than they do.
-IN_TURN = """
-import runpy
-for kernel in KERNELS:
-    runpy.run_path(f"PROGRAMS/{kernel}.py", run_name="__main__")
-"""
-
-
-@cache
-def checked(ranks: int, *args: object) -> dict[str, dict[str, str]]:
-    """Return the line of each kernel, run with these arguments and checked."""
-    text = IN_TURN.replace("KERNELS", repr(KERNELS)).replace("PROGRAMS", str(PROGRAMS))
-    return dict(zip(KERNELS, lines(start(ranks, "-c", text, *map(str, args), "--check")), strict=True))
-
-
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize(
-    ("grid", "n", "block"),
-    [
-        ("1x1", 300, 64),
-        ("1x1", 1, 64),
-        ("1x1", 2, 1),
-        ("1x2", 150, 32),
-        ("2x1", 97, 5),
-        ("2x2", 300, 64),
-        ("2x2", 7, 2),
-        ("1x3", 128, 32),
-        ("2x3", 131, 16),
-        ("1x5", 100, 64),
-        ("1x7", 61, 8),
-    ],
-)
-def test_kernel_agrees_with_scipy(kernel: str, grid: str, n: int, block: int) -> None:
+@pytest.mark.parametrize(("grid", "n", "block"), CHECKED)
+def test_kernel_agrees_with_scipy(kernel: str, grid: str, n: int, block: int, run: Run) -> None:
     """Both kernels agree with scipy to rounding, also if n is no multiple of the block or ranks idle."""
-    rows, columns = map(int, grid.split("x"))
-    line = checked(rows * columns, "--n", n, "--block", block, "--grid", grid)[kernel]
+    line = run(ranks_of(grid), checking(kernel, grid, n, block))
     assert line["n"] == str(n)
     assert line["grid"] == grid
     assert float(line["residual"]) < 1e-13
@@ -99,9 +124,9 @@ def test_kernel_agrees_with_scipy(kernel: str, grid: str, n: int, block: int) ->
 
 
 @pytest.mark.parametrize(("ranks", "grid"), [(3, "1x3"), (6, "2x3")])
-def test_grid_is_as_square_as_it_can_be(ranks: int, grid: str) -> None:
+def test_grid_is_as_square_as_it_can_be(ranks: int, grid: str, run: Run) -> None:
     """Without --grid the ranks form the most square grid with P ≤ Q."""
-    assert run(ranks, "cholesky", "--n", 20, "--block", 4)["grid"] == grid
+    assert run(ranks, "cholesky --n 20 --block 4")["grid"] == grid
 
 
 def test_pieces_of_the_matrix_fit_together() -> None:
@@ -128,9 +153,9 @@ print("good")
     assert done.stdout.count("good") == 6, done.stderr
 
 
-def test_only_the_first_columns() -> None:
+def test_only_the_first_columns(run: Run) -> None:
     """--columns stops early, counts only those operations, and leaves nothing to check."""
-    line = run(2, "tridiagonalisation", "--n", 100, "--block", 16, "--columns", 50)
+    line = run(2, "tridiagonalisation --n 100 --block 16 --columns 50")
     speed = 4 / 3 * (100**3 - 50**3) / float(line["seconds"]) / 1e6
     assert float(line["Mflop/s"]) == pytest.approx(speed, rel=0.05, abs=0.5)  # printed as a whole number
     refused = start(1, str(PROGRAMS / "tridiagonalisation.py"), "--n", "9", "--columns", "5", "--check")
@@ -153,32 +178,32 @@ def test_arguments_without_sense(args: list[str], message: str) -> None:
     assert done.stderr == message + "\n"
 
 
-def test_pingpong() -> None:
+def test_pingpong(run: Run) -> None:
     """The ping-pong plays on two ranks while a third watches, and needs two."""
-    line = run(3, "pingpong", "--repetitions", 5, "--bytes", 1000)
+    line = run(3, "pingpong --repetitions 5 --bytes 1000")
     assert (line["bytes"], line["repetitions"]) == ("1000", "5")
     assert "at least 2 ranks" in start(1, str(PROGRAMS / "pingpong.py")).stderr
 
 
-def test_jacobi_is_the_same_on_any_number_of_ranks() -> None:
+def test_jacobi_is_the_same_on_any_number_of_ranks(run: Run) -> None:
     """Three ranks with strips of unequal height find the temperatures that one finds."""
-    alone = run(1, "jacobi", "--n", 31, "--iterations", 105)
-    together = run(3, "jacobi", "--n", 31, "--iterations", 105)
+    alone = run(1, "jacobi --n 31 --iterations 105")
+    together = run(3, "jacobi --n 31 --iterations 105")
     assert together["iterations"] == alone["iterations"] == "105"
     assert together["change"] == alone["change"]
     assert float(together["mean"]) == pytest.approx(float(alone["mean"]), rel=1e-10)
 
 
-def test_jacobi_converges_to_the_mean_of_the_edges() -> None:
+def test_jacobi_converges_to_the_mean_of_the_edges(run: Run) -> None:
     """By symmetry the four plates heated at one edge each add up to 1: the mean temperature is a quarter."""
-    line = run(2, "jacobi", "--n", 12, "--iterations", 5000, "--tolerance", 1e-12)
+    line = run(2, "jacobi --n 12 --iterations 5000 --tolerance 1e-12")
     assert int(line["iterations"]) < 5000
     assert float(line["mean"]) == pytest.approx(0.25, abs=1e-9)
 
 
 @pytest.mark.parametrize(("ranks", "n", "rows", "blocks"), [(3, 50, 7, 8), (4, 20, 10, 2)])
-def test_master_worker(ranks: int, n: int, rows: int, blocks: int) -> None:
+def test_master_worker(ranks: int, n: int, rows: int, blocks: int, run: Run) -> None:
     """Every block is handed out once, also with a short last block or more workers than blocks."""
-    line = run(ranks, "master_worker", "--n", n, "--rows", rows, "--check")
+    line = run(ranks, f"master_worker --n {n} --rows {rows} --check")
     assert float(line["residual"]) < 1e-12
     assert sum(map(int, line["blocks"].strip("[]").split(","))) == blocks

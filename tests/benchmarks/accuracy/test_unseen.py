@@ -1,7 +1,5 @@
 """Unseen programs run as they are, unseen machines can be built, and one table tells who may look at what."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +9,7 @@ from benchmarks.testbed.truth import hosts_at
 from clue.config import load_machine
 from clue.errors import ClueError
 from clue.recording import find_mpiexec
+from tests.in_turn import in_turn
 
 try:
     find_mpiexec()
@@ -51,8 +50,8 @@ def test_two_cores_are_enough_for_every_machine(machine: UnseenMachine) -> None:
 
 @pytest.mark.skipif(bool(LACK), reason=LACK)
 @pytest.mark.parametrize("program", sorted(SMALL))
-def test_programs_check_themselves_and_say_nothing(program: str, tmp_path: Path) -> None:
+def test_programs_check_themselves_and_say_nothing(program: str, shared: Path) -> None:
     """Each runs on four ranks; a wrong result would end it by an assertion."""
-    words = [find_mpiexec(), "-n", "4", sys.executable, str(PROGRAMS / f"{program}.py"), *SMALL[program].split()]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    runs = [(PROGRAMS / f"{name}.py", words.split()) for name, words in SMALL.items()]
+    done = in_turn(shared / "unseen programs", [find_mpiexec(), "-n", "4"], runs)[list(SMALL).index(program)]
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
