@@ -31,6 +31,9 @@ os.environ["XDG_CONFIG_HOME"] = os.devnull
 # would make it anew.
 _CACHES = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
 os.environ.setdefault("MPLCONFIGDIR", str(Path(_CACHES) / "matplotlib"))
+# Many containers let Python keep no bytecode: each command that a test starts would compile all of clue anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 # Each process that tests has a processor for itself; threads for small matrices wait for each other at full load.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 

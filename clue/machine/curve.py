@@ -40,6 +40,9 @@ class Curve:
         """Return the delays of many messages at once, bit for bit those that single calls return."""
         import numpy as np  # noqa: PLC0415 - code that only looks at machines does not load it
 
+        if len(self.sizes) == 1:  # as most: in a quarter of the time
+            line: npt.NDArray[np.float64] = self.times[0] + (nbytes - self.sizes[0]) * self.slopes[0]
+            return line if self.sizes[0] <= 0 else np.where(nbytes < self.sizes[0], self.times[0], line)
         sizes, times, slopes = (np.array(column) for column in (self.sizes, self.times, self.slopes))
         i = np.searchsorted(sizes, nbytes, side="right") - 1
         delays: npt.NDArray[np.float64] = np.where(i < 0, times[0], times[i] + (nbytes - sizes[i]) * slopes[i])

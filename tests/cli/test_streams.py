@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -50,26 +51,52 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+#: Runs commands one after the other, as if each were started: what each prints and its status become files.
+_IN_TURN = """
+import json, os, sys
+from pathlib import Path
+from clue.cli import main
+for i, words in enumerate(json.loads(sys.argv[1])):
+    for stream, name in ((sys.stdout, "out"), (sys.stderr, "err")):
+        with Path(f"{i}.{name}").open("wb") as file:
+            os.dup2(file.fileno(), stream.fileno())
+    status = main(words)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    Path(f"{i}.status").write_text(str(status))
+"""
+
+
+def in_turn(commands: list[list[str]], **environment: str) -> Iterator[tuple[int, bytes, bytes]]:
+    """Yield status, output and messages of commands run in one process."""
+    driver = [sys.executable, "-c", _IN_TURN, json.dumps(commands)]
+    done = subprocess.run(driver, capture_output=True, env={**os.environ, **environment}, check=False, timeout=60)
+    for i, words in enumerate(commands):
+        status, said = Path(f"{i}.status"), Path(f"{i}.err").read_bytes()
+        assert status.exists(), (words, done.returncode, done.stderr, said)
+        yield int(status.read_text()), Path(f"{i}.out").read_bytes(), said
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
-def test_any_encoding_shows_names_and_obeys_none(folder: Path, encoding: str) -> None:
+@pytest.mark.usefixtures("folder")
+def test_any_encoding_shows_names_and_obeys_none(encoding: str) -> None:
     """Text, warnings and errors; JSON stays one that other readers take, too."""
-    assert folder.is_dir()
-    surroundings = {**_ASCII, "PYTHONIOENCODING": encoding}
-    for words in (
+    commands = [
         ["simulate", "c.yaml"],
         ["inspect", "t.clue"],
         ["simulate", "c.yaml", "--json"],
         ["inspect", "m.yaml"],
-    ):
-        done = clue(*words, **surroundings)
-        assert (done.returncode, b"Traceback" in done.stderr) == (0, False), done.stderr
-        for text in (done.stdout.decode(encoding), done.stderr.decode(encoding)):
+        ["inspect", "t.clue", "--json"],
+        ["inspect", "\x1b[2J\n.yaml"],
+    ]
+    *good, bad = in_turn(commands, **_ASCII, PYTHONIOENCODING=encoding)
+    for words, (status, shown, said) in zip(commands, good, strict=False):
+        assert (status, b"Traceback" in said) == (0, False), (words, said)
+        for text in (shown.decode(encoding), said.decode(encoding)):
             assert not {"\x1b", "\x07", "\r", "\u202e"} & set(text)
-    document = json.loads(clue("inspect", "t.clue", "--json", **surroundings).stdout)
-    assert document["program"] == "p\x1b[2J\\udcff.py"
-    done = clue("inspect", "\x1b[2J\n.yaml", **surroundings)
-    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert b"\x1b" not in done.stderr
+    assert json.loads(good[-1][1])["program"] == "p\x1b[2J\\udcff.py"
+    assert (bad[0], len(bad[2].splitlines())) == (2, 1)
+    assert b"\x1b" not in bad[2]
 
 
 @pytest.mark.parametrize("words", [["inspect", "m.yaml"], ["inspect", "m.yaml", "--json"], ["schema", "machine"]])
