@@ -13,16 +13,22 @@ from clue.structure.forms import COMPARE, ZERO, Comparison, Predicate, lightest
 
 #: Greatest weight of a condition that divides samples into cases, and number of conditions that are combined in pairs.
 _LIGHT, _JOINED = 3, 200
+#: Numbers with which each atom is compared.
+_NUMBERS = (0, 1, 2, -1)
 #: Weight of a comparison of two atoms: of one family, and of different ones.
 _PAIRED, UNLIKE = 8, 4
 
 
-def _comparable(one: Atom, other: Atom) -> bool:
-    """Tell whether programs compare these two atoms."""
-    alike = one.family == other.family
-    if not alike and (one.family.startswith(TURN) or other.family.startswith(TURN)):
-        return False
-    return one.weight + other.weight <= (_PAIRED if alike and one.family else UNLIKE)
+def _comparable(atoms: Sequence[Atom]) -> npt.NDArray[np.bool_]:
+    """Tell which atoms programs compare with which."""
+    weights = np.array([atom.weight for atom in atoms])
+    known: dict[str, int] = {"": 0}
+    family = np.array([known.setdefault(atom.family, len(known)) for atom in atoms])
+    turns = np.array([atom.family.startswith(TURN) for atom in atoms])
+    alike = family[:, None] == family
+    most = np.where(alike & (family != 0), _PAIRED, UNLIKE)
+    found: npt.NDArray[np.bool_] = (weights[:, None] + weights <= most) & (alike | ~(turns[:, None] | turns))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,25 +49,25 @@ class Conditions:
     ) -> Conditions:
         """Compare atoms with small numbers and with each other; atoms of turns are compared for equality only."""
         parts: list[Comparison] = []
-        holds: list[npt.NDArray[np.bool_]] = []
+        holds = [np.zeros((0, length), bool)]
+        atoms = [atom for atom, _ in (*sides, *turns)]
+        comparable = _comparable(atoms)
+        columns = np.array([column for _, column in sides], np.int64).reshape(len(sides), length)
         for i, (atom, values) in enumerate((*sides, *turns)):
-            beside: list[tuple[Atom, Integers, tuple[int, ...]]] = [(ZERO, np.zeros(length, np.int64), (0, 1, 2, -1))]
-            beside += [
-                (other, column, (0, -1, 1) if i < len(sides) else (0,))
-                for other, column in sides[i + 1 if i < len(sides) else 0 :]
-                if _comparable(atom, other)
-            ]
-            made = [(other, constant) for other, _, constants in beside for constant in constants]
-            right = np.array([column + constant for _, column, constants in beside for constant in constants])
+            first, constants = (i + 1, (0, -1, 1)) if i < len(sides) else (0, (0,))
+            beside = first + np.flatnonzero(comparable[i, first : len(sides)])
+            made = [(ZERO, constant) for constant in _NUMBERS]
+            made += [(atoms[k], constant) for k in beside.tolist() for constant in constants]
+            others = columns[beside][:, None] + np.array(constants)[:, None]
+            numbers = np.array(_NUMBERS)[:, None].repeat(length, axis=1)
+            right = np.concatenate([numbers, others.reshape(len(made) - len(numbers), length)])
             for sign, compare in COMPARE.items() if i < len(sides) else [("==", np.equal)]:
                 where = compare(values, right)
-                for k in np.flatnonzero(where.any(axis=1) & ~where.all(axis=1)).tolist():
-                    parts.append(Comparison(atom, sign, *made[k]))
-                    holds.append(where[k])
+                kept = np.flatnonzero(where.any(axis=1) & ~where.all(axis=1))
+                parts += [Comparison(atom, sign, *made[k]) for k in kept.tolist()]
+                holds.append(where[kept])
         order = sorted(range(len(parts)), key=lambda i: parts[i].weight)
-        return cls(
-            tuple(parts[i] for i in order), np.array([holds[i] for i in order], bool).reshape(len(order), length)
-        )
+        return cls(tuple(parts[i] for i in order), np.concatenate(holds)[np.array(order, np.int64)])
 
     def different(self, most: int) -> Iterator[npt.NDArray[np.bool_]]:
         """Yield the samples on which light conditions hold, once for each division of the samples."""

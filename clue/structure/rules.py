@@ -110,6 +110,7 @@ class Search:
         self._whole = _Whole(self.v)
         self._at = np.arange(self.length)
         self._spent = _Spent()
+        self._described: tuple[Integers, float] | None = None
 
     # --- atoms ---
 
@@ -249,14 +250,23 @@ class Search:
         """Return the forms that are numbers of blocks."""
         found = [
             form
-            for whole, values in self.small.pairs()
-            if whole.weight <= UNLIKE - 1 and _follows(values, y)
+            for whole, values in self._followed(y)
             for more in (0, -1, 1)
             for block in _candidates(values + more, y)
             for atom in parts(whole, block, more)
             for form in self._multiple(y, atom, log2(block) if whole.name in _RANKS else 0.0)
         ]
         return lightest(found)
+
+    def _followed(self, y: Integers) -> list[tuple[Atom, Integers]]:
+        """Return light atoms in which y is monotonic and that alone determine it, as wholes do numbers of blocks."""
+        wholes = [each for each in self.small.pairs() if each[0].weight <= UNLIKE - 1]
+        values = np.array([column for _, column in wholes], np.int64).reshape(len(wholes), self.length)
+        order = np.argsort(values, axis=1, kind="stable")
+        steps, x = np.diff(y[order], axis=1), np.take_along_axis(values, order, axis=1)
+        alone = ~((x[:, 1:] == x[:, :-1]) & (steps != 0)).any(axis=1)
+        kept = alone & ((steps >= 0).all(axis=1) | (steps <= 0).all(axis=1))
+        return [wholes[i] for i in np.flatnonzero(kept).tolist()]
 
     def _scaled(self, y: Integers) -> tuple[Sum, ...]:
         """Return the forms that are multiples of the size or its square, divided evenly or by tiles, and rounded down.
@@ -323,6 +333,11 @@ class Search:
 
     def bits(self, y: Integers) -> float:
         """Return the description length of all samples, bits: by value, by exceptions to the mode, or by deviations."""
+        if self._described is None or self._described[0] is not y:  # many forms of the same y are weighed
+            self._described = y, self._bits(y)
+        return self._described[1]
+
+    def _bits(self, y: Integers) -> float:
         values, counts = np.unique(y, return_counts=True)
         each = np.log2(1.0 + np.abs(values.astype(float)))
         shares = counts / len(y)
@@ -588,13 +603,6 @@ def small_atoms(names: tuple[str, ...], blocks: tuple[int, ...], grids: frozense
 def lone_atoms(names: tuple[str, ...], _: tuple[int, ...], grids: frozenset[str]) -> tuple[Atom, ...]:
     """Return the atoms that stand alone."""
     return partners(names, grids) if _ranked(names) else ()
-
-
-def _follows(whole: Integers, y: Integers) -> bool:
-    """Tell whether y is monotonic in a whole and depends on nothing else, as numbers of blocks are."""
-    order = np.argsort(whole, kind="stable")
-    x, steps = whole[order], np.diff(y[order])
-    return not steps[x[1:] == x[:-1]].any() and bool((steps >= 0).all() or (steps <= 0).all())
 
 
 def _candidates(whole: Integers, y: Integers) -> list[int]:
