@@ -368,7 +368,8 @@ class Search:
         return [
             form
             for i, k in pairs[: 4 * KEPT]
-            for form in self._solve(y, [products[order[i]], products[order[k]]], comb(int(k) + 1, 2))
+            if self._supports(y, 2, tried := comb(int(k) + 1, 2))
+            for form in self._solve(y, [products[order[i]], products[order[k]]], tried)
         ]
 
     def _triples(self, y: Integers, products: Products, basis: _Floats, rest: _Floats) -> tuple[Sum, ...]:
@@ -391,8 +392,8 @@ class Search:
         fits = [
             form
             for each in sorted(found)
-            if len(set(each)) == 3
-            for form in self._solve(y, [products[order[i]] for i in each], comb(each[-1] + 1, 3))
+            if len(set(each)) == 3 and self._supports(y, 2, tried := comb(each[-1] + 1, 3))
+            for form in self._solve(y, [products[order[i]] for i in each], tried)
         ]
         return lightest(fits)
 
@@ -422,10 +423,17 @@ class Search:
             if coefficient
         ]
         form = Sum(tuple(sorted(terms, key=lambda term: -len(term[1]))))
-        bits, free = self.bits(y), self.length - len(form.terms)
-        if free < _MORE or form.bits > bits or log2(tried) > free * bits / self.length:
+        if form.bits > self.bits(y) or not self._supports(y, len(form.terms), tried):
             return []
         return [each for each in self._rivals(form, products) if self._fits(each, y)] if self._fits(form, y) else []
+
+    def _supports(self, y: Integers, terms: int, tried: int) -> bool:
+        """Tell whether so many samples make it unlikely that one of the sums that were tried fits by chance.
+
+        A sum of several products that is not solved yet has two terms at least: all with fewer were tried before.
+        """
+        free = self.length - terms
+        return free >= _MORE and log2(tried) <= free * self.bits(y) / self.length
 
     def _fits(self, form: Sum, y: Integers) -> bool:
         try:
