@@ -61,6 +61,16 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return min(processors if config.getoption("--quick") else processors + processors // 2, _MOST_WORKERS)
 
 
+#: What takes longest, and so begins first: begun last, it would let the other processes idle.
+_LONGEST = "tests/conformance/"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let the longest tests be the first; all others keep their order."""
+    items.sort(key=lambda item: not item.nodeid.startswith(_LONGEST))
+
+
 # --- what holds while they are collected, and after ------------------------------------------------------------------
 
 
