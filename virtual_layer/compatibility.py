@@ -18,12 +18,14 @@ _STARTED = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", _SRUN)
 _BUILT_FOR = (
     (
         re.compile(r"numpy\.\w+ size changed|numpy\.core\.multiarray failed to import|compiled using NumPy 1\.x"),
-        "a module of the program was built for another numpy than numpy {numpy}, which came with clue perhaps: "
+        "a module of the program was built for a different numpy than numpy {numpy}, which was perhaps installed "
+        "with clue: "
         "pip install 'numpy<2' beside clue if it was built for numpy 1, as those of Debian 12 are",
     ),
     (
         re.compile(r"mpi4py\.MPI\.\w+ size changed|mpi4py\.MPI does not export"),
-        "a module of the program was built for another mpi4py than mpi4py {mpi4py}: clue needs 4.1 or newer, so build "
+        "a module of the program was built for a different mpi4py than mpi4py {mpi4py}: clue needs 4.1 or newer, "
+        "so build "
         "that module for it (pip install --no-binary :all: MODULE)",
     ),
 )
@@ -58,7 +60,7 @@ def fault_of_launcher(mpi: Any, environment: Mapping[str, str]) -> str:
     if said.get(_SRUN) == number and "OMPI_COMM_WORLD_SIZE" not in said:
         return (
             f"MPI must see all {number} processes that srun has started, got each one alone: mpi4py uses "
-            f"{library}, to which srun speaks in another protocol: use srun --mpi=pmi2 for MPICH and Intel MPI, srun "
+            f"{library}, to which srun speaks a different protocol: use srun --mpi=pmi2 for MPICH and Intel MPI, srun "
             "--mpi=pmix for Open MPI (srun --mpi=list shows what the site has)"
         )
     return (

@@ -128,8 +128,8 @@ def _measurement(result: dict[str, Any]) -> PairMeasurement:
         result["mpi"],
         datetime.date.today().isoformat(),
         tuple(
-            f"contention: {host} has {processors} processors for {ranks} ranks: pairs slow each other there as well "
-            "as on the network"
+            f"contention: {host} has {processors} processors for {ranks} ranks: pairs slow each other down there "
+            "as well as on the network"
             for host, (ranks, processors) in result["crowded"].items()
         ),
     )
@@ -363,7 +363,7 @@ def judge(
     folds = _folds(data)
     if not folds:
         got = f"{', '.join(str(pairs) for pairs in sorted({row.pairs for row in measurement.rows}))} pairs"
-        raise UsageError(f"pairs must have been measured at two sizes or in three numbers at least, got {got}")
+        raise UsageError(f"pairs must have been measured at two or more sizes, or in three or more numbers, got {got}")
     experiment = Experiment(link, measurement.nodes, ports or Ports())
     judged = []
     for i, fit in enumerate(_FITS):

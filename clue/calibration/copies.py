@@ -61,7 +61,7 @@ def copy_bandwidth(measurement: Measurement, link: Link) -> tuple[float | None, 
     what = f"copies: {count_of(most.copies, 'simultaneous message')} of {format_size(most.size)} reach"
     said = f"{what} {format_size(most.rate)}/s, {most.rate / most.alone:.2f} times their rates alone"
     if most.rate >= _LIMITED * most.alone:
-        return None, (f"{said}: they do not slow each other; copy_bandwidth is left out, measure more pairs",)
+        return None, (f"{said}: no slowdown was seen, so copy_bandwidth is left out; measure more pairs",)
     return most.rate, (f"{said}: taken as the copy bandwidth of a node's memory",)
 
 

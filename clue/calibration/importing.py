@@ -44,9 +44,9 @@ _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _WINDOW = 64
 #: Assumptions about properties that no imported benchmark measures.
 _UNSEEN = (
-    "send overhead, acknowledgements, progress: no imported benchmark shows them; assumed are nonblocking sends as "
-    "long as blocking ones, no eager send that waits for an acknowledgement, and a library that progresses messages "
-    "outside of calls"
+    "send overhead, acknowledgements, progress: imported benchmarks do not show them; it is assumed that "
+    "nonblocking sends take as long as blocking ones, that no eager send waits for an acknowledgement, and that "
+    "the library progresses messages outside of calls"
 )
 
 

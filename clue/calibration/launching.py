@@ -74,7 +74,7 @@ def launcher(mpiexec: Sequence[str], ranks: int, hosts: Sequence[str] = ()) -> l
     elif hosts:
         raise UsageError(
             f'{mpiexec[0]}: hosts must be named by the launcher\'s own options (--mpiexec "{mpiexec[0]} …"), '
-            "as this launcher is not known"
+            "as clue does not know this launcher"
         )
     return [*words, "-n", str(ranks)]
 

@@ -169,7 +169,7 @@ def _found_limit(found: EagerLimit) -> tuple[float | None, tuple[str, ...]]:
     if found.waits is None:
         largest = format_size(found.eager or 0)
         return None, (
-            f"eager limit: {found.how}, of which none up to {largest} waits, so every message is assumed to be eager",
+            f"eager limit: {found.how}, no send up to {largest} waits, so every message is assumed to be eager",
         )
     if found.eager is None:
         return 0.0, (f"eager limit: {found.how}, every message from {format_size(found.waits)} on waits",)

@@ -272,7 +272,7 @@ def node_by_parts(
     Raises:
         UsageError: If no comparable figure is known for both.
     """
-    known = dict(characters) or {"": Character("", UNKNOWN, "no trace tells what bursts do", unsure=True)}
+    known = dict(characters) or {"": Character("", UNKNOWN, "no trace shows what bursts do", unsure=True)}
     wanted = {kind for character in known.values() for kind in character.mix}
     kinds = {}
     if wanted & {CORE, CACHE} or any(character.unsure for character in known.values()):

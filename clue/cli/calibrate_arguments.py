@@ -65,7 +65,7 @@ def _add_network(subjects: Commands) -> Parser:
 def _add_contention(subjects: Commands) -> Parser:
     subject = subjects.add_parser(
         "contention",
-        help="how simultaneous messages slow each other",
+        help="how simultaneous messages slow each other down",
         description="Let 1, 2, 4, … pairs of ranks communicate at once, and choose the contention model that best "
         "predicts data that it was not fitted to: a table of factors, ports of nodes, or flows that share links.",
     )
@@ -156,7 +156,7 @@ def _add_processor(subjects: Commands) -> Parser:
     subject.add_argument(
         "--hosts",
         metavar="A,B,…",
-        help="an even number of computers of this kind: to measure the cost of waits for the next burst, a rank on "
+        help="an even number of computers of this kind: to measure what waits cost the next burst, a rank on "
         "each waits for messages of another, as programs do (default: a process sleeps here)",
     )
     subject.add_argument("-o", dest="output", metavar="FILE", help="the YAML to write (default: NAME.yaml)")

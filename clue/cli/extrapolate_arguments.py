@@ -28,10 +28,10 @@ def add_extrapolate(commands: Commands, run: Command) -> None:
     command = commands.add_parser(
         "extrapolate",
         allow_abbrev=False,  # for options_first must know which option takes a value
-        help="extrapolate a trace to a size and a number of ranks that nobody recorded, from small recordings",
+        help="extrapolate a trace to a size and a number of ranks that were not recorded, from small recordings",
         usage='clue extrapolate "NAME-{size}-{ranks}.clue" --size N --ranks P -o TRACE [--json]\n'
         "       clue extrapolate --plan|--run --size N --ranks P [options] PROGRAM.py [ARGS with {size} …]",
-        description="Extrapolate a trace to a size and a number of ranks that nobody recorded, from recordings at a "
+        description="Extrapolate a trace to a size and a number of ranks that were not recorded, from recordings at a "
         "few small sizes and numbers of ranks. Exact rules give the calls, fitted models the burst times. A call that "
         "follows no rule is refused with its place in the program, never guessed.",
         epilog=_EXAMPLES,

@@ -82,7 +82,8 @@ def _add_time(questions: Commands) -> Parser:
     question = questions.add_parser(
         "time",
         help="forecast the run time of a routine on a host now",
-        description="Forecast the run time of a routine on a host under its load. Too little free memory is a refusal.",
+        description="Forecast the run time of a routine on a host under its load. It is refused if too little "
+        "memory is free.",
     )
     return _add_routine_there(question)
 
@@ -131,7 +132,7 @@ def _add_best(questions: Commands) -> Parser:
         "--machine", metavar="MACHINE.yaml", help="a file, or the name of a machine shipped with clue"
     )
     question.add_argument("--host", action="append", default=[], metavar="HOST", help="one of several "
-                          "hosts (may be repeated; the first two tell the network)")  # fmt: skip
+                          "hosts (may be repeated; the network is that between the first two)")  # fmt: skip
     _add_asking(question)
     add_json(question)
     return question

@@ -144,7 +144,9 @@ class _Questions:
             except (ValueError, ClueError) as error:
                 raise UsageError(f"init: --{name} {error}") from None
         if sys.stdin is None or not sys.stdin.isatty():
-            raise UsageError(f"init: --{name} must be given if nobody can be asked, or --yes for defaults, got neither")
+            raise UsageError(
+                f"init: --{name} must be given if standard input is no terminal, or --yes for defaults, got neither"
+            )
         if not self._explained:
             self._explained = True
             tell(["An empty line accepts the default in brackets; Ctrl-C ends without writing anything."], prefix="")

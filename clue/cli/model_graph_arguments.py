@@ -11,7 +11,7 @@ examples:
   clue model graph heat.clue --plots plots
             draw the program's computation and communication, in their loops
   clue model graph "heat-{size}-{ranks}.clue" --machine pempis-het --size 4000 --ranks 12
-            fit a model to each node on that machine, and compose the program's time at a size that nobody recorded"""
+            fit a model to each node on that machine, and compose the program's time at a size that was not recorded"""
 
 
 def add_graph(commands: Commands, run: Command) -> None:

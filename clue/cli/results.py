@@ -103,7 +103,7 @@ def status_of(ranking: Ranking) -> int:
     for each in ranking.entries:
         why.setdefault(each.reason, []).append(each.option)
     told = [f"{named(options, 'options')}: {reason}" for reason, options in why.items()]
-    more = f"; and {len(told) - _REASONS:,} reasons more" if len(told) > _REASONS else ""
+    more = f"; and {len(told) - _REASONS:,} more reasons" if len(told) > _REASONS else ""
     reasons = "; ".join(told[:_REASONS]) + more
     say([f"{ranking.scenario}: at least one option must be ranked, got none: {reasons}"], "clue: ", at=Volume.ERRORS)
     return 1

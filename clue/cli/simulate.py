@@ -179,7 +179,7 @@ def _simulate_loops(config: SimulationConfig, arguments: argparse.Namespace, loo
             instances=config.instances,
             tell=lambda done: tell(what, done, program.ops * config.instances),
         )
-    detail(f"the {result.engine} engine replayed {result.ops:,} ops: as loops, because so many are not expanded")
+    detail(f"the {result.engine} engine replayed {result.ops:,} ops: as loops, because there are too many to expand")
     title = f"{name} on {config.machine.name}"
     show_result(result, title, arguments)
     write_result(result, config.machine, title, arguments)

@@ -61,7 +61,7 @@ def on_critical_path(
     program, site_of = _by_site(compile_program(example.trace), example)
     placed = place(machine, placement, program.ranks)
     timeline = simulate(program, machine, placed, "reference", timeline=True).timeline
-    assert timeline is not None, "it was asked for"
+    assert timeline is not None, "it was requested"
     stretches = explained_replay(program, machine, placed).path.stretches
     computing = np.isin(stretches["part"], [part for part in Part if part.is_computation])
     found = site_of[np.where(computing, stretches["region"], _regions_at(stretches, timeline.segments))]

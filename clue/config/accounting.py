@@ -83,7 +83,7 @@ def read_accounting(path: Path) -> Accounting:
         if line.strip():
             reader.take(number, line)
     if len(reader.faults) > _MOST_FAULTS:
-        more = f"{path}: and {len(reader.faults) - _MOST_FAULTS:,} faults more"
+        more = f"{path}: and {len(reader.faults) - _MOST_FAULTS:,} more faults"
         reader.faults = [*reader.faults[:_MOST_FAULTS], more]
     if not reader.faults and not reader.found.jobs:
         reader.faults.append(f"{path}: file must have jobs that ran, got none")

@@ -165,8 +165,8 @@ class CostForm(Form):
     )
     utilisation: Share = Field(
         1.0,
-        description="The largest share of the time that it is available for which runs keep it busy. Must be left out "
-        "beside jobs, whose queue says that.",
+        description="The largest share of the time that it is available for which runs keep it busy. Must be left "
+        "out with jobs, whose queue determines it.",
     )
     availability: Share = Field(1.0, description="Share of the time in which it is available.")
 

@@ -59,7 +59,7 @@ class CostReader:
         own = own.of(written)
         form = own.form(CostForm, _faults_of)
         if form is not None and self.queued and "utilisation" in form.model_fields_set:
-            rule = "must be left out beside jobs, whose queue says how busy nodes are, got both"
+            rule = "must be left out with jobs, whose queue determines how busy nodes are, got both"
             own.fault(("utilisation",), rule, of_key=True)
         for place, rule in () if form is None else _falling_steps(form, self.exchange):
             own.fault(place, rule)

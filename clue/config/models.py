@@ -129,8 +129,8 @@ def load_model(source: Source, *, relative_to: FilePath | None = None) -> Model:
     if is_composed(document):
         reading = Reading(document)
         rule = (
-            "must be nt or pt for what is asked, got composed: such a model answers clue model show and predict, and "
-            "stands in comparisons"
+            "must be nt or pt for this command, got composed: such a model serves clue model show, clue model "
+            "predict and comparisons"
         )
         reading.fault(("form",), rule)
         reading.check()

@@ -202,13 +202,13 @@ class WorkloadForm(Form):
     )
     placement: WorkloadPlacement = Field(
         "block",
-        description="block, cyclic, or one with ranks_per_processor, ranks_per_node and nodes; a list of these, of "
-        "which each option uses the best; or search: block and cyclic with 1, 2, 4, … ranks per node, from the first "
+        description="block, cyclic, or one with ranks_per_processor, ranks_per_node and nodes; a list of these: "
+        "each option uses the best; or search: block and cyclic with 1, 2, 4, … ranks per node, from the first "
         "node or from the last.",
     )
     deadline: Duration | None = Field(None, description="Largest allowed run time; default: no limit.")
     runs_a_month: Annotated[Number, Field(gt=0)] | None = Field(
-        None, description="Runs that have to be done, on average; of all workloads or of none. Left out beside jobs."
+        None, description="Runs that have to be done, on average; of all workloads or of none. Left out with jobs."
     )
 
 

@@ -104,7 +104,7 @@ def _check_demands(reading: Reading, form: ScenarioForm, *, queued: bool) -> Non
     stated = {key: workload.runs_a_month is not None for key, workload in form.workloads.items()}
     if queued:
         for key in (key for key, is_stated in stated.items() if is_stated):
-            rule = "must be left out beside jobs, which say how many runs there are, got both"
+            rule = "must be left out with jobs, which determine how many runs there are, got both"
             reading.fault(("workloads", key, "runs_a_month"), rule, of_key=True)
         return
     for key, is_stated in stated.items():

@@ -213,8 +213,8 @@ class NodeTypeForm(Form):
     cold_start: ColdStartForm | None = Field(None, description="Extra time of bursts after waits; default: none.")
     copy_bandwidth: Bandwidth | None = Field(
         None,
-        description="Rate at which the memory of a node copies all messages within it together; simultaneous copies "
-        "share it equally. Default: they do not slow each other.",
+        description="Rate at which the memory of a node copies all messages within it together; simultaneous "
+        "copies share it equally. Default: they do not slow each other down.",
     )
     price: Price | None = Field(None, description="Price of one node.")
     initialisation_delay: Time = Field(0.0, description="Time before a spawned process starts.")
@@ -252,7 +252,7 @@ def _sorted_limits(entries: list[AlgorithmForm]) -> list[AlgorithmForm]:
     if len(known) < len(limits):
         raise ValueError("must have up_to in all entries but the last, got one without")
     if any(b <= a for a, b in pairwise(known)):
-        raise ValueError("must be sorted by strictly rising up_to, got one that does not rise")
+        raise ValueError("must be sorted by strictly rising up_to, got one that does not")
     return entries
 
 
@@ -357,7 +357,7 @@ class ChangeForm(Form):
 
 def _rising_times(changes: list[ChangeForm]) -> list[ChangeForm]:
     if any(b.at <= a.at for a, b in pairwise(changes)):
-        raise ValueError("must be sorted by strictly rising time, got one that does not rise")
+        raise ValueError("must be sorted by strictly rising time, got one that does not")
     return changes
 
 

@@ -140,7 +140,9 @@ class Processes:
         return data
 
 
-_ENDED = "live run: mpi4py and an MPI library must be there to run programs, got an end of the process that forks ranks"
+_ENDED = (
+    "live run: mpi4py and an MPI library must be installed to run programs, got an end of the process that forks ranks"
+)
 
 
 @contextlib.contextmanager

@@ -162,7 +162,7 @@ def _in_a_line(raised: str) -> str:
 
 def _ending(status: int) -> str:
     if status >= 0:
-        return f"exit status {status} without an end of MPI" if status == 0 else f"exit status {status}"
+        return f"exit status {status} without finalising MPI" if status == 0 else f"exit status {status}"
     return f"signal {-status} ({signal.Signals(-status).name})"
 
 

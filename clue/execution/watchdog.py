@@ -41,7 +41,7 @@ _WAITS = (
 _FRAME = re.compile(r'^  File "(.+)", line (\d+)', re.MULTILINE)
 #: Path fragments of files that are not the program's own.
 _NOT_ITS_OWN = (sysconfig.get_path("stdlib") + os.sep, "site-packages", "dist-packages", "virtual_layer", "<frozen")
-_ONE_AT_A_TIME = "one rank runs at a time, so from another rank nothing comes but by mpi4py"
+_ONE_AT_A_TIME = "ranks run one at a time, so another rank can only send something through mpi4py"
 
 
 def _silent(_line: str) -> None:

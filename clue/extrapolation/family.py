@@ -179,12 +179,12 @@ def _programs(recordings: Sequence[Recording]) -> Iterator[str]:
 def _remarks(family: Family) -> Iterator[str]:
     traces = [each.typical for each in family.recordings]
     if len(family.sizes) > 1 and not any(SIZE in word for word in family.arguments):
-        yield "no argument of the program follows the size: that recordings are of the sizes in their names is believed"
+        yield "no argument of the program depends on the size: recordings are assumed to have the sizes in their names"
     processors = sorted({trace.head.processor for trace in traces})
     if len(processors) > 1:
         yield (
-            f"recordings are of {len(processors)} kinds of processors ({', '.join(processors)}), and are taken as "
-            "if of one: record all on one computer"
+            f"recordings are of {len(processors)} kinds of processors ({', '.join(processors)}), but are treated "
+            "as if made on one: record all on one computer"
         )
     once = sum(each.typical.head.typical is None and len(each.traces) == 1 for each in family.recordings)
     if once:
@@ -196,4 +196,4 @@ def _remarks(family: Family) -> Iterator[str]:
     polls = sum(int(trace.ops.are(Op.POLL).sum()) for trace in traces)
     for count, what in ((wild, "receives from any source"), (polls, "tests that found nothing")):
         if count:
-            yield f"{count} {what} were recorded: at another size or number of ranks they may come out otherwise"
+            yield f"{count} {what} were recorded: they may turn out differently at another size or number of ranks"

@@ -40,8 +40,8 @@ class RefusedError(ClueError):
         if lacking:
             wanted = ", ".join(f"size {each.size} on {count_of(each.ranks)}" for each in lacking)
             said.append(
-                f"{place}recordings should have {SIZES} sizes and {COUNTS} numbers of ranks, one of them no power of "
-                f"two: record {wanted}, too"
+                f"{place}recordings should have {SIZES} sizes and {COUNTS} numbers of ranks, one of them not a "
+                f"power of two: record {wanted}, too"
             )
         decided = (Wanted(*each.decided) for each in refusals if each.decided is not None)
         self.record = tuple(dict.fromkeys((*decided, *lacking)))

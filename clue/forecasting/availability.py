@@ -76,7 +76,7 @@ def here(host: str | None = None) -> Availability:
     try:
         import psutil  # noqa: PLC0415 - an optional extra
     except ImportError:
-        raise ForecastError('load must be told by psutil, got none: pip install "clue[forecast]"') from None
+        raise ForecastError('load must be measured by psutil, got none: pip install "clue[forecast]"') from None
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else psutil.cpu_count() or 1
     if _PROC.is_dir():
         others, memory = fmean(_looks(_WATCHED)), free_memory()

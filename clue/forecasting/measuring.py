@@ -121,9 +121,9 @@ def _line(process: subprocess.Popen[str], what: str, limit: float) -> dict[str, 
     if not line:
         end(process)
         got = f"none within {limit:g} s" if late.is_set() else f"exit status {process.returncode}"
-        raise ForecastError(f"{what}: routine must come to its end, got {got}")
+        raise ForecastError(f"{what}: routine must finish, got {got}")
     answer: dict[str, Any] = json.loads(line)
     if "error" in answer:
         advice = ': pip install "clue[forecast]"' if "No module named 'scipy" in answer["error"] else ""
-        raise ForecastError(f"{what}: routine must come to its end, got {answer['error']}{advice}")
+        raise ForecastError(f"{what}: routine must finish, got {answer['error']}{advice}")
     return answer

@@ -80,9 +80,11 @@ class Plan:
         for step in self.steps:
             for name in step.reads:
                 if name not in known:
-                    raise UsageError(f"{step.makes}: what is read must be there or made before, got {name}")
+                    raise UsageError(
+                        f"{step.makes}: what is read must be given as data or made by an earlier step, got {name}"
+                    )
             if step.makes in known:
-                raise UsageError(f"{step.makes}: names must be those of one thing each, got it twice")
+                raise UsageError(f"{step.makes}: each name must stand for one thing, got it twice")
             if step.host is None and not self.hosts:
                 raise UsageError(f"{step.makes}: host must be given where there are none to choose from, got none")
             known.add(step.makes)

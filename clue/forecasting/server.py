@@ -59,7 +59,9 @@ class Server(ThreadingHTTPServer):
             super().__init__((address, port), _Handler)
         except (OSError, OverflowError) as error:
             said = getattr(error, "strerror", None) or str(error)
-            raise ForecastError(f"{address}:{port}: address must be one to listen at, got: {said}") from None
+            raise ForecastError(
+                f"{address}:{port}: address must be one at which clue can listen, got: {said}"
+            ) from None
 
     @property
     def port(self) -> int:

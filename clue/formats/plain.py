@@ -123,12 +123,14 @@ def plain(trace: Trace, library: str, remarks: Remarks, *, keep: frozenset[Op] =
 def _refuse(trace: Trace) -> None:
     spawned = sum(head.world > 0 for head in trace.head.rank_heads)
     if spawned:
-        raise UsageError(f"{trace.name}: program must not spawn others to be written so, got {spawned} spawned ranks")
+        raise UsageError(
+            f"{trace.name}: program must not spawn others to be written in this format, got {spawned} spawned ranks"
+        )
     between = (trace.ops.flags & _INTER > 0) & np.isin(trace.ops.op, [int(op) for op in COLLECTIVES])
     if between.any():
         raise UsageError(
-            f"{trace.name}: collectives must be on intracommunicators to be written so, "
-            f"got {int(between.sum())} on intercommunicators"
+            f"{trace.name}: collectives must be on intracommunicators to be written in this format, got "
+            f"{int(between.sum())} on intercommunicators"
         )
 
 

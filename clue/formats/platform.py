@@ -114,7 +114,7 @@ def _remark(machine: Machine, remarks: Remarks) -> None:
             sum(each.acknowledged_from is not None for each in links),
         ),
         (
-            "links state how long messages keep what they share (busy), which is left out: bandwidths say it",
+            "links state how long messages keep what they share (busy), which is left out: bandwidths determine it",
             sum(each.busy is not None for each in links),
         ),
         (
@@ -128,7 +128,9 @@ def _remark(machine: Machine, remarks: Remarks) -> None:
     if contention.keeps_ports:
         remarks.count("contention model, ports that serve in turn, is replaced by links that are shared")
     elif contention.topology is None and contention != NoContention():
-        remarks.count(f"contention model, a {contention.name}, is left out: messages do not slow each other")
+        remarks.count(
+            f"contention model, a {contention.name}, is left out: simultaneous messages do not slow each other down"
+        )
 
 
 def _hosts(machine: Machine, flops_per_second: float) -> Iterator[str]:

@@ -261,7 +261,7 @@ class _Reader:
 
     def take_communicator(self, at: Integers) -> None:
         """Skip the lines, as SimGrid does."""
-        what = "actions make communicators, of which these traces say no more; they are left out"
+        what = "actions make communicators whose members these traces do not state; they are left out"
         self._remarks.count(what, len(at))
 
     def take_isend(self, at: Integers) -> None:

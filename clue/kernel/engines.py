@@ -56,7 +56,7 @@ def engine_for(work: int, asked: str = "auto") -> str:
 def reason_for(asked: str, decided: str, work: int) -> str:
     """Say why :func:`engine_for` decided as it did."""
     if asked != "auto":
-        return f"{asked} was asked for"
+        return f"{asked} was requested"
     if work < _OPS_WORTH_LOADING:
         return f"below {_OPS_WORTH_LOADING:,} ops the reference is done before the fast engine is loaded"
     if decided == "reference":

@@ -203,7 +203,7 @@ def _left_out(program: Description, live: bool) -> Iterator[Caveat]:
             "{call} is not modelled: the {what} {extent}{instead}",
             {
                 "call": each.call,
-                "what": "run gives no time to" if live else "simulation leaves out",
+                "what": "run does not time" if live else "simulation leaves out",
                 "instead": _ONE_SIDED if each.call.startswith("Win.") and not live else "",
             },
             {"extent": each.extent},
@@ -301,7 +301,8 @@ def _neighbour_caveats(program: Description, machine: Machine, placed: Placement
             About.MACHINE,
             machine.name,
             "no memory contention is stated of {types}, so several ranks of a node compute as fast as one alone: "
-            "figures are too short where they share caches or memory bandwidth. Measure memory_contention_factor "
+            "predicted times are too short where they share caches or memory bandwidth. Measure "
+            "memory_contention_factor "
             "(clue calibrate processor), or state that there is none ({{2: 1}})",
             {"types": ", ".join(unstated)},
         )
@@ -311,8 +312,9 @@ def _neighbour_caveats(program: Description, machine: Machine, placed: Placement
         yield Caveat(
             About.MACHINE,
             machine.name,
-            "no copy_bandwidth is stated of {types}, so messages within a node do not slow each other: figures are too "
-            "short where its ranks copy large ones at a time. Measure it (clue calibrate network, within a node)",
+            "no copy_bandwidth is stated of {types}, so messages within a node do not slow each other down: "
+            "predicted times are too short where its ranks copy large ones at a time. Measure it (clue calibrate "
+            "network, within a node)",
             {"types": ", ".join(unstated)},
         )
 
@@ -324,7 +326,8 @@ def _contention_caveats(replay: Replay, machine: Machine, placed: Placement) -> 
         yield Caveat(
             About.MACHINE,
             machine.name,
-            "no contention is stated, so simultaneous messages do not slow each other: figures are too short where "
+            "no contention is stated, so simultaneous messages do not slow each other down: predicted times are "
+            "too short where "
             "many are sent at a time",
         )
     most = replay.seen.most_simultaneous

@@ -139,13 +139,14 @@ class _Question(ABC):
         """Yield the caveats of the forecast."""
         name = self.task.key[0].name
         if not math.isfinite(self.forecast.high):
-            text = "the model has as many terms as points, so nothing tells how wrong it is: measure more sizes"
+            text = "the model has as many terms as points, so its error is unknown: measure more sizes"
             yield Caveat(About.PROGRAM, name, text)
         if outside := self._outside():
             yield Caveat(
                 About.PROGRAM,
                 name,
-                "this lies outside of what its model was fitted to, so positions may be wrong ({why}): measure there, "
+                "this lies outside the range to which its model was fitted, so positions may be wrong ({why}): "
+                "measure there, "
                 "or replay a trace",
                 {"why": "; ".join(outside)},
             )

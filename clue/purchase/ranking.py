@@ -195,11 +195,11 @@ def _check_use(scenario: Scenario) -> None:
         return
     for workload in scenario.workloads:
         if workload.demand is not None:
-            raise UsageError(f"{scenario.name}: runs a month of {workload.name} must be left out beside jobs, got both")
+            raise UsageError(f"{scenario.name}: runs a month of {workload.name} must be left out with jobs, got both")
     for option in scenario.options:
         if option.costs is not None and option.costs.utilisation != 1:
             got = f"got both (jobs and {option.costs.utilisation:g})"
-            raise UsageError(f"{scenario.name}: utilisation of {option.name} must be left out beside jobs, {got}")
+            raise UsageError(f"{scenario.name}: utilisation of {option.name} must be left out with jobs, {got}")
 
 
 def _about_noise(sampler: RankingSampler) -> Iterator[str]:
@@ -223,8 +223,8 @@ def _about_parts(sampled: Sequence[SampledOption]) -> Iterator[str]:
 def _about_others(sampler: RankingSampler) -> Iterator[str]:
     if sampler.passed_over:
         yield (
-            f"samples: with the stated noise {sampler.passed_over:,} more options may come among the first; they are "
-            "not sampled: ask for more of the first to have them compared (--top)"
+            f"samples: with the stated noise {sampler.passed_over:,} more options may be among the first; they "
+            "are not sampled: ask for more of the first to have them compared (--top)"
         )
 
 

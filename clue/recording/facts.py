@@ -170,13 +170,13 @@ def _differences(request: Request, then: Facts, now: Facts) -> Iterator[str]:
     if then.python != now.python:
         yield f"Python was {then.python} and is {now.python}"
     if then.recorder != now.recorder:
-        yield "clue records otherwise now"
+        yield "clue records differently now"
 
 
 def _file_difference(request: Request, name: str, then: Facts, now: Facts) -> str:
     short = Path(name).name
     if name not in then.files:
-        return f"{short} was no input"
+        return f"{short} was not an input"
     if then.files[name] == "":
         return f"{short} was written while it was recorded"
     current = now.files.get(name) or _digest(request.folder / name)

@@ -28,7 +28,7 @@ from clue.trace import Trace
 
 #: Its folder in the cache.
 FOLDER = "traces"
-_DAMAGED = "the recording that is kept is damaged"
+_DAMAGED = "the kept recording is damaged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +221,7 @@ def _opened(path: Path, facts: Facts) -> tuple[KeptProgram | None, str]:
     """Open a folder of recordings, or return what is wrong with it."""
     try:
         if fault := unsafe_within(path):
-            return None, f"the recording that is kept is {fault}"
+            return None, f"the kept recording is {fault}"
         files = [numbered(path / f"{path.name}.clue", i + 1) for i in range(_count(path))]
         traces = tuple(map(Trace.open, files))
     except (OSError, TraceError):

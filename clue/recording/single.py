@@ -74,7 +74,7 @@ def record(
             trace = _recorded(launch, draft, mpiexec, limits)
     except RecordError as error:
         faults = [fault.replace(str(draft), str(target)) for fault in error.faults]
-        raise RecordError([*faults[:-1], f"{faults[-1]}: the earlier recording stays"], error.refused) from None
+        raise RecordError([*faults[:-1], f"{faults[-1]}: the earlier recording is kept"], error.refused) from None
     return replace(trace, path=target)
 
 

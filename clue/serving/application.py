@@ -109,7 +109,7 @@ async def _body(request: Request) -> bytes:
             if len(found) > MOST_BYTES:
                 raise BodyError(f"body must have at most {MOST_BYTES:,} bytes, got more")
     except ClientDisconnect:
-        raise BodyError("body must come to its end, got a part") from None
+        raise BodyError("body must be complete, got a part") from None
     return bytes(found)
 
 

@@ -30,7 +30,7 @@ def listener(address: str, port: int) -> socket.socket:
         return socket.create_server((address, port), family=family(address))
     except (OSError, OverflowError) as error:
         said = getattr(error, "strerror", None) or str(error)
-        raise ServeError(f"{address}:{port}: address must be one to listen at, got: {said}") from None
+        raise ServeError(f"{address}:{port}: address must be one at which clue can listen, got: {said}") from None
 
 
 def run(application: ASGIApp, at: socket.socket) -> None:

@@ -134,7 +134,7 @@ def _scale(trace: Trace, scale: float | None, seconds: float | None, application
     if seconds is not None:
         if not 0 < seconds <= application:
             raise SkeletonError(
-                f"{trace.name}: seconds of a skeleton must be more than 0 and at most those of the application, "
+                f"{trace.name}: seconds of a skeleton must be above 0 and at most those of the application, "
                 f"{application:.3g} s, got {seconds:g} s"
             )
         return application / seconds
@@ -186,7 +186,7 @@ def _unlike(trace: Trace, threshold: float, signature: Signature, scale: float) 
             About.PROGRAM,
             trace.name,
             "its signature is {ratio} times as short as its events, where a skeleton {scale} times as short wants "
-            "{wanted} (similarity threshold {threshold}): little of it is repeated; a longer skeleton is surer",
+            "{wanted} (similarity threshold {threshold}): little of it is repeated; a longer skeleton is more reliable",
             figures={
                 "ratio": f"{signature.ratio:.3g}",
                 "scale": f"{scale:.4g}",

@@ -184,7 +184,11 @@ def _caveats(trace: Trace, lonely: int) -> Iterator[Caveat]:
     ops = trace.ops
     wild = ops.are(*RECEIVES, Op.PROBE) & (ops.flags & Flag.ANY_SOURCE != 0) & (ops.peer >= 0)
     if count := int(wild.sum()):
-        yield counted(trace.name, "{count} receives and probes from any source are from the one that they had", count)
+        yield counted(
+            trace.name,
+            "{count} receives and probes from any source are from the source that they had when recorded",
+            count,
+        )
     if lonely:
         yield counted(trace.name, "{count} messages without a known sender or receiver are left out", lonely)
 

@@ -158,7 +158,10 @@ def simulate_part(
     program = whole()
     result = simulate(program, machine, placement, engine, instances=instances)
     caveat = Caveat(
-        About.PROGRAM, program.name, "all was replayed, because a part would not tell the whole: {why}", {"why": why}
+        About.PROGRAM,
+        program.name,
+        "the whole program was replayed, because a sample would not represent it: {why}",
+        {"why": why},
     )
     result = replace(result, warnings=(*result.warnings, caveat))
     return Steady(result, result.ops, (), result.makespan, result.makespan, why)

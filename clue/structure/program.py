@@ -43,7 +43,7 @@ _SMALL = 4
 _ORIGINS = np.uint64(32)
 #: Fields that are not products of sizes.
 _PLAIN = frozenset({"peer", "rows", "flags", "requested", "age"})
-_POLLED = ": how often a test finds nothing is a matter of timing"
+_POLLED = ": how often a test finds nothing depends on timing"
 #: Subjects of rules, in words.
 WORDS = {
     "peer": "partners", "tag": "tags", "nbytes": "sizes", "flags": "flags", "requested": "requests", "rows": "messages",
@@ -267,7 +267,7 @@ class Learner:
             return _POLLED
         traces = [self.tables.examples[key[0]].trace for key in rows.keys]
         wild = any(trace.ops.flags[first] & Flag.ANY_SOURCE for trace, first in zip(traces, rows.firsts, strict=True))
-        return ": whom a receive from any source takes is a matter of timing" if wild else ""
+        return ": which message a receive from any source takes depends on timing" if wild else ""
 
     # --- surroundings ---
 

@@ -156,9 +156,9 @@ def _about_noise(machine: Machine, noise: BurstNoise | None, spread: Spread) -> 
     if known:
         yield f"± {(spread.high / spread.low) ** 0.5 - 1:.1%} by {' and '.join(known)}"
     if noise is None:
-        yield "nothing by how recordings differ, as no repeats of this one are given"
+        yield "differences between recordings are not included, as no repeats of this one are given"
     if not states_noise(machine):
-        yield "nothing by noise of the machine, which states none"
+        yield "noise of the machine is not included, as it states none"
 
 
 def draw_candidate(

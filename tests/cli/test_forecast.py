@@ -109,7 +109,7 @@ def test_grids_of_a_machine_without_a_speed_take_what_was_measured_here(capsys: 
         ("available --host 127.0.0.1:9", 1, "127.0.0.1:9: host must answer, got: "),
         ("benchmark dgemm nothing", 2, "routine must be one of .*, got 'nothing'"),
         ("benchmark dgemm --range x=1:2 --points 1", 2, "dgemm: sizes must be m, n, k, got x"),
-        ("benchmark absent:f", 1, "absent:f: routine must come to its end, got ModuleNotFoundError"),
+        ("benchmark absent:f", 1, "absent:f: routine must finish, got ModuleNotFoundError"),
         ("best dgemm --m 1 --machine i-cluster", 2, "routine must be pdgemm or pdtrsm, got dgemm"),
         ("best pdgemm --m 1 --machine i-cluster", 2, "pdgemm: sizes must be m, n, k, got m"),
         ("best pdtrsm --m 1 --n 1", 2, "best must have --machine, or --host at least twice, got neither"),

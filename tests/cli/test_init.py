@@ -146,7 +146,10 @@ def test_without_a_terminal_nobody_is_asked(capsys: pytest.CaptureFixture[str]) 
     """The first option that is missing is named, and that defaults have to be asked for."""
     status, _, err = run(capsys, "--program", "example", "--processors", "2")
     assert status == 2
-    assert err == "clue: init: --memory must be given if nobody can be asked, or --yes for defaults, got neither\n"
+    assert (
+        err
+        == "clue: init: --memory must be given if standard input is no terminal, or --yes for defaults, got neither\n"
+    )
     assert not list(Path().iterdir())
 
 

@@ -122,7 +122,8 @@ def test_a_ranking_replays_parts_and_shares_positions_aloud(ranking: str, capsys
         "a part of its iterations was replayed, so that the makespan is uncertain by up to" in w for w in warnings
     )
     assert [each for each in warnings if "all was replayed" in each] == [
-        "long on turning: all was replayed, because a part would not tell the whole: turning: a sampled simulation "
+        "long on turning: the whole program was replayed, because a sample would not represent it: turning: a "
+        "sampled simulation "
         "must have a machine that stays as it is"
     ]
     assert told["uncertainty"] == {"samples": 400, "seed": 0, "noise": False, "level": 0.8}

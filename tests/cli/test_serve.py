@@ -42,7 +42,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (
             "which.yaml --address 192.0.2.1 --token-file token",
             1,
-            "192.0.2.1:8458: address must be one to listen at, got",
+            "192.0.2.1:8458: address must be one at which clue can listen, got",
         ),
     ],
 )
@@ -59,7 +59,7 @@ def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert main(["serve", "which.yaml", "--port", str(port)]) == 1
-    assert f"clue: 127.0.0.1:{port}: address must be one to listen at, got: " in capsys.readouterr().err
+    assert f"clue: 127.0.0.1:{port}: address must be one at which clue can listen, got: " in capsys.readouterr().err
 
 
 def test_without_the_framework_it_says_what_to_install(

@@ -98,7 +98,7 @@ def test_loud_tells_whether_a_recording_was_there(capfd: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (["--engine", "reference"], "reference was asked for"),
+        (["--engine", "reference"], "reference was requested"),
         (["--plots", "p"], "only the reference keeps a timeline"),
         (["--plots", "p", "--engine", "fast"], "only the reference keeps a timeline"),
     ],

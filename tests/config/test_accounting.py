@@ -84,7 +84,7 @@ def test_all_bad_lines_are_named_at_once(tmp_path: Path) -> None:
         "4:1: line must have 5 cells, got 1",
     ]
     many = faults(tmp_path, HEAD + "x\n" * 150)
-    assert len(many) == 101 and many[-1].endswith("and 50 faults more")
+    assert len(many) == 101 and many[-1].endswith("and 50 more faults")
 
 
 @pytest.mark.parametrize(

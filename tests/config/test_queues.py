@@ -264,12 +264,14 @@ def test_jobs_beside_copies_are_runs_of_one_instance(tmp_path: Path) -> None:
         (
             "    ranks: [2]\n",
             "    ranks: [2]\n    runs_a_month: 4\n",
-            "workloads.large.runs_a_month must be left out beside jobs, which say how many runs there are, got both",
+            "workloads.large.runs_a_month must be left out with jobs, which determine how many runs there are, "
+            "got both",
         ),
         (
             "price: 900 EUR}",
             "price: 900 EUR, cost: {utilisation: 0.5}}",
-            "options.A.cost.utilisation must be left out beside jobs, whose queue says how busy nodes are, got both",
+            "options.A.cost.utilisation must be left out with jobs, whose queue determines how busy nodes are, "
+            "got both",
         ),
     ],
 )

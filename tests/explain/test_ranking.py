@@ -237,7 +237,7 @@ def test_a_score_of_zero_has_no_share_to_lead_by() -> None:
     compared = replace(scenario({}, Criterion.TOTAL_COST), options=tuple(options))
     explanation = explained(compared, computing)
     assert (explanation.base.winner, explanation.base.lead) == ("gift", math.inf)
-    assert verdict(explanation).startswith("gift leads dear beside a smaller score of 0. ")
+    assert verdict(explanation).startswith("gift leads dear (the smaller score is 0). ")
     gifts = replace(compared, options=(options[0], replace(options[0], name="other")))
     assert explained(gifts, computing).base.lead == 0.0
 

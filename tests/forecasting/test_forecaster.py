@@ -136,7 +136,9 @@ def test_processes_that_end_meanwhile(tmp_path: Path) -> None:
 def test_without_psutil_load_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     """The message says what to install."""
     monkeypatch.setitem(sys.modules, "psutil", None)
-    with pytest.raises(ForecastError, match=r'load must be told by psutil, got none: pip install "clue\[forecast\]"'):
+    with pytest.raises(
+        ForecastError, match=r'load must be measured by psutil, got none: pip install "clue\[forecast\]"'
+    ):
         here()
 
 
@@ -491,9 +493,9 @@ def test_a_name_that_another_site_points_here_is_refused(tmp_path: Path, name: s
 def test_an_address_that_is_taken(two: tuple[Forecaster, Server, list[str]]) -> None:
     """Or is none of this computer's."""
     forecaster, server, _ = two
-    with pytest.raises(ForecastError, match="address must be one to listen at, got: "):
+    with pytest.raises(ForecastError, match="address must be one at which clue can listen, got: "):
         Server(forecaster, port=server.port)
-    with pytest.raises(ForecastError, match="address must be one to listen at, got: "):
+    with pytest.raises(ForecastError, match="address must be one at which clue can listen, got: "):
         Server(forecaster, "192.0.2.1", token=TOKEN)
 
 

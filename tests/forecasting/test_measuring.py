@@ -112,14 +112,14 @@ def test_any_function_can_be_measured() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("own:fails", "own:fails at n=5: routine must come to its end, got ValueError: n is odd"),
-        ("own:ends", "own:ends at n=5: routine must come to its end, got exit status 3"),
-        ("own:sleeps", "own:sleeps at n=5: routine must come to its end, got none within 0.5 s"),
-        ("own:absent", "own:absent: routine must come to its end, got function must be one of own, got absent"),
-        ("own:value", "own:value: routine must come to its end, got function must be one of own, got value"),
-        ("own:nothing", "own:nothing: routine must come to its end, got routine must have a size"),
-        ("own:some", "own:some: routine must come to its end, got routine must have a size"),
-        ("absent:f", "absent:f: routine must come to its end, got ModuleNotFoundError: No module named 'absent'"),
+        ("own:fails", "own:fails at n=5: routine must finish, got ValueError: n is odd"),
+        ("own:ends", "own:ends at n=5: routine must finish, got exit status 3"),
+        ("own:sleeps", "own:sleeps at n=5: routine must finish, got none within 0.5 s"),
+        ("own:absent", "own:absent: routine must finish, got function must be one of own, got absent"),
+        ("own:value", "own:value: routine must finish, got function must be one of own, got value"),
+        ("own:nothing", "own:nothing: routine must finish, got routine must have a size"),
+        ("own:some", "own:some: routine must finish, got routine must have a size"),
+        ("absent:f", "absent:f: routine must finish, got ModuleNotFoundError: No module named 'absent'"),
     ],
 )  # fmt: skip
 def test_routines_that_cannot_be_measured(name: str, said: str) -> None:

@@ -130,10 +130,10 @@ def test_nothing_is_read_before_it_is_there(plan: Plan) -> None:
 @pytest.mark.parametrize(
     ("steps", "results", "hosts", "said"),
     [
-        ([("x", ("y",), "a")], {}, (), "x: what is read must be there or made before, got y"),
-        ([("x", ("x",), "a")], {}, (), "x: what is read must be there or made before, got x"),
-        ([("x", (), "a"), ("x", (), "a")], {}, (), "x: names must be those of one thing each, got it twice"),
-        ([("d", (), "a")], {}, (), "d: names must be those of one thing each, got it twice"),
+        ([("x", ("y",), "a")], {}, (), "x: what is read must be given as data or made by an earlier step, got y"),
+        ([("x", ("x",), "a")], {}, (), "x: what is read must be given as data or made by an earlier step, got x"),
+        ([("x", (), "a"), ("x", (), "a")], {}, (), "x: each name must stand for one thing, got it twice"),
+        ([("d", (), "a")], {}, (), "d: each name must stand for one thing, got it twice"),
         ([("x", (), None)], {}, (), "x: host must be given where there are none to choose from, got none"),
         ([("x", (), "a")], {"y": "a"}, (), "y: results must be data or made by a step, got neither"),
     ],

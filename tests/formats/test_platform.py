@@ -86,7 +86,7 @@ def test_options_say_what_the_platform_cannot() -> None:
     [
         (
             FactorTable(((1, 1.0), (2, 1.5))),
-            "1 contention model, a factor, is left out: messages do not slow each other",
+            "1 contention model, a factor, is left out: simultaneous messages do not slow each other down",
         ),
         (Ports(), "1 contention model, ports that serve in turn, is replaced by links that are shared"),
     ],
@@ -111,7 +111,7 @@ def test_what_links_and_libraries_state_beyond_delays_is_told() -> None:
     assert simgrid_platform(several).remarks == (
         "1 links state a send_overhead, which is left out: Isend takes as long as Send",
         "1 links have messages that are acknowledged, which is left out: senders do not wait for it",
-        "1 links state how long messages keep what they share (busy), which is left out: bandwidths say it",
+        "1 links state how long messages keep what they share (busy), which is left out: bandwidths determine it",
         "1 library works within calls only, which is left out: SimGrid's works at any time",
     )
     assert simgrid_platform(machine()).remarks == ()

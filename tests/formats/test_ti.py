@@ -241,7 +241,7 @@ TOLD = {
     "isend 1 0 5; wait 0 1 0; wait 0 1 0": "1 waits have no request left to wait for and are left out",
     "irecv 1 0 5; test 1 0 0; waitall": "1 tests are taken as having found nothing",
     "sleep 1": "1 sleeps are taken as computation",
-    "comm_split": "1 actions make communicators, of which these traces say no more; they are left out",
+    "comm_split": "1 actions make communicators whose members these traces do not state; they are left out",
 }
 
 

@@ -117,7 +117,8 @@ CASES = [
     (
         exchanging(),
         machine(3),
-        "hand-made: no contention is stated, so simultaneous messages do not slow each other: figures are too short "
+        "hand-made: no contention is stated, so simultaneous messages do not slow each other down: predicted "
+        "times are too short "
         "where many are sent at a time",
     ),
     (

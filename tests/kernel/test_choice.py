@@ -81,7 +81,7 @@ def test_engine_is_chosen_by_all_of_the_work(compiler: threading.Event) -> None:
     for decided, work in zip([*absent, *there], 2 * sizes, strict=True):
         assert engine_for(MUCH, decided) == decided  # what is decided stays
         assert reason_for("auto", decided, work)
-    assert reason_for("fast", "fast", 1) == "fast was asked for"
+    assert reason_for("fast", "fast", 1) == "fast was requested"
 
 
 def test_reference_begins_while_the_engine_is_compiled(compiler: threading.Event) -> None:

@@ -97,7 +97,8 @@ def test_a_wait_is_told_once_and_then_ended(start: Start, channel: Channel) -> N
     (line,) = told
     assert line.startswith("prog.py: rank 1 has used no CPU time for 0.3 s outside MPI: it waits")
     assert line.endswith(
-        "one rank runs at a time, so from another rank nothing comes but by mpi4py (it is ended after 1.5 s: --limit)"
+        "ranks run one at a time, so another rank can only send something through mpi4py (it is ended after 1.5 "
+        "s: --limit)"
     )
     assert str(failure.value).startswith("prog.py: rank 1 must call MPI within 1.5 s, got none: it waits")
     assert "and has used no CPU time for" in str(failure.value)

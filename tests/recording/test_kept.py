@@ -166,7 +166,7 @@ def test_inputs_count(recorder: Recorder, heat: Path, tmp_path: Path) -> None:
     data = tmp_path / "matrix.bin"
     data.write_bytes(b"1")
     ask(request(heat))
-    assert why(request(heat, inputs=(data,))) == "matrix.bin was no input"
+    assert why(request(heat, inputs=(data,))) == "matrix.bin was not an input"
     assert why(request(heat, inputs=(data,))) == ""
     data.write_bytes(b"2")
     assert why(request(heat, inputs=(data,))) == "matrix.bin has changed"
@@ -230,7 +230,7 @@ def test_environment_counts(recorder: Recorder, heat: Path, monkeypatch: pytest.
     [
         (platform, "node", "it was recorded on "),
         (platform, "python_version", "Python was "),
-        (facts, "_recorder", "clue records otherwise now"),
+        (facts, "_recorder", "clue records differently now"),
     ],
 )
 def test_computer_python_and_recorder_count(
@@ -390,7 +390,7 @@ def test_damaged_recording_is_made_again(recorder: Recorder, heat: Path, spoil: 
     """And takes the place of the damaged one."""
     ask(request(heat))
     spoil(entry())
-    assert why(request(heat)) == "the recording that is kept is damaged"
+    assert why(request(heat)) == "the kept recording is damaged"
     assert why(request(heat)) == ""
     assert len(list((home() / FOLDER).iterdir())) == 1
     assert len(recorder.recorded) == 2

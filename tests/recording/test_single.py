@@ -36,7 +36,7 @@ def test_a_failed_recording_leaves_the_earlier_one(
     program.write_text(change)
     with pytest.raises(RecordError) as failed:
         record(program, [], 1, tmp_path / "keep.clue", timeout=2.0)
-    assert str(failed.value).endswith(": the earlier recording stays")
+    assert str(failed.value).endswith(": the earlier recording is kept")
     assert ".part" not in f"{failed.value} {capfd.readouterr()}"
     assert kept(tmp_path / "keep.clue") == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["keep.clue", "p.py"]

@@ -106,7 +106,7 @@ def test_steps_are_told_and_drawn_where_one_gains() -> None:
     worse = replace(STEPS, steps=STEPS.steps[1:])
     assert section(asked(steps=worse), "steps-gain") is None and section(asked(steps=worse), "steps") is not None
     none = section(asked(steps=replace(STEPS, steps=())), "steps")
-    assert isinstance(none, Lines) and none.caption.endswith("no step costs so little and keeps all limits.")
+    assert isinstance(none, Lines) and none.caption.endswith("no step is affordable and keeps all limits.")
     read(ranking_page(asked(steps=STEPS), scenario(), "clue", "clue 0.1"))  # names are shown, not obeyed
 
 

@@ -79,8 +79,8 @@ def test_without_a_compiler_the_ranking_is_the_same_and_says_so(
     told = [str(warning) for warning in found.pop("warnings") if "fast engine" in str(warning)]
     expected.pop("warnings")
     assert (found.pop("engine_reason"), expected.pop("engine_reason")) == (
-        "fast was asked for",
-        "reference was asked for",
+        "fast was requested",
+        "reference was requested",
     )
     assert found == expected
     assert len(told) == 1

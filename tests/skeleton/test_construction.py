@@ -66,7 +66,7 @@ def test_a_program_without_loops_has_no_good_skeleton() -> None:
     assert [each.said for each in short.caveats] == [
         "its elapsed time is unknown: the time of calls and computation of its slowest rank is used instead",
         "its signature is 1 times as short as its events, where a skeleton 4 times as short wants 2 (similarity "
-        "threshold 0.2): little of it is repeated; a longer skeleton is surer",
+        "threshold 0.2): little of it is repeated; a longer skeleton is more reliable",
         "1 messages and collective calls of its skeleton represent less than one of the application each: they have "
         "fewer bytes, but no less latency, which at 50 us each is 0.0% of its time",
         "no loop that all ranks go round alike makes half of its time: a skeleton of it is not known to be good",
@@ -114,11 +114,11 @@ def test_a_skeleton_has_a_name_of_its_own() -> None:
     [
         (
             {"seconds": 501.0},
-            "loop.py: seconds of a skeleton must be more than 0 and at most those of the application, 500 s, got 501 s",
+            "loop.py: seconds of a skeleton must be above 0 and at most those of the application, 500 s, got 501 s",
         ),
         (
             {"seconds": 0.0},
-            "loop.py: seconds of a skeleton must be more than 0 and at most those of the application, 500 s, got 0 s",
+            "loop.py: seconds of a skeleton must be above 0 and at most those of the application, 500 s, got 0 s",
         ),
         ({"scale": 0.5}, "loop.py: scale of a skeleton must be a number from 1 on, got 0.5"),
         ({"scale": float("nan")}, "loop.py: scale of a skeleton must be a number from 1 on, got nan"),

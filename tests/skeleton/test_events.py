@@ -135,7 +135,9 @@ def test_receives_from_any_source_are_from_the_one_they_had() -> None:
     built[1].recv(0, 3, flags=Flag.ANY_SOURCE | Flag.ANY_TAG)
     events = Events.of(built.build())
     assert not events.trace.ops.flags.any()
-    assert events.caveats == ("built: 1 receives and probes from any source are from the one that they had",)
+    assert events.caveats == (
+        "built: 1 receives and probes from any source are from the source that they had when recorded",
+    )
 
 
 def test_messages_without_an_end_are_left_out() -> None:

@@ -107,7 +107,9 @@ def test_many_odd_iterations_are_not_steady() -> None:
     assert "of 400 iterations of loop loop.py:10 have more than 3 times the bytes of those around them" in steady.why
     assert steady.result.makespan == whole
     assert steady.result.ops == steady.of
-    assert steady.result.warnings[-1].startswith("loop.py: all was replayed, because a part would not tell the whole: ")
+    assert steady.result.warnings[-1].startswith(
+        "loop.py: the whole program was replayed, because a sample would not represent it: "
+    )
 
 
 def test_slopes_that_differ_without_a_reason_are_not_steady() -> None:

@@ -30,7 +30,7 @@ class NoContention:
 
     def described(self, _: int, __: Sequence[Link]) -> str:
         """Return the model in words."""
-        return "none: messages do not slow each other, however many there are"
+        return "none: simultaneous messages do not slow each other down, however many there are"
 
     def document(self, _: int) -> dict[str, object]:
         """Return an empty document: the model has no figures."""

@@ -33,7 +33,7 @@ def answers_text(ranking: Ranking, score: Callable[[float], str]) -> RenderableT
     if not told and answers.steps is None:
         return None
     return stack(
-        heading("What else was asked"),
+        heading("Further answers"),
         bullets(told) if told else None,
         None if answers.steps is None else words(steps_sentence(answers.steps, score)),
         None if answers.steps is None or not answers.steps.steps else _steps_table(answers.steps, score),
@@ -75,11 +75,11 @@ def steps_sentence(steps: Steps, score: Callable[[float], str]) -> str:
     """Show the steps that gain most for more money."""
     asked = f"{steps.amount} more on {steps.base} ({score(steps.score)})"
     if not steps.steps:
-        return f"{asked}: no step costs so little and keeps all limits."
+        return f"{asked}: no step is affordable and keeps all limits."
     best = steps.steps[0]
     if best.gain <= 0:
         return f"{asked} gains nothing: the best of {len(steps.steps)} steps is {best.what} for {best.price}."
-    return f"{asked}: most for the money gains {best.what} for {best.price}, which makes {score(best.score)} of it."
+    return f"{asked}: the best value is {best.what} for {best.price}, which makes {score(best.score)} of it."
 
 
 def _steps_table(steps: Steps, score: Callable[[float], str]) -> Table:

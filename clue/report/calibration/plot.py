@@ -56,7 +56,7 @@ def _finding(calibration: Calibration) -> str:
     """Say how far off the fit is."""
     errors = [*calibration.residuals.one_way, *calibration.residuals.gap]
     if not errors:
-        return "nothing to hold the fit against"
+        return "no measurements to compare the fit with"
     worst = max(errors, key=lambda each: abs(each.error))
     mean = sum(abs(each.error) for each in errors) / len(errors)
     return f"the fit is {mean:.1%} off on average, at most {abs(worst.error):.1%} (at {format_size(worst.size)})"
@@ -70,7 +70,7 @@ def plot_contention(
     Raises:
         ClueError: If the file cannot be written.
     """
-    drawn = draw_contention(measurement, judged, machine, f"{title}: slowdown of messages beside others")
+    drawn = draw_contention(measurement, judged, machine, f"{title}: slowdown of simultaneous messages")
     return style.save(drawn, folder, "contention.png")
 
 

@@ -33,7 +33,7 @@ def verdict(explanation: RankingExplanation) -> str:
     first, *others = explanation.options
     rival = others[0] if len(others) == 1 else f"the best of {', '.join(others)}"
     share = format_share(explanation.base.lead, 2)
-    by = f"by {share} of the smaller score" if math.isfinite(explanation.base.lead) else "beside a smaller score of 0"
+    by = f"by {share} of the smaller score" if math.isfinite(explanation.base.lead) else "(the smaller score is 0)"
     lead = f"{first} leads {rival} {by}."
     costs = " and costs" if any(each.of_costs for each in explanation.sensitivities) else ""
     tried = f"{len(explanation.sensitivities)} parameters of their machines{costs} were changed by {change} either way"

@@ -95,7 +95,7 @@ def sequence_text(found: Timeline, warnings: Sequence[str]) -> RenderableType:
         where = f"{each.source} to {each.host}" if each.source else f"computed on {each.host}"
         add_row(new, each.what, where, format_time(each.begin), format_time(each.end))
     ways = f"the best of {count_of(found.tried, 'way')} to choose hosts" if found.tried > 1 else ""
-    said = ways if found.exhaustive else "hosts chosen one step after the other: a better choice may exist"
+    said = ways if found.exhaustive else "hosts were chosen step by step: a better choice may exist"
     return stack(new, words(said) if said else None, warnings_text(warnings))
 
 
@@ -111,7 +111,7 @@ def benchmark_text(found: Sequence[Benchmark], store: str) -> RenderableType:
         add_row(new, name, sizes, len(measured.points), each.segments, error, measured.memory)
         if not each.reached:
             warnings.append(
-                f"{name}: new points are still further off than asked for: give it more --seconds or --points"
+                f"{name}: errors at new points are still above the target: allow more --seconds or --points"
             )
         if each.left_out:
             warnings.append(f"{name}: {count_of(len(each.left_out), 'corner')} of its ranges would have taken longer "

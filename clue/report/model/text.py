@@ -44,7 +44,7 @@ def model_text(model: Model, place: str) -> RenderableType:
             )
         ),
         _formulas(model),
-        _listed("Outliers, which the fit of all others rules out", _outliers(model)),
+        _listed("Outliers, which the fit to all others rejects", _outliers(model)),
         _listed(f"Adjusted by runs with {model.cluster.adjusted}", _adjustments(model)),
         words(f"Next: clue model best {place} --machine MACHINE --size N; clue model predict {place} --size N"),
     )
@@ -152,7 +152,7 @@ def _by_replay(replays: Beside) -> RenderableType:
         else f"the model's choice takes {format_share(replays.loss, 1)} longer than the best of these"
     )
     counts = f"{count_of(found.total, 'configuration')} with a trace, {found.replayed:,} replayed"
-    return stack(shown, words(f"{counts}; bounds tell that the others take longer. By replays {lost}."))
+    return stack(shown, words(f"{counts}; bounds show that the others take longer. By replays {lost}."))
 
 
 def configuration_text(uses: Configuration) -> str:

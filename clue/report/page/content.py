@@ -37,8 +37,8 @@ MOST_BARS = 20
 MOST_POINTS = 500
 #: Limits of every prediction, which are therefore in no warning.
 LIMITS = (
-    "Bursts of computation are those that were recorded, scaled: programs compiled anew, other libraries and other "
-    "caches are not in them but for the factors of the machines.",
+    "Bursts of computation are those that were recorded, scaled: recompiled programs, other libraries and other "
+    "caches are reflected only in the factors of the machines.",
     "Traffic of other jobs on the network, and files that programs read and write, are left out.",
     "Prices and costs are those that the scenario states.",
 )
@@ -212,7 +212,7 @@ def _scores(ranking: Ranking, placed: Sequence[Entry], total: int) -> Chart:
     better = "higher" if ranking.higher_is_better else "lower"
     axis = f"{criterion if criterion == unit else f'{criterion} ({unit})' if unit else criterion}, {better} is better"
     height, shapes = bars(rows, series, axis, lambda figure: format_score(figure * length, ranking.unit))
-    words = f"Bars of the scores of {len(rows)} options; {axis}. The figures stand in the table of the ranking."
+    words = f"Bars of the scores of {len(rows)} options; {axis}. The figures are in the table of the ranking."
     interval = "Thin lines: 80 % intervals. " if any(each.spread is not None for each in placed) else ""
     legend = tuple((each.name, each.colour) for each in series) if len(series) > 1 else ()
     return Chart(

@@ -74,5 +74,5 @@ def how_queued(ranking: Ranking) -> str:
         )
     return (
         f"Queue: {policy}; {how}. used: share of the nodes' time with jobs; unused: nodes without one, on average. "
-        "95%: so many jobs wait less than that. at most: what the nodes can do of this mix."
+        "95%: 95 % of the jobs wait less than that. at most: the highest throughput of the nodes with this mix."
     )

@@ -83,7 +83,7 @@ def test_every_step_of_a_generated_option(tmp_path: Path) -> None:
     assert [step.what.split()[0] for step in steps.steps] == ["network", "processor", "1", "memory"]
     assert [step.gain_per_unit for step in steps.steps] == pytest.approx([0.045, 0.0375, 0.02, 0.0])
     assert steps_sentence(steps, lambda score: format_score(score, "s")) == (
-        f"120 EUR more on {base} (8 s): most for the money gains network fast instead of slow for 40.00 EUR, which "
+        f"120 EUR more on {base} (8 s): the best value is network fast instead of slow for 40.00 EUR, which "
         "makes 6.2 s of it."
     )
 
@@ -130,7 +130,7 @@ def test_where_nothing_costs_so_little_that_is_said() -> None:
     asked = scenario(option("one", 1, 100), option("two", 2, 500), next_amount=Money(9, "EUR"), next_from="one")
     steps = steps_of(rank_options(asked, ReplayPredictor(traces)))
     assert steps.steps == ()
-    assert steps_sentence(steps, str).endswith("no step costs so little and keeps all limits.")
+    assert steps_sentence(steps, str).endswith("no step is affordable and keeps all limits.")
 
 
 def test_steps_keep_limits_in_use() -> None:

@@ -140,11 +140,9 @@ def test_the_order_by_cost_is_that_of_the_sheets(top: int | None) -> None:
 
 def test_use_is_said_once() -> None:
     """Not by a queue and by a share, nor by runs a month."""
-    with pytest.raises(
-        UsageError, match=r"utilisation of four must be left out beside jobs, got both \(jobs and 0.5\)"
-    ):
+    with pytest.raises(UsageError, match=r"utilisation of four must be left out with jobs, got both \(jobs and 0.5\)"):
         ranked(option_with(replace(POWER, utilisation=0.5)))
-    with pytest.raises(UsageError, match="runs a month of job must be left out beside jobs, got both"):
+    with pytest.raises(UsageError, match="runs a month of job must be left out with jobs, got both"):
         ranked(option_with(POWER), workloads=(workload(ranks=(4,), demand=0.1),))
 
 

@@ -41,7 +41,7 @@ def test_both_directions_of_a_pair_are_one_link() -> None:
 @pytest.mark.parametrize(
     ("contention", "words"),
     [
-        (NoContention(), "none: messages do not slow each other, however many there are"),
+        (NoContention(), "none: simultaneous messages do not slow each other down, however many there are"),
         (
             Ports(),
             "ports: each node sends one message after the other, and receives so; a message keeps a port for the",
