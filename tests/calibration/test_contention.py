@@ -135,7 +135,7 @@ def test_a_machine_of_several_kinds_is_not_rewritten() -> None:
 def test_nothing_to_hold_out_is_an_error() -> None:
     """Of one size and two numbers of pairs nothing can be predicted."""
     rows = (PairRow(1, 8, Estimate.alone(1e-6)), PairRow(2, 8, Estimate.alone(2e-6)))
-    with pytest.raises(UsageError, match="two sizes or in three numbers"):
+    with pytest.raises(UsageError, match="two or more sizes, or in three or more numbers"):
         judge(PairMeasurement(rows, SHARED), LINK)
 
 

@@ -365,7 +365,7 @@ def test_a_model_in_a_comparison(capsys: pytest.CaptureFixture[str]) -> None:
     assert first["makespan"] == pytest.approx(sum(seconds(3200, 5, 1, 1.0)), rel=1e-3)
     Path("which.yaml").write_text(COMPARISON.replace("SIZE", "64000"))
     assert any(
-        "outside of what its model was fitted to" in each
+        "outside the range to which its model was fitted" in each
         for each in document(capsys, "simulate which.yaml")["warnings"]
     )
 

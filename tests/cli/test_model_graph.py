@@ -128,7 +128,7 @@ def test_a_model_is_kept_and_asked(folder: Path, tmp_path: Path, capsys: pytest.
         (["predict", kept, "--size", "5", "--use", "a=1"], "--use must go with a model of kinds of processors"),
         (
             ["best", kept, "--size", "5", "--machine", "kishimoto"],
-            "form must be nt or pt for what is asked, got composed",
+            "form must be nt or pt for this command, got composed",
         ),
     ):
         assert main(["model", *more]) == 2

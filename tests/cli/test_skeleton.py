@@ -125,7 +125,10 @@ def test_the_language_is_that_of_the_file_unless_it_is_stated(capsys: pytest.Cap
         (["loop.clue", "--scale", "2", "--shortest", "-o", "s.py"], "not allowed with argument"),
         (["loop.clue", "--scale", "2"], "-o"),
         (["loop.clue", "--scale", "0.5", "-o", "s.py"], "scale of a skeleton must be a number from 1 on, got 0.5"),
-        (["loop.clue", "--seconds", "200", "-o", "s.py"], "seconds of a skeleton must be more than 0"),
+        (
+            ["loop.clue", "--seconds", "200", "-o", "s.py"],
+            "seconds of a skeleton must be above 0 and at most those of the application, 100 s, got 200 s",
+        ),
         (["none.clue", "--scale", "2", "-o", "s.py"], "none.clue"),
         (["loop.clue", "--scale", "2", "-o", "."], "output must be a file, got a folder"),
         (["loop.clue", "--scale", "2", "-o", "s.py", "--trace", "s.py"], "--trace must name a different file than -o"),

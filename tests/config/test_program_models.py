@@ -49,7 +49,7 @@ def test_what_runs_took_is_the_sum_of_their_parts() -> None:
 def test_a_model_of_a_program_is_none_of_processors() -> None:
     """It is known by its form, and refused by name where kinds of processors are asked for."""
     document: Any = parse_yaml(program_model_yaml(model([1.0] * 6)), "deal.yaml").value
-    with pytest.raises(ConfigError, match="form must be nt or pt for what is asked, got composed"):
+    with pytest.raises(ConfigError, match="form must be nt or pt for this command, got composed"):
         load_model(document)
 
 

@@ -217,7 +217,7 @@ def test_what_a_reader_should_know_is_said() -> None:
         traces.append(Recording(size, 2, (replace(built, head=replace(built.head, processor=processor)),)))
     said = Family.of(traces, "ring").remarks()
     assert [line.split(",")[0].split(":")[0] for line in said] == [
-        "no argument of the program follows the size",
+        "no argument of the program depends on the size",
         "recordings are of 2 kinds of processors (one",
         "2 of 2 recordings were made once",
         "2 receives from any source were recorded",

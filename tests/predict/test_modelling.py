@@ -74,7 +74,7 @@ def test_beyond_what_was_fitted_the_ranking_says_so() -> None:
     """At 1600 a model of 100 to 800 still says something, and that it lies outside."""
     ranking = rank_options(scenario(1600, [cluster("fast", "fast")]), modelling(lambda _: TWO, Formula()))
     (warning,) = ranking.warnings
-    assert "lies outside of what its model was fitted to, so positions may be wrong" in warning
+    assert "lies outside the range to which its model was fitted, so positions may be wrong" in warning
     assert "n must be 100 to 800 to be inside what was fitted, got 1600" in warning
 
 
@@ -164,7 +164,7 @@ def test_beyond_what_parts_were_measured_at_the_ranking_says_so() -> None:
     ranking = rank_options(by_parts(1600, [one]), modelling(lambda _: composed(one), Formula()))
     assert ranking.entries[0].score == pytest.approx(0.98)
     (warning,) = ranking.warnings
-    assert "lies outside of what its model was fitted to, so positions may be wrong" in warning
+    assert "lies outside the range to which its model was fitted, so positions may be wrong" in warning
     assert "n must be 100 to 800 to be inside what was fitted, got 1600" in warning
 
 

@@ -259,4 +259,4 @@ def test_of_very_many_that_may_come_among_the_first_some_are_only_counted() -> N
     options = [option(f"{i}", factor=0.1, pf=1 + i / 1000) for i in range(8)]
     ranking = ranked(*options, top=1)
     assert [position for _, position in positions(ranking)] == [1, 1, *[None] * 6]
-    assert any("6 more options may come among the first" in warning for warning in ranking.warnings)
+    assert any("6 more options may be among the first" in warning for warning in ranking.warnings)

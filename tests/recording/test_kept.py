@@ -400,7 +400,7 @@ def test_recording_that_others_may_write_is_made_again(recorder: Recorder, heat:
     """Its figures would be theirs."""
     ask(request(heat))
     (entry() / f"{entry().name}.clue" / "cpu.npy").chmod(0o606)
-    assert why(request(heat)) == "the recording that is kept is mode 0606, by which others may write (cpu.npy)"
+    assert why(request(heat)) == "the kept recording is mode 0606, by which others may write (cpu.npy)"
     assert why(request(heat)) == ""
     assert len(recorder.recorded) == 2
 

@@ -207,4 +207,4 @@ def by_polls(comm: Comm, n: int) -> None:
 def test_what_timing_decides_is_refused_and_said(program: Callable[[Comm, int], None], why: str) -> None:
     """Receives from any source, whoever came first, and tests that found nothing."""
     refusals = learn(Case(program, recorded=tuple((n, p) for n in (50, 77) for p in (3, 4, 6)))).refusals
-    assert any(why in each and each.endswith("is a matter of timing") for each in refusals)
+    assert any(why in each and each.endswith("depends on timing") for each in refusals)

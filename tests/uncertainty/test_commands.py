@@ -81,8 +81,8 @@ def test_without_noise_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert interval["low"] <= document["makespan"] * math.exp(-found["model_error"])
     assert interval["high"] >= document["makespan"] * math.exp(found["model_error"])
     one, none, model = found["reasons"]
-    assert "recordings differ, as no repeats of this one are given" in one
-    assert "the machine, which states none" in none
+    assert "differences between recordings are not included, as no repeats of this one are given" in one
+    assert "noise of the machine is not included, as it states none" in none
     assert "by the model's errors in" in model
 
 

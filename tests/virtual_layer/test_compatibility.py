@@ -97,7 +97,7 @@ def test_srun_may_speak_another_protocol(further: dict[str, str]) -> None:
     [
         ("numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header", "numpy<2"),
         ("numpy.core.multiarray failed to import", "numpy<2"),
-        ("mpi4py.MPI.Comm size changed, may indicate binary incompatibility", "another mpi4py"),
+        ("mpi4py.MPI.Comm size changed, may indicate binary incompatibility", "built for a different mpi4py"),
     ],
 )
 def test_modules_built_for_other_versions_get_a_hint(
