@@ -12,6 +12,8 @@ from clue.errors import UsageError
 _ROOT = Path(__file__).parents[3]
 #: One line for each model with which frozen cases were predicted.
 LOOKS = Path(__file__).with_name("looks.csv")
+#: SET: number of the present frozen cases; looks at those of earlier sets stay in the log.
+SET = 2
 
 
 def commit() -> str:
@@ -37,17 +39,20 @@ def frozen_commit(written: list[Path]) -> str:
 
 
 def looks() -> list[tuple[str, str]]:
-    """Return date and commit of each look."""
-    return [(row["date"], row["commit"]) for row in rows(LOOKS)]
+    """Return date and commit of each look at the present frozen cases."""
+    return [(date, commit) for number, date, commit in _log() if number == SET]
 
 
 def look(at: str) -> int:
     """Record a look at frozen cases by the model of a commit, unless it continues the last one; return the number."""
-    known = looks()
-    if not known or known[-1][1] != at:
-        known.append((datetime.date.today().isoformat(), at))
-        write_rows(LOOKS, [("date", "commit"), *known])
-    return len(known)
+    if (SET, at) not in [(number, commit) for number, _, commit in _log()[-1:]]:
+        write_rows(LOOKS, [("set", "date", "commit"), *_log(), (SET, datetime.date.today().isoformat(), at)])
+    return len(looks())
+
+
+def _log() -> list[tuple[int, str, str]]:
+    """Return the set of cases, the date and the commit of every look."""
+    return [(int(row["set"]), row["date"], row["commit"]) for row in rows(LOOKS)]
 
 
 def _git(*words: str) -> str:

@@ -23,6 +23,8 @@ SMALL = {
     "fft3d": "12 1", "objects": "20 2", "panels": "48 4", "kmeans": "100 4 2", "map_reduce": "20 1", "pool": "12 5",
     "page_rank": "300 4 2", "heat": "32 10", "particles": "100 3",
     "power": "60 20", "red_black": "24 30", "walks": "20 30 3", "merge_tree": "1000 2", "ring_product": "30 2",
+    "alignment": "200 20", "equalise": "60 80 1", "gauss_jordan": "12", "gradient": "32 32 16", "knapsack": "14 10",
+    "life": "60 16", "odd_even": "50 1", "quadrature": "7 20 12", "tempering": "16 20 2", "wave": "40 2 3",
 }  # fmt: skip
 
 
