@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -75,3 +78,17 @@ def test_what_was_read_before_the_recording_began_is_forgotten(tmp_path: Path) -
     probe.read(0)
     probe.close()
     assert (tmp_path / "x.readings").stat().st_size == 48
+
+
+def test_no_more_memory_is_taken_than_is_reserved(tmp_path: Path) -> None:
+    """What a probe takes is subtracted from the peak memory of its rank: 2 MiB, a large page, may come on top."""
+    # Not ru_maxrss, which begins with what the process that started this one had.
+    text = (
+        "import sys\nfrom pathlib import Path\nfrom virtual_layer.probe import Probe\n"
+        "def peak(): return int(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0]) * 1024\n"
+        "before = peak()\nprobe = Probe(Path(sys.argv[1]))\nprint(peak() - before - probe.reserved)\nprobe.close()\n"
+    )
+    command = [sys.executable, "-c", text, str(tmp_path / "x.readings")]
+    path = os.pathsep.join(sys.path)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": path})
+    assert int(done.stdout) <= 1 << 21
