@@ -84,9 +84,7 @@ def _check_size(text: str, file: str) -> None:
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         values += isinstance(event, yaml.NodeEvent)
         if depth > _DEPTH:
-            mark = event.start_mark
-            place = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file
-            raise ConfigError(f"{place}: text must be nested at most {_DEPTH} levels deep, got more")
+            raise ConfigError(_too_deep(_place(event, file)))
         if values > 2 * _LIMIT:  # each with a key
             raise ConfigError(_too_many(file))
 
@@ -95,9 +93,19 @@ def _too_many(file: str) -> str:
     return f"{file}: file must hold at most {_LIMIT} values, got more"
 
 
+def _too_deep(place: str) -> str:
+    return f"{place}: text must be nested at most {_DEPTH} levels deep, got more"
+
+
+def _place(where: yaml.MarkedYAMLError | yaml.Event, file: str) -> str:
+    mark = (where.problem_mark or where.context_mark) if isinstance(where, yaml.MarkedYAMLError) else where.start_mark
+    return f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file
+
+
 def _marked(error: yaml.MarkedYAMLError, file: str) -> str:
-    mark = error.problem_mark or error.context_mark
-    place = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file
+    place = _place(error, file)
+    if "nesting depth" in str(error.problem):  # libyaml's own limit of 1,000, which it may meet before the first event
+        return _too_deep(place)
     context = f" {error.context}" if error.context else ""
     return f"{place}: text must be YAML, got {error.problem}{context}"
 
