@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from clue.calibration.link import FittedLink
 from clue.calibration.measurement import Measurement
-from clue.kernel import simulate
+from clue.kernel import Program, compile_program, simulate
 from clue.machine import Link, Machine, Network, NodeType, Ports, Progress
 from clue.trace import Trace, TraceBuilder
 
@@ -68,7 +69,7 @@ def pair(link: Link, progress: Progress = Progress.ASYNCHRONOUS) -> Machine:
 
 def simulated_one_way(machine: Machine, size: int) -> float:
     """Return half the time of a ping-pong's round trip, in seconds."""
-    return simulate(ping_pong(size), machine, engine="reference").makespan / 2
+    return simulate(_ping_pong(size), machine, engine="reference").makespan / 2
 
 
 def simulated_gap(machine: Machine, size: int, window: int = 0) -> float:
@@ -78,9 +79,20 @@ def simulated_gap(machine: Machine, size: int, window: int = 0) -> float:
     def time(messages: int) -> float:
         """Return the time between the message that all receives are posted and the answer."""
         heard = link.send_delay(0) + link.transmission_delay(0) + (messages + 1) * link.receive_delay
-        return simulate(stream(size, messages), machine, engine="reference").ranks[0].finish - heard
+        return simulate(_stream(size, messages), machine, engine="reference").ranks[0].finish - heard
 
     return time(window) / window if window else (time(2 * WINDOW) - time(WINDOW)) / WINDOW
+
+
+@cache
+def _ping_pong(size: int) -> Program:
+    """Return a round trip, which is simulated on many machines."""
+    return compile_program(ping_pong(size))
+
+
+@cache
+def _stream(size: int, messages: int) -> Program:
+    return compile_program(stream(size, messages))
 
 
 def ping_pong(size: int, rounds: int = 1) -> Trace:

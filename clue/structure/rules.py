@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from math import comb, log2
+from math import comb, log2, prod
 from typing import Any
 
 import numpy as np
@@ -195,13 +195,13 @@ class Search:
                 if rank in names and size in self.names and size not in names
             ]
         keys = np.array([self.v[name] for name in names]) if names else np.zeros((1, self.length), np.int64)
-        _, rows, group = np.unique(keys, axis=1, return_index=True, return_inverse=True)
+        _, rows, group = np.unique(_numbered(keys), return_index=True, return_inverse=True)
         if len(rows) == self.length:
             return None
         origin = None
         if self.origin is not None:
             origin = np.zeros(len(rows), np.uint64)
-            np.bitwise_or.at(origin, group.ravel(), self.origin)
+            np.bitwise_or.at(origin, group, self.origin)
             origin = origin[np.argsort(rows)]
         rows.sort()
         if self.same_ranks:
@@ -634,12 +634,25 @@ def _depends_on(v: Surroundings, names: Sequence[str], y: Integers) -> bool:
     """Tell whether these surroundings determine y."""
     if not names:
         return bool((y == y[0]).all())
-    keys = np.array([v[name] for name in names])
-    _, group = np.unique(keys, axis=1, return_inverse=True)
-    group = group.ravel()
+    _, group = np.unique(_numbered(np.array([v[name] for name in names])), return_inverse=True)
     some = np.zeros(group.max() + 1, np.int64)
     some[group] = y
     return bool((some[group] == y).all())
+
+
+def _numbered(columns: Integers) -> Integers:
+    """Return one number for each sample, given its figures, shape (figures, samples): equal where all figures are.
+
+    Their order is that of the figures, the first one first. Numbers are sorted much faster than columns of figures.
+    """
+    low, high = columns.min(axis=1).tolist(), columns.max(axis=1).tolist()
+    spans = [most - least + 1 for least, most in zip(low, high, strict=True)]
+    if prod(spans) >= 1 << 63:
+        return np.unique(columns, axis=1, return_inverse=True)[1].ravel()
+    numbers = np.zeros(columns.shape[1], np.int64)
+    for column, least, span in zip(columns, low, spans, strict=True):
+        numbers = numbers * span + (column - least)
+    return numbers
 
 
 def _fraction(value: float, slack: int) -> Fraction:
