@@ -329,6 +329,35 @@ def _spread(blocks: tuple[int, ...], over: tuple[Dimension, ...]) -> Iterator[At
         yield from (atom for dimension in over for atom in dimension.place([owned(block, dimension)]))
 
 
+def unit_shares(
+    names: tuple[str, ...], units: tuple[int, ...], known: frozenset[str] = frozenset()
+) -> tuple[Atom, ...]:
+    """Return shares of a size in whole units, such as strips of eight rows; counted in units.
+
+    Each comes twice: with a remainder that is left out, and with one that counts as a unit.
+
+    Args:
+        names: Surroundings that vary.
+        units: Sizes of units.
+        known: Grids that the program is known to use.
+    """
+    over = (*dimensions(known), *(each for each in _others(names) if each.at.weight == 1))
+    wholes = (
+        whole
+        for unit in units
+        for whole in (
+            Atom(f"n // {unit}", lambda v, unit=unit: v["n"] // unit, 2),  # type: ignore[misc]
+            Atom(f"ceil(n / {unit})", lambda v, unit=unit: -(-v["n"] // unit), 2),  # type: ignore[misc]
+        )
+    )
+    return tuple(
+        replace(share, family=f"{share.family} {whole.name}")
+        for whole in wholes
+        for dimension in over
+        for share in dimension.place(shares(whole, dimension))
+    )
+
+
 def _turns_of(names: tuple[str, ...]) -> Iterator[Atom]:
     """Return the atoms that repeat with, or divide by, two, three and four."""
     for name in names:

@@ -146,6 +146,15 @@ class Products:
         return cls._different(pool.atoms, pool.values[:, rows], [np.arange(len(pool))[:, None]])
 
     @classmethod
+    def in_units(cls, pool: Pool, rows: npt.NDArray[np.int64]) -> Products:
+        """Take shares in units, multiply them with the size, and with each other if they are of one family."""
+        size = np.array([atom.name == "n" for atom in pool.atoms], bool)
+        lone = np.flatnonzero(~size)[:, None]
+        pairs = _pairs(np.arange(len(pool)))
+        pairs = pairs[(size[pairs].sum(axis=1) == 1) | _same_family(pool.atoms, pairs)]
+        return cls._different(pool.atoms, pool.values[:, rows], [lone, pairs])
+
+    @classmethod
     def _different(cls, factors: tuple[Atom, ...], values: Integers, made: Sequence[npt.NDArray[np.int64]]) -> Products:
         every = np.concatenate([np.pad(each, ((0, 0), (0, 3 - each.shape[1])), constant_values=-1) for each in made])
         with_one = np.concatenate([values, np.ones_like(values[:1]) if len(values) else np.ones((1, 0), np.int64)])

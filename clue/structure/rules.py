@@ -31,6 +31,7 @@ from clue.structure.atoms import (
     small_numbers,
     squared,
     tree_sizes,
+    unit_shares,
     variable,
 )
 from clue.structure.conditions import UNLIKE, Conditions
@@ -59,6 +60,8 @@ _STEPS = 8
 #: Least number of blocks where they are counted; number of samples that preselect block sizes; largest whole that is
 #: searched.
 _BLOCKS, _PROBES, _LARGEST = 4, 6, 1 << 20
+#: Largest number of units by which sizes may be distributed.
+_MOST_UNITS = 20
 #: Periods of loops that do several things in turn.
 _TURNS = (2, 3, 4)
 #: Number of conditions that are tried to divide samples into cases.
@@ -226,7 +229,7 @@ class Search:
             self._single(y)
             or self._blocks(y)
             or self._scaled(y)
-            or (() if len(known) == 2 and not y.all() else self._several(y))
+            or (() if len(known) == 2 and not y.all() else self._several(y) or self._in_units(y))
         )
 
     def _single(self, y: Integers) -> tuple[Sum, ...]:
@@ -330,6 +333,37 @@ class Search:
         if fits:
             return lightest(fits)
         return self._triples(y, products, basis, rest) if self.triples else ()
+
+    @cached_property
+    def _units(self) -> Products:
+        """The shares of sizes in units, those times the size, and their products along two dimensions of a grid."""
+        key = (unit_shares, self.names)
+        if key not in self._whole.pools:
+            atoms = unit_shares(self.names, _divisors(self._whole.v["n"]), self.grids)
+            self._whole.pools[key] = Pool.of((variable("n"), *atoms), self._whole.v, self.frozen)
+        return Products.in_units(self._whole.pools[key].varying(self._at), self._rows)
+
+    def _in_units(self, y: Integers) -> tuple[Sum, ...]:
+        """Return the forms that are shares of a size in units, or products of them.
+
+        A whole number of units was recorded only, so what becomes of a remainder is unknown: both conventions are kept
+        as rivals.
+        """
+        if self.plain or self._spent.sums > _MOST_SUMS or "n" not in self.names or not _ranked(self.names):
+            return ()
+        products = self._units
+        if not len(products):
+            return ()
+        matrix = products.values.astype(float)
+        matrix -= matrix.mean(axis=1, keepdims=True)
+        target = y[self._rows] - y[self._rows].mean()
+        norms = np.linalg.norm(matrix, axis=1)
+        along = np.abs(matrix @ target) / np.where(norms > 0, norms, np.inf)
+        whole = float(target @ target)
+        near = np.flatnonzero(whole - along**2 <= _NEAR * whole + self._leeway(len(target))).tolist()
+        # A form that is left out could be a rival.
+        fits = [form for i in near for form in self._solve(y, [products[i]], len(products))]
+        return lightest(fits) if len(fits) <= KEPT else ()
 
     def bits(self, y: Integers) -> float:
         """Return the description length of all samples, bits: by value, by exceptions to the mode, or by deviations."""
@@ -628,6 +662,13 @@ def _candidates(whole: Integers, y: Integers) -> list[int]:
         kept |= (grown * apart[-1] == apart[:, None] * grown[-1:]).all(axis=0)
     found: list[int] = blocks[kept].tolist()
     return found
+
+
+def _divisors(sizes: Integers) -> tuple[int, ...]:
+    """Return the units, larger than 1, of which all sizes are multiples; none if they are unusually many."""
+    common = int(np.gcd.reduce(sizes))
+    found = tuple(unit for unit in range(2, min(common, _LARGEST) + 1) if common % unit == 0)
+    return found if len(found) <= _MOST_UNITS else ()
 
 
 def _depends_on(v: Surroundings, names: Sequence[str], y: Integers) -> bool:

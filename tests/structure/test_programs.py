@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
+from math import isqrt
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from clue.structure import Example, Generator, Learner, Tables, decided
 from clue.structure.atoms import Integers, variable
-from clue.structure.forms import ZERO, Comparison, Predicate, Rule, Sum
+from clue.structure.forms import ZERO, Comparison, Predicate, Rule, Sum, UndeterminedError
 from clue.structure.rules import Search
 from clue.trace import Flag
 from tests.properties import examples
@@ -111,6 +112,34 @@ def test_bounds_and_tiles_are_told(rule: Callable[[Integers, Integers], Integers
     for place in ((64, 16), (224, 16), (40, 3)):
         there = samples([place])
         assert (found(there) == rule(there["n"], there["P"])).all()
+
+
+@settings(max_examples=examples(6), deadline=None)
+@given(unit=st.sampled_from((4, 8, 16)), element=st.integers(1, 9), flat=st.booleans(), noise=st.booleans())
+def test_shares_in_units_are_exact_or_refused(unit: int, element: int, flat: bool, noise: bool) -> None:
+    """Strips, and tiles of a grid, of whole units; not with a byte too many, nor where a remainder is left."""
+
+    def size(n: int, p: int, r: int) -> int:
+        if flat:
+            return element * n * between(n // unit, p, r)
+        q = next(each for each in range(isqrt(p), 0, -1) if p % each == 0)
+        return element * between(n // unit, q, r // (p // q)) * between(n // unit, p // q, r % (p // q))
+
+    def sizes(v: dict[str, Integers]) -> Integers:
+        return np.array([size(*each) for each in zip(*(v[name].tolist() for name in ("n", "P", "rank")), strict=True)])
+
+    v = samples((unit * k, p) for k in (37, 50, 77) for p in (4, 6, 8, 16))
+    y = sizes(v)
+    y[-1] += noise
+    found = Search(v).rule(y)
+    if noise:
+        assert found is None
+        return
+    assert found is not None
+    there = samples([(unit * 113, 24)])
+    assert (found(there) == sizes(there)).all()
+    with pytest.raises(UndeterminedError):
+        found(samples([(unit * 113 + 1, 24)]))
 
 
 def test_a_bound_that_one_size_reaches_is_none() -> None:
