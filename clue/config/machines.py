@@ -241,6 +241,7 @@ def _link(form: LinkForm, noise: LinkNoiseForm) -> Link:
         form.eager_limit,
         noise=_link_noise(form.noise or noise),
         busy=_stated(form.busy if isinstance(form, BetweenNodesForm) else None),
+        bucket=form.bucket if isinstance(form, BetweenNodesForm) else None,
         send_overhead=_stated(form.send_overhead),
         acknowledged_from=form.acknowledged_from,
     )
@@ -264,6 +265,7 @@ def _varied(link: Link, form: PartialLinkForm) -> Link:
         eager_limit=form.eager_limit if "eager_limit" in form.model_fields_set else link.eager_limit,
         noise=_link_noise(form.noise) if form.noise is not None else link.noise,
         busy=_varied_busy(link, form),
+        bucket=_varied_bucket(link, form),
         send_overhead=_stated(form.send_overhead) if form.send_overhead is not None else link.send_overhead,
         acknowledged_from=(
             form.acknowledged_from if "acknowledged_from" in form.model_fields_set else link.acknowledged_from
@@ -275,8 +277,18 @@ def _varied_busy(link: Link, form: PartialLinkForm) -> Curve | None:
     """Return how long messages occupy shared resources: another link's statement holds for that link's delays alone."""
     if isinstance(form, BetweenForm) and form.busy is not None:
         return build_curve(form.busy)
-    own_delays = form.send_delay is not None or form.transmission_delay is not None
-    return None if own_delays else link.busy
+    return None if _has_own_delays(form) else link.busy
+
+
+def _varied_bucket(link: Link, form: PartialLinkForm) -> float | None:
+    """Return the depth of the bucket, likewise."""
+    if isinstance(form, BetweenForm) and form.bucket is not None:
+        return form.bucket
+    return None if _has_own_delays(form) else link.bucket
+
+
+def _has_own_delays(form: PartialLinkForm) -> bool:
+    return form.send_delay is not None or form.transmission_delay is not None
 
 
 def _algorithms(choice: str | list[AlgorithmForm]) -> AlgorithmChoice:

@@ -74,6 +74,11 @@ class BetweenNodesForm(LinkForm):
         description="Time for which a message alone occupies a port, or the links of a topology, by its size; default: "
         "the part of its delays that grows with its size.",
     )
+    bucket: Size | None = Field(
+        None,
+        description="Bytes that a port or link lets through at once after idle time, as shaped networks do (depth of a "
+        "token bucket); default: for each message as much as its own delays show.",
+    )
 
 
 class PartialLinkForm(Form):
@@ -100,6 +105,11 @@ class BetweenForm(PartialLinkForm):
         None,
         description="Time for which a message occupies shared resources; default, if the link has delays of its own: "
         "the part of these that grows with its size.",
+    )
+    bucket: Size | None = Field(
+        None,
+        description="Bytes that a port or link lets through at once after idle time; default, if the link has delays of "
+        "its own: as much as these show.",
     )
 
 

@@ -118,6 +118,10 @@ def _remark(machine: Machine, remarks: Remarks) -> None:
             sum(each.busy is not None for each in links),
         ),
         (
+            "links state how much they let through at once (bucket), which is left out: SimGrid's links have no bucket",
+            sum(each.bucket is not None for each in links),
+        ),
+        (
             "library works within calls only, which is left out: SimGrid's works at any time",
             int(network.progress is Progress.CALLS),
         ),

@@ -151,6 +151,8 @@ struct Machine {
     const double* occupation;       // the same
     const double* send_port;        // the same
     const double* receive_port;     // the same
+    const double* ahead;            // the same: how long before a port is free the message may go through it
+    const double* bucket;           // the same: depth of the token buckets of the links that it shares, bytes
     const double* held;             // the same: share of the message that must have left before an eager sender is free
     const double* call;             // the same: of a nonblocking send; below 0: until its data have left
     const double* receive;          // [epochs, classes]

@@ -88,11 +88,12 @@ public:
     HOT Departure start(Core& core, int32_t s, double time, bool rendezvous, const Fare& fare) {
         Details& d = core.details(s);
         double& free = sends_[m_.node[d.source]];
-        const double leaves = free > time ? free : time;
-        free = leaves + m_.send_port[fare.at];
+        const double ready = free - m_.ahead[fare.at], leaves = ready > time ? ready : time;
+        free = (leaves > free ? leaves : free) + m_.send_port[fare.at];
         const double travel = fare.send + fare.transmission, occupation = m_.occupation[fare.at];
         d.through = travel < occupation ? travel : occupation;
         d.occupation = m_.receive_port[fare.at];
+        d.ahead = m_.ahead[fare.at];
         core.later(s, leaves + (travel - d.through), HEAD);
         if (rendezvous) return {leaves, leaves, fare.send, leaves + (fare.send < d.through ? d.through : fare.send), false};
         const double begins = time + (leaves - time) * m_.held[fare.at];
@@ -103,8 +104,8 @@ public:
     void happen(Core& core, const Event& event) {
         const Details& d = core.details(event.id);
         double& free = receives_[m_.node[d.dest]];
-        const double begin = free > core.now ? free : core.now;
-        free = begin + d.occupation;
+        const double ready = free - d.ahead, begin = ready > core.now ? ready : core.now;
+        free = (begin > free ? begin : free) + d.occupation;
         core.arrived(event.id, begin + d.through, begin > d.envelope ? begin : d.envelope);
     }
 
@@ -149,7 +150,7 @@ private:
     };
 
     struct Link {
-        double ahead = 0.0;       // bytes that it has passed at once and not compensated for
+        double missing = 0.0;     // bytes missing in its token bucket
         double idle_since = 0.0;
         int32_t messages = 0;     // number of messages on it
     };
@@ -185,28 +186,35 @@ private:
         const int64_t at = core.link(core.epoch(core.now), d.source, d.dest) * m_.sizes + d.size;
         const double bytes = static_cast<double>(m_.bytes[d.size]), occupation = m_.occupation[at], travel = m_.send[at] + m_.transmission[at];
         const double limit = occupation != 0.0 ? bytes / occupation : std::numeric_limits<double>::infinity();
-        const double longer = occupation - travel, at_once = longer > 0 ? bytes * (longer / occupation) : 0.0;
+        const double bucket = m_.bucket[at], alone = travel < occupation ? travel : occupation;
         const int32_t number = new_flow();
         const Way way = way_of(d);
-        double let_through = at_once;
+        // The bytes that a link's bandwidth alone does not let through in time.
+        const auto beyond = [&](int32_t link) {
+            const double capacity = m_.capacities[link];
+            return bytes - (limit < capacity ? limit : capacity) * alone;
+        };
+        double wanted = 0.0, allowed = bucket;
         for (const int32_t* l = way.begin; l != way.end; ++l) {
             Link& link = links_[*l];
             if (link.messages == 0) {
-                const double ahead = link.ahead - (core.now - link.idle_since) * limit;
-                link.ahead = ahead > 0.0 ? ahead : 0.0;
+                const double missing = link.missing - (core.now - link.idle_since) * m_.capacities[*l];
+                link.missing = missing > 0.0 ? missing : 0.0;
             }
-            const double here = at_once - link.ahead;
-            if (here < let_through) let_through = here;
-            if (!(let_through > 0.0)) let_through = 0.0;
+            const double more = beyond(*l), here = bucket - link.missing;
+            if (more > wanted) wanted = more;
+            if (here < allowed) allowed = here;
         }
+        const double least = wanted < allowed ? wanted : allowed, let_through = least > 0.0 ? least : 0.0;
         for (const int32_t* l = way.begin; l != way.end; ++l) {
+            const double more = beyond(*l), own = more > 0.0 ? more : 0.0;
             ++links_[*l].messages;
-            links_[*l].ahead += let_through;
+            links_[*l].missing += let_through < own ? let_through : own;
         }
         Flow& flow = flows_[number];
         const double held = this->held(core.slot(s).state & RENDEZVOUS, at), rest = m_.send[at] - held * occupation;
         flow = {bytes - let_through, core.now, 0.0, bytes * (1.0 - held), held == 0.0 ? -1.0 : rest > 0.0 ? rest : 0.0,
-                longer > 0 ? 0.0 : travel - occupation, core.now, m_.send[at], s, flow.version};
+                travel > occupation ? travel - occupation : 0.0, core.now, m_.send[at], s, flow.version};
         if (flow.left <= flow.kept) let_go(core, flow);
         sharing_.add(number, way.begin, static_cast<int32_t>(way.end - way.begin), limit);
         settle_later(core);

@@ -38,6 +38,7 @@ struct Details {
     double busy;
     double cost;           // cost of the receive, after a matched probe
     double occupation;     // occupation of the receive port
+    double ahead;          // how long before that port is free it may go through
     double through;        // time from the arrival of the head to that of the message
     double envelope;       // of an eager message: when a probe can see it; kept if the program probes, or messages delay each other
     uint64_t order;        // actor and serial

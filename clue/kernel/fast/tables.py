@@ -12,7 +12,17 @@ import numpy.typing as npt
 from clue.kernel.fast.layout import MachineLayout
 from clue.kernel.fast.plan import Choices, Plan
 from clue.kernel.model.cold import starts_cold
-from clue.kernel.model.costs import Costs, empty_message, has_domains, held_parts, occupations, poll_delay, port_links
+from clue.kernel.model.costs import (
+    Costs,
+    ahead_of_ports,
+    buckets,
+    empty_message,
+    has_domains,
+    held_parts,
+    occupations,
+    poll_delay,
+    port_links,
+)
 from clue.kernel.model.crowding import disturbed_nodes
 from clue.kernel.model.shared_links import SharedLinks, shares_copies
 from clue.kernel.model.turns import joined_nodes, shares_in_turns
@@ -118,7 +128,9 @@ def _links(machine: Machine, names: Sequence[str]) -> list[tuple[Link, Link, boo
 
 
 def _give_links(layout: MachineLayout, epochs: Sequence[Machine], names: Sequence[str], sizes: list[int]) -> None:
-    by_size: dict[str, list[_Doubles]] = {"send": [], "transmission": [], "occupation": [], "held": [], "call": []}
+    by_size: dict[str, list[_Doubles]] = {
+        "send": [], "transmission": [], "occupation": [], "ahead": [], "bucket": [], "held": [], "call": []
+    }  # fmt: skip
     by_class: dict[str, list[float]] = {
         "receive": [], "answer": [], "envelope": [], "eager_limit": [], "acknowledged_from": []
     }  # fmt: skip
@@ -132,6 +144,8 @@ def _give_links(layout: MachineLayout, epochs: Sequence[Machine], names: Sequenc
                     link.send_delay.over(nbytes),
                     link.transmission_delay.over(nbytes),
                     occupations(contention, link, nbytes, within=within),
+                    ahead_of_ports(contention, link, nbytes),
+                    buckets(contention, link, nbytes, within=within),
                     held_parts(contention, link, nbytes, within=within),
                     np.full_like(nbytes, -1.0) if link.send_overhead is None else link.send_overhead.over(nbytes),
                 )

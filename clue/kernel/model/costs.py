@@ -35,6 +35,8 @@ class MessageCost(NamedTuple):
         occupation: How long it would occupy a port as fast as its link, or its links if it went at its own full rate.
         send_port: How long it occupies the send port of its node, where ports are shared.
         receive_port: How long it occupies the receive port of the receiver's node, likewise.
+        ahead: How long before a port is free it may go through, since the port's token bucket is not empty then.
+        bucket: Depth of the token buckets of the links that it shares, bytes.
         held: The fraction that holds an eager sender until its data have left: with ports, of its wait for the send
             port; with flows, of the message's bytes, which must have left before the sender continues.
         call: What the call of a nonblocking send takes; ``None``: as long as the data keep the sender.
@@ -51,6 +53,8 @@ class MessageCost(NamedTuple):
     occupation: float
     send_port: float
     receive_port: float
+    ahead: float
+    bucket: float
     held: float
     call: float | None
     acknowledged: bool
@@ -177,6 +181,8 @@ class Costs:
             occupation=occupation(contention, link, nbytes, within=same),
             send_port=kept(ports.sending.get(sender, ())),
             receive_port=kept(ports.receiving.get(receiver, ())),
+            ahead=float(ahead_of_ports(contention, link, np.array([float(nbytes)]))[0]),
+            bucket=float(buckets(contention, link, np.array([float(nbytes)]), within=same)[0]),
             held=held(contention, link, nbytes, within=same),
             call=None if link.send_overhead is None else link.send_overhead(nbytes),
             acknowledged=link.acknowledged_from is not None and nbytes >= link.acknowledged_from,
@@ -255,6 +261,37 @@ def occupations(contention: Contention, link: Link, nbytes: _Doubles, *, within:
 
 def _stated_occupation(contention: Contention, link: Link, within: bool) -> Curve | None:
     return link.busy if within or contention.busy is None else contention.busy
+
+
+def buckets(contention: Contention, link: Link, nbytes: _Doubles, *, within: bool = False) -> _Doubles:
+    """Return the depth of the token buckets of links that messages share, in bytes, by message size.
+
+    It is as stated. Otherwise it is what a message's own delays show: if it occupies a link for longer than it travels,
+    the link lets the rest through at once.
+    """
+    if link.bucket is not None and not within:
+        return np.full_like(nbytes, link.bucket)
+    occupied = occupations(contention, link, nbytes, within=within)
+    longer = _longer_than_travel(link, nbytes, occupied)
+    return nbytes * np.divide(longer, occupied, out=np.zeros_like(longer), where=longer > 0.0)
+
+
+def ahead_of_ports(contention: Contention, link: Link, nbytes: _Doubles) -> _Doubles:
+    """Return how long before a port is free messages may go through it, in seconds, by message size.
+
+    A bucket of depth D lasts for D times the port's time per byte, less what the message's own travel takes out of it.
+    Without a stated bucket, a message waits until the port is free.
+    """
+    if link.bucket is None or not contention.keeps_ports:
+        return np.zeros_like(nbytes)
+    stated = _stated_occupation(contention, link, within=False)
+    per_byte = (link.occupation if stated is None else stated).slopes[-1]
+    longer = _longer_than_travel(link, nbytes, occupations(contention, link, nbytes))
+    return np.maximum(link.bucket * per_byte - longer, 0.0)
+
+
+def _longer_than_travel(link: Link, nbytes: _Doubles, occupied: _Doubles) -> _Doubles:
+    return np.maximum(occupied - (link.send_delay.over(nbytes) + link.transmission_delay.over(nbytes)), 0.0)
 
 
 class PortLinks(NamedTuple):

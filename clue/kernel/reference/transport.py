@@ -96,7 +96,10 @@ class FactorTransport:
 
 
 class PortsTransport:
-    """Each node's send and receive port serve messages in turn, in the order in which they get there."""
+    """Each node's send and receive port serve messages in turn, in the order in which they get there.
+
+    A port with a token bucket lets a message through before it is free, as far as the bucket reaches.
+    """
 
     takes_turns = True
 
@@ -109,8 +112,8 @@ class PortsTransport:
     def begin(self, message: Message, start: float, cost: MessageCost) -> None:
         """Let the data of a message start, as soon as the send port is free."""
         node = self._nodes[message.source]
-        message.leaves, message.busy = max(start, self._send_free[node]), cost.send
-        self._send_free[node] = message.leaves + cost.send_port
+        message.leaves, message.busy = max(start, self._send_free[node] - cost.ahead), cost.send
+        self._send_free[node] = max(message.leaves, self._send_free[node]) + cost.send_port
         travel = cost.send + cost.transmission
         through = min(cost.occupation, travel)
         if message.eager:
@@ -124,8 +127,8 @@ class PortsTransport:
     def _receive(self, message: Message, head: float, cost: MessageCost, through: float) -> None:
         """Let a message in at its receive port, as soon as that is free."""
         node = self._nodes[message.dest]
-        begin = max(head, self._receive_free[node])
-        self._receive_free[node] = begin + cost.receive_port
+        begin = max(head, self._receive_free[node] - cost.ahead)
+        self._receive_free[node] = max(begin, self._receive_free[node]) + cost.receive_port
         self._setting.arrived(message, begin + through, max(begin, message.leaves + cost.envelope))
 
 
@@ -135,7 +138,8 @@ class _Flow:
     Attributes:
         message: The message.
         limit: Its own limit, bytes per second.
-        at_once: Burst size: bytes that links let through at once after enough idle time.
+        bucket: Depth of the token buckets of its links, bytes.
+        alone: How long its links let it through if it is alone and their buckets are full, seconds.
         left: Bytes still to transmit at ``updated``.
         kept: Bytes still to transmit when its sender is free of its data.
         rest: How long its sender is busy with it after that, seconds; ``None`` if the sender is free.
@@ -146,15 +150,18 @@ class _Flow:
         route: The links on its route.
     """
 
-    __slots__ = ("at_once", "kept", "last", "left", "limit", "message", "next", "rate", "rest", "route", "updated")
+    __slots__ = (
+        "alone", "bucket", "kept", "last", "left", "limit", "message", "next", "rate", "rest", "route", "updated"
+    )  # fmt: skip
 
     def __init__(self, message: Message, cost: MessageCost, route: tuple[int, ...]) -> None:
         self.message = message
         nbytes, occupation = message.nbytes, cost.occupation
         self.limit = nbytes / occupation if occupation else float("inf")
-        longer = occupation - (cost.send + cost.transmission)
-        self.at_once = nbytes * (longer / occupation) if longer > 0 else 0.0
-        self.last = 0.0 if longer > 0 else (cost.send + cost.transmission) - occupation
+        travel = cost.send + cost.transmission
+        self.bucket = cost.bucket
+        self.alone = min(travel, occupation)
+        self.last = max(travel - occupation, 0.0)
         held = cost.held if message.eager else 1.0
         self.kept = nbytes * (1.0 - held)
         self.rest: float | None = max(cost.send - held * occupation, 0.0) if held else None
@@ -172,9 +179,8 @@ class FlowsTransport:
 
     Rates are settled once per time, after all its other events.
 
-    A message may occupy links for longer than it travels: each link is then a token bucket, which lets a burst through
-    at once, as shapers and switches do. The bucket fills up again while the link is idle; until it is full, the next
-    burst is smaller by what is missing.
+    Each link is a token bucket: it lets bytes through at once as far as the bucket has them and the message would
+    otherwise take longer than alone, as shapers do. The bucket fills up again while the link is idle.
     """
 
     takes_turns = False
@@ -185,6 +191,7 @@ class FlowsTransport:
         self._links = SharedLinks(setting.costs.machine)
         self._routes: dict[tuple[int, int], tuple[int, ...]] = {}
         capacities = self._links.capacities.tolist()
+        self._capacities = capacities
         self._sharing = FairSharing(capacities)
         self._flows: list[_Flow | None] = []
         self._free: list[int] = []
@@ -193,7 +200,7 @@ class FlowsTransport:
         #: bucket.
         self._on = [0] * len(capacities)
         self._idle_since = [0.0] * len(capacities)
-        self._ahead = [0.0] * len(capacities)
+        self._missing = [0.0] * len(capacities)
 
     def begin(self, message: Message, start: float, cost: MessageCost) -> None:
         """Let the data of a message start; the fixed part of its delay follows when all its bytes are through."""
@@ -210,16 +217,8 @@ class FlowsTransport:
         self._setting.at(start, message.order, lambda: self._enter(flow))
 
     def _enter(self, flow: _Flow) -> None:
-        now, message, route = self._setting.env.now, flow.message, flow.route
-        let_through = flow.at_once
-        for link in route:
-            if not self._on[link]:
-                self._ahead[link] = max(0.0, self._ahead[link] - (now - self._idle_since[link]) * flow.limit)
-            let_through = max(0.0, min(let_through, flow.at_once - self._ahead[link]))
-        for link in route:
-            self._on[link] += 1
-            self._ahead[link] += let_through
-        flow.left, flow.updated = message.nbytes - let_through, now
+        message, route = flow.message, flow.route
+        flow.left, flow.updated = message.nbytes - self._let_through(flow), self._setting.env.now
         if flow.left <= flow.kept:
             self._let_go(flow)
         if self._free:
@@ -230,6 +229,25 @@ class FlowsTransport:
             self._flows.append(flow)
         self._sharing.add(number, route, flow.limit)
         self._settle_later()
+
+    def _let_through(self, flow: _Flow) -> float:
+        """Take out of the buckets of a message's links what they let through at once, and return it, in bytes."""
+        now, wanted, allowed = self._setting.env.now, 0.0, flow.bucket
+        for link in flow.route:
+            if not self._on[link]:
+                refilled = (now - self._idle_since[link]) * self._capacities[link]
+                self._missing[link] = max(0.0, self._missing[link] - refilled)
+            wanted = max(wanted, self._beyond(flow, link))
+            allowed = min(allowed, flow.bucket - self._missing[link])
+        let_through = max(0.0, min(wanted, allowed))
+        for link in flow.route:
+            self._on[link] += 1
+            self._missing[link] += min(let_through, max(0.0, self._beyond(flow, link)))
+        return let_through
+
+    def _beyond(self, flow: _Flow, link: int) -> float:
+        """Return the bytes of a message that a link's bandwidth alone does not let through in time."""
+        return flow.message.nbytes - min(flow.limit, self._capacities[link]) * flow.alone
 
     def _let_go(self, flow: _Flow) -> None:
         """Free the sender of a message's data."""
