@@ -422,12 +422,23 @@ CALL(MPI_Init, 1) CALL(MPI_Init_thread, 1)
 ONE(Wait) ONE(Waitall) ONE(Waitany) ONE(Waitsome) ONE(Test) ONE(Testall) ONE(Testany) ONE(Testsome)
 ONE(Probe) ONE(Iprobe) ONE(Mprobe) ONE(Improbe) ONE(Start) ONE(Startall) ONE(Cancel) ONE(Request_free)
 BOTH(Send) BOTH(Ssend) BOTH(Bsend) BOTH(Rsend) BOTH(Isend) BOTH(Issend) BOTH(Irsend) BOTH(Ibsend) BOTH(Recv) BOTH(Irecv)
-BOTH(Mrecv) BOTH(Imrecv) BOTH(Sendrecv) BOTH(Sendrecv_replace) BOTH(Isendrecv)
+BOTH(Mrecv) BOTH(Imrecv) BOTH(Sendrecv) BOTH(Sendrecv_replace) BOTH(Isendrecv) BOTH(Isendrecv_replace)
 BOTH(Bcast) BOTH(Gather) BOTH(Gatherv) BOTH(Scatter) BOTH(Scatterv) BOTH(Allgather) BOTH(Allgatherv)
 BOTH(Alltoall) BOTH(Alltoallv) BOTH(Alltoallw) BOTH(Reduce) BOTH(Allreduce) BOTH(Reduce_scatter) BOTH(Reduce_scatter_block)
-BOTH(Scan) BOTH(Exscan) ONE(Ibarrier) BOTH(Ibcast) BOTH(Iallreduce) BOTH(Ireduce) BOTH(Igather) BOTH(Iscatter)
-BOTH(Iallgather) BOTH(Ialltoall) BOTH(Ialltoallv) BOTH(Neighbor_alltoall) BOTH(Neighbor_alltoallv) BOTH(Neighbor_allgather)
-ONE(Comm_split) ONE(Comm_dup) ONE(Comm_create) ONE(Comm_create_group) ONE(Comm_free) ONE(Cart_create)
+BOTH(Scan) BOTH(Exscan) ONE(Ibarrier) BOTH(Ibcast) BOTH(Iallreduce) BOTH(Ireduce) BOTH(Igather) BOTH(Igatherv)
+BOTH(Iscatter) BOTH(Iscatterv) BOTH(Iallgather) BOTH(Iallgatherv) BOTH(Ialltoall) BOTH(Ialltoallv) BOTH(Ialltoallw)
+BOTH(Ireduce_scatter) BOTH(Ireduce_scatter_block) BOTH(Iscan) BOTH(Iexscan)
+BOTH(Neighbor_allgather) BOTH(Neighbor_allgatherv) BOTH(Neighbor_alltoall) BOTH(Neighbor_alltoallv) BOTH(Neighbor_alltoallw)
+BOTH(Ineighbor_allgather) BOTH(Ineighbor_allgatherv) BOTH(Ineighbor_alltoall) BOTH(Ineighbor_alltoallv) BOTH(Ineighbor_alltoallw)
+ONE(Pready) ONE(Pready_range) ONE(Pready_list) ONE(Parrived)
+/* Collective in any case: a rank that is not known to be within MPI spins there at the priority of one that computes, and keeps the
+   core from a rank that it waits for. */
+ONE(Comm_split) ONE(Comm_split_type) ONE(Comm_dup) ONE(Comm_dup_with_info) ONE(Comm_idup) ONE(Comm_create) ONE(Comm_create_group)
+ONE(Comm_create_from_group) ONE(Comm_idup_with_info) ONE(Comm_free) ONE(Comm_disconnect) ONE(Intercomm_create) ONE(Intercomm_merge)
+ONE(Cart_create) ONE(Cart_map) ONE(Cart_sub) ONE(Graph_map) ONE(Graph_create) ONE(Dist_graph_create) ONE(Dist_graph_create_adjacent)
+ONE(Win_create) ONE(Win_create_dynamic) ONE(Win_allocate) ONE(Win_allocate_shared) ONE(Win_free) ONE(Win_fence) ONE(Win_start)
+ONE(Win_complete) ONE(Win_post) ONE(Win_wait) ONE(Win_lock) ONE(Win_unlock) ONE(Win_lock_all) ONE(Win_unlock_all)
+ONE(Win_flush) ONE(Win_flush_all) ONE(Win_flush_local) ONE(Win_flush_local_all)
 double MPI_Wtime(void) {
   static double (*real)(void);
   if (!real) real = (double (*)(void))find("MPI_Wtime");

@@ -41,6 +41,11 @@ _SMALL = 64
 _SENDER_LIMITS = 0.9
 #: Two directions share a resource if their joint throughput, relative to one direction, is below this; ideally 2.
 _BOTH_WAYS = 1.8
+#: A message shows the depth of a token bucket if the network lets at least this share of it through at once: of larger ones
+#: noise would hide it.
+_AT_ONCE = 0.25
+#: Smallest depth of a bucket, bytes: below one frame of Ethernet, times per message explain it.
+_LEAST_BUCKET = 1500.0
 #: Pairs share a resource if half round trips of several pairs take at least this many times as long as of one pair.
 _SLOWED = 1.1
 
@@ -92,8 +97,10 @@ def fit_link(measurement: Measurement, eager_limit: float | None = None) -> Fitt
     travel = _transmission_delay(parts, send)
     busy, about_busy = _busy(measurement, parts, send)
     overhead = _overhead(measurement.rows, parts, send)
-    held = measurement.acknowledged_from
-    link = Link(send, travel, receive, limit, busy=busy, send_overhead=overhead, acknowledged_from=held)
+    link = Link(
+        send, travel, receive, limit, busy=busy, send_overhead=overhead,
+        acknowledged_from=measurement.acknowledged_from, bucket=_bucket(parts, send, travel, busy),
+    )  # fmt: skip
     about_shared = (*about_busy, *_about_pairs(measurement), *_about_directions(measurement))
     said = (*about_send, *about_receive, *about_limit, *about_shared, *_about_ends(parts), *_about_outliers(parts))
     return FittedLink(link, said, Progress.CALLS if measurement.in_calls else Progress.ASYNCHRONOUS)
@@ -313,6 +320,19 @@ def _busy(measurement: Measurement, parts: _Parts, send: Curve) -> tuple[Curve |
         "ports: no stream was measured; a message is assumed to occupy a port for its time minus that of an empty one, "
         "so that a stream is never faster than single messages",
     )
+
+
+def _bucket(parts: _Parts, send: Curve, travel: Curve, busy: Curve | None) -> float | None:
+    """Return the depth of the network's token bucket, bytes; ``None`` if it shows none.
+
+    A message alone that takes less time than it occupies the network shows a part of the bucket, which grows with its size
+    up to the whole: the bytes that the network's rate would not have let through in that time.
+    """
+    if busy is None:
+        return None
+    shown = [(size, size * (1 - (send(size) + travel(size)) / busy(size))) for size in parts.sizes.tolist() if busy(size)]
+    deepest = max((at_once for size, at_once in shown if at_once >= _AT_ONCE * size), default=0.0)
+    return float(round(deepest)) if deepest >= _LEAST_BUCKET else None
 
 
 def _gaps_of_pairs(measurement: Measurement) -> dict[int, tuple[int, Estimate]]:

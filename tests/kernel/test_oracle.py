@@ -69,6 +69,9 @@ def random_link(random: Random, most: float = 0.01) -> Link:
         busy=random.choice((None, None, Curve.line(0.0), random_curve(random, most), random_curve(random, 3 * most))),
         send_overhead=random.choice((None, None, random_curve(random, most / 10), random_curve(random, 3 * most))),
         acknowledged_from=random.choice((None, None, 0, 700, 2000)),
+        bucket=random.choice(
+            (None, None, None, None, 0.0, 0.0, random.uniform(1000, 2000), random.uniform(1.5e4, 2.5e4))
+        ),
     )
 
 

@@ -1,7 +1,9 @@
 """Machines become hosts, hosts become namespaces, and nothing is left of them."""
 
+import ctypes
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -37,6 +39,31 @@ def _machine(**changes: object) -> Machine:
         },
     }
     return load_machine({**document, **changes})
+
+
+def test_pace_knows_all_calls_in_which_ranks_wait_for_each_other() -> None:
+    """In a call that it does not know, a rank would spin at the priority of computation, and could starve others."""
+    from mpi4py import MPI  # noqa: PLC0415 - it starts MPI
+
+    library = ctypes.CDLL(MPI.__file__)
+    source = (ROOT / "benchmarks/testbed/pace.c").read_text()
+    known = set(re.findall(r"\b(?:ONE|BOTH)\((\w+)\)", source)) | {"Barrier"}
+    waits = re.compile(
+        "create|split|dup|merge|sub$|gather|scatter|alltoall|reduce|scan|bcast|barrier|wait|fence|lock|flush"
+    )
+    local = re.compile("keyval|errhandler|_init$|buffer$|from_groups$")
+    methods = {
+        prefix + (name.lower() if prefix else name)
+        for kind in (MPI.Intracomm, MPI.Intercomm, MPI.Cartcomm, MPI.Graphcomm, MPI.Distgraphcomm, MPI.Win, MPI.Request)
+        for name in dir(kind)
+        if name[0].isupper()
+        for prefix in ("", "Comm_", "Intercomm_", "Win_", "Cart_", "Graph_")
+    }
+    there = {name for name in methods if hasattr(library, f"MPI_{name}")}
+    missing = {name for name in there - known if waits.search(name.lower()) and not local.search(name.lower())}
+    assert len(there) > 100
+    assert not missing
+    assert {name for name in known if not hasattr(library, f"MPI_{name}")} == set()
 
 
 def test_hosts_are_what_the_machine_says() -> None:
