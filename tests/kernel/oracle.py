@@ -171,12 +171,22 @@ def travel(link: Link) -> float:
     return link.send_delay(0) + link.transmission_delay(0)
 
 
-def occupation(link: Link, nbytes: int) -> float:
-    """Return o(m): how long a message keeps what it shares, by its link."""
-    if link.busy is not None:
-        return link.busy(nbytes)
+def growth(link: Link, nbytes: int) -> float:
+    """Return the larger of what s and t grow by with size."""
     s, t = link.send_delay, link.transmission_delay
     return max(s(nbytes) - s(0), t(nbytes) - t(0), 0.0)
+
+
+def occupation(link: Link, nbytes: int) -> float:
+    """Return o(m): how long a message between nodes keeps what it shares, by its link."""
+    return link.busy(nbytes) if link.busy is not None else growth(link, nbytes)
+
+
+def slope(link: Link) -> float:
+    """Return o': what a byte adds to o, by the link, for messages beyond all points."""
+    if link.busy is not None:
+        return link.busy.slopes[-1]
+    return max(link.send_delay.slopes[-1], link.transmission_delay.slopes[-1], 0.0)
 
 
 # -- models of contention: each carries a message whose data start now -----------------------------------------------
@@ -234,22 +244,35 @@ class AtPorts:
         links = [self.machine.network.link(a, b, False) for a, b in pairs if a == source or b == dest]
         return min(self.kept(link, nbytes) for link in links)
 
+    def ahead(self, message: Message) -> float:
+        """Return a: how long before a port is free a message may go through."""
+        if message.link.bucket is None:
+            return 0.0
+        stated = self.machine.network.contention.busy
+        per_byte = stated.slopes[-1] if stated is not None else slope(message.link)
+        longer = self.kept(message.link, message.nbytes) - message.s - message.t
+        return max(0.0, message.link.bucket * per_byte - max(0.0, longer))
+
     def carry(self, message: Message) -> Life:
         """Pass the send port, then the receive port."""
         here, there = self.nodes[message.source], self.nodes[message.dest]
         start, s, t, nbytes = self.clock.now, message.s, message.t, message.nbytes
         message.started.come()
-        o = self.kept(message.link, nbytes)
-        begin = max(start, self.sends_from[here])
-        self.sends_from[here] = begin + self.least(nbytes, source=self.machine.nodes[here].name)
+        o, a = self.kept(message.link, nbytes), self.ahead(message)
+        begin = max(start, self.sends_from[here] - a)
+        self.sends_from[here] = max(begin, self.sends_from[here]) + self.least(
+            nbytes, source=self.machine.nodes[here].name
+        )
         sending, transmitting = message.growth
         h = sending / (sending + transmitting) if sending + transmitting else 0.0
         w = min(o, s + t)
         free = start + h * (begin - start) + s if message.is_eager else begin + max(s, w)
         self.clock.at(free, message.free.come)
         yield Turn(begin + s + t - w, message.source, message.actor)
-        head = max(self.clock.now, self.receives_from[there])
-        self.receives_from[there] = head + self.least(nbytes, dest=self.machine.nodes[there].name)
+        head = max(self.clock.now, self.receives_from[there] - a)
+        self.receives_from[there] = max(head, self.receives_from[there]) + self.least(
+            nbytes, dest=self.machine.nodes[there].name
+        )
         yield head + w
         message.arrived.come()
 
@@ -281,8 +304,8 @@ class ByFlows:
         self.flows: list[Flow] = []
         self.settled_at = 0.0
         self.settlings = 0
-        #: Bytes that a link has let through at once and not made up for, and since when it is idle.
-        self.debt = [0.0] * len(self.capacity)
+        #: Bytes missing in the bucket of each link, and since when it is idle.
+        self.missing = [0.0] * len(self.capacity)
         self.idle_since = [0.0] * len(self.capacity)
 
     def carry(self, message: Message) -> Life:
@@ -294,11 +317,11 @@ class ByFlows:
             yield start + s + t
             message.arrived.come()
             return
-        o = occupation(message.link, m)
+        o = self.kept(message)
         h = 1.0 if not message.is_eager else min(1.0, message.growth[0] / o) if o else float(message.growth[0] > 0)
         route = self.route(message)
         through, partly = Moment(), Moment()
-        at_once = self.at_once(route, m, s + t, o)
+        at_once = self.at_once(message, route, o)
         milestones = [(0.0, through), ((1.0 - h) * m, partly)]
         self.begin(Flow(route, m / o if o else inf, m, m - at_once, milestones))
         self.clock.live(self.free_sender(message, h, partly, start + s, max(s - h * o, 0.0)))
@@ -318,19 +341,13 @@ class ByFlows:
         """Return the links on a message's way."""
         return tuple(range(len(self.capacity)))
 
-    def at_once(self, route: tuple[int, ...], m: int, alone: float, o: float) -> float:
-        """Return the bytes that the links let through at once."""
-        now = self.clock.now
-        for link in route:
-            if not any(link in flow.route for flow in self.flows):
-                self.debt[link] = max(0.0, self.debt[link] - (now - self.idle_since[link]) * m / o) if o else 0.0
-                self.idle_since[link] = now
-        if o <= alone:
-            return 0.0
-        least = max(0.0, min(m * (1 - alone / o) - self.debt[link] for link in route))
-        for link in route:
-            self.debt[link] += least
-        return least
+    def kept(self, message: Message) -> float:
+        """Return o: within a node by the delays alone."""
+        return growth(message.link, message.nbytes)
+
+    def at_once(self, _: Message, __: tuple[int, ...], ___: float) -> float:
+        """Return x: the bytes that pass at once. A memory has no bucket."""
+        return 0.0
 
     def begin(self, flow: Flow) -> None:
         """Add a flow; rates are settled when all that happens now has happened."""
@@ -396,6 +413,27 @@ class OverTopology(ByFlows):
         """Return the links on a message's way."""
         ends = (np.array([self.nodes[rank]]) for rank in (message.source, message.dest))
         return tuple(int(link) for link in self.topology.routes(self.places, *ends)[0] if link >= 0)
+
+    def kept(self, message: Message) -> float:
+        """Return o: between nodes as long as the link says, if it does."""
+        return occupation(message.link, message.nbytes)
+
+    def at_once(self, message: Message, route: tuple[int, ...], o: float) -> float:
+        """Return x: the bytes that the links of a route let through at once."""
+        now, m, alone = self.clock.now, message.nbytes, message.s + message.t
+        for link in route:
+            if not any(link in flow.route for flow in self.flows):
+                refilled = (now - self.idle_since[link]) * self.capacity[link]
+                self.missing[link], self.idle_since[link] = max(0.0, self.missing[link] - refilled), now
+        depth = message.link.bucket
+        if depth is None:
+            depth = m * (1 - alone / o) if o > alone else 0.0
+        rate = m / o if o else inf
+        needed = {link: m - min(rate, self.capacity[link]) * min(o, alone) for link in route}
+        at_once = max(0.0, min(max(needed.values()), *(depth - self.missing[link] for link in route)))
+        for link in route:
+            self.missing[link] += min(at_once, max(needed[link], 0.0))
+        return at_once
 
 
 # -- ranks -----------------------------------------------------------------------------------------------------------
