@@ -41,8 +41,7 @@ _SMALL = 64
 _SENDER_LIMITS = 0.9
 #: Two directions share a resource if their joint throughput, relative to one direction, is below this; ideally 2.
 _BOTH_WAYS = 1.8
-#: A message shows the depth of a token bucket if the network lets at least this share of it through at once: of larger ones
-#: noise would hide it.
+#: Smallest share of a message that must pass at once for it to show the depth of a token bucket: noise would hide less.
 _AT_ONCE = 0.25
 #: Smallest depth of a bucket, bytes: below one frame of Ethernet, times per message explain it.
 _LEAST_BUCKET = 1500.0
@@ -322,17 +321,19 @@ def _busy(measurement: Measurement, parts: _Parts, send: Curve) -> tuple[Curve |
     )
 
 
-def _bucket(parts: _Parts, send: Curve, travel: Curve, busy: Curve | None) -> float | None:
-    """Return the depth of the network's token bucket, bytes; ``None`` if it shows none.
+def _bucket(parts: _Parts, send: Curve, travel: Curve, busy: Curve | None) -> float:
+    """Return the depth of the network's token bucket, bytes; 0 if it shows none.
 
-    A message alone that takes less time than it occupies the network shows a part of the bucket, which grows with its size
-    up to the whole: the bytes that the network's rate would not have let through in that time.
+    A message alone that takes less time than it occupies the network shows a part of the bucket, which grows with its
+    size up to the whole: the bytes that the network's rate would not have let through in that time.
     """
     if busy is None:
-        return None
-    shown = [(size, size * (1 - (send(size) + travel(size)) / busy(size))) for size in parts.sizes.tolist() if busy(size)]
+        return 0.0
+    shown = [
+        (size, size * (1 - (send(size) + travel(size)) / busy(size))) for size in parts.sizes.tolist() if busy(size)
+    ]
     deepest = max((at_once for size, at_once in shown if at_once >= _AT_ONCE * size), default=0.0)
-    return float(round(deepest)) if deepest >= _LEAST_BUCKET else None
+    return float(round(deepest)) if deepest >= _LEAST_BUCKET else 0.0
 
 
 def _gaps_of_pairs(measurement: Measurement) -> dict[int, tuple[int, Estimate]]:

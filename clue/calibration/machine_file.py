@@ -196,14 +196,22 @@ def network_lines(network: CalibratedNetwork) -> list[str]:
     ):
         if link is not None:
             lines += [f"  {name}:", *(f"    {line}" for line in link_lines(link))]
-            if name == "between_nodes" and link.busy is not None:  # messages within a node share no ports or links
-                lines += [f"    {line}" for line in curve_lines("busy", link.busy)]
+            if name == "between_nodes":  # messages within a node share no ports or links
+                lines += [f"    {line}" for line in _shared_lines(link)]
     if network.progress is not Progress.ASYNCHRONOUS:
         lines.append(f"  progress: {network.progress.value}")
     for name, stated in (("contention", network.contention), ("collectives", network.collectives)):
         if stated:
             lines += [f"  {name}:", *(f"    {line}" for line in stated)]
     return lines
+
+
+def _shared_lines(link: Link) -> Iterator[str]:
+    """Yield the lines of how messages between nodes occupy what they share."""
+    if link.busy is not None:
+        yield from curve_lines("busy", link.busy)
+    if link.bucket:
+        yield f"bucket: {size_text(link.bucket)}"
 
 
 def _collectives_lines(network: Network) -> Iterator[str]:

@@ -241,7 +241,7 @@ def _link(form: LinkForm, noise: LinkNoiseForm) -> Link:
         form.eager_limit,
         noise=_link_noise(form.noise or noise),
         busy=_stated(form.busy if isinstance(form, BetweenNodesForm) else None),
-        bucket=form.bucket if isinstance(form, BetweenNodesForm) else None,
+        bucket=form.bucket if isinstance(form, BetweenNodesForm) else 0.0,
         send_overhead=_stated(form.send_overhead),
         acknowledged_from=form.acknowledged_from,
     )
@@ -280,11 +280,11 @@ def _varied_busy(link: Link, form: PartialLinkForm) -> Curve | None:
     return None if _has_own_delays(form) else link.busy
 
 
-def _varied_bucket(link: Link, form: PartialLinkForm) -> float | None:
+def _varied_bucket(link: Link, form: PartialLinkForm) -> float:
     """Return the depth of the bucket, likewise."""
     if isinstance(form, BetweenForm) and form.bucket is not None:
         return form.bucket
-    return None if _has_own_delays(form) else link.bucket
+    return 0.0 if _has_own_delays(form) else link.bucket
 
 
 def _has_own_delays(form: PartialLinkForm) -> bool:

@@ -74,10 +74,10 @@ class BetweenNodesForm(LinkForm):
         description="Time for which a message alone occupies a port, or the links of a topology, by its size; default: "
         "the part of its delays that grows with its size.",
     )
-    bucket: Size | None = Field(
-        None,
+    bucket: Size = Field(
+        0.0,
         description="Bytes that a port or link lets through at once after idle time, as shaped networks do (depth of a "
-        "token bucket); default: for each message as much as its own delays show.",
+        "token bucket). It is never less than what a message's own delays show.",
     )
 
 
@@ -108,8 +108,8 @@ class BetweenForm(PartialLinkForm):
     )
     bucket: Size | None = Field(
         None,
-        description="Bytes that a port or link lets through at once after idle time; default, if the link has delays of "
-        "its own: as much as these show.",
+        description="Bytes that a port or link lets through at once after idle time; default, if the link has delays "
+        "of its own: 0 B.",
     )
 
 

@@ -20,6 +20,7 @@ network.LINK.eager_limit                  the same
 network.LINK.acknowledged_from            the same
 network.contention.factors                what factors are above 1 is 1.1 times as much
 network.LINK.busy                         its messages keep ports, or links that they share, 1.1 times as long
+network.LINK.bucket                       the figure is 1.1 times as high, with ports or a topology
 network.contention.busy                   all messages keep ports 1.1 times as long, where ports state that
 network.contention.…bandwidth             the links of the topology have 1.1 times the bandwidth
 ========================================  ==============================================================================
@@ -250,8 +251,17 @@ def _of_contention(machine: Machine, between: Mapping[str, list[Link]]) -> Itera
             if first.keeps_ports or (first.topology is not None and any(link.busy is not None for link in links)):
                 change = partial(_change_links, tuple(links), Link.kept_longer)
                 yield Parameter(f"network.{name}.busy", change, figures=(stated, tuple(links)))
+    if first.keeps_ports or first.topology is not None:
+        for name, links in between.items():
+            if any(link.bucket for link in links):
+                change = partial(_change_links, tuple(links), _deeper_bucket)
+                yield Parameter(f"network.{name}.bucket", change, figures=(stated, tuple(links)))
     for name in first.parameters:
         yield Parameter(f"network.contention.{name}", partial(_change_contention, name), figures=stated)
+
+
+def _deeper_bucket(link: Link, factor: float) -> Link:
+    return replace(link, bucket=link.bucket * factor)
 
 
 def _change_contention(name: str, machine: Machine, factor: float) -> Machine:

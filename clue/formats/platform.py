@@ -119,7 +119,7 @@ def _remark(machine: Machine, remarks: Remarks) -> None:
         ),
         (
             "links state how much they let through at once (bucket), which is left out: SimGrid's links have no bucket",
-            sum(each.bucket is not None for each in links),
+            sum(each.bucket > 0 for each in links),
         ),
         (
             "library works within calls only, which is left out: SimGrid's works at any time",

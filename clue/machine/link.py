@@ -40,8 +40,8 @@ class Link:
         busy: How long a message alone occupies its shared resources, ports or links of a topology; ``None``: the part
             of its delays that grows with its size, the larger of s(m) - s(0) and t(m) - t(0). It may be longer than the
             message travels.
-        bucket: Depth of the token bucket of what it shares, bytes: what an idle port or link lets through at once beyond
-            its bandwidth; ``None``: for each message what its own delays show.
+        bucket: Depth of the token bucket of what it shares, bytes: what an idle port or link lets through at once
+            beyond its bandwidth. It is never less than what a message's own delays show.
     """
 
     send_delay: Curve
@@ -52,7 +52,7 @@ class Link:
     busy: Curve | None = None
     send_overhead: Curve | None = None
     acknowledged_from: float | None = None
-    bucket: float | None = None
+    bucket: float = 0.0
 
     @property
     def occupation(self) -> Curve:

@@ -193,6 +193,21 @@ def test_a_stream_is_not_faster_than_measured() -> None:
     assert simulated_one_way(pair(fitted.link), 1 << 20) == pytest.approx(5e-6 + (1 << 20) * 2e-9, rel=0.03)
 
 
+def test_the_depth_of_a_bucket_is_found() -> None:
+    """10 MB/s, but 10 KB at once: such a message takes 30 us, and shows 10 KB - 30 us x 10 MB/s = 9.7 KB of the bucket.
+
+    Without a bucket, no message travels for a shorter time than it keeps the network.
+    """
+    travel = Curve.through([(0, 20e-6), (10_000, 20e-6), (20_000, 1.02e-3)])
+    shaped = Link(Curve.line(10e-6), travel, 5e-6, busy=Curve.line(0.0, 1e-7), bucket=9_700.0)
+    fitted = fit_link(measured(shaped))
+    assert fitted.link.bucket == pytest.approx(9_700, rel=0.1)
+    for size in (1 << 12, 1 << 16):
+        assert simulated_gap(pair(fitted.link), size) == pytest.approx(simulated_gap(pair(shaped), size), rel=0.05)
+    plain = replace(shaped, transmission_delay=Curve.line(20e-6, 1e-7), bucket=0.0)
+    assert fit_link(measured(plain)).link.bucket == 0.0
+
+
 def only_half_round_trips(link: Link) -> Measurement:
     """Return what osu_latency would find."""
     machine = pair(link)

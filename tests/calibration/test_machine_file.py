@@ -41,6 +41,7 @@ STATED = {
             "eager_limit": "64 KB",
             "acknowledged_from": "8 KB",
             "busy": {"latency": "1 us", "bandwidth": "500 MB/s"},
+            "bucket": "9 KB",
             "noise": {"send": 0.01, "transmission": 0.03},
         },
         "within_node": {"send_delay": "1 us", "send_overhead": "1 us", "transmission_delay": "2 us"},

@@ -68,8 +68,8 @@ def curves(draw: st.DrawFn) -> tuple[object, Curve]:
 
 
 @st.composite
-def links(draw: st.DrawFn) -> tuple[Mapping[str, object], Link]:
-    """Draw a link, some of its keys left out."""
+def links(draw: st.DrawFn, between: bool = False) -> tuple[Mapping[str, object], Link]:
+    """Draw a link, some of its keys left out; between nodes it may say how messages occupy what they share."""
     (send, send_curve), (transmission, curve) = draw(curves()), draw(curves())
     written: dict[str, object] = {"send_delay": send, "transmission_delay": transmission}
     receive = limit = None
@@ -82,9 +82,15 @@ def links(draw: st.DrawFn) -> tuple[Mapping[str, object], Link]:
         written["send_overhead"], overhead = draw(curves())
     if draw(st.booleans()):
         written["acknowledged_from"], acknowledged = draw(sizes())
+    busy, bucket = None, 0.0
+    if between and draw(st.booleans()):
+        written["busy"], busy = draw(curves())
+    if between and draw(st.booleans()):
+        written["bucket"], bucket = draw(sizes())
     return written, Link(
-        send_curve, curve, receive or 0.0, limit, send_overhead=overhead, acknowledged_from=acknowledged
-    )
+        send_curve, curve, receive or 0.0, limit,
+        busy=busy, send_overhead=overhead, acknowledged_from=acknowledged, bucket=bucket,
+    )  # fmt: skip
 
 
 @st.composite
@@ -158,7 +164,7 @@ def contentions(draw: st.DrawFn) -> tuple[object, Contention]:
 @st.composite
 def networks(draw: st.DrawFn, names: list[str], across_domains: bool) -> tuple[Mapping[str, object], Network, bool]:
     """Draw a network for these node types, and whether it says how ranks of one node talk."""
-    written_between, between = draw(links())
+    written_between, between = draw(links(between=True))
     written: dict[str, object] = {"between_nodes": written_between}
     within = between
     has_within = draw(st.booleans())
@@ -167,7 +173,7 @@ def networks(draw: st.DrawFn, names: list[str], across_domains: bool) -> tuple[M
     pairs: dict[tuple[str, str], Link] = {}
     if draw(st.booleans()):
         one, other = draw(st.sampled_from(names)), draw(st.sampled_from(names))
-        written_pair, link = draw(links())
+        written_pair, link = draw(links(between=True))
         full = {"receive_delay": "0 s", "eager_limit": "none", "acknowledged_from": "none"} | dict(written_pair)
         written["pairs"] = [{"between": [one, other], **full}]
         link = replace(link, send_overhead=link.send_overhead or between.send_overhead)

@@ -73,6 +73,26 @@ def test_a_link_may_say_how_long_a_message_keeps_what_it_shares() -> None:
         machine(within_node={**LINK, "busy": "1 us"})
 
 
+def test_a_link_may_say_how_much_it_lets_through_at_once() -> None:
+    """In bytes; a pair keeps what the link between nodes says, unless its delays are its own; not within a node."""
+    types = {"nodes": [{"count": 2, "type": "a"}, {"count": 1, "type": "b"}], "node_types": {"a": {}, "b": {}}}
+    pairs = [{"between": ["a", "b"], "receive_delay": "1 us"}, {"between": ["b", "b"], "send_delay": "2 us"}]
+    given = {"between_nodes": {**LINK, "bucket": "9 KB"}, "pairs": pairs}
+    network = load_machine({**types, "network": given}).network
+    assert network.between_nodes.bucket == 9000.0
+    assert network.link("a", "b", same_node=False).bucket == 9000.0
+    assert network.link("b", "b", same_node=False).bucket == 0.0
+    pairs.append({"between": ["a", "a"], "bucket": "0 B"})
+    pairs[1]["bucket"] = "2 KiB"
+    network = load_machine({**types, "network": given}).network
+    assert [network.link(each, each, same_node=False).bucket for each in "ab"] == [0.0, 2048.0]
+    assert machine().network.between_nodes.bucket == 0.0
+    with pytest.raises(ConfigError, match=r"within_node\.bucket must be a key of"):
+        machine(within_node={**LINK, "bucket": "9 KB"})
+    with pytest.raises(ConfigError, match=r"between_nodes\.bucket must be a size"):
+        machine(between_nodes={**LINK, "bucket": "9 us"})
+
+
 @pytest.mark.parametrize(
     ("written", "topology"),
     [

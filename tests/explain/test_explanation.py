@@ -13,7 +13,20 @@ from clue.errors import DeadlockError
 from clue.explain import Explanation, Sensitivity, explain
 from clue.explain.shares import part_shares, rank_shares
 from clue.kernel import compile_program, simulate
-from clue.machine import Curve, FactorTable, Flows, Link, Machine, Network, NodeType, Placement, Ports, SpeedCurve
+from clue.machine import (
+    Contention,
+    Curve,
+    FactorTable,
+    Flows,
+    Link,
+    Machine,
+    Network,
+    NoContention,
+    NodeType,
+    Placement,
+    Ports,
+    SpeedCurve,
+)
 from clue.machine.contention import NUMBERS
 from clue.machine.contention.topology import FatTree, Switch
 from clue.result import Part
@@ -186,6 +199,29 @@ def test_what_messages_share_is_a_parameter(contention: Flows | Ports, name: str
         trace[0].recv(source)
     on = Machine("shared", (NodeType("host"),) * 3, Network(link, link, contention=contention))
     assert by_name(explanation_of(trace, on))[name].higher == pytest.approx(higher)
+
+
+@pytest.mark.parametrize("contention", [Ports(), Ports(Curve.line(0.0, 1.0)), Flows(Switch(1.0)), NoContention()])
+def test_a_bucket_is_a_parameter_where_something_is_shared(contention: Contention) -> None:
+    """Three messages of 2 B travel 1 s and keep what they share for 2 s, which lets 2.5 B through at once, or 2.75 B.
+
+    A port is free at 4 s for the third, which may begin 2.75 - (2 - 1) = 1.75 s earlier and takes 1 s. Over links of
+    1 B/s, 1, 1 and 0.75 B pass at once and 3.25 B one after the other. Either way the last is there at 3.25 s.
+    """
+    link = Link(Curve.line(0.0), Curve.line(1.0), busy=Curve.line(0.0, 1.0), bucket=2.5)
+    trace = TraceBuilder(2)
+    for _ in range(3):
+        trace[0].send(1, 2)
+        trace[1].recv(0)
+    found, name = [], "network.between_nodes.bucket"
+    for each in (link, replace(link, bucket=0.0)):
+        on = Machine("shaped", (NodeType("host"),) * 2, Network(each, each, contention=contention))
+        found.append(by_name(explanation_of(trace, on)))
+    if contention == NoContention():
+        assert name not in found[0]
+    else:
+        assert found[0][name].higher == pytest.approx(3.25)
+    assert name not in found[1]
 
 
 def test_links_that_nobody_uses_are_no_parameters() -> None:

@@ -107,11 +107,13 @@ def test_bent_curves_are_told() -> None:
 def test_what_links_and_libraries_state_beyond_delays_is_told() -> None:
     """SimGrid has no option for it; without it there is no remark."""
     stated = replace(LINK, send_overhead=Curve.line(1e-6), acknowledged_from=1000.0, busy=Curve.line(0.0, 4e-9))
+    stated = replace(stated, bucket=9000.0)
     several = replace(machine(link=stated), network=Network(stated, stated, contention=NONE, progress=Progress.CALLS))
     assert simgrid_platform(several).remarks == (
         "1 links state a send_overhead, which is left out: Isend takes as long as Send",
         "1 links have messages that are acknowledged, which is left out: senders do not wait for it",
         "1 links state how long messages keep what they share (busy), which is left out: bandwidths determine it",
+        "1 links state how much they let through at once (bucket), which is left out: SimGrid's links have no bucket",
         "1 library works within calls only, which is left out: SimGrid's works at any time",
     )
     assert simgrid_platform(machine()).remarks == ()

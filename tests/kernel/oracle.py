@@ -171,12 +171,15 @@ def travel(link: Link) -> float:
     return link.send_delay(0) + link.transmission_delay(0)
 
 
-def occupation(link: Link, nbytes: int) -> float:
-    """Return o(m): how long a message keeps what it shares, by its link."""
-    if link.busy is not None:
-        return link.busy(nbytes)
+def growth(link: Link, nbytes: int) -> float:
+    """Return the larger of what s and t grow by with size."""
     s, t = link.send_delay, link.transmission_delay
     return max(s(nbytes) - s(0), t(nbytes) - t(0), 0.0)
+
+
+def occupation(link: Link, nbytes: int) -> float:
+    """Return o(m): how long a message between nodes keeps what it shares, by its link."""
+    return link.busy(nbytes) if link.busy is not None else growth(link, nbytes)
 
 
 def slope(link: Link) -> float:
@@ -243,7 +246,7 @@ class AtPorts:
 
     def ahead(self, message: Message) -> float:
         """Return a: how long before a port is free a message may go through."""
-        if message.link.bucket is None:
+        if not message.link.bucket:
             return 0.0
         stated = self.machine.network.contention.busy
         per_byte = stated.slopes[-1] if stated is not None else slope(message.link)
@@ -314,7 +317,7 @@ class ByFlows:
             yield start + s + t
             message.arrived.come()
             return
-        o = occupation(message.link, m)
+        o = self.kept(message)
         h = 1.0 if not message.is_eager else min(1.0, message.growth[0] / o) if o else float(message.growth[0] > 0)
         route = self.route(message)
         through, partly = Moment(), Moment()
@@ -338,7 +341,11 @@ class ByFlows:
         """Return the links on a message's way."""
         return tuple(range(len(self.capacity)))
 
-    def at_once(self, message: Message, route: tuple[int, ...], o: float) -> float:
+    def kept(self, message: Message) -> float:
+        """Return o: within a node by the delays alone."""
+        return growth(message.link, message.nbytes)
+
+    def at_once(self, _: Message, __: tuple[int, ...], ___: float) -> float:
         """Return x: the bytes that pass at once. A memory has no bucket."""
         return 0.0
 
@@ -407,6 +414,10 @@ class OverTopology(ByFlows):
         ends = (np.array([self.nodes[rank]]) for rank in (message.source, message.dest))
         return tuple(int(link) for link in self.topology.routes(self.places, *ends)[0] if link >= 0)
 
+    def kept(self, message: Message) -> float:
+        """Return o: between nodes as long as the link says, if it does."""
+        return occupation(message.link, message.nbytes)
+
     def at_once(self, message: Message, route: tuple[int, ...], o: float) -> float:
         """Return x: the bytes that the links of a route let through at once."""
         now, m, alone = self.clock.now, message.nbytes, message.s + message.t
@@ -414,12 +425,10 @@ class OverTopology(ByFlows):
             if not any(link in flow.route for flow in self.flows):
                 refilled = (now - self.idle_since[link]) * self.capacity[link]
                 self.missing[link], self.idle_since[link] = max(0.0, self.missing[link] - refilled), now
-        depth = message.link.bucket
-        if depth is None:
-            depth = m * (1 - alone / o) if o > alone else 0.0
+        depth = max(message.link.bucket, m * (1 - alone / o) if o > alone else 0.0)
         rate = m / o if o else inf
         needed = {link: m - min(rate, self.capacity[link]) * min(o, alone) for link in route}
-        at_once = max(0.0, min(max(needed.values()), min(depth - self.missing[link] for link in route)))
+        at_once = max(0.0, min(max(needed.values()), *(depth - self.missing[link] for link in route)))
         for link in route:
             self.missing[link] += min(at_once, max(needed[link], 0.0))
         return at_once

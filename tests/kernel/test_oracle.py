@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 from math import isclose
 from random import Random
@@ -27,7 +28,7 @@ from clue.machine import (
     Ports,
     Progress,
 )
-from clue.machine.contention.topology import Switch
+from clue.machine.contention.topology import Switch, Switches
 from clue.trace import Flag, Op, Trace, TraceBuilder
 from tests.kernel.oracle import Oracle, Step, StuckError
 from tests.properties import examples
@@ -60,19 +61,23 @@ def random_curve(random: Random, most: float, *, empty: bool | None = None) -> C
 
 
 def random_link(random: Random, most: float = 0.01) -> Link:
-    """Return a link of any kind."""
+    """Return a link of any kind within a node."""
     return Link(
         random_curve(random, most),
         random_curve(random, most, empty=True),
         (0.01 + random.random()) * most / 10,
         random.choice((None, 0, 900, 5000)),
-        busy=random.choice((None, None, Curve.line(0.0), random_curve(random, most), random_curve(random, 3 * most))),
         send_overhead=random.choice((None, None, random_curve(random, most / 10), random_curve(random, 3 * most))),
         acknowledged_from=random.choice((None, None, 0, 700, 2000)),
-        bucket=random.choice(
-            (None, None, None, None, 0.0, 0.0, random.uniform(1000, 2000), random.uniform(1.5e4, 2.5e4))
-        ),
+        bucket=random.choice((0.0, 0.0, 0.0, random.uniform(1000, 2000), random.uniform(1.5e4, 2.5e4))),
     )
+
+
+def random_link_between(random: Random) -> Link:
+    """Return a link between nodes, which may also say how long it is busy and how much it lets through at once."""
+    busy = (None, None, Curve.line(0.0), random_curve(random, 0.01), random_curve(random, 0.03))
+    depths = (0.0, random.uniform(1000, 2000), random.uniform(15_000, 25_000))
+    return replace(random_link(random), busy=random.choice(busy), bucket=random.choice((0.0, 0.0, *depths)))
 
 
 def random_cold_start(random: Random) -> ColdStart:
@@ -104,16 +109,20 @@ def random_contention(random: Random, model: str) -> Contention:
     if model == "ports":
         return Ports(random.choice((None, None, random_curve(random, 0.02))))
     if model == "flows":
-        return Flows(Switch((0.3 + random.random()) * 3e6))
+        rate = (0.3 + random.random()) * 3e6
+        racks = Switches(random.choice((1, 2)), rate, random.choice((1.0, 1.5 + 8 * random.random())))
+        return Flows(random.choice((Switch(rate), racks)))
     return NoContention()
 
 
 def random_machine(random: Random, model: str) -> Machine:
     """Return a machine of two to four nodes of one or two types."""
     types = [random_node_type(random, name) for name in ("fast", "slow")]
-    pairs = {pair: random_link(random) for pair in (("fast", "slow"), ("slow", "fast")) if random.random() < 0.4}
+    pairs = {
+        pair: random_link_between(random) for pair in (("fast", "slow"), ("slow", "fast")) if random.random() < 0.4
+    }
     network = Network(
-        random_link(random), random_link(random, 0.001), pairs, {},
+        random_link_between(random), random_link(random, 0.001), pairs, {},
         random_contention(random, model), _BARRIER,
         progress=random.choice(list(Progress)),
         across_domains=random.choice((None, random_link(random, 0.002))),

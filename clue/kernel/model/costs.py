@@ -260,29 +260,31 @@ def occupations(contention: Contention, link: Link, nbytes: _Doubles, *, within:
 
 
 def _stated_occupation(contention: Contention, link: Link, within: bool) -> Curve | None:
-    return link.busy if within or contention.busy is None else contention.busy
+    if within:
+        # A link between nodes that stands in for one within a node states nothing about the node's memory.
+        return None
+    return link.busy if contention.busy is None else contention.busy
 
 
 def buckets(contention: Contention, link: Link, nbytes: _Doubles, *, within: bool = False) -> _Doubles:
     """Return the depth of the token buckets of links that messages share, in bytes, by message size.
 
-    It is as stated. Otherwise it is what a message's own delays show: if it occupies a link for longer than it travels,
-    the link lets the rest through at once.
+    It is as stated, and at least what a message's own delays show: if it occupies a link for longer than it travels,
+    the link lets the rest through at once. The memory of a node has none.
     """
-    if link.bucket is not None and not within:
-        return np.full_like(nbytes, link.bucket)
     occupied = occupations(contention, link, nbytes, within=within)
     longer = _longer_than_travel(link, nbytes, occupied)
-    return nbytes * np.divide(longer, occupied, out=np.zeros_like(longer), where=longer > 0.0)
+    shown = nbytes * np.divide(longer, occupied, out=np.zeros_like(longer), where=longer > 0.0)
+    return shown if within else np.maximum(shown, link.bucket)
 
 
 def ahead_of_ports(contention: Contention, link: Link, nbytes: _Doubles) -> _Doubles:
     """Return how long before a port is free messages may go through it, in seconds, by message size.
 
-    A bucket of depth D lasts for D times the port's time per byte, less what the message's own travel takes out of it.
+    A bucket of depth D lasts for D times the port's time per byte, less what the message itself takes out of it.
     Without a stated bucket, a message waits until the port is free.
     """
-    if link.bucket is None or not contention.keeps_ports:
+    if not link.bucket or not contention.keeps_ports:
         return np.zeros_like(nbytes)
     stated = _stated_occupation(contention, link, within=False)
     per_byte = (link.occupation if stated is None else stated).slopes[-1]

@@ -127,7 +127,7 @@ def _delays(machine: Machine) -> Table:
         limit = f"eager up to {format_size(link.eager_limit)}" if link.eager_limit is not None else "always eager"
         if link.acknowledged_from is not None:
             limit += f", acknowledged from {format_size(link.acknowledged_from)}"
-        if link.bucket is not None:
+        if link.bucket:
             limit += f", {format_size(link.bucket)} at once"
         send = [link.send_delay(size) for size in SHOWN_SIZES]
         travel = [link.transmission_delay(size) for size in SHOWN_SIZES]
