@@ -25,6 +25,9 @@ SMALL = {
     "power": "60 20", "red_black": "24 30", "walks": "20 30 3", "merge_tree": "1000 2", "ring_product": "30 2",
     "alignment": "200 20", "equalise": "60 80 1", "gauss_jordan": "12", "gradient": "32 32 16", "knapsack": "14 10",
     "life": "60 16", "odd_even": "50 1", "quadrature": "7 20 12", "tempering": "16 20 2", "wave": "40 2 3",
+    "adi": "30 8 4", "floyd_warshall": "40", "lattice_boltzmann": "24 20", "least_squares": "200 8 5",
+    "molecular": "3 12", "parameter_server": "400 16 30", "particle_filter": "4000 20", "pca": "200 24 4 20",
+    "pipelined_cg": "20 4", "salesman": "16 10 40 10",
 }  # fmt: skip
 
 
