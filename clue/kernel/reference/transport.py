@@ -190,7 +190,7 @@ class FlowsTransport:
         self._nodes = setting.costs.placement.nodes
         self._links = SharedLinks(setting.costs.machine)
         self._routes: dict[tuple[int, int], tuple[int, ...]] = {}
-        capacities = self._links.capacities.tolist()
+        capacities: list[float] = self._links.capacities.tolist()
         self._capacities = capacities
         self._sharing = FairSharing(capacities)
         self._flows: list[_Flow | None] = []
