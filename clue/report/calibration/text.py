@@ -46,6 +46,7 @@ def _link_text(place: str, calibration: Calibration) -> Iterator[RenderableType]
             ("transmission delay", _curve(link.transmission_delay)),
             ("receive delay", format_time(link.receive_delay)),
             ("eager limit", limit),
+            ("token bucket", f"{format_size(link.bucket)} at once after idle time" if link.bucket else ""),
             ("copies at once", f"{format_size(copied)}/s together" if copied is not None else ""),
         ]
     )
@@ -123,6 +124,7 @@ def _link_document(calibration: Calibration) -> dict[str, object]:
         **fields(fitted.link, "receive_delay", "eager_limit"),
         "copy_bandwidth": fitted.copy_bandwidth,
         "port_busy": None if fitted.link.busy is None else _points(fitted.link.busy),
+        "bucket": fitted.link.bucket,
         "residuals": {
             name: [fields(each, "size", "measured", "fitted") for each in parts] for name, parts in residuals.items()
         },
