@@ -77,9 +77,10 @@ class Footprint:
     coefficient: float
     term: Term
 
-    def of(self, size: float, ranks: Floats) -> Floats:
-        """Return the bytes of a process, in the shape of ranks."""
-        return self.coefficient * self.term.of({SIZE: np.full(len(ranks), float(size)), RANKS: ranks}, len(ranks))
+    def of(self, size: float | Floats, ranks: Floats) -> Floats:
+        """Return the bytes of a process, in the shape of ranks; of one size or as many."""
+        sizes = np.broadcast_to(np.asarray(size, np.float64), ranks.shape)
+        return self.coefficient * self.term.of({SIZE: sizes, RANKS: ranks}, len(ranks))
 
     def __str__(self) -> str:
         return f"{self.coefficient:.6g} {self.term}"
@@ -104,15 +105,15 @@ class Bin:
     memory: tuple[float, float] = (0.0, math.inf)
     composed: str = ""
 
-    def holds(self, ranks: Floats, memory: Floats) -> Flags:
+    def holds(self, ranks: Floats | int, memory: Floats | float) -> Flags | bool:
         """Return where it holds, by P and by the memory of a processor's processes."""
         # A need of 0 bytes belongs to the first bin.
         least = -1.0 if self.memory[0] == 0 else self.memory[0]
         return self.holds_for(ranks) & (memory > least) & (memory <= self.memory[1])
 
-    def holds_for(self, ranks: Floats) -> Flags:
+    def holds_for(self, ranks: Floats | int) -> Flags | bool:
         """Return where it holds, regardless of memory."""
-        return np.asarray(ranks > self.processes if self.ranks is None else ranks == self.ranks)
+        return ranks > self.processes if self.ranks is None else ranks == self.ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,41 +203,24 @@ class ClusterModel:
         Raises:
             ModelError: The size is not above 0 and finite.
         """
-        seconds, variance = np.full(len(ranks), math.nan), np.zeros(len(ranks))
-        inside = np.zeros(len(ranks), bool)
-        for each, at, features in self._where(kind, processes, size, ranks):
-            parts = [part.estimate(features) for part in each.parts.values()]
-            seconds[at] = sum(part.seconds for part in parts)
-            variance[at] = sum(part.variance for part in parts)
-            inside[at] = np.all([part.inside for part in parts], axis=0)
-        return Told(*interval(seconds, variance), inside)
-
-    def seconds(self, kind: str, processes: int, size: float, ranks: Floats) -> Floats:
-        """Return the seconds of :meth:`told` alone, which need no statistics of the fits.
-
-        Raises:
-            ModelError: The size is not above 0 and finite.
-        """
-        found = np.full(len(ranks), math.nan)
-        for each, at, features in self._where(kind, processes, size, ranks):
-            found[at] = sum(part.seconds(features) for part in each.parts.values())
-        return found
-
-    def _where(
-        self, kind: str, processes: int, size: float, ranks: Floats
-    ) -> Iterator[tuple[Bin, Indices, dict[str, Floats]]]:
-        """Yield the models that hold at some of several numbers of ranks, with the indices and features of these."""
         if not 0 < size < math.inf:
             raise ModelError(f"size must be a number above 0, got {size:g}")
+        seconds, variance = np.full(len(ranks), math.nan), np.zeros(len(ranks))
+        inside = np.zeros(len(ranks), bool)
         memory = self._memory(processes, size, ranks)
-        for each in self._of_kind(kind, processes):
+        for each in self._of_use.get((kind, processes), ()):
             if (at := np.flatnonzero(each.holds(ranks, memory))).size:
-                yield each, at, {SIZE: np.full(len(at), float(size)), RANKS: ranks[at]}
+                features = {SIZE: np.full(len(at), float(size)), RANKS: ranks[at]}
+                parts = [part.estimate(features) for part in each.parts.values()]
+                seconds[at] = sum(part.seconds for part in parts)
+                variance[at] = sum(part.variance for part in parts)
+                inside[at] = np.all([part.inside for part in parts], axis=0)
+        return Told(*interval(seconds, variance), inside)
 
     def answers(self, size: float, configuration: Configuration) -> bool:
         """Tell whether there are models for every kind that a configuration uses."""
         ranks = ranks_of(configuration)
-        return all(self._holding(kind, use.processes, size, ranks) for kind, use in configuration.items())
+        return None not in (self.holding(kind, use.processes, size, ranks) for kind, use in configuration.items())
 
     def predict(self, size: float, configuration: Configuration) -> Forecast:
         """Predict the time of a program on some processors.
@@ -262,29 +246,32 @@ class ClusterModel:
         found = []
         at = {SIZE: float(size), RANKS: float(ranks_of(configuration))}
         for kind, use in configuration.items():
-            for each in self._holding(kind, use.processes, size, int(at[RANKS])):
-                for name, (low, high) in _joined([each]).items():
-                    if not low <= at[name] <= high:
-                        what = f"{kind or 'runs'}, {use.processes} per processor: {name}"
-                        found.append(
-                            f"{what} must be {low:g} to {high:g} to be inside what was fitted, got {at[name]:g}"
-                        )
+            holding = self.holding(kind, use.processes, size, int(at[RANKS]))
+            for name, (low, high) in _joined([holding] if holding else []).items():
+                if not low <= at[name] <= high:
+                    what = f"{kind or 'runs'}, {use.processes} per processor: {name}"
+                    found.append(f"{what} must be {low:g} to {high:g} to be inside what was fitted, got {at[name]:g}")
         return tuple(dict.fromkeys(found))
 
-    def _of_kind(self, kind: str, processes: int) -> list[Bin]:
-        """Return the models of a kind; those for a single number of ranks come last and take precedence."""
-        of = (each for each in self.kinds.get(kind, ()) if each.processes == processes)
-        return sorted(of, key=lambda each: each.ranks is not None)
+    def holding(self, kind: str, processes: int, size: float, ranks: int) -> Bin | None:
+        """Return the model that holds for a size and a number of ranks, if there is one."""
+        if not 0 < size < math.inf:
+            return None
+        memory = self._memory(processes, size, np.array([float(ranks)]))
+        of = self._of_use.get((kind, processes), ())
+        return next((each for each in reversed(of) if each.holds(ranks, memory)), None)
 
-    def _holding(self, kind: str, processes: int, size: float, ranks: int) -> list[Bin]:
-        """Return the model that holds for a number of ranks, if there is one."""
-        at = np.array([float(ranks)])
-        memory = self._memory(processes, size, at)
-        return [each for each in self._of_kind(kind, processes) if each.holds(at, memory)[0]][-1:]
+    @cached_property
+    def _of_use(self) -> Mapping[tuple[str, int], list[Bin]]:
+        """Models by kind and M; those for a single number of ranks come last and take precedence."""
+        found: dict[tuple[str, int], list[Bin]] = {}
+        for kind, each in sorted(self.bins(), key=lambda each: each[1].ranks is not None):
+            found.setdefault((kind, each.processes), []).append(each)
+        return found
 
-    def _memory(self, processes: int, size: float, ranks: Floats) -> Floats:
-        """Return the bytes that a processor's processes need; 0 without binning by memory."""
-        return np.zeros(len(ranks)) if self.footprint is None else processes * self.footprint.of(size, ranks)
+    def _memory(self, processes: int, size: float, ranks: Floats) -> Floats | float:
+        """Return the bytes that a processor's processes need; just 0 without binning by memory."""
+        return 0.0 if self.footprint is None else processes * self.footprint.of(size, ranks)
 
     def _of(self, kind: str, use: Use, size: float, total: int) -> Told:
         if kind not in self.kinds:
@@ -300,7 +287,7 @@ class ClusterModel:
         if use.processes not in known:
             return f"processes per processor must be among those fitted ({_listed(known)}), got {use.processes}"
         of = [each for each in self.kinds[kind] if each.processes == use.processes]
-        if any(each.holds_for(np.array([float(total)])).any() for each in of):
+        if any(each.holds_for(total) for each in of):
             return "memory must be within what was fitted, got more"
         ranks = sorted({each.ranks for each in of if each.ranks is not None})
         advice = (

@@ -6,16 +6,17 @@ Kishimoto and Ichikawa, "An Execution-Time Estimation Model for Heterogeneous Cl
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache
 from statistics import median
 
 import numpy as np
+import numpy.typing as npt
 
 from clue.errors import ModelError
 from clue.models.cluster import Adjustment, Bin, ClusterModel, Footprint, Run
-from clue.models.fitted import FittedTime, Problem, fit_many
+from clue.models.fitted import FittedTime, Problem, fit_many, seconds_of
 from clue.models.terms import RANKS, SIZE, Floats, Term, values_of
 
 #: Name of the single part of a time that was not measured in parts.
@@ -60,9 +61,6 @@ class Composition:
 
 #: Runs of one kind, by number of processes per processor and by whether they exceed the memory of a processor.
 _Key = tuple[str, int, bool]
-#: Runs by number of ranks and by size; and times by number of ranks.
-_Repeats = dict[int, dict[float, list[Run]]]
-_Times = dict[int, "_Series"]
 #: A fit: whose, for how many ranks (``None``: any), and of which part.
 _Name = tuple[_Key, int | None, str]
 
@@ -115,20 +113,22 @@ def fit_cluster(
     """
     if not runs:
         raise ModelError("runs: at least one must be given, got none")
-    parts = _parts(runs)
+    alone = [run for run in runs if len(run.uses) == 1]
+    parts = _parts(alone)
     kinds: dict[str, list[Bin]] = {kind: [] for run in runs for kind in run.uses}
     for name in (*(compositions or {}), *(each.source for each in (compositions or {}).values()), adjusted):
         if name and name not in kinds:
             raise ModelError(f"kind must be one that was measured ({', '.join(kinds)}), got {name}")
     limits = dict(memory or {}) if footprint is not None else {}
     faults = []
-    groups = {key: _Group.of(key, times, method) for key, times in _grouped(runs, parts, footprint, limits).items()}
-    fits = _fitted(groups, parts, method)
-    for (kind, processes, over), group in groups.items():
+    points = _Points.of(alone, list(kinds), parts, footprint, limits)
+    groups = [_Group.of(key, rows, points, method) for key, rows in points.rows.items()]
+    fits = _fitted(points, groups, parts, method)
+    for group in groups:
+        kind, processes, over = group.key
         limit = limits.get(kind, math.inf)
-        bounds = (limit, math.inf) if over else (0.0, limit)
         try:
-            kinds[kind] += [replace(each, memory=bounds) for each in group.bins(parts, fits)]
+            kinds[kind] += group.bins(parts, fits, (limit, math.inf) if over else (0.0, limit))
         except ModelError as error:
             faults.append(f"{kind or 'runs'}, {processes} per processor{', beyond its memory' * over}: {error}")
     if faults:
@@ -140,66 +140,84 @@ def fit_cluster(
 
 
 def _parts(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return the parts that were measured in all runs on one kind; models are fitted to these."""
-    measured = [set(run.parts) for run in runs if len(run.uses) == 1]
+    """Return the parts that were measured in all runs; models are fitted to these."""
+    measured = {tuple(run.parts) for run in runs}
     common = set[str]().union(*measured).intersection(*measured)
     regions = sorted(part for part in common if part.startswith(REGION))
     return (*((COMPUTE, COMMUNICATE) if {COMPUTE, COMMUNICATE} <= common else (WHOLE,)), *regions)
 
 
-@dataclass(frozen=True, eq=False)
-class _Series:
-    """Times on a number of ranks: sizes, ascending, and for each part the median of repeats at each size."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Points:
+    """Runs on one kind alone as a table: repeats are one point, whose parts each have the median of their times.
 
-    sizes: list[float]
-    seconds: Mapping[str, list[float]]
+    Attributes:
+        sizes: Shape (points,), ascending for each number of ranks.
+        ranks: Shape (points,), ascending for each key.
+        seconds: Time of each part, shape (points,).
+        whole: Time of all parts, shape (points,).
+        rows: Points by key and number of ranks.
+    """
 
-    @cached_property
-    def whole(self) -> list[float]:
-        """The time of all parts at each size."""
-        return [sum(each) for each in zip(*self.seconds.values(), strict=True)]
+    sizes: Floats
+    ranks: Floats
+    seconds: Mapping[str, Floats]
+    whole: Floats
+    rows: Mapping[_Key, Mapping[int, slice]]
+
+    @classmethod
+    def of(
+        cls,
+        runs: Sequence[Run],
+        kinds: Sequence[str],
+        parts: tuple[str, ...],
+        footprint: Footprint | None,
+        limits: Mapping[str, float],
+    ) -> _Points:
+        """Return the table of runs on one kind; regions are excluded from the first of the parts."""
+        numbers = {kind: number for number, kind in enumerate(kinds)}
+        uses = [use for run in runs for use in run.uses.values()]
+        places = [
+            [run.size for run in runs],
+            [use.processors * use.processes for use in uses],
+            [0] * len(runs),
+            [use.processes for use in uses],
+            [numbers[kind] for run in runs for kind in run.uses],
+        ]
+        keys = np.array(places, np.float64)
+        if footprint is not None:
+            sizes, ranks, over, processes, kind = keys
+            most = np.array([limits.get(each, math.inf) for each in kinds])[kind.astype(int)]
+            over[processes * footprint.of(sizes, ranks) > most] = 1
+        times = [[run.seconds if part == WHOLE else run.parts[part] for run in runs] for part in parts]
+        seconds = np.array(times, np.float64)
+        regions = sum(part.startswith(REGION) for part in parts)
+        if regions:
+            rest = seconds[0] - seconds[-regions:].sum(axis=0)
+            seconds[0] = np.where((rest < 0) & (rest >= -ROUNDED * seconds[0]), 0.0, rest)
+        order = np.lexsort(keys)
+        keys, seconds = keys[:, order], seconds[:, order]
+        if len(starts := _starts(keys)) < len(runs):
+            keys, seconds = keys[:, starts], _medians(seconds, starts)
+        rows: dict[_Key, dict[int, slice]] = {}
+        begins = _starts(keys[1:])
+        ends = [*begins.tolist(), keys.shape[1]]
+        for (p, above, m, number), begin, end in zip(keys[1:, begins].T.tolist(), ends, ends[1:], strict=False):
+            rows.setdefault((kinds[int(number)], int(m), above > 0), {})[int(p)] = slice(begin, end)
+        return cls(keys[0], keys[1], dict(zip(parts, seconds, strict=True)), seconds.sum(axis=0), rows)
 
 
-def _grouped(
-    runs: Iterable[Run], parts: tuple[str, ...], footprint: Footprint | None, limits: Mapping[str, float]
-) -> dict[_Key, _Times]:
-    """Return the times of the runs on one kind alone, in the order of the runs."""
-    found: dict[_Key, _Repeats] = {}
-    for run in runs:
-        if len(run.uses) == 1:
-            ((kind, use),) = run.uses.items()
-            ranks = use.processors * use.processes
-            over = False
-            if footprint is not None:
-                needed = float(footprint.of(run.size, np.array([float(ranks)]))[0])
-                over = use.processes * needed > limits.get(kind, math.inf)
-            of = found.setdefault((kind, use.processes, over), {}).setdefault(ranks, {})
-            of.setdefault(run.size, []).append(run)
-    regions = [part for part in parts if part.startswith(REGION)]
-    return {
-        key: {ranks: _series(by_ranks[ranks], parts, regions) for ranks in sorted(by_ranks)}
-        for key, by_ranks in found.items()
-    }
+def _starts(keys: Floats) -> npt.NDArray[np.intp]:
+    """Return the first place, if there is one, and all places where any of several rows differs from the one before."""
+    return np.flatnonzero(np.append([True] * (keys.shape[1] > 0), (keys[:, 1:] != keys[:, :-1]).any(axis=0)))
 
 
-def _series(repeats: Mapping[float, list[Run]], parts: tuple[str, ...], regions: Sequence[str]) -> _Series:
-    """Return the times of runs on a number of ranks."""
-    sizes = sorted(repeats)
-    return _Series(sizes, {part: [_median(repeats[size], part, regions) for size in sizes] for part in parts})
-
-
-def _median(repeats: Sequence[Run], part: str, regions: Sequence[str]) -> float:
-    found = [_spent(run, part, regions) for run in repeats]
-    return median(found) if len(found) > 1 else found[0]
-
-
-def _spent(run: Run, part: str, regions: Sequence[str]) -> float:
-    """Return the time of a part; computation, or the whole, excludes regions."""
-    seconds = run.parts.get(part, run.seconds)
-    if not regions or part not in (COMPUTE, WHOLE):
-        return seconds
-    rest = seconds - sum(run.parts[each] for each in regions)
-    return 0.0 if -ROUNDED * seconds <= rest < 0 else rest
+def _medians(values: Floats, starts: npt.NDArray[np.intp]) -> Floats:
+    """Return the median of each row over each span of places, shape (rows, spans); the first places are given."""
+    counts = np.diff(starts, append=values.shape[1])
+    span = np.broadcast_to(np.repeat(np.arange(len(starts)), counts), values.shape)
+    ordered = np.take_along_axis(values, np.lexsort((values, span)), axis=1)
+    return np.asarray((ordered[:, starts + (counts - 1) // 2] + ordered[:, starts + counts // 2]) / 2)
 
 
 def _like(part: str) -> str:
@@ -213,85 +231,93 @@ class _Group:
 
     Attributes:
         key: Which they are.
-        times: Their times by number of ranks.
+        rows: Their points by number of ranks.
+        points: All points.
         singles: Numbers of ranks that have an N-T model of their own.
         apart: Numbers of ranks whose N-T models are fitted: for plain P-T models those of all.
-        together: Whether there is a P-T model.
+        above: Numbers of ranks larger than M that have a common P-T model; none: there is no P-T model.
     """
 
     key: _Key
-    times: _Times
+    rows: Mapping[int, slice]
+    points: _Points
     singles: Sequence[int]
     apart: Sequence[int]
-    together: bool
+    above: Sequence[int]
 
     @classmethod
-    def of(cls, key: _Key, times: _Times, method: Method) -> _Group:
+    def of(cls, key: _Key, rows: Mapping[int, slice], points: _Points, method: Method) -> _Group:
         """Return the runs with their models."""
         _, processes, _ = key
-        together = method.form == "pt" and sum(ranks > processes for ranks in times) >= FEWEST_RANKS
+        above = [ranks for ranks in rows if ranks > processes]
+        if method.form != "pt" or len(above) < FEWEST_RANKS:
+            above = []
         # P-T models replace the N-T models above M; the paper derives them from these.
-        singles = [ranks for ranks in times if ranks == processes or not together]
-        return cls(key, times, singles, list(times) if method.plain else singles, together)
+        singles = [ranks for ranks in rows if ranks == processes or not above]
+        return cls(key, rows, points, singles, list(rows) if method.plain else singles, above)
 
-    def above(self, part: str) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return sizes, ranks, times and whole times on more ranks than a processor has processes, for P-T models."""
-        rows = [
-            (size, ranks, time, whole)
-            for ranks, of in self.times.items()
-            if ranks > self.key[1]
-            for size, time, whole in zip(of.sizes, of.seconds[part], of.whole, strict=True)
-        ]
-        sizes, over, seconds, wholes = np.array(rows, np.float64).T
-        return sizes, over, seconds, wholes
+    @property
+    def over(self) -> slice:
+        """The points of the P-T model."""
+        return slice(self.rows[self.above[0]].start, self.rows[self.above[-1]].stop)
+
+    def alone(self, part: str, ranks: int) -> Problem:
+        """Return the problem of an N-T model."""
+        at = self.rows[ranks]
+        features = {SIZE: self.points.sizes[at]}
+        return Problem(features, self.points.seconds[part][at], NT[_like(part)], self.points.whole[at])
+
+    def together(self, part: str) -> Problem:
+        """Return the problem of a P-T model that is fitted in one step."""
+        features = {SIZE: self.points.sizes[self.over], RANKS: self.points.ranks[self.over]}
+        return Problem(features, self.points.seconds[part][self.over], PT[_like(part)], self.points.whole[self.over])
 
     def problems(self, parts: tuple[str, ...], method: Method) -> Iterator[tuple[_Name, Problem]]:
         """Yield what is fitted to measured times in one step."""
-        for ranks in self.apart:
-            of = self.times[ranks]
-            for part in parts:
-                yield (self.key, ranks, part), Problem({SIZE: of.sizes}, of.seconds[part], NT[_like(part)], of.whole)
-        if self.together and not method.plain:
-            yield from (_over_ranks(self, part) for part in parts)
+        for part in parts:
+            for ranks in self.apart:
+                yield (self.key, ranks, part), self.alone(part, ranks)
+            if self.above and not method.plain:
+                yield (self.key, None, part), self.together(part)
 
-    def bins(self, parts: tuple[str, ...], fits: Mapping[_Name, FittedTime | ModelError]) -> list[Bin]:
+    def bins(
+        self, parts: tuple[str, ...], fits: Mapping[_Name, FittedTime | ModelError], memory: tuple[float, float]
+    ) -> list[Bin]:
         """Return the models.
 
         Raises:
             ModelError: One of them could not be fitted.
         """
-        names = [*self.apart, *(ranks for ranks in self.singles if ranks not in self.apart)]
-        every: list[int | None] = [*names, *[None] * self.together]
-        found: dict[int | None, dict[str, FittedTime]] = {ranks: {} for ranks in every}
-        for ranks in every:
+        found: list[Bin] = []
+        for ranks in (*self.apart, *[None] * bool(self.above)):
+            times: dict[str, FittedTime] = {}
             for part in parts:
                 each = fits[self.key, ranks, part]
                 if isinstance(each, ModelError):
                     raise each
-                found[ranks][part] = each
-        return [Bin(self.key[1], found[ranks], ranks) for ranks in (*self.singles, *[None] * self.together)]
+                times[part] = each
+            if ranks is None or ranks in self.singles:
+                found.append(Bin(self.key[1], times, ranks, memory))
+        return found
 
 
 def _fitted(
-    groups: Mapping[_Key, _Group], parts: tuple[str, ...], method: Method
+    points: _Points, groups: Sequence[_Group], parts: tuple[str, ...], method: Method
 ) -> dict[_Name, FittedTime | ModelError]:
     """Return all fits: those of all groups together, because that is faster."""
-    problems = dict(each for group in groups.values() for each in group.problems(parts, method))
-    found = method.fit(problems)
+    found = method.fit(dict(each for group in groups for each in group.problems(parts, method)))
     if method.plain:
-        over = [_Scaled.of(group, part, found) for group in groups.values() if group.together for part in parts]
+        over: list[_Scaled | tuple[_Name, Problem]] = []
+        for part in parts:
+            terms = [Term.parse(each) for each in NT[_like(part)]]
+            values = values_of(terms, {SIZE: points.sizes}, len(points.sizes))
+            over += [_Scaled.of(group, part, found, values) for group in groups if group.above]
         scaled = [each for each in over if isinstance(each, _Scaled)]
         fits = fit_many([each.problem for each in scaled], relative=False, signed=True)
         found |= {each.name: each.rewritten(fit) for each, fit in zip(scaled, fits, strict=True)}
         rest = dict(each for each in over if not isinstance(each, _Scaled))
         found |= dict(zip(rest, fit_many(list(rest.values())), strict=True))
     return found
-
-
-def _over_ranks(group: _Group, part: str) -> tuple[_Name, Problem]:
-    """Return the problem of a P-T model that is fitted in one step."""
-    sizes, ranks, measured, wholes = group.above(part)
-    return (group.key, None, part), Problem({SIZE: sizes, RANKS: ranks}, measured, PT[_like(part)], wholes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -310,30 +336,33 @@ class _Scaled:
 
     @classmethod
     def of(
-        cls, group: _Group, part: str, fits: Mapping[_Name, FittedTime | ModelError]
+        cls, group: _Group, part: str, fits: Mapping[_Name, FittedTime | ModelError], values: Floats
     ) -> _Scaled | tuple[_Name, Problem]:
-        """Return the problem; without any measured time or N-T models that which is fitted in one step."""
-        sizes, ranks, measured, wholes = group.above(part)
-        used = [p for p in group.times if p > group.key[1]]
-        apart = [each for p in used if isinstance(each := fits[group.key, p, part], FittedTime)]
-        if not measured.any() or len(apart) < len(used):
-            return _over_ranks(group, part)
+        """Return the problem; without any measured time or N-T models that which is fitted in one step.
+
+        Args:
+            group: The runs.
+            part: The part of their times.
+            fits: N-T models.
+            values: Values of their terms, shape (terms, points).
+        """
+        name, problem = (group.key, None, part), group.together(part)
+        apart = [each for p in group.above if isinstance(each := fits[group.key, p, part], FittedTime)]
+        if not np.any(problem.seconds) or len(apart) < len(group.above):
+            return name, problem
         # The paper scales "the N-T model": its shape in n is the mean over P here, of Ta after multiplying by P.
-        weights = np.ones(len(used)) if part == COMMUNICATE else np.array(used)
-        shape = weights @ np.array([each.coefficients for each in apart]) / len(used)
-        w = np.maximum(shape @ values_of(apart[0].terms, {SIZE: sizes}, len(sizes)), 0.0)
-        problem = Problem({SIZE: sizes, RANKS: ranks, "w": w}, measured, _OVER_P[_like(part)], wholes)
-        return cls((group.key, None, part), problem, shape)
+        weights = np.ones(len(apart)) if part == COMMUNICATE else np.array(group.above)
+        shape = weights @ np.array([each.coefficients for each in apart]) / len(apart)
+        features = {**problem.features, "w": np.maximum(shape @ values[:, group.over], 0.0)}
+        return cls(name, replace(problem, features=features, terms=_OVER_P[_like(part)]), shape)
 
     def rewritten(self, fitted: FittedTime | ModelError) -> FittedTime | ModelError:
         """Return its fit in terms of sizes and ranks."""
         if isinstance(fitted, ModelError):
             return fitted
         *_, part = self.name
-        terms, of_w, factors = _products(_like(part))
-        matrix = np.zeros((len(terms), len(fitted.terms)))
-        matrix[np.arange(len(terms)), factors] = np.append(self.shape, 1.0)[of_w]
-        return fitted.rewritten(terms, matrix, "w")
+        terms, of_w, of = _products(_like(part))
+        return fitted.rewritten(terms, of, np.append(self.shape, 1.0)[of_w], "w")
 
 
 @cache
@@ -354,10 +383,12 @@ def _composed(own: Sequence[Bin], of: Sequence[Bin], composition: Composition) -
     known = {(each.processes, each.ranks, each.memory) for each in own}
     wanted = [each for each in of if (each.processes, each.ranks, each.memory) not in known]
     return [
-        replace(
-            each,
-            parts={part: time.scaled(_factor(part, own, of, composition)) for part, time in each.parts.items()},
-            composed=composition.source,
+        Bin(
+            each.processes,
+            {part: time.scaled(_factor(part, own, of, composition)) for part, time in each.parts.items()},
+            each.ranks,
+            each.memory,
+            composition.source,
         )
         for each in wanted
     ]
@@ -387,32 +418,37 @@ def _adjusted(model: ClusterModel, runs: Sequence[Run], kind: str) -> ClusterMod
     With one or two runs, or with an offset below 0, the line goes through 0. Residuals are relative.
     """
     chosen = [run for run in runs if len(run.uses) > 1 and kind in run.uses]
+    if not chosen:
+        raise ModelError(f"{kind}: runs on several kinds of processors must be measured to adjust by, got none")
     pairs: dict[int, list[tuple[float, float]]] = {}
     for run, said in zip(chosen, _predicted(model, chosen), strict=True):
         pairs.setdefault(run.uses[kind].processes, []).append((said, run.seconds))
-    if not pairs:
-        raise ModelError(f"{kind}: runs on several kinds of processors must be measured to adjust by, got none")
     adjustments = {processes: _line(each) for processes, each in sorted(pairs.items())}
     return replace(model, adjusted=kind, adjustments=adjustments)
 
 
 def _predicted(model: ClusterModel, runs: Sequence[Run]) -> list[float]:
-    """Return the predicted times of runs, seconds; those at a size and with a use in common are predicted together.
+    """Return the predicted times of runs, seconds: those of all together, because that is faster.
 
     Raises:
         ModelError: There is no model for a run.
     """
-    alike: dict[tuple[str, int, float], list[int]] = {}
-    for i, run in enumerate(runs):
+    parts, at = list[FittedTime](), list[tuple[float, int]]()
+    bins, kinds = [0], [0]
+    for run in runs:
+        ranks = run.ranks
         for kind, use in run.uses.items():
-            alike.setdefault((kind, use.processes, run.size), []).append(i)
-    seconds = np.zeros(len(runs))
-    for (kind, processes, size), which in alike.items():
-        ranks = np.array([float(runs[i].ranks) for i in which])
-        seconds[which] = np.maximum(seconds[which], model.seconds(kind, processes, size, ranks))
-    for i in np.flatnonzero(np.isnan(seconds)).tolist():
-        model.predict(runs[i].size, runs[i].uses)  # which says why there is none
-    return list(seconds.tolist())
+            holding = model.holding(kind, use.processes, run.size, ranks)
+            if holding is None:
+                model.predict(run.size, run.uses)  # which says why there is none
+            else:
+                parts += holding.parts.values()
+                at += [(run.size, ranks)] * len(holding.parts)
+                bins.append(len(parts))
+        kinds.append(len(bins) - 1)
+    features = dict(zip((SIZE, RANKS), np.array(at, np.float64).T, strict=True))
+    of_kinds = np.add.reduceat(seconds_of(parts, features), bins[:-1])
+    return list(np.maximum.reduceat(of_kinds, kinds[:-1]).tolist())
 
 
 def _line(pairs: Sequence[tuple[float, float]]) -> Adjustment:

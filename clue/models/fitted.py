@@ -150,21 +150,24 @@ class FittedTime:
     def _scaled(self, factor: float) -> Statistics:
         return replace(self.statistics, covariance=self.statistics.covariance * factor**2)
 
-    def rewritten(self, terms: tuple[Term, ...], matrix: Floats, derived: str = "") -> FittedTime:
-        """Return the time in other terms.
+    def rewritten(self, terms: tuple[Term, ...], of: Sequence[int], factors: Floats, derived: str) -> FittedTime:
+        """Return the time in other terms, whose coefficients are multiples of its own.
 
         Args:
             terms: The other terms.
-            matrix: Share of each of its own terms in the coefficients of these, shape (other terms, terms).
-            derived: Feature that the other terms no longer depend on; ``""``: none.
+            of: Which of its own coefficients each of these multiplies.
+            factors: By how much.
+            derived: Feature that the other terms no longer depend on.
         """
         domain = {name: ends for name, ends in self.domain.items() if name != derived}
-        return FittedTime(terms, matrix @ self.coefficients, domain, partial(self._rewritten, matrix, derived))
+        evaluate = partial(self._rewritten, of, factors, derived)
+        return FittedTime(terms, factors * self.coefficients[of], domain, evaluate)
 
-    def _rewritten(self, matrix: Floats, derived: str) -> Statistics:
+    def _rewritten(self, of: Sequence[int], factors: Floats, derived: str) -> Statistics:
         found = self.statistics
+        covariance = found.covariance[np.ix_(of, of)] * np.outer(factors, factors)
         outliers = tuple({name: at for name, at in each.items() if name != derived} for each in found.outliers)
-        return replace(found, covariance=matrix @ found.covariance @ matrix.T, outliers=outliers)
+        return replace(found, covariance=covariance, outliers=outliers)
 
     def __call__(self, n: float, p: float = 1) -> float:
         """Return the seconds of a problem of size n on p ranks."""
@@ -195,6 +198,24 @@ class FittedTime:
             values = np.maximum(np.asarray(features[name], np.float64), 1e-300)
             found.append(np.log2(np.maximum(values / max(high, 1e-300), max(low, 1e-300) / values)))
         return np.asarray(np.maximum.reduce([np.atleast_1d(each) for each in np.broadcast_arrays(*found)]))
+
+
+def seconds_of(times: Sequence[FittedTime], features: Features) -> Floats:
+    """Return the seconds of several fitted times, each for a sample of its own; shape (times,).
+
+    Raises:
+        ModelError: As :meth:`FittedTime.seconds`.
+    """
+    given = checked(features, len(times))
+    found = np.zeros(len(times))
+    # Fits that were made together share their terms.
+    alike: dict[int, list[int]] = {}
+    for i, each in enumerate(times):
+        alike.setdefault(id(each.terms), []).append(i)
+    for which in alike.values():
+        values = values_of(times[which[0]].terms, {name: of[which] for name, of in given.items()}, len(which))
+        found[which] = (np.array([times[i].coefficients for i in which]).T * values).sum(axis=0)
+    return found
 
 
 def interval(seconds: Floats, variance: Floats) -> tuple[Floats, Floats, Floats]:
@@ -271,62 +292,110 @@ def fit_many(
 ) -> list[FittedTime | ModelError]:
     """Return the fit of each problem as by :func:`fit_terms`, or the reason why there is none.
 
-    Problems with equal numbers of points are fitted together, which takes about as long as one of them.
+    Problems are fitted together, which takes little longer than one of them.
     """
     found: list[FittedTime | ModelError | None] = [None] * len(problems)
     alike: dict[tuple[object, ...], list[int]] = {}
     for i, problem in enumerate(problems):
         alike.setdefault((np.shape(problem.seconds), *problem.features), []).append(i)
+    reduced: list[tuple[list[int], _Reduced]] = []
     for which in alike.values():
-        group = [problems[i] for i in which]
         try:
-            fits = _fits(group, relative, signed)
-        except ModelError as error:
+            reduced.append((which, _Reduced.of([problems[i] for i in which], relative)))
+        except ModelError:
             # One of several may be at fault alone.
-            alone = (fit_many([each], relative=relative, signed=signed) for each in group)
-            fits = [error] if len(group) == 1 else [fit for (fit,) in alone]
-        for i, fit in zip(which, fits, strict=True):
+            for i in which:
+                try:
+                    reduced.append(([i], _Reduced.of([problems[i]], relative)))
+                except ModelError as error:
+                    found[i] = error
+    for (which, each), shares in zip(reduced, _shares([each for _, each in reduced], signed), strict=True):
+        for i, fit in zip(which, each.fits(shares), strict=True):
             found[i] = fit
     return [each for each in found if each is not None]
 
 
-def _fits(problems: Sequence[Problem], relative: bool, signed: bool) -> list[FittedTime | ModelError]:
-    """Return the fits of problems with equal numbers of points and the same features, or why there is none.
+@dataclass(frozen=True, slots=True, eq=False)
+class _Reduced:
+    """Problems with equal numbers of points and the same features, reduced to what their coefficients depend on.
 
-    Raises:
-        ModelError: One of the problems cannot be fitted.
+    Attributes:
+        terms: The terms of each problem.
+        features: By name, shape (problems, points).
+        columns: Values of the terms, 0 where a problem has fewer; and the measured times as the last column, shape
+            (problems, points, columns + 1).
+        used: Which problems have the term of a column, shape (problems, columns).
+        scale: What errors are relative to, shape (problems, points).
+        weight: Weight of residuals, shape (problems, points).
+        length: Lengths of the weighted columns, shape (problems, columns + 1).
+        factor: Triangular factor of the weighted columns after division by their lengths, shape
+            (problems, columns, columns + 1). A column that is not used gets a coefficient of 1 on its own.
+        faults: Why a problem has no fit.
     """
-    measured, features = _stacked(problems)
-    terms, columns, used = _columns(problems, features, measured.shape[1])
-    scale = _scale(problems, measured)
-    weight = 1 / scale if relative else np.ones_like(scale)
-    design, target = columns * weight[:, :, None], measured * weight
-    length = np.maximum(np.sqrt((design**2).sum(axis=1)), 1e-300)
-    size = np.maximum(np.sqrt((target**2).sum(axis=1, keepdims=True)), 1e-300)
-    # All that a fit depends on is in the triangular factor of its columns beside its target.
-    both = np.concatenate([design / length[:, None], (target / size)[:, :, None]], axis=2)
-    factor = np.asarray(np.linalg.qr(both, mode="r"))[:, : columns.shape[2]]
-    # A column that is not used gets a coefficient of 1 on its own, which becomes 0 below.
-    np.einsum("ijj->ij", factor[:, :, :-1])[~used] = 1.0
-    factor[~used, -1] = 1.0
-    triangle, projected = factor[:, :, :-1], factor[:, :, -1:]
-    faults = _dependent(terms, features, np.diagonal(triangle, axis1=1, axis2=2))
-    if faults:
-        fine = [each for i, each in enumerate(problems) if i not in faults]
-        fits = iter(_fits(fine, relative, signed) if fine else ())
-        return [faults[i] if i in faults else next(fits) for i in range(len(problems))]
-    shares = np.linalg.solve(triangle, projected)[:, :, 0]
+
+    terms: Sequence[tuple[Term, ...]]
+    features: Mapping[str, Floats]
+    columns: Floats
+    used: Flags
+    scale: Floats
+    weight: Floats
+    length: Floats
+    factor: Floats
+    faults: Mapping[int, ModelError]
+
+    @classmethod
+    def of(cls, problems: Sequence[Problem], relative: bool) -> _Reduced:
+        """Reduce problems.
+
+        Raises:
+            ModelError: One of the problems has fewer points than terms, other features than its terms, or bad values.
+        """
+        measured, scale, features = _stacked(problems)
+        terms, columns, used = _columns(problems, features, measured)
+        weight = 1 / scale if relative else np.ones_like(scale)
+        factor = np.asarray(np.linalg.qr(columns * weight[:, :, None], mode="r"))
+        length = np.maximum(np.sqrt((factor**2).sum(axis=1)), 1e-300)
+        factor = factor[:, : used.shape[1]] / length[:, None]
+        np.einsum("ijj->ij", factor[:, :, :-1])[~used] = 1.0
+        factor[~used, -1] = 1.0
+        faults = _dependent(terms, features, np.diagonal(factor, axis1=1, axis2=2))
+        if faults:
+            factor[list(faults)] = np.eye(*factor.shape[1:])
+        return cls(terms, features, columns, used, scale, weight, length, factor, faults)
+
+    def fits(self, shares: Floats) -> Iterator[FittedTime | ModelError]:
+        """Yield the fits, or why there is none, by the coefficients of columns of length 1."""
+        coefficients = np.where(self.used, shares * self.length[:, -1:] / self.length[:, :-1], 0.0)
+        evaluate = _Evaluated(self, coefficients)
+        names, values = list(self.features), np.array(list(self.features.values()))
+        lows, highs = values.min(axis=2).T.tolist(), values.max(axis=2).T.tolist()
+        for i, terms in enumerate(self.terms):
+            domain = dict(zip(names, zip(lows[i], highs[i], strict=True), strict=True))
+            fitted = FittedTime(terms, coefficients[i, : len(terms)], domain, partial(evaluate.of, i))
+            yield self.faults.get(i, fitted)
+
+
+def _shares(reduced: Sequence[_Reduced], signed: bool) -> list[Floats]:
+    """Return the coefficients of columns of length 1, each of shape (problems, columns): all by the same steps."""
+    total, spans = 0, []
+    for each in reduced:
+        problems, columns, _ = each.factor.shape
+        spans.append((slice(total, total := total + problems), slice(columns)))
+    width = max((columns.stop for _, columns in spans), default=0)
+    triangle, projected = np.broadcast_to(np.eye(width), (total, width, width)).copy(), np.ones((total, width))
+    for (rows, columns), each in zip(spans, reduced, strict=True):
+        triangle[rows, columns, columns], projected[rows, columns] = each.factor[:, :, :-1], each.factor[:, :, -1]
+    shares = np.asarray(np.linalg.solve(triangle, projected[..., None])[..., 0])
     if not signed:
         across = triangle.transpose(0, 2, 1)
-        shares = nonnegative_fits(across @ triangle, (across @ projected)[:, :, 0], shares)
-    batch = _Batch(terms, features, measured, columns, scale, weight, np.where(used, shares * size / length, 0.0))
-    return list(batch.fits())
+        shares = nonnegative_fits(across @ triangle, (across @ projected[..., None])[..., 0], shares)
+    return [shares[span] for span in spans]
 
 
 def _columns(
-    problems: Sequence[Problem], features: Mapping[str, Floats], points: int
+    problems: Sequence[Problem], features: Mapping[str, Floats], measured: Floats
 ) -> tuple[list[tuple[Term, ...]], Floats, Flags]:
-    """Return the terms of each problem; their values, shape (problems, points, columns); and which columns are used.
+    """Return the terms of each problem; their values beside the times; and which problems use which columns.
 
     Raises:
         ModelError: There are fewer points than terms, or terms do not go with the features.
@@ -335,8 +404,10 @@ def _columns(
     for i, problem in enumerate(problems):
         alike.setdefault(problem.terms, []).append(i)
     found: list[tuple[Term, ...]] = [()] * len(problems)
-    columns = np.zeros((len(problems), points, max(map(len, alike))))
-    used = np.zeros((len(problems), columns.shape[2]), bool)
+    points = measured.shape[1]
+    used = np.zeros((len(problems), max(map(len, alike))), bool)
+    columns = np.zeros((*measured.shape, used.shape[1] + 1))
+    columns[:, :, -1] = measured
     for given, which in alike.items():
         terms = tuple(Term.parse(each) if isinstance(each, str) else each for each in given)
         if not terms:
@@ -345,60 +416,51 @@ def _columns(
             names = ", ".join(map(str, terms))
             raise ModelError(f"points: at least {len(terms)} must be measured for the terms {names}, got {points}")
         at = {name: each[which] for name, each in features.items()}
-        columns[which, :, : len(terms)] = np.moveaxis(values_of(terms, at, len(which), points), 0, 2)
+        columns[which, :, : len(terms)] = values_of(terms, at, len(which), points).transpose(1, 2, 0)
         used[which, : len(terms)] = True
         for i in which:
             found[i] = terms
     return found, columns, used
 
 
-def _stacked(problems: Sequence[Problem]) -> tuple[Floats, dict[str, Floats]]:
-    """Return the times of problems with equal numbers of points, and their features; shape (problems, points).
+def _stacked(problems: Sequence[Problem]) -> tuple[Floats, Floats, dict[str, Floats]]:
+    """Return times of problems with equal numbers of points, their scales and features; each (problems, points).
+
+    Where a scale is 0, it is the smallest of its problem above 0.
 
     Raises:
         ModelError: Lengths differ, or values are negative or not finite.
     """
+    own = [each.seconds if each.scale is None else each.scale for each in problems]
     try:
-        values = np.array([[each.seconds, *each.features.values()] for each in problems], np.float64)
+        rows = [[each.seconds, of, *each.features.values()] for each, of in zip(problems, own, strict=True)]
+        values = np.array(rows, np.float64)
         fine = values.ndim == 3 and bool((np.isfinite(values) & (values >= 0)).all())
     except ValueError:
         fine = False
     if not fine:
         times = [nonnegative("seconds", each.seconds) for each in problems]
+        scales = [nonnegative("scale", each, len(of)) for each, of in zip(own, times, strict=True)]
         given = [checked(each.features, len(of)).values() for each, of in zip(problems, times, strict=True)]
-        values = np.array([[of, *each] for of, each in zip(times, given, strict=True)])
-    return values[:, 0], {name: values[:, i] for i, name in enumerate(problems[0].features, 1)}
+        values = np.array([[of, scale, *each] for of, scale, each in zip(times, scales, given, strict=True)])
+    scale = values[:, 1]
+    if not scale.all():
+        least = np.min(np.where(scale > 0, scale, np.inf), axis=1, keepdims=True)
+        scale = np.where(scale > 0, scale, np.where(np.isfinite(least), least, 1.0))
+    return values[:, 0], scale, {name: values[:, i] for i, name in enumerate(problems[0].features, 2)}
 
 
 @dataclass(frozen=True, eq=False)
-class _Batch:
-    """Fits of problems with equal numbers of points.
+class _Evaluated:
+    """Statistics of fits of problems with equal numbers of points.
 
     Attributes:
-        terms: The terms of each fit.
-        features: By name, shape (fits, points).
-        measured: Measured times, shape (fits, points).
-        columns: Values of the terms, shape (fits, points, columns).
-        scale: Scale of relative residuals, shape (fits, points).
-        weight: Weight of residuals, shape (fits, points).
+        problems: The problems.
         coefficients: Shape (fits, columns); 0 where a fit has fewer terms.
     """
 
-    terms: Sequence[tuple[Term, ...]]
-    features: Mapping[str, Floats]
-    measured: Floats
-    columns: Floats
-    scale: Floats
-    weight: Floats
+    problems: _Reduced
     coefficients: Floats
-
-    def fits(self) -> Iterator[FittedTime]:
-        """Yield the fits."""
-        names, values = list(self.features), list(self.features.values())
-        lows, highs = (np.stack([end(each, axis=1) for each in values], axis=1).tolist() for end in (np.min, np.max))
-        for i, (terms, coefficients) in enumerate(zip(self.terms, self.coefficients, strict=True)):
-            domain = dict(zip(names, zip(lows[i], highs[i], strict=True), strict=True))
-            yield FittedTime(terms, coefficients[: len(terms)], domain, partial(self.of, i))
 
     def of(self, fit: int) -> Statistics:
         """Return the statistics of a fit."""
@@ -407,22 +469,26 @@ class _Batch:
     @cached_property
     def statistics(self) -> list[Statistics]:
         """Statistics of all fits: together they take about as long as those of one."""
-        design, target = self.columns * self.weight[:, :, None], self.measured * self.weight
-        covariance, left, outliers = _told(design, target, self.coefficients, self.weight * self.scale)
-        off = np.abs((self.columns @ self.coefficients[:, :, None])[:, :, 0] - self.measured) / self.scale
+        columns, measured = self.problems.columns[:, :, :-1], self.problems.columns[:, :, -1]
+        scale, weight = self.problems.scale, self.problems.weight
+        design, target = columns * weight[:, :, None], measured * weight
+        covariance, left, outliers = _told(design, target, self.coefficients, weight * scale)
+        off = np.abs((columns @ self.coefficients[:, :, None])[:, :, 0] - measured) / scale
         errors = list(map(Errors, off.mean(axis=1).tolist(), off.max(axis=1).tolist(), left.mean(axis=1).tolist()))
         # A small part deviates by a small share of the scale, which is a larger share of its own time.
-        left, part = (np.sqrt(np.mean(each**2, axis=1)) for each in (left, self.measured / self.scale))
+        left, part = (np.sqrt(np.mean(each**2, axis=1)) for each in (left, measured / scale))
         deviations = np.divide(left, part, out=left, where=part > 0).tolist()
         return [
-            Statistics(covariance[i, :k, :k], deviation, each, self.measured.shape[1], self._at(i, outliers[i]))
-            for i, (k, deviation, each) in enumerate(zip(map(len, self.terms), deviations, errors, strict=True))
+            Statistics(covariance[i, :k, :k], deviation, each, measured.shape[1], self._at(i, outliers[i]))
+            for i, (k, deviation, each) in enumerate(
+                zip(map(len, self.problems.terms), deviations, errors, strict=True)
+            )
         ]
 
     def _at(self, fit: int, points: Flags) -> tuple[Mapping[str, float], ...]:
         """Return the features of some points of a fit."""
         at = np.flatnonzero(points).tolist()
-        return tuple({name: float(of[fit, point]) for name, of in self.features.items()} for point in at)
+        return tuple({name: float(of[fit, point]) for name, of in self.problems.features.items()} for point in at)
 
 
 def _dependent(
@@ -437,16 +503,6 @@ def _dependent(
         term = terms[i][int(np.argmax(near[i]))]
         found[i] = ModelError(f"points: values must differ enough to tell {term} from other terms, got {got}")
     return found
-
-
-def _scale(problems: Sequence[Problem], measured: Floats) -> Floats:
-    """Return the scales of residuals, shape (problems, points); where one is 0, the smallest of its problem above 0."""
-    found = measured
-    if any(each.scale is not None for each in problems):
-        given = [of if each.scale is None else each.scale for each, of in zip(problems, measured, strict=True)]
-        found = np.array(given, np.float64)
-    least = np.min(np.where(found > 0, found, np.inf), axis=1, keepdims=True)
-    return np.where(found > 0, found, np.where(np.isfinite(least), least, 1.0))
 
 
 def _told(design: Floats, target: Floats, coefficients: Floats, scale: Floats) -> tuple[Floats, Floats, Flags]:

@@ -22,41 +22,38 @@ from clue.models.terms import Floats
 _DEPENDENT = 1e-11
 #: A coefficient of columns of length 1 below this counts as 0.
 _ZERO = 1e-9
-#: Steps of a search without progress in which all columns change that violate a condition; most steps of all.
-_PATIENCE, _STEPS = 3, 100
+#: Steps of a search in which all columns change that violate a condition; most steps of all.
+_TOGETHER, _STEPS = 10, 100
 
 
 def nonnegative(gram: Floats, moment: Floats, plain: Floats) -> Floats:
     """Return the coefficients of non-negative least squares over all columns, shape (problems, columns).
 
     Coefficients are the best if those above 0 are a plain fit and the loss would not fall if another one rose. A step
-    changes all columns that violate this; if that makes no progress, only the last of them, which cannot go on forever:
-    J. J. Júdice, F. M. Pires, A block principal pivoting algorithm for large-scale strictly monotone linear
-    complementarity problems, Computers & Operations Research 21 (1994).
+    changes all columns that violate this; if that leads nowhere, only the last of them, which cannot go on forever:
+    K. G. Murty, Note on a Bard-type scheme for solving the complementarity problem, Opsearch 11 (1974).
 
     Args:
         gram: Inner products of independent columns of length 1, shape (problems, columns, columns).
         moment: Inner products of these columns and a target of length 1, shape (problems, columns).
         plain: Coefficients of plain least squares, shape (problems, columns).
     """
-    columns, coefficients = moment.shape[1], np.array(plain)
-    left = np.flatnonzero((plain <= _ZERO).any(axis=1))
-    gram, moment, free = gram[left], moment[left], plain[left] > _ZERO
-    fewest, patience = np.full(len(left), columns), np.zeros(len(left))
-    wrong = ~free
-    for _ in range(_STEPS):
-        if not wrong.any():
+    coefficients, columns = np.array(plain), moment.shape[1]
+    free = plain > _ZERO
+    left = np.flatnonzero(~free.all(axis=1))
+    gram, moment, free = gram[left], moment[left], free[left]
+    alone = np.eye(columns)
+    for step in range(_STEPS):
+        if not len(left):
             return coefficients
-        part = np.where(free[:, :, None] & free[:, None, :], gram, np.eye(columns))
+        part = np.where(free[:, :, None] & free[:, None, :], gram, alone)
         found = np.linalg.solve(part, np.where(free, moment, 0.0)[..., None])
         slope = moment - (gram @ found)[..., 0]
         coefficients[left] = found[..., 0]
         wrong = np.where(free, found[..., 0] <= _ZERO, slope > _ZERO)
-        count = wrong.sum(axis=1)
-        patience = np.where(count < fewest, _PATIENCE, patience - 1)
-        fewest = np.minimum(count, fewest)
-        last = np.cumsum(wrong[:, ::-1], axis=1)[:, ::-1] == 1
-        free ^= wrong & (last | (patience > 0)[:, None])
+        free ^= wrong if step < _TOGETHER else wrong & (np.cumsum(wrong[:, ::-1], axis=1)[:, ::-1] == 1)
+        again = wrong.any(axis=1)
+        left, gram, moment, free = left[again], gram[again], moment[again], free[again]
     # Rounding can lead columns that are almost dependent around in a circle.
     *_, every = all_subsets(gram, moment, columns)
     coefficients[left] = every.coefficients[:, 0]

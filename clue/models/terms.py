@@ -95,29 +95,23 @@ def values_of(terms: Sequence[Term], features: Mapping[str, Floats], *shape: int
         ModelError: A feature is not given, or a divisor is 0.
     """
     found = np.ones((len(terms), *shape))
+    # Terms have few different factors: computing each once is faster than all terms at once.
+    powers: dict[tuple[str, float], Floats] = {}
     try:
-        for name, powers in _by_feature(each.powers for each in terms).items():
-            if min(powers.values()) < 0 and not features[name].all():
-                term = next(terms[i] for i, power in powers.items() if power < 0)
-                raise ModelError(f"{name}: values must be above 0 for term {term}, got 0")
-            found[list(powers)] *= features[name] ** np.reshape(list(powers.values()), (-1, *[1] * len(shape)))
-        for name, powers in _by_feature(each.logs for each in terms).items():
-            logs = np.log2(np.maximum(features[name], 1.0))
-            found[list(powers)] *= logs ** np.reshape(list(powers.values()), (-1, *[1] * len(shape)))
+        for i, term in enumerate(terms):
+            for name, power in term.powers:
+                exponent = power.numerator / power.denominator
+                if (factor := powers.get((name, exponent))) is None:
+                    if exponent < 0 and not features[name].all():
+                        raise ModelError(f"{name}: values must be above 0 for term {term}, got 0")
+                    factor = powers[name, exponent] = features[name] ** exponent
+                found[i] *= factor
+            for name, power in term.logs:
+                found[i] *= np.log2(np.maximum(features[name], 1.0)) ** float(power)
     except KeyError:
         term = next(each for each in terms if each.features - features.keys())
         missing, got = (", ".join(sorted(of)) for of in (term.features - features.keys(), features))
         raise ModelError(f"term {term} needs {missing}, got {got or 'no features'}") from None
-    return found
-
-
-def _by_feature(factors: Iterable[Iterable[tuple[str, Fraction]]]) -> dict[str, dict[int, float]]:
-    """Return for each feature its power in each term that has it."""
-    found: dict[str, dict[int, float]] = {}
-    for i, each in enumerate(factors):
-        for name, power in each:
-            powers = found.setdefault(name, {})
-            powers[i] = powers.get(i, 0.0) + power.numerator / power.denominator
     return found
 
 

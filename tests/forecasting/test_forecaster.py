@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import json
 import socket
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -13,14 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import clue
 from clue.errors import ForecastError, UsageError
 from clue.forecasting import Forecaster, open_store
 from clue.forecasting.asking import Address, Peer
-from clue.forecasting.availability import here, runnable, share
 from clue.forecasting.figures import Figure, Figures
 from clue.forecasting.routes import Route
 from clue.forecasting.server import Server, serving
@@ -43,103 +39,6 @@ class Clock:
 
 
 # --- this computer ---
-
-
-@given(st.floats(0, 1000), st.integers(1, 64))
-def test_the_share_of_a_core(runnable: float, processors: int) -> None:
-    """All of one while cores are free; then cores over processes, the new one included."""
-    assert share(runnable, processors) == (1.0 if runnable + 1 <= processors else processors / (runnable + 1))
-
-
-def test_what_is_available_here() -> None:
-    """A share above 0, and some memory."""
-    found = here("me")
-    assert found.host == "me" and 0 < found.cpu <= 1 and found.memory > 0 and found.processors >= 1
-
-
-def _proc(folder: Path, tasks: list[tuple[int, str, int]], threads: int = 1) -> Path:
-    """Write what the kernel says of processes: number, state and nice value of each."""
-    for number, state, nice in tasks:
-        within = folder / str(number)
-        within.mkdir()
-        stat = f"{number} (a (name) R) {state} " + " ".join(["0"] * 15) + f" {nice} {threads} 0 0\n"
-        (within / "stat").write_text(stat)
-        for thread in range(threads if threads > 1 else 0):
-            (within / "task" / str(thread)).mkdir(parents=True)
-            (within / "task" / str(thread) / "stat").write_text(stat)
-    return folder
-
-
-def looked(proc: Path, nice: int = 0, own: int = 9) -> float:
-    """Return what competes for the only core of a computer."""
-    return runnable(proc, own, nice, affinity=lambda _: {0}, cores=1)
-
-
-def test_processes_count_by_their_weight(tmp_path: Path) -> None:
-    """Of nice 10 a tenth of one of nice 0; those that sleep not at all, nor the one that asks."""
-    proc = _proc(tmp_path, [(1, "R", 0), (2, "R", 10), (3, "S", 0), (4, "R", 0)])
-    assert looked(proc, own=4) == pytest.approx(1 + 1.25**-10)
-    assert looked(proc, nice=10, own=4) == pytest.approx(1.25**10 + 1)
-
-
-def test_threads_count_each(tmp_path: Path) -> None:
-    """Three of a process, all running."""
-    assert looked(_proc(tmp_path, [(1, "R", 0)], threads=3)) == 3
-
-
-def test_processes_that_cannot_be_seen_count_one(tmp_path: Path) -> None:
-    """The kernel counts five besides this one; two of them are visible."""
-    proc = _proc(tmp_path, [(1, "R", 10), (2, "R", 10)])
-    (proc / "loadavg").write_text("0.1 0.2 0.3 6/150 99\n")
-    assert looked(proc) == pytest.approx(3 + 2 * 1.25**-10)
-
-
-@pytest.mark.parametrize(
-    ("here", "places", "expected"),
-    [
-        ({0}, [{1}], 0),
-        ({0}, [{0}], 1),
-        ({0}, [{0}, {0, 1}], 1),
-        ({0}, [{0}, {0, 1}, {1}], 1.5),
-        ({0}, [{0, 1}, {1}, {1}], 1),
-        ({0, 1}, [{0}, {0, 1}, {0, 1}], 3),
-        ({0}, [{0, 1}], 0.5),
-    ],
-)
-def test_threads_of_other_cores_do_not_count(
-    tmp_path: Path, here: set[int], places: list[set[int]], expected: float
-) -> None:
-    """Of two cores, this process may use some, and each thread its own. What may go elsewhere does so if less is there.
-
-    Three threads on two cores, one of each kind: 1.5 are on either core if the loads are equal.
-    """
-    proc = _proc(tmp_path, [(number, "R", 0) for number in range(1, len(places) + 1)])
-    cores = {0: here, **dict(enumerate(places, 1))}
-    assert runnable(proc, own=9, nice=0, affinity=cores.__getitem__, cores=2) == expected
-
-
-def test_threads_that_nobody_sees_may_run_anywhere(tmp_path: Path) -> None:
-    """One is confined to this core, and the kernel counts two more: 1.5 on either of two cores."""
-    proc = _proc(tmp_path, [(1, "R", 0)])
-    (proc / "loadavg").write_text("0.1 0.2 0.3 4/150 99\n")
-    assert runnable(proc, own=9, nice=0, affinity=lambda _: {0}, cores=2) == 1.5
-
-
-def test_processes_that_end_meanwhile(tmp_path: Path) -> None:
-    """Are left out."""
-    (_proc(tmp_path, [(1, "R", 0)]) / "1" / "stat").unlink()
-    (tmp_path / "2").mkdir()
-    (tmp_path / "2" / "stat").write_text("")
-    assert looked(tmp_path) == 0
-
-
-def test_without_psutil_load_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The message says what to install."""
-    monkeypatch.setitem(sys.modules, "psutil", None)
-    with pytest.raises(
-        ForecastError, match=r'load must be measured by psutil, got none: pip install "clue\[forecast\]"'
-    ):
-        here()
 
 
 def test_a_forecast_is_the_need_over_the_share(tmp_path: Path) -> None:
