@@ -16,6 +16,7 @@ from clue.structure.atoms import OWNER, Integers, log2_up
 from clue.structure.forms import TO_NOBODY, Predicate, Rule, Sum, UndeterminedError
 from clue.structure.groups import GROUPS, WORLD, Class, fits
 from clue.structure.nest import Nest, Step
+from clue.structure.pickled import exact
 from clue.structure.rules import Search
 from clue.structure.sizes import (
     DrawnLists,
@@ -87,6 +88,8 @@ class PartRules:
         entries: Rule of the length of its list.
         entry: Rule of the entries of the list; for a wait, how many requests ago each was begun.
         age: For a wait for one request, how many requests ago it was begun.
+        nearly: For pickled objects, the rule of sizes to within :data:`PICKLED_SLACK`, for targets at which recordings
+            do not determine more.
         sizes: Drawn sizes, if no rule determines them.
         lists: Drawn sizes in a list; if no rule determines their sum, the sum is the size.
     """
@@ -100,6 +103,7 @@ class PartRules:
     entries: Rule | None = None
     entry: Rule | None = None
     age: Rule | None = None
+    nearly: Rule | None = None
     sizes: DrawnSizes | None = None
     lists: DrawnLists | None = None
 
@@ -134,6 +138,11 @@ class Structure:
             iteration: The iteration of the outermost loop, if not all.
         """
         return _inside(self.nest, part, v, lambda loop, around, _: self.loops[loop](around), iteration)
+
+
+def near_remark(name: str) -> str:
+    """Return the remark that sizes at a call are approximate."""
+    return f"sizes of pickled objects at {name} are exact to {PICKLED_SLACK} B"
 
 
 def surroundings(places: Sequence[tuple[int, int]]) -> dict[str, Integers]:
@@ -508,11 +517,14 @@ class Learner:
         part, flags, nbytes = learned.part, columns["flags"], columns["nbytes"]
         if (flags & int(Flag.PICKLED)).all():
             try:
-                learned.fields["nbytes"] = self._size(v, nbytes, PICKLED_SLACK)
+                nearly = self._size(v, nbytes, PICKLED_SLACK)
             except _NoRuleError:
                 pass
             else:
-                self.remarks.append(f"sizes of pickled objects at {self._name(part)} are exact to {PICKLED_SLACK} B")
+                learned.nearly = nearly
+                learned.fields["nbytes"] = exact(nearly, v, nbytes) or nearly
+                if learned.fields["nbytes"] is nearly:
+                    self.remarks.append(near_remark(self._name(part)))
                 return
         self._check_drawn(part, flags, error)
         if part.op != Op.ALLTOALLV:
