@@ -90,14 +90,14 @@ class Structure:
         Raises:
             RefusedError: If it cannot be told there.
         """
-        columns = self._columns(size, ranks)
+        columns, remarks = self._columns(size, ranks)
         drawn = np.zeros((4, len(columns.columns["op"])))
         for bursts, (v, rows) in zip(self.bursts, columns.surroundings, strict=True):
             drawn[:, rows] = bursts.draw(v, columns.columns["peer"][rows])
         middle, low, high = (np.round(each * 1e9).astype(np.int64) for each in drawn[:3])
         trace = self.trace(columns, middle)
         repeats = tuple(replace(trace, ops=replace(trace.ops, cpu=each)) for each in (low, high))
-        return Made(trace, (*self.remarks, *outside_remarks(drawn[0], drawn[3])), repeats)
+        return Made(trace, (*self.remarks, *remarks, *outside_remarks(drawn[0], drawn[3])), repeats)
 
     def fits(self, size: int, ranks: int) -> tuple[Fitted, ...]:
         """Return the models of bursts with their data, those with the longest time at a target first.
@@ -105,7 +105,7 @@ class Structure:
         Raises:
             RefusedError: If it cannot be told there.
         """
-        columns = self._columns(size, ranks)
+        columns, _ = self._columns(size, ranks)
         found = [
             each
             for part, (bursts, (v, rows)) in enumerate(zip(self.bursts, columns.surroundings, strict=True))
@@ -113,11 +113,12 @@ class Structure:
         ]
         return tuple(sorted(found, key=lambda each: -each.seconds))
 
-    def _columns(self, size: int, ranks: int) -> Columns:
+    def _columns(self, size: int, ranks: int) -> tuple[Columns, tuple[str, ...]]:
+        """Return the rows at a size and a number of ranks, with caveats."""
         generator = Generator(self.program, size, ranks)
         columns = generator.make()
         self.check(generator)
-        return columns
+        return columns, tuple(generator.remarks)
 
     def check(self, generator: Generator) -> None:
         """Check that a generator has a rule for every site.

@@ -60,8 +60,8 @@ class InLoops:
         ops, held = structure.count_ops(Generator(inferred.program, size, ranks), found)
         return cls(inferred, size, ranks, tuple(found), tuple(varying), ops, held)
 
-    def blocks(self) -> Blocks:
-        """Make the blocks of the program, each once.
+    def blocks(self) -> tuple[Blocks, tuple[str, ...]]:
+        """Make the blocks of the program, each once; also return caveats.
 
         Raises:
             RefusedError: If something cannot be told at this size and number of ranks.
@@ -70,7 +70,7 @@ class InLoops:
         made = structure.blocks(generator, self.stretches)
         self.inferred.check(generator)
         assert made is not None
-        return made
+        return made, tuple(dict.fromkeys(generator.remarks))
 
     def make(self) -> MadeLoops:
         """Make the program.
@@ -78,10 +78,10 @@ class InLoops:
         Raises:
             RefusedError: If something cannot be told at this size and number of ranks.
         """
-        blocks = self.blocks()
+        blocks, remarks = self.blocks()
         draws = _Draws(self.inferred.bursts, blocks, self.ranks)
         trace = self.inferred.trace(blocks.columns, np.zeros(len(blocks.block), np.int64))
-        return MadeLoops(trace, blocks, draws.bursts(), (*self.inferred.remarks, *draws.remarks()))
+        return MadeLoops(trace, blocks, draws.bursts(), (*self.inferred.remarks, *remarks, *draws.remarks()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

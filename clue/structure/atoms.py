@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
-#: Prefix of families of periodic atoms.
-TURN = "turn "
+#: Prefixes of families of periodic atoms, and of owners of indices: the coordinate of an owner follows.
+TURN, OWNER = "turn ", "owner "
 #: Variables of a place, by name: ``n`` problem size, ``P`` number of ranks, ``rank`` among all ranks, ``s`` and ``r``
 #: size of the communicator and rank in it, ``i0`` … iterations of the loops around, ``m0`` … their numbers of
 #: iterations, ``j`` position within a call.
@@ -34,7 +34,7 @@ class Atom:
         weight: Its complexity: of two rules that fit, the lighter one is taken.
         family: Atoms of one family are multiplied or compared with each other: shares along the dimensions of one grid,
             places along one dimension; "" if it has none.
-        block: Size of the blocks that it counts, or 0.
+        block: Size of the blocks that it counts or deals out, or 0.
         grid: The process grid that it uses: "plane" for two dimensions, "cube" for three, or "".
     """
 
@@ -236,29 +236,63 @@ def _before(end: Integers, block: int, m: Integers, c: Integers) -> Integers:
     return np.maximum(whole, 0) + np.where(blocks % m == c, rest, 0)
 
 
-def cyclic(block: int, loop: str, dimension: Dimension) -> Iterator[Atom]:
-    """Return the number of indices that a rank owns from an iteration's block on, and from the next block on."""
-    yield _owned_from(block, loop, 0, dimension)
-    yield _owned_from(block, loop, 1, dimension)
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A loop over all indices of a block-cyclic distribution, one by one or block by block.
+
+    Attributes:
+        loop: The surrounding that is its iteration.
+        block: Size of a block.
+        single: Whether an iteration is one index, not a block.
+    """
+
+    loop: str
+    block: int
+    single: bool = False
+
+    def first(self, later: int) -> Atom:
+        """Return the first index of an iteration, or of a later one."""
+        loop, step = self.loop, 1 if self.single else self.block
+        at = f"{loop} + {later}" if later else loop
+        blocks = f"{self.block}·({at})" if later else f"{self.block}·{at}"
+        return Atom(f"{self.block}; {at}" if self.single else blocks, lambda v: step * (v[loop] + later))
 
 
-def _owned_from(block: int, loop: str, later: int, dimension: Dimension) -> Atom:
-    m, c = dimension.size.values, dimension.at.values
-    first = f"{block}·({loop} + 1)" if later else f"{block}·{loop}"
+def cyclic(passage: Passage, dimension: Dimension) -> Iterator[Atom]:
+    """Return the number of indices that a rank owns from an iteration's first index on, and from the next one's on."""
+    yield _owned_from(passage, 0, dimension)
+    yield _owned_from(passage, 1, dimension)
+
+
+def _owned_from(passage: Passage, later: int, dimension: Dimension) -> Atom:
+    m, c, first = dimension.size.values, dimension.at.values, passage.first(later)
     return Atom(
-        f"owned({first} …, {dimension.size.name}, {dimension.at.name})",
-        lambda v: _owned(block * (v[loop] + later), v["n"], block, m(v), c(v)),
+        f"owned({first.name} …, {dimension.size.name}, {dimension.at.name})",
+        lambda v: _owned(first.values(v), v["n"], passage.block, m(v), c(v)),
         dimension.size.weight + 2,
     )
 
 
-def owned_by_both(block: int, loop: str, owner: str, one: Dimension, other: Dimension) -> Atom:
-    """Return the indices after an iteration's block of an owner along one dimension and a rank along another."""
+def dealt(block: int, step: str, later: int, over: Dimension) -> Atom:
+    """Return the owner of an index, or of the next one, in a block-cyclic distribution over a dimension."""
+    m, size = over.size.values, over.size
+    return Atom(
+        f"({step} + 1) // {block} % {size.name}" if later else f"{step} // {block} % {size.name}",
+        lambda v: (v[step] + later) // block % m(v),
+        1 + size.weight + later,
+        f"{OWNER}{over.at.name}",
+        block,
+    )
+
+
+def owned_by_both(passage: Passage, owner: str, one: Dimension, other: Dimension) -> Atom:
+    """Return the indices behind an iteration's of an owner along one dimension and a rank along another."""
     p, q, c = one.size.values, other.size.values, other.at.values
+    block, behind = passage.block, passage.first(1)
 
     def values(v: Surroundings) -> Integers:
         shared = np.zeros(len(v["n"]), np.int64)
-        first = np.minimum(block * (v[loop] + 1), v["n"])
+        first = np.minimum(behind.values(v), v["n"])
         keys = np.array([p(v), q(v), v[owner], c(v)])
         for key in np.unique(keys, axis=1).T:
             where = (keys == key[:, None]).all(axis=0)
@@ -266,9 +300,9 @@ def owned_by_both(block: int, loop: str, owner: str, one: Dimension, other: Dime
         return shared
 
     return Atom(
-        f"owned({block}·({loop} + 1) …, {one.size.name}, {owner}, {other.size.name}, {other.at.name})",
+        f"owned({behind.name} …, {one.size.name}, {owner}, {other.size.name}, {other.at.name})",
         values,
-        5,
+        max(p.weight for p in (one.size, other.size)) + 3,
     )
 
 
@@ -294,7 +328,10 @@ def owned(block: int, dimension: Dimension) -> Atom:
 
 
 def small_numbers(
-    names: tuple[str, ...], blocks: tuple[int, ...], known: frozenset[str] = frozenset()
+    names: tuple[str, ...],
+    blocks: tuple[int, ...],
+    known: frozenset[str] = frozenset(),
+    singles: tuple[int, ...] = (),
 ) -> tuple[Atom, ...]:
     """Return the atoms for sums and products.
 
@@ -302,6 +339,7 @@ def small_numbers(
         names: Surroundings that vary.
         blocks: Block sizes that the program is known to distribute by.
         known: Grids that it is known to use.
+        singles: Block sizes of distributions whose indices it passes one by one.
     """
     loops = tuple(name for name in names if name[0] == "i")
     over = dimensions(known) if "P" in names else ()
@@ -311,7 +349,7 @@ def small_numbers(
         *_turns_of(names),
         *_spread(blocks, over),
         *(atom for dimension in _others(names) for atom in shares(variable("n"), dimension) if "n" in names),
-        *(atom for loop in loops for atom in (*_levels(loop, over), *_panels(loop, loops, blocks, over))),
+        *(atom for loop in loops for atom in (*_levels(loop, over), *_passages(loop, blocks, singles, loops, over))),
         *logarithms,
     )
 
@@ -367,11 +405,15 @@ def _turns_of(names: tuple[str, ...]) -> Iterator[Atom]:
             yield from (each for k in (2, 3, 4) for each in parts(variable(name, 2), k))
 
 
+#: The ranks of a communicator.
+COMMUNICATOR = Dimension(variable("s"), variable("r"))
+
+
 def _others(names: tuple[str, ...]) -> Iterator[Dimension]:
     """Return positions of other ranks along a dimension: the partner, each list entry, the rank whose turn it is."""
     for size in (each for each in ("P", "s") if each in names):
         if size == "s":
-            yield Dimension(variable("s"), variable("r"))
+            yield COMMUNICATOR
         yield from (
             Dimension(variable(size), variable(name)) for name in names if name in ("peer", "e") or name[0] == "i"
         )
@@ -390,18 +432,30 @@ def _levels(loop: str, over: tuple[Dimension, ...]) -> Iterator[Atom]:
         yield from dimension.place(shares(level, dimension))
 
 
-def _panels(loop: str, loops: tuple[str, ...], blocks: tuple[int, ...], over: tuple[Dimension, ...]) -> Iterator[Atom]:
-    """Return the atoms of a loop over the blocks of a size."""
+def _passages(
+    loop: str,
+    blocks: tuple[int, ...],
+    singles: tuple[int, ...],
+    loops: tuple[str, ...],
+    over: tuple[Dimension, ...],
+) -> Iterator[Atom]:
+    """Return the atoms of a loop over the blocks of a size, or over its indices."""
     for block in blocks:
         yield from _rest(block, loop)
-        for dimension in over:
-            yield from dimension.place(cyclic(block, loop, dimension))
-        for owner in loops:
-            if owner != loop and over:
-                grids = ((over[1], over[2]), (over[2], over[1]), (over[3], over[4]), (over[4], over[3]))
-                yield from (
-                    each for grid in grids for each in grid[0].place([owned_by_both(block, loop, owner, *grid)])
-                )
+        yield from _panels(Passage(loop, block), loops, over)
+    for block in singles:
+        yield Atom(f"{loop} % {block}", lambda v, block=block: v[loop] % block, 2)  # type: ignore[misc]
+        yield from _panels(Passage(loop, block, single=True), loops, over)
+
+
+def _panels(passage: Passage, loops: tuple[str, ...], over: tuple[Dimension, ...]) -> Iterator[Atom]:
+    """Return the numbers of indices that ranks own from an iteration on."""
+    for dimension in over:
+        yield from dimension.place(cyclic(passage, dimension))
+    for owner in loops:
+        if owner != passage.loop and over:
+            grids = ((over[1], over[2]), (over[2], over[1]), (over[3], over[4]), (over[4], over[3]))
+            yield from (each for grid in grids for each in grid[0].place([owned_by_both(passage, owner, *grid)]))
 
 
 def _rest(block: int, loop: str) -> Iterator[Atom]:
@@ -420,14 +474,28 @@ def log2_up(values: Integers) -> Integers:
     return logarithms
 
 
-def partners(names: tuple[str, ...], known: frozenset[str] = frozenset()) -> tuple[Atom, ...]:
-    """Return the atoms for partners: neighbours in rings and grids, cyclic owners, butterflies and trees."""
+def partners(
+    names: tuple[str, ...], known: frozenset[str] = frozenset(), singles: tuple[int, ...] = ()
+) -> tuple[Atom, ...]:
+    """Return the atoms for partners: neighbours in rings and grids, cyclic owners, butterflies and trees.
+
+    Args:
+        names: Surroundings that vary.
+        known: Grids that the program is known to use.
+        singles: Block sizes of distributions whose indices it passes one by one.
+    """
     steps = tuple(name for name in names if name[0] in "ije")
     over = dimensions(known) if "P" in names else ()
     return (
         *map(_in_ring, (1, -1, 2, -2)),
         *(atom for step in steps for atom in _in_turn(step, variable("s"))),
         *(atom for each in over for step in steps for atom in each.place(_in_turn(step, each.size))),
+        *(
+            atom
+            for each in (*over, COMMUNICATOR)
+            for step, block, later in product(steps, singles, (0, 1))
+            for atom in each.place([dealt(block, step, later, each)])
+        ),
         *(atom for step in steps for atom in _in_tree(step)),
         Atom("r & (r - 1)", lambda v: v["r"] & (v["r"] - 1), 3),
         Atom("r without its highest bit", lambda v: v["r"] - _highest(v["r"]), 3),

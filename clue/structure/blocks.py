@@ -165,7 +165,7 @@ def _rules(structure: Structure, rules: PartRules) -> Iterator[tuple[str, Rule]]
     yield from ((WORDS["count"], structure.loops[loop]) for loop in structure.nest.loops(rules.part.site)[1:])
     yield WORDS["rows"], rules.rows
     yield from ((WORDS[name], rule) for name, rule in rules.fields.items())
-    named = {"entries": rules.entries, "entry": rules.entry, "age": rules.age}
+    named = {"entries": rules.entries, "entry": rules.entry, "age": rules.age, "nbytes": rules.nearly}
     yield from ((WORDS[name], rule) for name, rule in named.items() if rule is not None)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from clue.structure.atoms import TURN, Atom, Integers
+from clue.structure.atoms import OWNER, TURN, Atom, Integers
 from clue.structure.forms import COMPARE, ZERO, Comparison, Predicate, lightest
 
 #: Greatest weight of a condition that divides samples into cases, and number of conditions that are combined in pairs.
@@ -70,10 +70,16 @@ class Conditions:
         return cls(tuple(parts[i] for i in order), np.concatenate(holds)[np.array(order, np.int64)])
 
     def different(self, most: int) -> Iterator[npt.NDArray[np.bool_]]:
-        """Yield the samples on which light conditions hold, once for each division of the samples."""
+        """Yield the samples on which light conditions hold, once for each division of the samples.
+
+        Whether a rank is the owner of an index comes first.
+        """
         seen: set[bytes] = set()
-        for part, where in zip(self.parts, self.holds, strict=True):
-            if part.weight > _LIGHT or len(seen) >= 2 * most:
+        light = [i for i, part in enumerate(self.parts) if part.weight <= _LIGHT]
+        owned = [i for i, part in enumerate(self.parts) if part.one.family == f"{OWNER}{part.other.name}"]
+        for i in (*owned, *light):
+            where = self.holds[i]
+            if len(seen) >= 2 * most:
                 return
             if where.tobytes() not in seen:
                 seen.update((where.tobytes(), (~where).tobytes()))

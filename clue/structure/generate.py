@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from clue.structure.atoms import Integers
-from clue.structure.forms import UndeterminedError
+from clue.structure.forms import Rule, UndeterminedError
 from clue.structure.groups import GROUPS, WORLD, Class
-from clue.structure.program import PartRules, Refusal, Structure, iterate, surroundings
+from clue.structure.program import PartRules, Refusal, Structure, iterate, near_remark, surroundings
 from clue.structure.sizes import is_sent, sums
 from clue.trace.columns import within
 from clue.trace.head import Communicator
@@ -50,6 +50,7 @@ class Generator:
         ranks: Number of ranks.
         refusals: Places that the rules do not determine there.
         undetermined: The refused parts, each with the reason.
+        remarks: Remarks for the reader of results.
     """
 
     structure: Structure
@@ -57,6 +58,7 @@ class Generator:
     ranks: int
     refusals: list[Refusal] = field(default_factory=list)
     undetermined: list[tuple[PartRules, UndeterminedError]] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._communicators: dict[tuple[Class, tuple[int, ...]], int] = {(WORLD, tuple(range(self.ranks))): 0}
@@ -90,10 +92,9 @@ class Generator:
             try:
                 made.append(self._part(rules, iteration))
             except UndeterminedError as error:
-                site = self.structure.sites[rules.part.site].name or "unknown"
                 target = f"size {self.size} on {self.ranks} ranks"
                 why = f"must be determined by recordings at {target}, got forms that are not: {error}"
-                self.refusals.append(Refusal(f"{site} {rules.part.call}", why))
+                self.refusals.append(Refusal(self._name(rules), why))
                 self.undetermined.append((rules, error))
         return self._join(made, aged) if not self.refusals else _NOTHING
 
@@ -115,7 +116,7 @@ class Generator:
         rows = len(v["n"])
         columns = {}
         for name, rule in rules.fields.items():
-            columns[name] = rule(v) if rows else np.zeros(0, np.int64)
+            columns[name] = self._field(rules, name, rule, v) if rows else np.zeros(0, np.int64)
             v["peer"] = columns["peer"]
         if rules.sizes is not None:
             leads = np.array([group[0] for _, group in self._communicators], np.int64)
@@ -134,6 +135,18 @@ class Generator:
         if "nbytes" not in columns:
             columns["nbytes"] = sums(entries, columns["count"])
         return _Made(v, columns, entries, self._keys(rules, v), rules.part.cube)
+
+    def _name(self, rules: PartRules) -> str:
+        return f"{self.structure.sites[rules.part.site].name or 'unknown'} {rules.part.call}"
+
+    def _field(self, rules: PartRules, name: str, rule: Rule, v: Mapping[str, Integers]) -> Integers:
+        try:
+            return rule(v)
+        except UndeterminedError:
+            if name != "nbytes" or rules.nearly is None:
+                raise
+        self.remarks.append(near_remark(self._name(rules)))
+        return rules.nearly(v)
 
     def _entries(self, rules: PartRules, v: Mapping[str, Integers], columns: Mapping[str, Integers]) -> Integers:
         """Return the lists of a part, one after the other."""

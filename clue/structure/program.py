@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.progress import Progress, silent
-from clue.structure.atoms import Integers, log2_up
+from clue.structure.atoms import OWNER, Integers, log2_up
 from clue.structure.forms import TO_NOBODY, Predicate, Rule, Sum, UndeterminedError
 from clue.structure.groups import GROUPS, WORLD, Class, fits
 from clue.structure.nest import Nest, Step
+from clue.structure.pickled import exact
 from clue.structure.rules import Search
 from clue.structure.sizes import (
     DrawnLists,
@@ -87,6 +88,8 @@ class PartRules:
         entries: Rule of the length of its list.
         entry: Rule of the entries of the list; for a wait, how many requests ago each was begun.
         age: For a wait for one request, how many requests ago it was begun.
+        nearly: For pickled objects, the rule of sizes to within :data:`PICKLED_SLACK`, for targets at which recordings
+            do not determine more.
         sizes: Drawn sizes, if no rule determines them.
         lists: Drawn sizes in a list; if no rule determines their sum, the sum is the size.
     """
@@ -100,6 +103,7 @@ class PartRules:
     entries: Rule | None = None
     entry: Rule | None = None
     age: Rule | None = None
+    nearly: Rule | None = None
     sizes: DrawnSizes | None = None
     lists: DrawnLists | None = None
 
@@ -134,6 +138,11 @@ class Structure:
             iteration: The iteration of the outermost loop, if not all.
         """
         return _inside(self.nest, part, v, lambda loop, around, _: self.loops[loop](around), iteration)
+
+
+def near_remark(name: str) -> str:
+    """Return the remark that sizes at a call are approximate."""
+    return f"sizes of pickled objects at {name} are exact to {PICKLED_SLACK} B"
 
 
 def surroundings(places: Sequence[tuple[int, int]]) -> dict[str, Integers]:
@@ -193,6 +202,7 @@ class Learner:
         drawn: Names of sites at which sizes are drawn, one entry for each such part.
         blocks: Block sizes by which the program distributes.
         grids: Grids in which it arranges ranks.
+        singles: Block sizes of distributions whose indices it passes one by one.
         known: Rules by a digest of their samples: equal calls are learned once.
         seen: For each learned part, the surroundings of its rows and their positions in the trace.
     """
@@ -206,6 +216,7 @@ class Learner:
     drawn: list[str] = field(default_factory=list)
     blocks: tuple[int, ...] = ()
     grids: frozenset[str] = frozenset()
+    singles: tuple[int, ...] = ()
     known: dict[bytes, Rule | None] = field(default_factory=dict)
     seen: list[tuple[dict[str, Integers], Integers]] = field(default_factory=list)
 
@@ -215,7 +226,7 @@ class Learner:
     def learn(self) -> Structure:
         """Return the rules; places without a rule are in ``refusals``."""
         structure = self._learn()
-        if self._without_rule and self.grids:  # grids found later may explain earlier places
+        if self._without_rule and (self.grids or self.singles):  # what is found later may explain earlier places
             structure = self._again(self.tables, structure)
         tables = self.tables.aligned() if self._without_rule else None
         return self._again(tables, structure) if tables else structure
@@ -292,7 +303,7 @@ class Learner:
                 for column in (
                     *v.values(),
                     y,
-                    np.array([slack, plain, *self.blocks, *map(ord, "".join(sorted(self.grids)))]),
+                    np.array([slack, plain, *self.blocks, -1, *self.singles, *map(ord, "".join(sorted(self.grids)))]),
                 )
             ),
             usedforsecurity=False,
@@ -318,7 +329,15 @@ class Learner:
     def _found(self, v: Mapping[str, Integers], y: Integers, slack: int, plain: bool) -> Rule | None:
         origin = np.left_shift(_place(v["P"]), _ORIGINS) | _place(v["n"])
         surroundings = {name: column for name, column in v.items() if name != "example"}
-        search = Search(surroundings, self.blocks, origin=origin, slack=slack, plain=plain, grids=self.grids)
+        search = Search(
+            surroundings,
+            self.blocks,
+            origin=origin,
+            slack=slack,
+            plain=plain,
+            grids=self.grids,
+            singles=self.singles,
+        )
         return search.rule(y) if len(y) else Rule((Sum(()),))
 
     def _learn_loops(self, structure: Structure, site: int) -> None:
@@ -330,22 +349,16 @@ class Learner:
             v = iterate(v, f"i{depth}", self._seen(loop, v, depth))
 
     def _learn_loop(self, loop: tuple[Step, ...], site: int, v: Mapping[str, Integers], depth: int) -> Rule:
-        rule = self._count_partners(loop, v, depth) if self._leaves_out(loop) else None
+        counts = self._seen(loop, v, depth)
+        rule = self._count_partners(loop, v, depth) if _vary_within(v["example"], counts) else None
         if rule is not None:
             return rule
         try:
-            return self._rule("count", v, self._seen(loop, v, depth))
+            return self._rule("count", v, counts)
         except _NoRuleError as error:
             polled = any(part.op == Op.POLL and loop in self.tables.nest.loops(part.site) for part in self.tables.parts)
             self._refuse(site, f"in the loop of line {loop[-1].loop}", f"{error}{_POLLED if polled else ''}")
             return Rule((Sum(()),))
-
-    def _leaves_out(self, loop: tuple[Step, ...]) -> bool:
-        """Tell whether the number of iterations of a loop differs within one recording."""
-        numbers: dict[int, set[int]] = {}
-        for key, count in self.tables.loops[loop].items():
-            numbers.setdefault(key[0], set()).add(count)
-        return any(len(each) > 1 for each in numbers.values())
 
     def _count_partners(self, loop: tuple[Step, ...], v: Mapping[str, Integers], depth: int) -> Rule | None:
         """Replace iterations by partners, in a loop over partners that skips some.
@@ -395,6 +408,12 @@ class Learner:
                     and coefficient.denominator not in self.blocks
                 ):
                     self.blocks = (*self.blocks, coefficient.denominator)
+
+    def _note_singles(self, rule: Rule) -> None:
+        """Note the block size of a distribution whose owners are partners in turn, index by index."""
+        atoms = (atom for form in rule.forms for _, atoms in form.terms for atom in atoms)
+        dealt = (atom.block for atom in atoms if atom.family.startswith(OWNER))
+        self.singles = tuple(dict.fromkeys((*self.singles, *dealt)))
 
     def _learn_part(self, part: Part, rows: Rows) -> PartRules:
         domain = _inside(self.tables.nest, part, self._start(), self._seen)
@@ -467,6 +486,8 @@ class Learner:
                 if name != "nbytes":
                     raise
                 self._learn_sizes(learned, v, row, columns, error)
+            if name == "peer":
+                self._note_singles(learned.fields["peer"])
         v.pop("peer", None)
         waits = learned.part.op in (Op.WAIT, Op.POLL, Op.MRECV)
         if waits and (request != NO_REQUEST).any():
@@ -496,11 +517,14 @@ class Learner:
         part, flags, nbytes = learned.part, columns["flags"], columns["nbytes"]
         if (flags & int(Flag.PICKLED)).all():
             try:
-                learned.fields["nbytes"] = self._size(v, nbytes, PICKLED_SLACK)
+                nearly = self._size(v, nbytes, PICKLED_SLACK)
             except _NoRuleError:
                 pass
             else:
-                self.remarks.append(f"sizes of pickled objects at {self._name(part)} are exact to {PICKLED_SLACK} B")
+                learned.nearly = nearly
+                learned.fields["nbytes"] = exact(nearly, v, nbytes) or nearly
+                if learned.fields["nbytes"] is nearly:
+                    self.remarks.append(near_remark(self._name(part)))
                 return
         self._check_drawn(part, flags, error)
         if part.op != Op.ALLTOALLV:
@@ -575,6 +599,14 @@ def _place(column: Integers) -> npt.NDArray[np.uint64]:
     values, which = np.unique(column, return_inverse=True)
     bits = np.left_shift(np.uint64(1), (which % int(_ORIGINS)).astype(np.uint64))
     return bits if len(values) > 1 else np.full(len(column), 3, np.uint64)
+
+
+def _vary_within(examples: Integers, counts: Integers) -> bool:
+    """Tell whether numbers of iterations, none included, differ within one recording."""
+    least, most = np.full(examples.max() + 1, counts.max()), np.zeros(examples.max() + 1, np.int64)
+    np.minimum.at(least, examples, counts)
+    np.maximum.at(most, examples, counts)
+    return bool((least < most).any())
 
 
 class _NoRuleError(ValueError):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -21,9 +21,12 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.structure.atoms import (
+    COMMUNICATOR,
     Atom,
     Integers,
     Surroundings,
+    dealt,
+    dimensions,
     partners,
     parts,
     residue,
@@ -38,8 +41,8 @@ from clue.structure.conditions import UNLIKE, Conditions
 from clue.structure.forms import BITS, KEPT, ZERO, Comparison, Predicate, Rule, Sum, UndeterminedError, chain, lightest
 from clue.structure.pool import Pool, Product, Products
 
-#: Returns atoms, given the surroundings that vary, block sizes and known grids.
-_Atoms = Callable[[tuple[str, ...], tuple[int, ...], frozenset[str]], tuple[Atom, ...]]
+#: Returns atoms, given the surroundings that vary, block sizes, known grids, and block sizes of indices passed singly.
+_Atoms = Callable[[tuple[str, ...], tuple[int, ...], frozenset[str], tuple[int, ...]], tuple[Atom, ...]]
 #: Surroundings that are ranks or numbers of ranks, which are rarely distributed by blocks.
 _RANKS = frozenset(("P", "s", "rank", "r"))
 _SIZES = frozenset("Ppqabc")
@@ -92,6 +95,7 @@ class Search:
         frozen: Surroundings that are left out, and held at one value.
         plain: Whether values are ranks or numbers of ranks, which are not products.
         grids: Grids that the program is known to use.
+        singles: Block sizes of distributions whose indices the program passes one by one.
     """
 
     v: Surroundings
@@ -102,6 +106,7 @@ class Search:
     frozen: frozenset[str] = frozenset()
     plain: bool = False
     grids: frozenset[str] = frozenset()
+    singles: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         self.length = len(next(iter(self.v.values())))
@@ -130,7 +135,9 @@ class Search:
     def _pool(self, atoms: _Atoms) -> Pool:
         key = (atoms, self.names)
         if key not in self._whole.pools:
-            self._whole.pools[key] = Pool.of(atoms(self.names, self.blocks, self.grids), self._whole.v, self.frozen)
+            self._whole.pools[key] = Pool.of(
+                atoms(self.names, self.blocks, self.grids, self.singles), self._whole.v, self.frozen
+            )
         return self._whole.pools[key].varying(self._at)
 
     # --- sums ---
@@ -215,7 +222,7 @@ class Search:
         }
         varied = (name for name, column in self.v.items() if (column != column[0]).any())
         frozen = self.frozen | (frozenset(varied) - frozenset(names))
-        lean = Search(kept, self.blocks, self.triples, origin, self.slack, frozen, self.plain, self.grids)
+        lean = replace(self, v=kept, origin=origin, frozen=frozen)
         lean._spent = self._spent
         return lean, rows
 
@@ -227,6 +234,7 @@ class Search:
             return (Sum(((Fraction(most), ()),) if most else ()),)
         return (
             self._single(y)
+            or self._dealt(y)
             or self._blocks(y)
             or self._scaled(y)
             or (() if len(known) == 2 and not y.all() else self._several(y) or self._in_units(y))
@@ -248,6 +256,25 @@ class Search:
         return lightest(
             [form for i in near for form in self._solve(y, [Product((atoms[i],), values[i], ((atoms[i],),))])]
         )
+
+    def _dealt(self, y: Integers) -> tuple[Sum, ...]:
+        """Return the forms that are owners of indices that were dealt out in blocks.
+
+        The first change of the owner shows the size of a block. A second round of owners must show their number.
+        """
+        if not self.plain or y.min():
+            return ()
+        over = {each.size.name: each for each in (*dimensions(self.grids), COMMUNICATOR)}
+        sizes = [(over[atom.name], values) for atom, values in self.small.pairs() if atom.name in over]
+        found = []
+        for step, later in product((name for name in self.names if name[0] in "ije"), (0, 1)):
+            block = int(self.v[step][y > 0].min()) + later
+            number = (self.v[step] + later) // max(block, 1)
+            for each, values in sizes if block > 1 else ():
+                if (number >= values).any():
+                    (atom,) = each.place([dealt(block, step, later, each)])
+                    found += self._multiple(y, atom, log2(block))
+        return lightest(found)
 
     def _blocks(self, y: Integers) -> tuple[Sum, ...]:
         """Return the forms that are numbers of blocks."""
@@ -586,9 +613,7 @@ class Search:
 
     def _within(self, mask: npt.NDArray[np.bool_], triples: bool = False) -> Search:
         origin = None if self.origin is None else self.origin[mask]
-        inside = Search(
-            _take(self.v, mask), self.blocks, triples, origin, self.slack, self.frozen, self.plain, self.grids
-        )
+        inside = replace(self, v=_take(self.v, mask), triples=triples, origin=origin)
         inside._whole, inside._at, inside._spent = self._whole, self._at[mask], self._spent
         return inside
 
@@ -637,14 +662,18 @@ def _ranked(names: tuple[str, ...]) -> bool:
     return any(name in names for name in ("rank", "r", "P", "s"))
 
 
-def small_atoms(names: tuple[str, ...], blocks: tuple[int, ...], grids: frozenset[str]) -> tuple[Atom, ...]:
+def small_atoms(
+    names: tuple[str, ...], blocks: tuple[int, ...], grids: frozenset[str], singles: tuple[int, ...]
+) -> tuple[Atom, ...]:
     """Return the atoms for sums and products."""
-    return (*small_numbers(names, blocks, grids), *(tree_sizes(names) if _ranked(names) else ()))
+    return (*small_numbers(names, blocks, grids, singles), *(tree_sizes(names) if _ranked(names) else ()))
 
 
-def lone_atoms(names: tuple[str, ...], _: tuple[int, ...], grids: frozenset[str]) -> tuple[Atom, ...]:
+def lone_atoms(
+    names: tuple[str, ...], _: tuple[int, ...], grids: frozenset[str], singles: tuple[int, ...]
+) -> tuple[Atom, ...]:
     """Return the atoms that stand alone."""
-    return partners(names, grids) if _ranked(names) else ()
+    return partners(names, grids, singles) if _ranked(names) else ()
 
 
 def _candidates(whole: Integers, y: Integers) -> list[int]:

@@ -455,6 +455,47 @@ def cholesky(comm: Comm, n: int) -> None:
         column.bcast(8 * 8 * mine(k + 1, j), k % q)
 
 
+@case(
+    recorded=tuple((n, p) for n in (34, 43, 50) for p in (2, 3, 4)),
+    targets=((100, 16), (97, 5), (88, 7)),
+)
+def columns_in_blocks(comm: Comm, n: int) -> None:
+    """Gram and Schmidt's QR column by column, columns dealt out in blocks of eight; the owner has a word more."""
+    for j in range(n):
+        owner = j // 8 % comm.size
+        comm.bcast(8 * n, owner)
+        behind = sum(i // 8 % comm.size == comm.rank for i in range(j + 1, n))
+        comm.gather(8 * behind + 16 * (j % 8) if comm.rank == owner else 8 * behind)
+        if comm.rank == owner:
+            comm.send(8, NOBODY)
+
+
+@case(
+    recorded=tuple((n, p) for n in (8, 14, 22) for p in (4, 6, 16)),
+    targets=((44, 9), (50, 36), (64, 64)),
+)
+def reflectors(comm: Comm, n: int) -> None:
+    """Householder's tridiagonalisation on the most square grid: blocks of four by four, dealt out along both sides."""
+    q, p = dims2(comm.size)
+    i, j = divmod(comm.rank, q)
+    row, column = comm.split(lambda r: r // q), comm.split(lambda r: r % q)
+    assert row is not None
+    assert column is not None
+
+    def behind(k: int, m: int, c: int, also: int | None = None) -> int:
+        return sum(x // 4 % m == c and also in (None, x // 4 % p) for x in range(k + 1, n))
+
+    for k in range(n - 1):
+        if j == k // 4 % q:
+            column.allreduce(16)
+        row.bcast(8 * behind(k, p, i) + 8, k // 4 % q)
+        for owner in range(p):
+            shared = behind(k, q, j, owner)
+            if shared:
+                column.bcast(8 * shared, owner)
+        row.allreduce(8 * behind(k, p, i))
+
+
 # --- all to all ---
 
 

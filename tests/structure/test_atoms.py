@@ -61,7 +61,7 @@ def test_names_say_what_numbers_are() -> None:
     known: dict[str, Integers] = {}
     for count in range(1, len(v) + 1):
         for names in combinations(v, count):
-            for atom in (*small_numbers(names, (8,)), *partners(names), *tree_sizes(names)):
+            for atom in (*small_numbers(names, (8,), singles=(8,)), *partners(names, singles=(8,)), *tree_sizes(names)):
                 values = atom.values(v)
                 assert (known.setdefault(atom.name, values) == values).all(), atom.name
 

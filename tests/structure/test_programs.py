@@ -30,7 +30,7 @@ KNOWN = (
     "panels_by_column", "transpose", "master_turns", "gather_by_loop", "scatter_by_loop", "spread", "shared_function",
     "rows_and_columns", "remainder_last", "workers", "halves", "multigrid", "root_moves", "triangle",
     "faces_with_halo", "square_2d", "halo_2d_waitall", "cannon", "halving", "odd_even", "everybody_to_everybody",
-    "sizes",
+    "sizes", "columns_in_blocks", "reflectors",
 )  # fmt: skip
 #: Programs that recordings do not determine everywhere, and such as follow no rule.
 UNKNOWN = ("even_strips", "panels", "ranks_beyond", "odd_ends", "threshold", "triples")
@@ -140,6 +140,46 @@ def test_shares_in_units_are_exact_or_refused(unit: int, element: int, flat: boo
     assert (found(there) == sizes(there)).all()
     with pytest.raises(UndeterminedError):
         found(samples([(unit * 113 + 1, 24)]))
+
+
+def turns(ranks: Iterable[int], indices: int) -> dict[str, Integers]:
+    """Return the surroundings of rank 0 in each iteration of a loop over indices, at two sizes."""
+    places = [(n, p, i) for n in (indices, indices - 3) for p in ranks for i in range(n)]
+    n, p, i = (np.array(column, np.int64) for column in zip(*places, strict=True))
+    return {"n": n, "P": p, "rank": 0 * p, "s": p, "r": 0 * p, "i0": i}
+
+
+@settings(max_examples=examples(6), deadline=None)
+@given(block=st.integers(2, 12), ranks=st.sampled_from(((2, 3), (3, 4))), wrong=st.booleans())
+def test_owners_of_indices_are_exact_or_refused(block: int, ranks: tuple[int, ...], wrong: bool) -> None:
+    """Blocks of any size, dealt out in turn, and then one index that another rank has."""
+    v = turns(ranks, block * (max(ranks) + 1) + 2)
+    y = v["i0"] // block % v["P"]
+    y[len(y) // 2] = (y[len(y) // 2] + wrong) % v["P"][len(y) // 2]
+    found = Search(v, plain=True).rule(y)
+    if wrong:
+        assert found is None, str(found)
+        return
+    assert found is not None
+    there = turns((7,), 9 * block)
+    assert (found(there) == there["i0"] // block % 7).all()
+
+
+@settings(max_examples=examples(4), deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), block=st.integers(2, 5))
+def test_owners_by_chance_follow_no_rule(seed: int, block: int) -> None:
+    """Blocks are even, but their owners are drawn: for each number of ranks, or for each size, too."""
+    v = turns((2, 3, 4), 6 * block)
+    of, which = np.unique((v["P"] * 64 + v["n"]) * 64 + v["i0"] // block, return_inverse=True)
+    y = np.random.default_rng(seed).integers(0, 4, len(of))[which] % v["P"]
+    found = Search(v, plain=True).rule(y)
+    assert found is None, str(found)
+
+
+def test_owners_that_never_come_round_are_none() -> None:
+    """Four blocks on four ranks and more: a second round may begin at rank 0, or not at all."""
+    v = turns((4, 5, 6), 12)
+    assert Search(v, plain=True)._dealt(v["i0"] // 3 % v["P"]) == ()
 
 
 def test_a_bound_that_one_size_reaches_is_none() -> None:
