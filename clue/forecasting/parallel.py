@@ -124,7 +124,9 @@ class Pdtrsm:
     with w_i = R ⌈(n - i R) / (q R)⌉ columns to update; dgemm_1 updates min((p-1) R, w_i) of them. C_b and C_u are the
     times that the sender waits for the receiver, which may still be updating; they follow from clocks of all
     processors. On one column nothing is broadcast; the copy in its place is left out. As in the equations, the last
-    step broadcasts a block and sends a message without elements, though nothing is left to update.
+    step broadcasts a block and sends a message without elements, though nothing is left to update. The sum ends with
+    the processor that would solve the next block, and there the next block row begins. The routine ends when all
+    processors have the last block: to this the equations add nothing, but the last hops of the ring take time.
 
     Attributes:
         m: Rows of X and B.
@@ -144,10 +146,9 @@ class Pdtrsm:
             return float(ask(routine, tuple(sizes.items()))) if all(sizes.values()) else 0.0
 
         rows = _ceil(self.m, self.block)
-        compute, communicate = _Solve(self.block, self.n, grid, take, route).run()
-        return Estimate(
-            grid, rows * (compute + communicate), rows * compute, rows * communicate, self.memory(grid)
-        )  # fmt: skip
+        compute, communicate, last = _Solve(self.block, self.n, grid, take, route).run()
+        compute, communicate = rows * compute, rows * communicate + last
+        return Estimate(grid, compute + communicate, compute, communicate, self.memory(grid))
 
     def memory(self, grid: Grid) -> int:
         """Return the maximum memory of a processor, bytes: its part of A and B, and a block row."""
@@ -164,8 +165,8 @@ class _Solve:
         self._block, self._n, self._grid, self._take, self._route = block, n, grid, take, route
         self._clocks = [[0.0] * grid.columns for _ in range(grid.rows)]
 
-    def run(self) -> tuple[float, float]:
-        """Return the time of computation along the critical path, and the rest."""
+    def run(self) -> tuple[float, float, float]:
+        """Return the computation on the critical path, the rest of that, and how much later the last processor ends."""
         grid, block = self._grid, self._block
         compute = 0.0
         solve = self._take("dtrsm", m=block, n=block)
@@ -184,7 +185,9 @@ class _Solve:
                 self._pass_on(row, first, add, rest)
             compute += solve + update + add
             end = self._clocks[(i + 1) % grid.rows][(i + 1) % grid.columns]
-        return compute, end - compute if grid.processors > 1 else 0.0
+        if grid.processors == 1:
+            return compute, 0.0, 0.0
+        return compute, end - compute, max(map(max, self._clocks)) - end
 
     def _broadcast(self, row: int, column: int) -> None:
         """Send a solved block around the row: who receives it hands it on, and each waits for the next to be ready."""

@@ -76,9 +76,8 @@ def test_pdtrsm_on_one_processor_is_its_sequential_parts() -> None:
 def test_pdtrsm_on_a_row_is_equation_6(columns: int) -> None:
     """Solve, broadcast of R² elements, update of R ⌈(N - i R) / (q R)⌉ columns.
 
-    Nobody waits where a solve takes longer than a broadcast.
-
-    The last step updates nothing.
+    Nobody waits where a solve takes longer than a broadcast. The last step updates nothing; after it the block still
+    has to reach all processors but two.
     """
     block, n = 10, 120
 
@@ -88,18 +87,21 @@ def test_pdtrsm_on_a_row_is_equation_6(columns: int) -> None:
     found = Pdtrsm(block, n, block).on(Grid(1, columns), take, ROUTE)
     broadcast = block**2 * ELEMENT + LATENCY
     updates = [block * ceil((n - i * block) / (columns * block)) * 1e-2 for i in range(1, 13)]
-    assert found.seconds == pytest.approx(sum(0.5 + broadcast + update for update in updates))
+    equation = sum(0.5 + broadcast + update for update in updates)
+    assert found.seconds == pytest.approx(equation + (columns - 2) * broadcast)
+    several = Pdtrsm(4 * block, n, block).on(Grid(1, columns), take, ROUTE)
+    assert several.seconds == pytest.approx(4 * equation + (columns - 2) * broadcast)
     assert found.compute == pytest.approx(sum(0.5 + update for update in updates))
 
 
 def test_who_receives_is_waited_for() -> None:
     """C_b: with solves and updates of no time the receiver is still handing the last block on, for as long again.
 
-    Three columns, four steps: a broadcast each, and a wait for each but the first.
+    Three columns, four steps: a broadcast each, a wait for each but the first, and the last block's second hop.
     """
     found = Pdtrsm(10, 40, 10).on(Grid(1, 3), free, ROUTE)
     broadcast = 100 * ELEMENT + LATENCY
-    assert found.seconds == pytest.approx((4 + 3) * broadcast)
+    assert found.seconds == pytest.approx((4 + 3 + 1) * broadcast)
 
 
 def test_pdtrsm_on_a_column_adds_send_and_accumulation() -> None:
