@@ -19,6 +19,7 @@ from clue.kernel.model.costs import (
     empty_message,
     has_domains,
     held_parts,
+    longer_than_travel,
     occupations,
     poll_delay,
     port_links,
@@ -140,12 +141,14 @@ def _give_links(layout: MachineLayout, epochs: Sequence[Machine], names: Sequenc
         contention = machine.network.contention
         for link, back, within in _links(machine, names):
             if (id(link), within) not in known:
+                occupied = occupations(contention, link, nbytes, within=within)
+                longer = longer_than_travel(link, nbytes, occupied)
                 known[id(link), within] = (
                     link.send_delay.over(nbytes),
                     link.transmission_delay.over(nbytes),
-                    occupations(contention, link, nbytes, within=within),
-                    ahead_of_ports(contention, link, nbytes),
-                    buckets(contention, link, nbytes, within=within),
+                    occupied,
+                    ahead_of_ports(contention, link, longer),
+                    buckets(link, nbytes, occupied, longer, within=within),
                     held_parts(contention, link, nbytes, within=within),
                     np.full_like(nbytes, -1.0) if link.send_overhead is None else link.send_overhead.over(nbytes),
                 )

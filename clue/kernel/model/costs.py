@@ -170,6 +170,8 @@ class Costs:
         def kept(links: Sequence[Link]) -> float:
             return min((occupation(contention, each, nbytes) for each in links), default=0.0)
 
+        occupied = occupation(contention, link, nbytes, within=same)
+        longer = longer_than_travel(link, np.array([float(nbytes)]), np.array([occupied]))
         return MessageCost(
             send=link.send_delay(nbytes),
             transmission=link.transmission_delay(nbytes),
@@ -178,11 +180,11 @@ class Costs:
             answer=empty_message(back),
             envelope=empty_message(link),
             between_nodes=not same,
-            occupation=occupation(contention, link, nbytes, within=same),
+            occupation=occupied,
             send_port=kept(ports.sending.get(sender, ())),
             receive_port=kept(ports.receiving.get(receiver, ())),
-            ahead=float(ahead_of_ports(contention, link, np.array([float(nbytes)]))[0]),
-            bucket=float(buckets(contention, link, np.array([float(nbytes)]), within=same)[0]),
+            ahead=float(ahead_of_ports(contention, link, longer)[0]),
+            bucket=float(buckets(link, np.array([float(nbytes)]), np.array([occupied]), longer, within=same)[0]),
             held=held(contention, link, nbytes, within=same),
             call=None if link.send_overhead is None else link.send_overhead(nbytes),
             acknowledged=link.acknowledged_from is not None and nbytes >= link.acknowledged_from,
@@ -266,34 +268,43 @@ def _stated_occupation(contention: Contention, link: Link, within: bool) -> Curv
     return link.busy if contention.busy is None else contention.busy
 
 
-def buckets(contention: Contention, link: Link, nbytes: _Doubles, *, within: bool = False) -> _Doubles:
+def longer_than_travel(link: Link, nbytes: _Doubles, occupied: _Doubles) -> _Doubles:
+    """Return how much longer messages occupy what they share than they travel, in seconds; at least 0."""
+    return np.maximum(occupied - (link.send_delay.over(nbytes) + link.transmission_delay.over(nbytes)), 0.0)
+
+
+def buckets(link: Link, nbytes: _Doubles, occupied: _Doubles, longer: _Doubles, *, within: bool) -> _Doubles:
     """Return the depth of the token buckets of links that messages share, in bytes, by message size.
 
     It is as stated, and at least what a message's own delays show: if it occupies a link for longer than it travels,
     the link lets the rest through at once. The memory of a node has none.
+
+    Args:
+        link: That of the messages.
+        nbytes: Their sizes.
+        occupied: How long they occupy what they share, seconds.
+        longer: How much longer that is than they travel, seconds.
+        within: Whether the link is within a node.
     """
-    occupied = occupations(contention, link, nbytes, within=within)
-    longer = _longer_than_travel(link, nbytes, occupied)
     shown = nbytes * np.divide(longer, occupied, out=np.zeros_like(longer), where=longer > 0.0)
     return shown if within else np.maximum(shown, link.bucket)
 
 
-def ahead_of_ports(contention: Contention, link: Link, nbytes: _Doubles) -> _Doubles:
+def ahead_of_ports(contention: Contention, link: Link, longer: _Doubles) -> _Doubles:
     """Return how long before a port is free messages may go through it, in seconds, by message size.
 
     A bucket of depth D lasts for D times the port's time per byte, less what the message itself takes out of it.
     Without a stated bucket, a message waits until the port is free.
+
+    Args:
+        contention: Between nodes.
+        link: That of the messages.
+        longer: How much longer they occupy a port than they travel, seconds.
     """
     if not link.bucket or not contention.keeps_ports:
-        return np.zeros_like(nbytes)
-    stated = _stated_occupation(contention, link, within=False)
-    per_byte = (link.occupation if stated is None else stated).slopes[-1]
-    longer = _longer_than_travel(link, nbytes, occupations(contention, link, nbytes))
-    return np.maximum(link.bucket * per_byte - longer, 0.0)
-
-
-def _longer_than_travel(link: Link, nbytes: _Doubles, occupied: _Doubles) -> _Doubles:
-    return np.maximum(occupied - (link.send_delay.over(nbytes) + link.transmission_delay.over(nbytes)), 0.0)
+        return np.zeros_like(longer)
+    occupied = link.occupation if contention.busy is None else contention.busy
+    return np.maximum(link.bucket * occupied.slopes[-1] - longer, 0.0)
 
 
 class PortLinks(NamedTuple):
