@@ -12,7 +12,7 @@ from clue.collectives import Collective
 from clue.errors import ReplayError
 from clue.kernel import simulate
 from clue.kernel.model.costs import Costs
-from clue.machine import AlgorithmChoice, Curve, Link, Machine, Network, NodeType
+from clue.machine import AlgorithmChoice, Curve, Link, Machine, Network, NodeType, Progress
 from clue.trace import Flag, Op, TraceBuilder
 from tests.kernel.cases import ANSWER, RECEIVE, SEND, TRANSMIT, machine, sending, transmission
 
@@ -38,9 +38,9 @@ def everywhere(op: Op, ranks: int, nbytes: int = 1000, **fields: Any) -> TraceBu
     return trace
 
 
-def finishes(trace: TraceBuilder, on: Machine) -> list[float]:
+def finishes(trace: TraceBuilder, on: Machine, engine: str = "auto") -> list[float]:
     """Return finish times by rank."""
-    return [rank.finish for rank in simulate(trace.build(), on).ranks]
+    return [rank.finish for rank in simulate(trace.build(), on, engine=engine).ranks]
 
 
 def test_binomial_broadcast_on_four_ranks() -> None:
@@ -202,6 +202,56 @@ def test_nonblocking_collective_proceeds_beside_its_rank() -> None:
         plain[rank].wait(plain[rank].icollective(Op.ALLREDUCE, 1000))
     assert finishes(hidden, on) == [2.0] * 4
     assert finishes(plain, on) == pytest.approx([2 * SWAP] * 4, rel=1e-12)
+
+
+def in_background(op: Op, call: float | None, computation: float = 5.0) -> TraceBuilder:
+    """Return a collective of 8 B on four ranks, all of which compute meanwhile; a call may interrupt that."""
+    trace = TraceBuilder(4)
+    for rank in trace:
+        request = rank.icollective(op, 8)
+        rank.compute(computation if call is None else call)
+        if call is not None:
+            rank.add(Op.LOCAL)
+            rank.compute(computation - call)
+        rank.wait(request)
+    return trace
+
+
+def hops(progress: Progress, receive: float = 0.0, **link: Any) -> Machine:
+    """Return four nodes on which a message takes 1 s, a quarter of it on the sender's processor."""
+    between = Link(Curve.line(0.25), Curve.line(0.75), receive, **link)
+    return Machine("hops", (NodeType("host"),) * 4, Network(between, between, progress=progress))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("progress", "call", "finish"),
+    [(Progress.ASYNCHRONOUS, None, 5.0), (Progress.CALLS, None, 6.0), (Progress.CALLS, 2.0, 5.0)],
+    ids=["at any time", "within calls", "a call between"],
+)
+def test_a_round_in_the_background_begins_within_a_call(
+    engine: str, progress: Progress, call: float | None, finish: float
+) -> None:
+    """The first of two swaps takes until 1 s; the second begins then, at 2 s or with the wait at 5 s, and takes 1 s."""
+    on = using({"allreduce": "recursive_doubling"}, hops(progress))
+    assert finishes(in_background(Op.ALLREDUCE, call), on, engine) == [finish] * 4
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_broadcast_in_the_background_is_passed_on_within_a_call(engine: str) -> None:
+    """Rank 0 sends to 2 and 1 at once; rank 2 sees its message at 5 s, takes it for 1/2 s and passes it on to 3."""
+    on = using({"bcast": "binomial"}, hops(Progress.CALLS, receive=0.5))
+    assert finishes(in_background(Op.BCAST, None), on, engine) == [5.0, 5.5, 5.75, 7.0]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("computation", [5.0, 0.0])
+def test_an_acknowledged_broadcast_in_the_background_goes_on_within_a_call(engine: str, computation: float) -> None:
+    """Rank 2 has its message after 1 s and acknowledges it at 5 s; at 6 s rank 0, in its wait, sends to rank 1."""
+    on = using({"bcast": "binomial"}, hops(Progress.CALLS, acknowledged_from=1))
+    begun = max(1.0, computation)  # when rank 2 sees its message
+    ends = [begun + 3.0, begun + 2.0, begun + 2.0, begun + 1.0]
+    assert finishes(in_background(Op.BCAST, None, computation), on, engine) == ends
 
 
 def test_collectives_do_not_take_messages_of_the_program() -> None:

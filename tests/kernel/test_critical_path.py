@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from clue.errors import DeadlockError
 from clue.kernel import compile_program, simulate
 from clue.kernel.reference.critical_path import ExplainedReplay, explained_replay
-from clue.machine import Curve, Flows, Link, Machine, Network, NodeType, Placement, Ports
+from clue.machine import Curve, Flows, Link, Machine, Network, NodeType, Placement, Ports, Progress
 from clue.machine.contention import NUMBERS
 from clue.machine.contention.topology import Switch
 from clue.result import CriticalPath, Part
@@ -284,6 +284,21 @@ def test_a_nonblocking_collective_goes_on_in_its_background() -> None:
     path = explained(trace, machine()).path
     assert parts(path)[Part.COMPUTATION] == pytest.approx(5.0)
     assert path.stretches[0]["rank"] == 1
+
+
+def test_a_nonblocking_collective_waits_for_a_call() -> None:
+    """Ranks compute for 50 s while the first of two swaps arrives; the second begins with their waits."""
+    trace = TraceBuilder(4)
+    for rank in trace:
+        request = rank.icollective(Op.ALLREDUCE, 8)
+        rank.compute(50.0)
+        rank.wait(request)
+    on = machine(4)
+    within_calls = replace(on, network=replace(on.network, progress=Progress.CALLS))
+    path = explained(trace, within_calls).path
+    found = parts(path)
+    assert found[Part.COMPUTATION] == pytest.approx(50.0)
+    assert found[Part.TRANSMISSION] == pytest.approx(transmission(0.008))
 
 
 def test_reduction_and_packing_have_their_own_parts() -> None:

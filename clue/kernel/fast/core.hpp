@@ -46,9 +46,9 @@ struct Actor {
 
 // Absence of a rank from MPI: from the first burst or sleep after a call to the next call. Queried in the order of virtual time.
 struct Absence {
-    // A pending event of a message.
+    // A pending event of a message, or of a nonblocking collective.
     struct Waiting {
-        int32_t slot;
+        int32_t id;
         What what;
     };
 

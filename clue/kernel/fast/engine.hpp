@@ -154,7 +154,7 @@ private:
     [[gnu::noinline]] void end_absence(const Actor& a) {
         Absence& absence = absences[a.number];
         absence.end(a.clock);
-        for (const Absence::Waiting& each : std::exchange(absence.waiting, {})) this->carry_on(each.slot, each.what, a.clock);
+        for (const Absence::Waiting& each : std::exchange(absence.waiting, {})) this->carry_on(each.id, each.what, a.clock);
     }
 
     // Join a shared node's busy ranks, or leave them, when it is the rank's turn.

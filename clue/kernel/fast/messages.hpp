@@ -13,7 +13,7 @@ class Messages : protected Clocks<PROCESSORS, RECORDER> {
 protected:
     using Base = Clocks<PROCESSORS, RECORDER>;
     using Base::p, Base::m, Base::out, Base::tape, Base::numbers, Base::slot, Base::details, Base::processors, Base::core;
-    using Base::epoch, Base::link, Base::wake, Base::block, Base::later, Base::spend, Base::sleep_until;
+    using Base::actor, Base::epoch, Base::link, Base::wake, Base::block, Base::later, Base::spend, Base::sleep_until;
 
     Messages(const Program& program, const Machine& machine, Outcome& outcome) : Base(program, machine, outcome), network_(machine, outcome) {}
 
@@ -133,17 +133,26 @@ protected:
             case CALLED: return within_call(details(event.id).dest, event.id, CALLED);
             case ANSWERED: return within_call(details(event.id).source, event.id, ANSWERED);
             case ACKNOWLEDGED: return within_call(details(event.id).dest, event.id, ACKNOWLEDGED);
+            case RESUMES: return within_call(actor(event.id).number, event.id, RESUMES);
             case TRANSFER: return transfer(event.id, event.time);
             default: network_.happen(core(), event);
         }
     }
 
-    // Continue with a message at a time when the library for which it waits is active.
-    void carry_on(int32_t s, What what, double time) {
-        if (what == CALLED) answer(s, time);
-        else if (what == ANSWERED) start_data(s, time);
-        else this->acknowledged(s, time);
+    // Continue with a message, or a nonblocking collective, at a time when the library for which it waits is active.
+    void carry_on(int32_t id, What what, double time) {
+        switch (what) {
+            case CALLED: return answer(id, time);
+            case ANSWERED: return start_data(id, time);
+            case ACKNOWLEDGED: return this->acknowledged(id, time);
+            default:
+                actor(id).wait_until(time);
+                this->ready.push_back(id);
+        }
     }
+
+    // A tape has no events: it ignores that libraries may progress only in calls.
+    bool in_calls() const { return !RECORDER::RECORDS && m.in_calls; }
 
 private:
     bool between_nodes(int32_t source, int32_t dest) const { return m.node[source] != m.node[dest]; }
@@ -271,14 +280,11 @@ private:
         else transfer(s, time);
     }
 
-    // A tape has no events: it ignores that libraries may progress only in calls.
-    bool in_calls() const { return !RECORDER::RECORDS && m.in_calls; }
-
-    // Continue with a message now, or at the start of the rank's next call.
-    void within_call(int32_t rank, int32_t s, What what) {
+    // Continue now, or at the start of the rank's next call.
+    void within_call(int32_t rank, int32_t id, What what) {
         Absence& absence = this->absences[rank];
-        if (absence.under_way && absence.since < this->now) absence.waiting.push_back({s, what});
-        else carry_on(s, what, absence.after(this->now));
+        if (absence.under_way && absence.since < this->now) absence.waiting.push_back({id, what});
+        else carry_on(id, what, absence.after(this->now));
     }
 
     void transfer(int32_t s, double start) {

@@ -15,7 +15,7 @@ class Rounds : protected Messages<NETWORK, PROCESSORS, RECORDER> {
 protected:
     using Base = Messages<NETWORK, PROCESSORS, RECORDER>;
     using Base::p, Base::m, Base::c, Base::out, Base::tape, Base::numbers, Base::slots, Base::slot, Base::details, Base::actor;
-    using Base::backgrounds, Base::ready, Base::turn, Base::wake, Base::block, Base::spend, Base::processors;
+    using Base::backgrounds, Base::events, Base::in_calls, Base::ready, Base::turn, Base::wake, Base::block, Base::spend, Base::processors;
     using Base::by_type, Base::receive_cost, Base::pay_receive, Base::takes_turns_with, Base::launch, Base::post;
     using Base::until_arrived, Base::until_sent, Base::await_arrival, Base::await_sent, Base::end_send, Base::end_receive;
 
@@ -101,6 +101,7 @@ protected:
                     if (!wait_for_round(a)) return false;
                     processors.wake_up(a, a.begin);
                     a.stage = ROUND_REDUCES;
+                    if (rests(a, a.begin)) return false;
                     break;
                 case SINGLE_SEND: {
                     const int64_t at = c.first_send[r];
@@ -110,13 +111,18 @@ protected:
                     a.stage = launch(a, a.slot, dest, c.send_size[at], 0, true) ? ROUND_REDUCES : SINGLE_SEND_ENDS;
                     break;
                 }
-                case SINGLE_SEND_ENDS:
+                case SINGLE_SEND_ENDS: {
                     if (!until_sent(a, a.slot)) return false;
+                    const double since = a.clock;
                     end_send(a, a.slot);
                     a.stage = ROUND_REDUCES;
+                    // An eager message that nobody acknowledges leaves whatever its sender does.
+                    if (slot(a.slot).state & (CONFIRMED | RENDEZVOUS) && rests(a, since)) return false;
                     break;
+                }
                 case SINGLE_RECEIVE_ENDS:
                     if (!until_arrived(a, a.slot)) return false;
+                    if (sees_later(a)) return false;
                     end_receive(a, a.slot);
                     a.stage = ROUND_REDUCES;
                     [[fallthrough]];
@@ -200,6 +206,22 @@ private:
             }
         }
         return true;
+    }
+
+    // Whether a collective in the background that has waited since a time must rest until its rank is within a call.
+    bool rests(Actor& a, double since) {
+        if (!a.background || !in_calls() || a.clock == since) return false;
+        a.turn = -1.0;
+        events.push({a.clock, order_high(ACTION, a.number), order_low(a.place, 0), RESUMES, a.id, 0});
+        return true;
+    }
+
+    // The same where it is a single message that has arrived, whose receive is paid for after that.
+    bool sees_later(Actor& a) {
+        if (!a.background || !in_calls()) return false;
+        const double since = a.clock;
+        a.wait_until(slot(a.slot).time);
+        return rests(a, since);
     }
 
     void reduce(Actor& a, int64_t r) {

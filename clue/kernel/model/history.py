@@ -30,6 +30,8 @@ class Until(Enum):
     LEAVES = "leaves"
     #: A probe can see the message.
     ENVELOPE = "envelope"
+    #: The rank of a nonblocking collective is within a call again.
+    CALL = "call"
 
 
 class Computed(NamedTuple):
@@ -50,7 +52,7 @@ class Awaited(NamedTuple):
     """What ended a wait.
 
     Attributes:
-        what: A message or receive, a nonblocking collective, or a :class:`Spawned`.
+        what: A message or receive, a nonblocking collective, or a :class:`Spawned`; an actor itself until it can go on.
         until: Which event of it.
     """
 

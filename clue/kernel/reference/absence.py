@@ -20,7 +20,7 @@ class Absence:
         self._noted: deque[tuple[float, float]] = deque()
         self._began = 0.0
         #: What is to happen at the end of the present absence; ``None`` if the rank is within a call.
-        self._waiting: list[Callable[[float], None]] | None = None
+        self._waiting: list[Callable[[float], object]] | None = None
 
     def begin(self, time: float) -> None:
         """Note that the rank computes or sleeps from now on; an absence under way continues."""
@@ -37,7 +37,7 @@ class Absence:
         for happens in waiting:
             happens(time)
 
-    def after(self, time: float, happens: Callable[[float], None]) -> None:
+    def after(self, time: float, happens: Callable[[float], object]) -> None:
         """Do something at a time, or at the end of the absence that covers it."""
         while self._noted and self._noted[0][1] <= time:
             self._noted.popleft()

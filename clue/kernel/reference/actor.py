@@ -56,6 +56,7 @@ class Actor:
         order: Place of its actions among events of one time; its messages follow, one by one.
         place: 0 for the rank itself, i for its i-th nonblocking collective.
         clock: Its virtual time, seconds.
+        in_calls: Whether it does nothing unless its rank is within a call.
         turns: The turns of a rank that takes turns with background load.
         communicate: Processor time spent on messages so far.
     """
@@ -78,6 +79,7 @@ class Actor:
         self.launched = 0
         self.order = action(number, place)
         self.clock = clock
+        self.in_calls = False
         self.turns: Turns | None = None
         self.communicate = 0.0
         self.region = 0
@@ -155,6 +157,13 @@ class Actor:
         self._turn = -1.0
         yield event
 
+    def until_in_call(self) -> Events:
+        """Wait, at the end of a wait, until this actor's rank is within a call."""
+        event = self.env.event()
+        self.machine.within_call(self.number, self.clock, self.order, event.succeed)
+        time = yield from self.until(event)
+        self.wait_until(time, self, Until.CALL)
+
     def until(self, event: simpy.Event) -> Generator[simpy.Event, Any, Any]:
         """Block until an event has happened; returns its value."""
         self._turn = -1.0
@@ -221,15 +230,18 @@ class Actor:
         if message.sent is None:
             yield from self.until_known(message)
         assert message.sent is not None
+        since = self.clock
         if message.acknowledged:
             self.sleep_until(message.sent, message)
         elif message.sent > self.clock:
-            since = self.clock
             self.wait_until(message.sent - message.busy, message, Until.LEAVES)
             slept = self.clock > since
             self.spend(Activity.SEND, message.sent - self.clock, message, end=message.sent)
             if slept:
                 self.wake(since)
+        # An eager message that nobody acknowledges leaves whatever its sender does.
+        if self.in_calls and self.clock > since and (message.acknowledged or not message.eager):
+            yield from self.until_in_call()
 
     def keep_sending(self, message: Message) -> bool:
         """Pay for the call of a nonblocking send; tell whether the message keeps its sender longer than the call.
@@ -261,7 +273,10 @@ class Actor:
         if receive.end is None:
             yield from self.until_known(receive)
         assert receive.end is not None
+        since = self.clock
         self.sleep_until(receive.end, receive)
+        if self.in_calls and self.clock > since:
+            yield from self.until_in_call()
         self.spend(Activity.RECEIVE, receive.cost)
 
     # -- collectives --------------------------------------------------------------------------------------
@@ -312,16 +327,22 @@ class Actor:
             if each.end is None:
                 yield from self.until_known(each)
             self.wait_until(each.end, each)  # type: ignore[arg-type]
+        if self.in_calls and self.clock > since:
+            yield from self.until_in_call()
         if self.turns is not None:
             self.wake(since)
 
 
 class Background(Actor):
-    """A nonblocking collective: it progresses beside its rank, at no cost to the rank until the rank waits for it."""
+    """A nonblocking collective: it progresses beside its rank, at no cost to the rank until the rank waits for it.
+
+    Where the library makes progress within calls only, it goes on after each wait when its rank is within a call.
+    """
 
     def __init__(self, rank: Actor, place: int) -> None:
         super().__init__(rank.machine, rank.instance, rank.rank, place, rank.clock)
         self.site = rank.site
+        self.in_calls = bool(rank.machine.absences)
         self.end: float | None = None
         self.waiter: simpy.Event | None = None
 

@@ -180,7 +180,7 @@ class _Walk:
         assert isinstance(about, Awaited)
         what, until = about
         if isinstance(what, Background):
-            return (what.number, what.place), end
+            return (what.number, 0 if until is Until.CALL else what.place), end
         if isinstance(what, Spawned):
             self._add(who[0], site, Part.SPAWN, what.time, end)
             return (what.rank, 0), what.time

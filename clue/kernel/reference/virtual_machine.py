@@ -108,7 +108,7 @@ class VirtualMachine:
 
         def answer(time: float) -> None:
             message.called = time
-            self._within_call(message.source, time + cost.answer, message.order, start)
+            self.within_call(message.source, time + cost.answer, message.order, start)
 
         def start(time: float) -> None:
             # In a live run a wildcard receive may be matched later than it was posted.
@@ -120,7 +120,7 @@ class VirtualMachine:
 
         # A library that answers only within calls does not do so before it has seen the envelope.
         known = message.envelope if self.absences and message.envelope is not None else message.ready
-        self._within_call(message.dest, max(known, receive.posted), message.order, answer)
+        self.within_call(message.dest, max(known, receive.posted), message.order, answer)
 
     def acknowledge(self, message: Message) -> None:
         """Let the receiver's library acknowledge an eager message to its sender."""
@@ -132,9 +132,9 @@ class VirtualMachine:
             wake(message)
 
         assert message.arrival is not None
-        self._within_call(message.dest, message.arrival, message.order, acknowledged)
+        self.within_call(message.dest, message.arrival, message.order, acknowledged)
 
-    def _within_call(self, rank: int, time: float, order: int, then: Callable[[float], None]) -> None:
+    def within_call(self, rank: int, time: float, order: int, then: Callable[[float], object]) -> None:
         """Go on at a time, or when a rank's next call begins if its library does nothing outside calls."""
         if self.absences:
             # All earlier events must have happened: before, it is unknown what the rank does at that time.
