@@ -38,6 +38,7 @@ class RankFigures:
         began: When what is told began: the section between the first two barriers or, if the whole is asked for, when
             MPI's initialisation had ended; seconds of a clock that all ranks share.
         ended: When it ended: the section, or the computation before MPI's finalisation.
+        speed: Mean speed of its core while it ran, relative to the core's best; 1 if it is not paced.
     """
 
     bursts: int
@@ -50,6 +51,7 @@ class RankFigures:
     delayed: float
     began: float
     ended: float
+    speed: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,11 @@ class RunOutput:
     def seconds(self) -> float:
         """From when the first rank began until the last one ended, what the figures tell of."""
         return max(rank.ended for rank in self.ranks) - min(rank.began for rank in self.ranks)
+
+    @property
+    def speed(self) -> float:
+        """Mean speed of the slowest rank's core, relative to its best."""
+        return min(rank.speed for rank in self.ranks)
 
 
 @contextmanager

@@ -63,6 +63,7 @@ static unsigned char is_tcp[FILES];
 static int last_file;
 
 static const volatile double *speed;   /* of this rank's core, if it is paced and the speed is known */
+static __thread double ran, ran_at_best; /* CPU time of this thread, ns, as it was and as it would have been at its core's best */
 
 /* Cost of this library's signals for the bursts that they interrupt, and number of signals not deducted yet. */
 enum { TURNS, INTERPRETER, SIGNALS };
@@ -73,8 +74,9 @@ static __thread volatile int signals[SIGNALS];
    current speed. The cost of this library's own signals is deducted. */
 static int64_t steady_ns(int64_t own) {
   static __thread int64_t counted, steady, shown;
-  double share = speed ? *speed : 1;
-  steady += (int64_t)((double)(own - counted) * (share > 0 ? share : 1));
+  double share = speed ? *speed : 1, at_best = (double)(own - counted) * (share > 0 ? share : 1);
+  steady += (int64_t)at_best;
+  ran += (double)(own - counted); ran_at_best += at_best;
   for (int kind = 0; kind < SIGNALS; kind++) { int came = signals[kind]; signals[kind] -= came; steady -= came * signal_ns[kind]; }
   counted = own;
   if (steady > shown) shown = steady;
@@ -543,7 +545,7 @@ static void write_figures(void) {
   FILE *file = fopen(path, "w");
   if (!file) return;
   fprintf(file, "{\"bursts\":%ld,\"burst_cpu\":%.6f,\"burst_wall\":%.6f,\"late\":%.6f,\"lates\":%ld,\"mpi_wall\":%.6f,"
-          "\"mpi_cpu\":%.6f,\"delayed\":%.6f,\"began\":%.9f,\"ended\":%.9f}\n", bursts, burst_cpu, burst_wall, late, lates, mpi_wall, mpi_cpu, delayed,
-          section_began, section_ended);
+          "\"mpi_cpu\":%.6f,\"delayed\":%.6f,\"began\":%.9f,\"ended\":%.9f,\"speed\":%.4f}\n", bursts, burst_cpu, burst_wall, late, lates, mpi_wall, mpi_cpu, delayed,
+          section_began, section_ended, ran > 0 ? ran_at_best / ran : 1);
   fclose(file);
 }
