@@ -4,14 +4,16 @@ A host's speed varies: other processes use the second hardware thread of a core,
 may leave *readings*: the CPU time of two fixed pieces of work at a moment, one bound by the core and one bound by
 memory. Bursts in a trace are raw. Simulations replay
 
-    burst × Π (best of the piece ÷ reading of the piece at that moment) ^ response to the piece
+    burst ÷ Π (slowdown of the piece at that moment) ^ response to the piece
 
 rounded to whole ns; a burst that took time takes at least 1 ns. Here
 
 - a *reading at a moment* is the median of :data:`WINDOW` readings around each, between them on a straight line (of the
   logarithms), before the first and after the last the same as these. Of a burst, the moment is its middle.
-- the *best* is the time of a piece on the undisturbed host, from the head of the trace. A reading below it counts as
-  it.
+- the *best* is the time of a piece on the undisturbed host, from the head of the trace.
+- the *slowdown* is the reading ÷ the best, unless it is small: a program's own ranks and messages make readings longer,
+  too, on a host that does nothing else. Up to :data:`USUAL` it counts as 1, from its square on in full, between them on
+  a straight line (of the logarithms).
 - the *response* is the exponent with which the slowdown of a piece enters that of a burst: 1 is as much as the piece, 0
   not at all. It is a property of the program. Where it is not known, it is :data:`RESPONSE`.
 
@@ -45,6 +47,9 @@ RESPONSE, UNKNOWN = np.array([0.4, 0.5]), np.array([0.25, 0.2])
 #: Assumed standard error of an equation (in logarithms). The error of single recordings is 0.05, but their ranks share
 #: its causes, which slow the readings, too: with 0.05, three recordings of Cholesky were worse than without.
 MISSED = 0.2
+#: How many times as long as at best the pieces take beside the ranks of a program on an otherwise quiet host. Measured:
+#: benchmarks/accuracy/host_speed.md.
+USUAL = np.array([1.06, 1.12])
 #: Quantile of a recording's readings that counts as its best.
 BEST = 0.1
 _MOST = 5.0
@@ -75,7 +80,14 @@ def best_of(readings: Sequence[Longs]) -> tuple[float, float]:
 
 
 def slowdowns(trace: Recording) -> Doubles:
-    """Return the slowdown of each piece at each burst against the host's best, logarithms, shape (ops, pieces)."""
+    """Return the slowdown of each piece at each burst, logarithms, shape (ops, pieces)."""
+    logs = _against_best(trace)
+    found: Doubles = np.clip(2 * (logs - np.log(USUAL)), 0.0, logs)
+    return found
+
+
+def _against_best(trace: Recording) -> Doubles:
+    """Return the readings at each burst divided by the best, logarithms, shape (ops, pieces)."""
     found = np.zeros((len(trace.ops), len(PIECES)))
     probe = trace.head.probe
     if probe is None:
@@ -148,7 +160,7 @@ def speeds(trace: Recording) -> dict[str, tuple[float, float]]:
     spent = trace.ops.cpu
     if trace.head.probe is None or not spent.any():
         return {}
-    return {piece: _middle(np.exp(-logs), spent) for piece, logs in zip(PIECES, slowdowns(trace).T, strict=True)}
+    return {piece: _middle(np.exp(-logs), spent) for piece, logs in zip(PIECES, _against_best(trace).T, strict=True)}
 
 
 def _middle(values: Doubles, weights: Longs) -> tuple[float, float]:
