@@ -72,20 +72,22 @@ class Conditions:
         parts, holds = [np.zeros((0, 4), np.int64)], [_bits(np.zeros((0, length), bool))]
         comparable = _comparable(atoms)
         columns = np.array([column for _, column in sides], np.int64).reshape(len(sides), length)
-        zeros = np.full((len(_NUMBERS), 1), len(atoms)), np.array(_NUMBERS)[:, None]
+        with_zero = np.full(len(_NUMBERS), len(atoms))
         numbers = np.array(_NUMBERS)[:, None].repeat(length, axis=1)
         for i, (_, values) in enumerate((*sides, *turns)):
             first, constants = (i + 1, (0, -1, 1)) if i < len(sides) else (0, (0,))
-            beside = first + np.flatnonzero(comparable[i, first : len(sides)])
-            others = beside.repeat(len(constants))[:, None], np.tile(constants, len(beside))[:, None]
-            made = np.concatenate([np.hstack(zeros), np.hstack(others)])
-            right = np.concatenate([numbers, columns[others[0][:, 0]] + others[1]])
-            less, same = values < right, values == right
-            for sign, where in (("==", same), ("<", less), (">=", ~less)) if i < len(sides) else (("==", same),):
+            beside = (first + np.flatnonzero(comparable[i, first : len(sides)])).repeat(len(constants))
+            added = np.resize(constants, len(beside))
+            made = np.zeros((len(_NUMBERS) + len(beside), 4), np.int64)
+            made[:, 0], made[:, 2], made[:, 3] = i, [*with_zero, *beside], [*_NUMBERS, *added]
+            right = np.concatenate([numbers, columns[beside] + added[:, None]])
+            signs = (("==", values == right), ("<", values < right)) if i < len(sides) else (("==", values == right),)
+            for sign, where in signs:
                 kept = np.flatnonzero(where.any(axis=1) & ~where.all(axis=1))
-                left = np.tile((i, _SIGNS.index(sign)), (len(kept), 1))
-                parts.append(np.concatenate([left, made[kept]], axis=1))
-                holds.append(_bits(where[kept]))
+                for other, holding in ((sign, where[kept]), *(((">=", ~where[kept]),) if sign == "<" else ())):
+                    made[:, 1] = _SIGNS.index(other)
+                    parts.append(made[kept])
+                    holds.append(_bits(holding))
         every = np.concatenate(parts)
         own = np.array([*(atom.weight for atom in atoms), ZERO.weight], np.int64)
         weights = own[every[:, 0]] + own[every[:, 2]] + np.abs(every[:, 3])
