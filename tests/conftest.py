@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import gc
+import importlib
 import os
 import signal
 import sys
@@ -74,9 +75,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 # --- what holds while they are collected, and after ------------------------------------------------------------------
 
 
-def pytest_collection() -> None:
+def pytest_collection(session: pytest.Session) -> None:
     """Keep all that is made while tests are collected: it stays until the end, and to search it takes long."""
     gc.disable()
+    _import_a_share(session)
+
+
+def _import_a_share(session: pytest.Session) -> None:
+    """Import a share of all tests before they are collected: each of the processes that share them begins with its own.
+
+    At first pytest rewrites the assertions of each file, and keeps what comes of it. Processes that collect the same
+    files at the same time would all do so for all of them. What cannot be imported is reported when it is collected.
+    """
+    worker, workers = os.environ.get("PYTEST_XDIST_WORKER"), os.environ.get("PYTEST_XDIST_WORKER_COUNT")
+    if worker is None or workers is None or session.config.args != list(session.config.getini("testpaths")):
+        return
+    root, number = session.config.rootpath, int(worker.removeprefix("gw"))
+    for file in sorted((root / "tests").rglob("test_*.py"))[number :: int(workers)]:
+        with suppress(Exception, pytest.skip.Exception):
+            importlib.import_module(".".join(file.relative_to(root).with_suffix("").parts))
 
 
 def pytest_collection_finish() -> None:

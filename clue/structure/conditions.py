@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -31,43 +32,72 @@ def _comparable(atoms: Sequence[Atom]) -> npt.NDArray[np.bool_]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+#: Samples as bits, in whole words: shape (…, words).
+_Bits: TypeAlias = "npt.NDArray[np.uint64]"
+_SIGNS = tuple(COMPARE)
+
+
+def _bits(holds: npt.NDArray[np.bool_]) -> _Bits:
+    """Return the samples on which conditions hold, shape (conditions, samples), as bits; those after the last are 0."""
+    packed = np.packbits(holds, axis=1)
+    whole = np.zeros((len(packed), -(-packed.shape[1] // 8) * 8), np.uint8)
+    whole[:, : packed.shape[1]] = packed
+    return whole.view(np.uint64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Conditions:
     """Conditions on samples, the lightest first.
 
     Attributes:
-        parts: The comparisons.
-        holds: Where each holds, shape (comparisons, samples).
+        atoms: The atoms that are compared; the last is zero.
+        parts: The comparisons, shape (comparisons, 4): an atom, a sign, another atom and a number.
+        weights: The complexity of each.
+        holds: Where each holds.
+        length: Number of samples.
     """
 
-    parts: tuple[Comparison, ...]
-    holds: npt.NDArray[np.bool_]
+    atoms: tuple[Atom, ...]
+    parts: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.int64]
+    holds: _Bits
+    length: int
 
     @classmethod
     def among(
         cls, sides: Sequence[tuple[Atom, Integers]], turns: Sequence[tuple[Atom, Integers]], length: int
     ) -> Conditions:
         """Compare atoms with small numbers and with each other; atoms of turns are compared for equality only."""
-        parts: list[Comparison] = []
-        holds = [np.zeros((0, length), bool)]
-        atoms = [atom for atom, _ in (*sides, *turns)]
+        atoms = tuple(atom for atom, _ in (*sides, *turns))
+        parts, holds = [np.zeros((0, 4), np.int64)], [_bits(np.zeros((0, length), bool))]
         comparable = _comparable(atoms)
         columns = np.array([column for _, column in sides], np.int64).reshape(len(sides), length)
-        for i, (atom, values) in enumerate((*sides, *turns)):
+        with_zero = np.full(len(_NUMBERS), len(atoms))
+        numbers = np.array(_NUMBERS)[:, None].repeat(length, axis=1)
+        for i, (_, values) in enumerate((*sides, *turns)):
             first, constants = (i + 1, (0, -1, 1)) if i < len(sides) else (0, (0,))
-            beside = first + np.flatnonzero(comparable[i, first : len(sides)])
-            made = [(ZERO, constant) for constant in _NUMBERS]
-            made += [(atoms[k], constant) for k in beside.tolist() for constant in constants]
-            others = columns[beside][:, None] + np.array(constants)[:, None]
-            numbers = np.array(_NUMBERS)[:, None].repeat(length, axis=1)
-            right = np.concatenate([numbers, others.reshape(len(made) - len(numbers), length)])
-            for sign, compare in COMPARE.items() if i < len(sides) else [("==", np.equal)]:
-                where = compare(values, right)
+            beside = (first + np.flatnonzero(comparable[i, first : len(sides)])).repeat(len(constants))
+            added = np.resize(constants, len(beside))
+            made = np.zeros((len(_NUMBERS) + len(beside), 4), np.int64)
+            made[:, 0], made[:, 2], made[:, 3] = i, [*with_zero, *beside], [*_NUMBERS, *added]
+            right = np.concatenate([numbers, columns[beside] + added[:, None]])
+            signs = (("==", values == right), ("<", values < right)) if i < len(sides) else (("==", values == right),)
+            for sign, where in signs:
                 kept = np.flatnonzero(where.any(axis=1) & ~where.all(axis=1))
-                parts += [Comparison(atom, sign, *made[k]) for k in kept.tolist()]
-                holds.append(where[kept])
-        order = sorted(range(len(parts)), key=lambda i: parts[i].weight)
-        return cls(tuple(parts[i] for i in order), np.concatenate(holds)[np.array(order, np.int64)])
+                for other, holding in ((sign, where[kept]), *(((">=", ~where[kept]),) if sign == "<" else ())):
+                    made[:, 1] = _SIGNS.index(other)
+                    parts.append(made[kept])
+                    holds.append(_bits(holding))
+        every = np.concatenate(parts)
+        own = np.array([*(atom.weight for atom in atoms), ZERO.weight], np.int64)
+        weights = own[every[:, 0]] + own[every[:, 2]] + np.abs(every[:, 3])
+        order = np.argsort(weights, kind="stable")
+        return cls((*atoms, ZERO), every[order], weights[order], np.concatenate(holds)[order], length)
+
+    def part(self, number: int) -> Comparison:
+        """Return one of the comparisons."""
+        one, sign, other, constant = self.parts[number].tolist()
+        return Comparison(self.atoms[one], _SIGNS[sign], self.atoms[other], constant)
 
     def different(self, most: int) -> Iterator[npt.NDArray[np.bool_]]:
         """Yield the samples on which light conditions hold, once for each division of the samples.
@@ -75,10 +105,17 @@ class Conditions:
         Whether a rank is the owner of an index comes first.
         """
         seen: set[bytes] = set()
-        light = [i for i, part in enumerate(self.parts) if part.weight <= _LIGHT]
-        owned = [i for i, part in enumerate(self.parts) if part.one.family == f"{OWNER}{part.other.name}"]
-        for i in (*owned, *light):
-            where = self.holds[i]
+        owned = [
+            (one, other)
+            for one, owner in enumerate(self.atoms)
+            if owner.family.startswith(OWNER)
+            for other, atom in enumerate(self.atoms)
+            if owner.family == f"{OWNER}{atom.name}"
+        ]
+        first = [np.flatnonzero((self.parts[:, [0, 2]] == each).all(axis=1)) for each in owned]
+        light = np.arange(np.searchsorted(self.weights, _LIGHT, side="right"))
+        for i in np.concatenate([np.sort(np.concatenate(first)), light] if first else [light]).tolist():
+            where = np.unpackbits(self.holds[i].view(np.uint8), count=self.length).astype(bool)
             if len(seen) >= 2 * most:
                 return
             if where.tobytes() not in seen:
@@ -88,9 +125,9 @@ class Conditions:
     def just(self, mask: npt.NDArray[np.bool_]) -> tuple[Predicate, ...]:
         """Return the lightest conditions that hold on exactly these samples."""
         fits = [
-            Predicate((self.parts[i],), negated)
+            Predicate((self.part(i),), negated)
             for negated in (False, True)
-            for i in np.flatnonzero((self.holds == (mask ^ negated)).all(axis=1)).tolist()
+            for i in np.flatnonzero((self.holds == _bits((mask ^ negated)[None])).all(axis=1)).tolist()
         ]
         return lightest(fits) or lightest(
             [p for negated in (False, True) for p in self._joined(mask ^ negated, negated)]
@@ -98,11 +135,14 @@ class Conditions:
 
     def _joined(self, mask: npt.NDArray[np.bool_], negated: bool) -> Iterator[Predicate]:
         """Yield pairs of conditions whose conjunction holds on exactly these samples."""
-        above = np.flatnonzero(self.holds[:, mask].all(axis=1))
-        _, first = np.unique(self.holds[above], axis=0, return_index=True) if len(above) else (None, np.zeros(0, int))
-        above = above[np.sort(first)][:_JOINED]
-        outside = self.holds[above][:, ~mask]
-        for i in range(len(above)):
+        within = _bits(mask[None])
+        above: dict[bytes, int] = {}
+        for i in np.flatnonzero((self.holds & within == within).all(axis=1)).tolist():
+            if len(above) < _JOINED:
+                above.setdefault(self.holds[i].tobytes(), i)
+        outside = self.holds[list(above.values())] & ~within
+        parts = [self.part(i) for i in above.values()]
+        for i, part in enumerate(parts):
             both = (outside[i] & outside[i + 1 :]).any(axis=1)
             for k in np.flatnonzero(~both).tolist():
-                yield Predicate((self.parts[above[i]], self.parts[above[i + 1 + k]]), negated)
+                yield Predicate((part, parts[i + 1 + k]), negated)

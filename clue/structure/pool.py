@@ -157,8 +157,7 @@ class Products:
     @classmethod
     def _different(cls, factors: tuple[Atom, ...], values: Integers, made: Sequence[npt.NDArray[np.int64]]) -> Products:
         every = np.concatenate([np.pad(each, ((0, 0), (0, 3 - each.shape[1])), constant_values=-1) for each in made])
-        with_one = np.concatenate([values, np.ones_like(values[:1]) if len(values) else np.ones((1, 0), np.int64)])
-        products = with_one[every[:, 0]] * with_one[every[:, 1]] * with_one[every[:, 2]]
+        products = np.concatenate([_multiplied(values, each) for each in made])
         # Sums of random numbers modulo 2^64 tell values apart.
         keys = products @ _MIXED.integers(-(1 << 62), 1 << 62, products.shape[1])
         _, first, group = np.unique(keys, return_index=True, return_inverse=True)
@@ -184,6 +183,14 @@ class Products:
         weights = np.array([*(atom.weight for atom in self.factors), 0], np.int64)
         found: Integers = weights[self.every[self.first]].sum(axis=1)
         return found
+
+
+def _multiplied(values: Integers, numbers: npt.NDArray[np.int64]) -> Integers:
+    """Return the products of the values with these numbers, shape (products, factors)."""
+    product: Integers = values[numbers[:, 0]]
+    for factor in numbers.T[1:]:
+        product = product * values[factor]
+    return product
 
 
 def _pairs(numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
