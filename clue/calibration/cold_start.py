@@ -71,8 +71,9 @@ def cold_start_of(times: Sequence[BurstTime]) -> ColdStart:
                       strict=True), key=lambda row: median(each.wait for each in row))  # fmt: skip
     waits = [median(each.wait for each in row) for row in rows]
     longer = accumulate((median(extra[each] for each in row) for row in rows), max)
-    points = [(four_digits(wait), four_digits(seconds)) for wait, seconds in zip(waits, longer, strict=True)]
+    # Waits of different intended lengths may have lasted equally long: the larger extra time counts.
+    points = {four_digits(wait): four_digits(seconds) for wait, seconds in zip(waits, longer, strict=True)}
     first = (min(each.wait for each in after if each.short and each.program == name) for name in programs)
     most = max(_SHORT_WAIT, *first)
     shares = [extra[each] / warm[each.program, True] for each in after if each.short and each.wait <= most]
-    return ColdStart.through(points, max(_LEAST_SHARE, four_digits(median(shares))))
+    return ColdStart.through([*points.items()], max(_LEAST_SHARE, four_digits(median(shares))))

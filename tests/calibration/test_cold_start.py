@@ -34,6 +34,15 @@ def test_the_curve_is_of_medians_that_do_not_fall() -> None:
     assert found.at_most == pytest.approx(0.375)
 
 
+def test_waits_that_lasted_equally_long_are_one_point() -> None:
+    """As when a rank waits 0.3 ms for a message however soon it is sent: 6 us and 8 us longer, 8 us count."""
+    rows = times(
+        {0: (40.0,) * 3, 300: (46.0,) * 3, 301: (48.0,) * 3}, {0: (4.0,) * 3, 300: (5.0,) * 3, 301: (5.0,) * 3}
+    )
+    found = cold_start_of([each._replace(wait=3e-4 if each.wait else 0.0) for each in rows])
+    assert found.points == ((0.0, 0.0), (3e-4, pytest.approx(8e-6)))
+
+
 def test_only_long_waits_tell_the_share_by_the_shortest() -> None:
     """After 5 and 9 ms short bursts of 4 us take 1, 2 and 3 us, and then 4 us longer: the first count, 1/2."""
     long = {0: (40.0, 50.0, 60.0), 5000: (45.0, 55.0, 65.0), 9000: (46.0, 56.0, 66.0)}
