@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm, log2
@@ -150,6 +150,20 @@ class Rule:
             if mask.any():
                 values[mask] = rule({name: column[mask] for name, column in v.items()})
         return values
+
+    def every_form(self) -> Iterator[Sum]:
+        """Yield the forms of all its cases."""
+        yield from self.forms
+        for rule in (self.then, self.other):
+            if rule is not None:
+                yield from rule.every_form()
+
+    def every_condition(self) -> Iterator[Predicate]:
+        """Yield the conditions of all its cases."""
+        yield from self.conditions
+        for rule in (self.then, self.other):
+            if rule is not None:
+                yield from rule.every_condition()
 
     @property
     def grids(self) -> frozenset[str]:
