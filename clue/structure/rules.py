@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from math import comb, log2, prod
+from math import comb, inf, log2, prod
 from typing import Any
 
 import numpy as np
@@ -127,6 +127,8 @@ class Search:
         self._whole = _Whole(self.v)
         self._at = np.arange(self.length)
         self._spent = _Spent()
+        #: Weight of the lightest sum that fits and is not confirmed.
+        self._doubtful = inf
         self._described: tuple[Integers, float] | None = None
 
     # --- atoms ---
@@ -168,7 +170,10 @@ class Search:
         forms = lightest([form for lean, rows in leans for form in lean.sums(y[rows])])
         if forms:
             return Rule(forms)
-        return next((found for lean, rows in leans if (found := lean._distinguished(y[rows], depth))), None)
+        found = next((rule for lean, rows in leans if (rule := lean._distinguished(y[rows], depth))), None)
+        # A lighter sum that recordings do not confirm is a rival, too.
+        doubtful = min(lean._doubtful for lean, _ in leans)
+        return found if found is None or found.weight < doubtful else None
 
     def _distinguished(self, y: Integers, depth: int) -> Rule | None:
         """Return the rule with the fewest cases."""
@@ -496,7 +501,10 @@ class Search:
         form = Sum(tuple(sorted(terms, key=lambda term: -len(term[1]))))
         if form.bits > self.bits(y) or not self._supports(y, len(form.terms), tried):
             return []
-        if not self._fits(form, y) or not self._confirmed(form, y, tried):
+        if not self._fits(form, y):
+            return []
+        if not self._confirmed(form, y, tried):
+            self._doubtful = min(self._doubtful, form.weight)
             return []
         return [each for each in self._rivals(form, products) if self._fits(each, y)]
 
@@ -504,9 +512,9 @@ class Search:
         """Tell whether each recorded size, number of ranks and number of iterations tests the form.
 
         It does if the others determine all coefficients. With as many numbers of ranks as functions of them, a form
-        fits whatever was recorded: n^2 / P on 2, 4 and 8 ranks is n^2 (a + b P + c P^2) as well. The more sums were
-        tried, the more values must be left, for one of the sums may fit by chance: if y is a multiple of n, further
-        sizes show nothing about functions of ranks.
+        fits whatever was recorded: n^2 / P on 2, 4 and 8 ranks is n^2 (a + b P + c P^2) as well. If it takes several
+        values to determine the coefficients, the more sums were tried, the more values must be left, for one of the
+        sums may fit by chance: where all terms are multiples of n, further sizes show nothing about functions of ranks.
         """
         if len(form.terms) < 2:
             return True
@@ -517,7 +525,10 @@ class Search:
             grams = np.array([part @ part.T for part in (columns[:, which == i] for i in range(len(values)))])
             if not all(map(_independent, grams.sum(axis=0) - grams)):
                 return False
-            needed = next(i for i, gram in enumerate(np.cumsum(grams, axis=0), 1) if _independent(gram))
+            if any(map(_independent, grams)):
+                continue
+            sums = np.cumsum(grams, axis=0)
+            needed = next((i for i, gram in enumerate(sums, 1) if _independent(gram)), len(values))
             if log2(tried) > (len(values) - needed) * self.bits(y) / self.length:
                 return False
         return True
