@@ -71,8 +71,8 @@ def add_extrapolate(commands: Commands, run: Command) -> None:
         action="append",
         default=[],
         metavar="FILE:LINE",
-        help="draw message sizes that follow no rule from the recorded ones, at this call site, named as in refusals "
-        "and in clue inspect --sites; may be repeated",
+        help="draw message sizes that follow no rule from the recorded ones, and take those of pickled objects to "
+        "within 16 B, at this call site, named as in refusals and in clue inspect --sites; may be repeated",
     )
     add_json(command)
     add_plots(command, "plot recorded and modelled burst times into this folder")

@@ -11,6 +11,8 @@
     forms       the forms of rules: sums, conditions, cases
     conditions  comparisons of atoms, and the samples on which they hold
     rules       the lightest rule that fits all samples exactly, or none
+    pickled     exact sizes of pickled objects
+    unvaried    numbers that are the same in all recordings, though not at a target
     program     a program as rules, learned from recordings
     sizes       sizes without a rule, drawn from a distribution on request
     generate    every call of every rank at a target

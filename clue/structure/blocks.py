@@ -6,13 +6,14 @@ Only outermost loops are considered. The first iteration is a separate block, be
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
 
 from clue.structure.atoms import Atom, Integers
-from clue.structure.forms import Rule
+from clue.structure.forms import Rule, UndeterminedError
 from clue.structure.generate import Columns, Generator
 from clue.structure.program import WORDS, PartRules, Structure, surroundings
 from clue.trace.columns import within
@@ -85,9 +86,10 @@ class _Watched(dict[str, Integers]):
 
 def looks_at_iteration(atoms: Iterable[Atom]) -> bool:
     """Tell whether atoms depend on the iteration of the outermost loop around a place."""
-    watched = _Watched()
+    watched = _Watched(n=np.ones(1, np.int64))
     for atom in atoms:
-        atom.values(watched)
+        with suppress(UndeterminedError):  # what it reads matters, not its value
+            atom.values(watched)
     return "i0" in watched
 
 

@@ -122,8 +122,15 @@ class Conditions:
                 seen.update((where.tobytes(), (~where).tobytes()))
                 yield where
 
-    def just(self, mask: npt.NDArray[np.bool_]) -> tuple[Predicate, ...]:
-        """Return the lightest conditions that hold on exactly these samples."""
+    def just(self, mask: npt.NDArray[np.bool_], among: npt.NDArray[np.bool_] | None = None) -> tuple[Predicate, ...]:
+        """Return the lightest conditions that hold on exactly these samples.
+
+        Args:
+            mask: The samples on which they hold.
+            among: The samples that count; by default all.
+        """
+        if among is not None:
+            return Conditions(self.parts, self.holds[:, among]).just(mask[among])
         fits = [
             Predicate((self.part(i),), negated)
             for negated in (False, True)

@@ -27,14 +27,16 @@ _CUSTOMS: tuple[Callable[[int, int], bool], ...] = (
 def decided(structure: Structure, generator: Generator, recorded: Sequence[tuple[int, int]]) -> tuple[Refusal, ...]:
     """Return the refusals at a target, each with the cheapest recording that would decide it, if there is one.
 
-    A recording decides if every rule that differs from the lightest one at the target also differs there.
+    A recording decides if every rule that differs from the lightest one at the target also differs there. Places on no
+    more ranks than were recorded come first, then those on fewer ranks than the target has.
 
     Args:
         structure: The rules.
         generator: The generator that has applied them at the target.
         recorded: Size and number of ranks of each recording.
     """
-    places = list(_places(recorded))[:_TRIED]
+    places = list(_places(recorded, max(ranks for _, ranks in recorded)))[:_TRIED]
+    places += [each for each in _places(recorded, generator.ranks - 1) if each not in places][:_TRIED]
     known: dict[str, tuple[int, int] | None] = {}
     found = []
     for refusal, (rules, error) in zip(generator.refusals, generator.undetermined, strict=True):
@@ -49,8 +51,8 @@ def _decides(structure: Structure, rules: PartRules, error: UndeterminedError, p
     return other is not None and error.decided_by(other)
 
 
-def _places(recorded: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield places within the range of recordings but not among them: likely inputs first, cheap ones first.
+def _places(recorded: Sequence[tuple[int, int]], most: int) -> Iterator[tuple[int, int]]:
+    """Yield places on up to so many ranks that are not among the recordings: likely inputs first, cheap ones first.
 
     Sizes are those recorded, their neighbours, midpoints between two, and some above the smallest.
     """
@@ -59,7 +61,7 @@ def _places(recorded: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     tried = {*sizes, *(size + 1 for size in sizes[:-1]), *((one + other) // 2 for one, other in pairwise(sizes))}
     tried |= {*range(sizes[0], min(sizes[0] + _NEAR, sizes[-1]))}
     wanted = [custom for custom in _CUSTOMS if all(custom(*each) for each in recorded)]
-    places = [(size, count) for size in tried for count in range(ranks[0], ranks[-1] + 1)]
+    places = [(size, count) for size in tried for count in range(ranks[0], most + 1)]
     return iter(
         sorted(
             set(places) - set(recorded),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm, log2
@@ -115,6 +115,10 @@ def _agreed(forms: Sequence[Callable[[Surroundings], _Said]], v: Surroundings) -
     return said
 
 
+def _at(v: Surroundings, rows: npt.NDArray[np.bool_]) -> dict[str, Integers]:
+    return {name: column[rows] for name, column in v.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A rule: forms that all fit, or one rule where a condition holds and another one elsewhere.
@@ -144,12 +148,51 @@ class Rule:
         """
         if self.then is None or self.other is None:
             return _agreed(self.forms, v)
-        where = _agreed(self.conditions, v)
-        values = np.zeros(len(where), np.int64)
-        for rule, mask in ((self.then, where), (self.other, ~where)):
+        holds = [condition(v) for condition in self.conditions]
+        disputed = np.logical_or.reduce([each != holds[0] for each in holds])
+        values = np.zeros(len(disputed), np.int64)
+        for rule, mask in ((self.then, holds[0]), (self.other, ~holds[0])):
             if mask.any():
-                values[mask] = rule({name: column[mask] for name, column in v.items()})
+                values[mask] = rule(_at(v, mask))
+        if disputed.any():
+            self._check_equal(_at(v, disputed))
         return values
+
+    def _check_equal(self, v: Surroundings) -> None:
+        """Check that it does not matter which of the conditions decides.
+
+        Raises:
+            UndeterminedError: If it does, for conditions that differ there.
+        """
+        assert self.then is not None
+        assert self.other is not None
+        try:
+            matters = self.then(v) != self.other(v)
+        except UndeterminedError:
+            matters = np.ones(len(next(iter(v.values()))), bool)
+        if matters.any():
+            _agreed(self.conditions, _at(v, matters))
+
+    @property
+    def weight(self) -> int:
+        """Its complexity: that of the lightest form in each case, and of the condition."""
+        if self.then is None or self.other is None:
+            return self.forms[0].weight
+        return self.conditions[0].weight + self.then.weight + self.other.weight
+
+    def every_form(self) -> Iterator[Sum]:
+        """Yield the forms of all its cases."""
+        yield from self.forms
+        for rule in (self.then, self.other):
+            if rule is not None:
+                yield from rule.every_form()
+
+    def every_condition(self) -> Iterator[Predicate]:
+        """Yield the conditions of all its cases."""
+        yield from self.conditions
+        for rule in (self.then, self.other):
+            if rule is not None:
+                yield from rule.every_condition()
 
     @property
     def grids(self) -> frozenset[str]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from clue.structure.atoms import Integers
 from clue.structure.forms import Rule, UndeterminedError
-from clue.structure.groups import GROUPS, WORLD, Class
+from clue.structure.groups import WORLD, Class, members_of
 from clue.structure.program import PartRules, Refusal, Structure, iterate, near_remark, surroundings
 from clue.structure.sizes import is_sent, sums
 from clue.trace.columns import within
@@ -109,6 +109,7 @@ class Generator:
     # --- parts ---
 
     def _part(self, rules: PartRules, iteration: int | None) -> _Made:
+        self.structure.check(rules, self.size, self.ranks)
         domain = self.structure.inside(rules.part, surroundings([(self.size, self.ranks)]), iteration)
         lengths = rules.rows(domain) if len(domain["n"]) else domain["n"]
         v = iterate(domain, "j", lengths)
@@ -159,11 +160,10 @@ class Generator:
 
     def _comm(self, rules: PartRules, v: dict[str, Integers]) -> Integers:
         """Return the communicator of each row, and add its size and the rank in it to the surroundings."""
-        members = GROUPS[rules.group]
         ranks = np.unique(v["rank"]).tolist()
         comm, size, place = (np.zeros(self.ranks, np.int64) for _ in range(3))
         for rank in ranks:
-            group = members(self.ranks, rank)
+            group = members_of(rules.groups, self.ranks, rank)
             comm[rank] = self._communicators.setdefault((rules.of, group), len(self._communicators))
             size[rank], place[rank] = len(group), group.index(rank)
         v["s"], v["r"] = size[v["rank"]], place[v["rank"]]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from clue.structure.atoms import cubest, squarest
+from clue.structure.forms import UndeterminedError
 from clue.trace.head import Communicator, Head
 
 #: Returns the members of the group that a rank is in, given the number of ranks.
@@ -92,6 +93,42 @@ GROUPS: Mapping[str, Members] = {
     "all but the first": lambda ranks, rank: tuple(range(1, ranks)) if rank else (0,),
     "all in reverse": lambda ranks, _: tuple(reversed(range(ranks))),
 }
+
+
+#: Kinds that are no rivals of others, unless a constructor that divides ranks made the group.
+_PLAIN = ("all", "self")
+_DIVIDING = ("Split", "Sub", "Create", "Create_group")
+
+
+def rivals(kinds: Sequence[str], constructor: str) -> tuple[str, ...]:
+    """Return the kinds that a communicator may be of.
+
+    Args:
+        kinds: Kinds that fit all recordings, the simplest first; at least one.
+        constructor: Name of its constructor.
+    """
+    return tuple(kinds[:1] if kinds[0] in _PLAIN and constructor not in _DIVIDING else kinds)
+
+
+def members_of(kinds: Sequence[str], ranks: int, rank: int) -> tuple[int, ...]:
+    """Return the members of the group that a rank is in, given the kinds that it may be of.
+
+    Raises:
+        UndeterminedError: If they have different members.
+    """
+    first, *others = kinds
+    group = GROUPS[first](ranks, rank)
+    differ = [kind for kind in others if GROUPS[kind](ranks, rank) != group]
+    if differ:
+        raise UndeterminedError(
+            f"groups {first} and {differ[0]} fit all recordings alike and differ there", frozenset(differ)
+        )
+    return group
+
+
+def grid_of(kind: str) -> str:
+    """Return the process grid that a kind of groups uses: "plane", "cube", or "" for none."""
+    return "cube" if "a × b × c" in kind else "plane" if "×" in kind else ""
 
 
 def fits(name: str, communicator: Communicator, ranks: int) -> bool:

@@ -1,5 +1,8 @@
 """Exact sizes of pickled objects: their data, and the steps at which pickle needs more bytes to describe these.
 
+An object may be a single integer, which has no other data. Its size tells its range, and nothing else does; it may be
+a number that the program also uses otherwise, such as the number of elements of another message.
+
 Pickle (protocol 5) writes an integer, such as the length of an array, in one byte below 256, in two below 65,536, and
 in four above. Data of 65,536 B and more stand between two frames, each with a head of nine bytes; smaller data share
 a frame until it is as long as that. The length of immutable data takes a byte below 256, and four above.
@@ -16,7 +19,7 @@ from math import log2, prod
 import numpy as np
 
 from clue.structure.atoms import Atom, Integers, Surroundings
-from clue.structure.forms import KEPT, Rule, Sum
+from clue.structure.forms import KEPT, Rule, Sum, UndeterminedError
 
 _FRAME, _FRAME_HEAD, _SHORT, _LENGTH = 65_536, 9, 256, 3
 #: Largest number of bytes in a frame beside data; largest number of times that an object contains one integer.
@@ -45,6 +48,41 @@ def exact(nearly: Rule, v: Surroundings, y: Integers) -> Rule | None:
     """
     forms = tuple(form for each in nearly.forms for form in _exact(each, v, y))
     return Rule(forms) if 0 < len(forms) <= KEPT else None
+
+
+def integer(numbers: Sequence[Sum], v: Surroundings, y: Integers) -> Rule | None:
+    """Return the rule of the exact sizes of pickled integers, if they are among these numbers.
+
+    Its forms are all numbers that explain the sizes. Where they disagree, recordings do not determine which it is.
+
+    Args:
+        numbers: The numbers that a program uses.
+        v: Surroundings of each object.
+        y: Its size.
+    """
+    forms = []
+    for each in numbers:
+        form = Sum(((Fraction(1), (Atom(f"pickled({each})", _pickled(each), each.weight + 1),)),))
+        try:
+            fits = bool((form(v) == y).all())
+        except (KeyError, UndeterminedError):
+            continue
+        if fits and log2(len(numbers)) < _information(y, [each(v)]):
+            forms.append(form)
+    return Rule(tuple(sorted(forms, key=lambda form: form.weight))) if 0 < len(forms) <= KEPT else None
+
+
+def _pickled(number: Sum) -> Callable[[Surroundings], Integers]:
+    """Return the function of the size of a pickled integer: above 255 it has a frame, and is at most 2^31 - 1."""
+
+    def values(v: Surroundings) -> Integers:
+        x = number(v)
+        if (x < 0).any() or (x >= 1 << 31).any():
+            raise UndeterminedError(f"{number} is no integer of up to 31 bits there")
+        sizes: Integers = 5 + 10 * (x >= 1 << 8) + 2 * (x >= 1 << 16)
+        return sizes
+
+    return values
 
 
 def _exact(nearly: Sum, v: Surroundings, y: Integers) -> Iterator[Sum]:

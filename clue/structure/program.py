@@ -5,18 +5,19 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
 from clue.progress import Progress, silent
-from clue.structure.atoms import OWNER, Integers, log2_up
+from clue.structure.atoms import OWNER, Integers, log2_up, variable
 from clue.structure.forms import TO_NOBODY, Predicate, Rule, Sum, UndeterminedError
-from clue.structure.groups import GROUPS, WORLD, Class, fits
+from clue.structure.groups import GROUPS, WORLD, Class, fits, grid_of, rivals
 from clue.structure.nest import Nest, Step
-from clue.structure.pickled import exact
+from clue.structure.pickled import exact, integer
 from clue.structure.rules import Search
 from clue.structure.sizes import (
     DrawnLists,
@@ -31,6 +32,7 @@ from clue.structure.sizes import (
     sums,
 )
 from clue.structure.table import Part, Rows, Tables
+from clue.structure.unvaried import Unvaried, check, unvaried
 from clue.trace.columns import within
 from clue.trace.ops import NO_REQUEST, Flag, Op
 from clue.trace.sites import Site
@@ -44,6 +46,8 @@ _SMALL = 4
 _ORIGINS = np.uint64(32)
 #: Fields that are not products of sizes.
 _PLAIN = frozenset({"peer", "rows", "flags", "requested", "age"})
+#: Lengths of elements, bytes.
+_ELEMENTS = (1, 2, 4, 8, 16)
 _POLLED = ": how often a test finds nothing depends on timing"
 #: Subjects of rules, in words.
 WORDS = {
@@ -83,7 +87,7 @@ class PartRules:
         order: Its position in its call.
         rows: Rule of the number of its rows in each iteration of the loops around.
         fields: Rules of the fields of its rows.
-        group: Kind of group of its communicator (:data:`clue.structure.groups.GROUPS`).
+        groups: Kinds of groups that its communicator may be of (:data:`clue.structure.groups.GROUPS`).
         of: Class of its communicator.
         entries: Rule of the length of its list.
         entry: Rule of the entries of the list; for a wait, how many requests ago each was begun.
@@ -98,7 +102,7 @@ class PartRules:
     order: int
     rows: Rule
     fields: dict[str, Rule] = field(default_factory=dict)
-    group: str = "all"
+    groups: tuple[str, ...] = ("all",)
     of: Class = WORLD
     entries: Rule | None = None
     entry: Rule | None = None
@@ -106,6 +110,12 @@ class PartRules:
     nearly: Rule | None = None
     sizes: DrawnSizes | None = None
     lists: DrawnLists | None = None
+
+    def by_field(self, loops: Iterable[Rule]) -> dict[str, list[Rule]]:
+        """Return its rules by field, those of the loops around as ``count``."""
+        found = {"count": list(loops), "rows": [self.rows]} | {name: [rule] for name, rule in self.fields.items()}
+        more = {"entries": self.entries, "entry": self.entry, "age": self.age}
+        return found | {name: [rule] for name, rule in more.items() if rule is not None}
 
     @property
     def drawn(self) -> bool:
@@ -122,12 +132,23 @@ class Structure:
         nest: The loops around them.
         loops: Rule of the number of iterations of each loop.
         parts: Rules of the parts of each call.
+        unvaried: Numbers that are the same in all recordings.
     """
 
     sites: tuple[Site, ...]
     nest: Nest
     loops: dict[tuple[Step, ...], Rule] = field(default_factory=dict)
     parts: list[PartRules] = field(default_factory=list)
+    unvaried: tuple[Unvaried, ...] = ()
+
+    def check(self, rules: PartRules, size: int, ranks: int) -> None:
+        """Check that a part depends on no number that differs at a target from its value in all recordings.
+
+        Raises:
+            UndeterminedError: If it may.
+        """
+        loops = (self.loops[loop] for loop in self.nest.loops(rules.part.site))
+        check(self.unvaried, size, ranks, rules.by_field(loops), frozenset(map(grid_of, rules.groups)))
 
     def inside(self, part: Part, v: Mapping[str, Integers], iteration: int | None = None) -> dict[str, Integers]:
         """Return the surroundings of each iteration of the loops around a part, for some ranks.
@@ -261,6 +282,9 @@ class Learner:
                 structure.parts.append(self._learn_part(part, rows))
             except _NoRuleError as error:
                 self._refuse(part.site, part.call, f"{error}{self._chance(part, rows)}")
+        self._learn_integers(structure)
+        recorded = [(each.size, each.ranks) for each in self.tables.examples]
+        structure.unvaried = unvaried(recorded, self.grids)
         return structure
 
     def _named(self, site: int) -> str:
@@ -350,7 +374,11 @@ class Learner:
 
     def _learn_loop(self, loop: tuple[Step, ...], site: int, v: Mapping[str, Integers], depth: int) -> Rule:
         counts = self._seen(loop, v, depth)
-        rule = self._count_partners(loop, v, depth) if _vary_within(v["example"], counts) else None
+        try:
+            rule = self._count_partners(loop, v, depth) if _vary_within(v["example"], counts) else None
+        except _NoRuleError as error:
+            self._refuse(site, f"in the loop of line {loop[-1].loop}", str(error))
+            return Rule((Sum(()),))
         if rule is not None:
             return rule
         try:
@@ -365,6 +393,10 @@ class Learner:
 
         Returns:
             The rule of the number of partners, or ``None`` if it is not such a loop.
+
+        Raises:
+            _NoRuleError: If recordings do not determine it, and no rank ever had two partners: whether ranks pass over
+                others, or have no more than one, is unknown.
         """
         inside = [(part, rows) for part, rows in self.tables.parts.items() if loop in self.tables.nest.loops(part.site)]
         if len({part.site for part, _ in inside}) != 1 or self.tables.nest.loops(inside[0][0].site)[-1] != loop:
@@ -390,6 +422,10 @@ class Learner:
             rule = self._rule("count", seen, np.array([sizes[key] for key in _keys(seen, depth)], np.int64))
             counts = rule({name: column for name, column in v.items() if name != "example"})
         except (_NoRuleError, UndeterminedError):
+            if set(made.values()) == {1} and len(set(partner.values())) > 1:
+                raise _NoRuleError(
+                    "iterations must be seen twice for some rank, or on more numbers of ranks, got one at most"
+                ) from None
             return None
         self.tables.loops[loop] = dict(zip(_keys(v, depth), counts.tolist(), strict=True))
         for _, rows in inside:
@@ -453,7 +489,9 @@ class Learner:
         kinds = [name for name in GROUPS if all(self._fits(name, *pair) for pair in pairs)]
         if not kinds:
             raise _NoRuleError("members of communicators must follow a rule in P and rank, got others")
-        learned.group = kinds[0]
+        learned.groups = rivals(kinds, learned.of.name)
+        grids = frozenset(map(grid_of, learned.groups))
+        self.grids |= grids - {""} if len(grids) == 1 else frozenset()
         groups = {pair: self.tables.examples[pair[0]].trace.head.communicators[pair[1]].group for pair in pairs}
         places = {(pair, rank): i for pair, group in groups.items() for i, rank in enumerate(group)}
         each = list(zip(v["example"].tolist(), comm.tolist(), strict=True))
@@ -523,14 +561,39 @@ class Learner:
             else:
                 learned.nearly = nearly
                 learned.fields["nbytes"] = exact(nearly, v, nbytes) or nearly
-                if learned.fields["nbytes"] is nearly:
-                    self.remarks.append(near_remark(self._name(part)))
                 return
         self._check_drawn(part, flags, error)
         if part.op != Op.ALLTOALLV:
             learned.sizes = self._drawn_sizes(part, v, row, columns)
         elif (nbytes != self._sums(v, row)).any():
             raise _NoRuleError(f"{error}: they cannot be drawn: they are not the sums of lists")
+
+    def _learn_integers(self, structure: Structure) -> None:
+        """Learn the exact sizes of pickled integers, which other calls may tell; refuse those that remain approximate.
+
+        At sites for which distributions are asked, approximate sizes are taken.
+        """
+        for rules, (v, row) in list(zip(structure.parts, self.seen, strict=True)):
+            if rules.nearly is None:
+                continue
+            sizes = rules.fields["nbytes"]
+            if sizes is rules.nearly:
+                sizes = integer(list(_numbers(structure)), v, self._column("nbytes", v, row)) or sizes
+                rules.fields["nbytes"] = sizes
+            name = self._named(rules.part.site)
+            if name in self.distributions:
+                self.drawn.append(name)
+                if sizes is rules.nearly:
+                    self.remarks.append(near_remark(self._name(rules.part)))
+                continue
+            if sizes is rules.nearly:
+                self._refuse(
+                    rules.part.site,
+                    rules.part.call,
+                    f"sizes of pickled objects must follow a rule exactly, got one to within {PICKLED_SLACK} B: "
+                    f"--distribution {name} takes them so",
+                )
+            rules.nearly = None
 
     def _sums(self, v: dict[str, Integers], row: Integers) -> Integers:
         count = self._column("count", v, row)
@@ -592,6 +655,20 @@ class Learner:
             value = int(trace.ops.extras[trace.head.extra_offsets[rank] + int(trace.ops.extra[at]) + e])
             values[i] = self._age(example, rank, at, value) if waits else value
         return values
+
+
+def _numbers(structure: Structure) -> Iterator[Sum]:
+    """Yield numbers that a program uses: its size, numbers of ranks, and how many elements its messages may have."""
+    found = {str(form): form for form in (Sum(((Fraction(1), (variable(name),)),)) for name in ("n", "P", "s", "r"))}
+    for rules in structure.parts:
+        rule = rules.fields.get("nbytes")
+        for form in rule.every_form() if rule is not None else ():
+            for length in _ELEMENTS:
+                terms = tuple((coefficient / length, atoms) for coefficient, atoms in form.terms)
+                number = Sum(terms)
+                if number.terms:
+                    found.setdefault(str(number), number)
+    yield from found.values()
 
 
 def _place(column: Integers) -> npt.NDArray[np.uint64]:

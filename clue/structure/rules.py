@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from math import comb, log2, prod
+from math import comb, inf, log2, prod
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,9 @@ _DENOMINATOR, _NEAR = 4096, 1e-9
 _LOOKED_AT = 400
 #: Number of samples needed in excess of the coefficients, so that at least one sample tests a rule.
 _MORE = 1
+#: Surroundings that a target has other values of, beside numbers of iterations; least eigenvalue of the Gram matrix of
+#: linearly independent columns of length 1.
+_EXTRAPOLATED, _DEPENDENT = ("n", "P", "s"), 1e-10
 #: Largest number of values that may be separate cases.
 _SPECIAL = 3
 #: Number of sizes at which a bound must be reached.
@@ -76,6 +79,12 @@ _HEAVIEST = 5
 #: Number of products among which sums of three are searched; least residual of a product for it to be independent of
 #: others.
 _MOST_PRODUCTS, _SAME = 120, 1e-6
+
+
+def _independent(gram: _Floats) -> bool:
+    """Tell whether columns are linearly independent, given their inner products."""
+    lengths = np.sqrt(np.diag(gram))
+    return bool(lengths.all() and np.linalg.eigvalsh(gram / np.outer(lengths, lengths))[0] >= _DEPENDENT)
 
 
 def _take(v: Surroundings, rows: npt.NDArray[np.bool_]) -> dict[str, Integers]:
@@ -118,6 +127,8 @@ class Search:
         self._whole = _Whole(self.v)
         self._at = np.arange(self.length)
         self._spent = _Spent()
+        #: Weight of the lightest sum that fits and is not confirmed.
+        self._doubtful = inf
         self._described: tuple[Integers, float] | None = None
 
     # --- atoms ---
@@ -154,15 +165,18 @@ class Search:
         return self._whole.rules[key]
 
     def _searched(self, y: Integers, depth: int) -> Rule | None:
-        leans = self._leans(y)
-        if leans:
-            return next((found for lean, rows in leans if (found := lean._rule(y[rows], depth))), None)
-        return self._rule(y, depth)
-
-    def _rule(self, y: Integers, depth: int) -> Rule | None:
-        forms = self.sums(y)
+        leans = self._leans(y) or [(self, np.arange(self.length))]
+        # Where y is a function of either surroundings, sums of both are rivals.
+        forms = lightest([form for lean, rows in leans for form in lean.sums(y[rows])])
         if forms:
             return Rule(forms)
+        found = next((rule for lean, rows in leans if (rule := lean._distinguished(y[rows], depth))), None)
+        # A lighter sum that recordings do not confirm is a rival, too.
+        doubtful = min(lean._doubtful for lean, _ in leans)
+        return found if found is None or found.weight < doubtful else None
+
+    def _distinguished(self, y: Integers, depth: int) -> Rule | None:
+        """Return the rule with the fewest cases."""
         # Rules with few cases are tried first.
         for cases in range(1, depth + 1):
             for found in (self._bounded, self._special_cases, self._steps, self._cases, self._in_turns):
@@ -329,7 +343,8 @@ class Search:
         if (step // apart * values + more != y).any():
             return []
         form = Sum(((Fraction(step // apart), (atom,)), *(((Fraction(more), ()),) if more else ())))
-        return [form] if self.length >= len(form.terms) + _MORE and form.bits + more_bits <= self.bits(y) else []
+        kept = self.length >= len(form.terms) + _MORE and form.bits + more_bits <= self.bits(y)
+        return [form] if kept and self._confirmed(form, y) else []
 
     def products(self) -> Products:
         """Return light products of up to three atoms with their values in the searched samples, without duplicates."""
@@ -486,7 +501,37 @@ class Search:
         form = Sum(tuple(sorted(terms, key=lambda term: -len(term[1]))))
         if form.bits > self.bits(y) or not self._supports(y, len(form.terms), tried):
             return []
-        return [each for each in self._rivals(form, products) if self._fits(each, y)] if self._fits(form, y) else []
+        if not self._fits(form, y):
+            return []
+        if not self._confirmed(form, y, tried):
+            self._doubtful = min(self._doubtful, form.weight)
+            return []
+        return [each for each in self._rivals(form, products) if self._fits(each, y)]
+
+    def _confirmed(self, form: Sum, y: Integers, tried: int = 1) -> bool:
+        """Tell whether each recorded size, number of ranks and number of iterations tests the form.
+
+        It does if the others determine all coefficients. With as many numbers of ranks as functions of them, a form
+        fits whatever was recorded: n^2 / P on 2, 4 and 8 ranks is n^2 (a + b P + c P^2) as well. If it takes several
+        values to determine the coefficients, the more sums were tried, the more values must be left, for one of the
+        sums may fit by chance: where all terms are multiples of n, further sizes show nothing about functions of ranks.
+        """
+        if len(form.terms) < 2:
+            return True
+        columns = np.array([Sum(((Fraction(1), atoms),))(self.v) for _, atoms in form.terms], np.float64)
+        columns /= np.maximum(np.abs(columns).max(axis=1, keepdims=True), 1.0)
+        for name in (each for each in self.names if each in _EXTRAPOLATED or each[0] == "m"):
+            values, which = np.unique(self.v[name], return_inverse=True)
+            grams = np.array([part @ part.T for part in (columns[:, which == i] for i in range(len(values)))])
+            if not all(map(_independent, grams.sum(axis=0) - grams)):
+                return False
+            if any(map(_independent, grams)):
+                continue
+            sums = np.cumsum(grams, axis=0)
+            needed = next((i for i, gram in enumerate(sums, 1) if _independent(gram)), len(values))
+            if log2(tried) > (len(values) - needed) * self.bits(y) / self.length:
+                return False
+        return True
 
     def _supports(self, y: Integers, terms: int, tried: int) -> bool:
         """Tell whether so many samples make it unlikely that one of the sums that were tried fits by chance.
@@ -531,6 +576,19 @@ class Search:
         found = self.conditions.just(mask) or self._in_turn(mask)
         return tuple(each for each in found if BITS * (each.weight + 1) <= _told(mask))
 
+    def _divided(self, mask: npt.NDArray[np.bool_], found: tuple[Predicate, ...], then: Rule, other: Rule) -> Rule:
+        """Return a rule of two cases, given the conditions that hold on exactly the samples of the first.
+
+        Where both rules agree, samples do not tell which holds, so further conditions are rivals.
+        """
+        try:
+            differ = then(self.v) != other(self.v)
+        except UndeterminedError:
+            return Rule((), found, then, other)
+        if differ.any() and not differ.all():
+            found = lightest([*found, *self.conditions.just(mask, differ)])
+        return Rule((), found, then, other)
+
     def _in_turn(self, mask: npt.NDArray[np.bool_]) -> tuple[Predicate, ...]:
         """Return periodic conditions on iterations, as for a convergence test every few iterations."""
         for name in (each for each in self.names if each[0] == "i"):
@@ -566,7 +624,7 @@ class Search:
             if conditions:
                 other = self._within(~mask, self.triples).rule(y[~mask], depth - 1)
                 if other is not None:
-                    return Rule((), conditions, Rule.constant(int(value)), other)
+                    return self._divided(mask, conditions, Rule.constant(int(value)), other)
         return None
 
     def _cases(self, y: Integers, depth: int) -> Rule | None:
@@ -579,7 +637,7 @@ class Search:
                 continue
             other = self._within(~where).rule(y[~where], depth - 1)
             if other is not None:
-                return Rule((), conditions, Rule(forms), other)
+                return self._divided(where, conditions, Rule(forms), other)
         return None
 
     def _steps(self, y: Integers, depth: int) -> Rule | None:

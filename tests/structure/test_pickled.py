@@ -11,7 +11,7 @@ import pytest
 
 from clue.structure.atoms import Atom, Dimension, Integers, owned, variable
 from clue.structure.forms import Rule, Sum, UndeterminedError
-from clue.structure.pickled import exact
+from clue.structure.pickled import exact, integer
 
 _OWN = owned(64, Dimension(variable("P"), variable("rank")))
 _N = variable("n")
@@ -82,3 +82,33 @@ def test_few_objects_show_no_steps() -> None:
     """Two sizes that differ by a byte may differ for another reason."""
     v = _samples([(192, 1), (528, 1)])
     assert exact(_nearly((8, (_N,))), v, 8 * v["n"] + np.array([40, 41])) is None
+
+
+def _number(coefficient: Fraction, *atoms: Atom) -> Sum:
+    return Sum(((coefficient, atoms),))
+
+
+def test_an_integer_is_a_number_that_the_program_uses() -> None:
+    """Number of own elements, an eighth of the bytes of another message: 5 B below 256, 15 B from there on, 17 B."""
+    v = _samples(_PLACES)
+    own = _number(Fraction(1, 8), _N, _OWN)
+    y = np.array([len(pickle.dumps(each, 5)) for each in own(v).tolist()])
+    assert set(y.tolist()) == {5, 15}
+    rule = integer([_number(Fraction(1), _N), _number(Fraction(1), _OWN), own], v, y)
+    assert rule is not None
+    for place in ((1536, 64), (2048, 7), (65_536, 32)):
+        there = _samples([place])
+        assert rule(there).tolist() == [len(pickle.dumps(each, 5)) for each in own(there).tolist()]
+
+
+def test_several_numbers_that_explain_an_integer_are_rivals() -> None:
+    """Nobody recorded a size from 217 to 383: 256 may be the size or the size and 30 more."""
+    v = _samples(_PLACES)
+    y = np.array([len(pickle.dumps(each, 5)) for each in v["n"].tolist()])
+    more = Sum(((Fraction(1), (_N,)), (Fraction(30), ())))
+    rule = integer([_number(Fraction(1), _N), more], v, y)
+    assert rule is not None
+    assert (rule(_samples([(768, 64)])) == 15).all()
+    with pytest.raises(UndeterminedError, match="differ there"):
+        rule(_samples([(230, 64)]))
+    assert integer([_number(Fraction(1), _OWN)], v, y) is None

@@ -1,0 +1,166 @@
+"""Whatever was recorded: a target is exact, or refused by site, and a recording that is said to decide does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import product
+from math import isqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clue.structure import Generator, decided
+from clue.structure.rules import Search
+from tests.properties import examples
+from tests.structure.judging import EXACT, REFUSED, WRONG, Verdict, judge_there, learn
+from tests.structure.programs import CASES, NOBODY, Case, Places, between, dims2, first_larger
+from tests.structure.stub import Comm
+
+pytestmark = pytest.mark.long
+
+#: Numbers of ranks that somebody may record: powers of two, a grid that always has two rows, three columns, and so on.
+RECORDED = ((4, 6, 8), (4, 8, 16), (2, 4, 8), (4, 8), (3, 6, 9), (6, 8), (2, 3, 5), (4, 6, 8, 9), (2, 4, 6, 8, 12))
+#: Targets on numbers of ranks with all kinds of grids.
+RANKS = (5, 7, 9, 10, 12, 16, 18, 25, 27, 36, 37)
+SIZES = (20, 30, 44)
+_Number = Callable[[int, int], int]
+
+
+def _places(ranks: Sequence[int], sizes: Sequence[int] = SIZES) -> Places:
+    return tuple(product(sizes, ranks))
+
+
+def _judged(case: Case) -> list[Verdict]:
+    learned = learn(case)
+    if learned.refusals:
+        return [Verdict(REFUSED, each) for each in learned.refusals]
+    return [judge_there(case, learned, *target) for target in case.targets if target not in case.recorded]
+
+
+def _assert_exact_or_refused(case: Case) -> None:
+    for each in _judged(case):
+        assert each.outcome != WRONG, each.why
+        assert each.outcome == EXACT or ("site " in each.why and " must " in each.why), each.why
+
+
+#: Numbers of rows or columns of a grid, of all ranks, and numbers that never change, as numbers of iterations.
+COUNTS: dict[str, _Number] = {
+    "2": lambda *_: 2,
+    "3": lambda *_: 3,
+    "rows": lambda _, ranks: dims2(ranks)[0],
+    "columns": lambda _, ranks: dims2(ranks)[1],
+    "columns - 1": lambda _, ranks: dims2(ranks)[1] - 1,
+    "2 columns": lambda _, ranks: 2 * dims2(ranks)[1],
+    "P - 1": lambda _, ranks: ranks - 1,
+    "log2 P": lambda _, ranks: (ranks - 1).bit_length(),
+    "n / 10": lambda n, _: n // 10,
+}
+#: Sizes of messages, bytes.
+BYTES: dict[str, _Number] = {
+    "8": lambda *_: 8,
+    "16 n": lambda n, _: 16 * n,
+    "8 n columns": lambda n, ranks: 8 * n * dims2(ranks)[1],
+    "8 n² / P": lambda n, ranks: 8 * (n * n // ranks),
+    "8 n² / (P P)": lambda n, ranks: 8 * (n * n // (ranks * ranks)),
+    "8 (n + P)": lambda n, ranks: 8 * (n + ranks),
+    "n (n + 1) / 2": lambda n, _: n * (n + 1) // 2,
+}
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(
+    recorded=st.sampled_from(RECORDED), count=st.sampled_from(sorted(COUNTS)), nbytes=st.sampled_from(sorted(BYTES)),
+    along=st.sampled_from(("all", "row", "column")), last=st.booleans(),
+)  # fmt: skip
+def test_loops_roots_and_sizes_on_grids_are_exact_or_refused(
+    recorded: tuple[int, ...], count: str, nbytes: str, along: str, last: bool
+) -> None:
+    """A program on the most square grid, as the case may be along its rows or columns; roots are first or last."""
+
+    def program(comm: Comm, n: int) -> None:
+        _, columns = dims2(comm.size)
+        row, column = comm.split(lambda r: r // columns), comm.split(lambda r: r % columns)
+        assert row is not None
+        assert column is not None
+        row.allreduce(8 * first_larger(n, columns, comm.rank % columns))
+        column.allreduce(8)
+        group = {"all": comm, "row": row, "column": column}[along]
+        for _ in range(COUNTS[count](n, comm.size)):
+            group.bcast(BYTES[nbytes](n, comm.size), group.size - 1 if last else 0)
+
+    _assert_exact_or_refused(Case(program, _places(recorded), _places(RANKS, (44, 88))))
+
+
+@settings(max_examples=examples(30), deadline=None)
+@given(
+    recorded=st.lists(st.integers(2, 16), min_size=2, max_size=5, unique=True).map(sorted).map(tuple),
+    count=st.sampled_from(("2", "3", "P - 1", "log2 P", "n / 10")),
+    nbytes=st.sampled_from(("8", "16 n", "8 n² / P", "8 n² / (P P)", "8 (n + P)", "n (n + 1) / 2")),
+    periodic=st.booleans(),
+)  # fmt: skip
+def test_lines_and_rings_are_exact_or_refused(
+    recorded: tuple[int, ...], count: str, nbytes: str, periodic: bool
+) -> None:
+    """Any numbers of ranks, neighbours in a line or in a ring, shares between bounds."""
+
+    def program(comm: Comm, n: int) -> None:
+        up, down = (comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size
+        if not periodic:
+            up, down = (up if comm.rank else NOBODY), (down if comm.rank < comm.size - 1 else NOBODY)
+        for _ in range(COUNTS[count](n, comm.size)):
+            comm.sendrecv(8 * between(n, comm.size, comm.rank), up, down)
+        comm.bcast(BYTES[nbytes](n, comm.size), comm.size // 2)
+
+    _assert_exact_or_refused(Case(program, _places(recorded), _places(RANKS, (44, 88))))
+
+
+@pytest.mark.parametrize("ranks", RECORDED)
+@pytest.mark.parametrize("name", ["two_dim_owner", "rows_and_columns", "sizes", "triples", "halves"])
+def test_any_recorded_numbers_of_ranks_will_do_or_do_not(name: str, ranks: tuple[int, ...]) -> None:
+    """Programs on grids, with groups of three and of one half, and with many forms of sizes."""
+    case = CASES[name]
+    sizes = sorted({size for size, _ in case.recorded})
+    _assert_exact_or_refused(
+        replace(case, recorded=_places(ranks, sizes), targets=_places((9, 12, 16, 25), sizes[-1:]))
+    )
+
+
+@pytest.mark.parametrize("ranks", [(4, 6, 8), (2, 4, 8)])
+def test_reflectors_are_exact_or_refused(ranks: tuple[int, ...]) -> None:
+    """Loops over the rows of a grid: over two of them always, and over those that a rank shares with, one at most."""
+    _assert_exact_or_refused(replace(CASES["reflectors"], recorded=_places(ranks, (8, 14, 22))))
+
+
+@pytest.mark.parametrize("name", ["cannon", "square_2d", "cholesky"])
+def test_square_grids_are_exact_or_refused(name: str) -> None:
+    """Square numbers of ranks, two of them and more."""
+    for ranks in ((4, 9), (1, 4, 9), (4, 9, 16)):
+        squares = tuple(each for each in (4, 9, 16, 25, 36) if isqrt(each) ** 2 == each)
+        _assert_exact_or_refused(
+            replace(CASES[name], recorded=_places(ranks, (50, 77, 112)), targets=_places(squares, (150,)))
+        )
+
+
+def test_the_recording_that_tells_two_from_the_rows_of_a_grid() -> None:
+    """On 4, 6 and 8 ranks, a grid has two rows; on 5 it has one: with two sizes there, all is determined."""
+    case = replace(CASES["rows_and_columns"], recorded=_places((4, 6, 8), (50, 77)), targets=((77, 16),))
+    learned = learn(case)
+    assert not learned.refusals
+    generator = Generator(learned.structure, 77, 16)
+    generator.make()
+    assert {each.decided for each in decided(learned.structure, generator, case.recorded)} == {(50, 5)}
+    assert "p is 2 in all recordings and 4 there" in generator.refusals[0].why
+    more = replace(case, recorded=(*case.recorded, (50, 5), (77, 5)))
+    assert [each.outcome for each in _judged(more)] == [EXACT]
+
+
+def test_as_many_functions_as_numbers_of_ranks_explain_nothing() -> None:
+    """By hand: on 2, 4 and 8 ranks, 1 / P is 7/8 - 7/32 P + 1/64 P², so n² / P is a sum of three products."""
+    n, p = (np.array(column, np.int64) for column in zip(*product((48, 72, 112), (2, 4, 8)), strict=True))
+    v = {"n": n, "P": p, "rank": 0 * n, "s": p, "r": 0 * n}
+    assert (64 * n * n // p == 56 * n * n - 14 * n * n * p + n * n * p * p).all()
+    found = Search(v).rule(64 * n * n // p)
+    assert found is None or str(found).startswith("64·")
