@@ -45,6 +45,11 @@ def _bits(holds: npt.NDArray[np.bool_]) -> _Bits:
     return whole.view(np.uint64)
 
 
+def _unpacked(bits: _Bits, length: int) -> npt.NDArray[np.bool_]:
+    """Return what :func:`_bits` was made of, given the number of samples."""
+    return np.unpackbits(bits.view(np.uint8), axis=1, count=length).view(np.bool_)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Conditions:
     """Conditions on samples, the lightest first.
@@ -115,7 +120,7 @@ class Conditions:
         first = [np.flatnonzero((self.parts[:, [0, 2]] == each).all(axis=1)) for each in owned]
         light = np.arange(np.searchsorted(self.weights, _LIGHT, side="right"))
         for i in np.concatenate([np.sort(np.concatenate(first)), light] if first else [light]).tolist():
-            where = np.unpackbits(self.holds[i].view(np.uint8), count=self.length).astype(bool)
+            where = _unpacked(self.holds[[i]], self.length)[0]
             if len(seen) >= 2 * most:
                 return
             if where.tobytes() not in seen:
@@ -130,7 +135,8 @@ class Conditions:
             among: The samples that count; by default all.
         """
         if among is not None:
-            return Conditions(self.parts, self.holds[:, among]).just(mask[among])
+            holds = _bits(_unpacked(self.holds, self.length)[:, among])
+            return Conditions(self.atoms, self.parts, self.weights, holds, int(among.sum())).just(mask[among])
         fits = [
             Predicate((self.part(i),), negated)
             for negated in (False, True)
