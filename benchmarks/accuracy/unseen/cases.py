@@ -4,7 +4,7 @@
 any machine, and no program on a frozen machine, before the commit that freezes the model. Sizes were
 chosen by how long programs run, and by nothing else. *Seen*: were frozen until somebody looked at them. Intervals are
 learned from the third look at the first set (``seen.csv``); of the second set there is half a look (``half_look.csv``),
-of the third set one look (``third_set.csv``). The frozen ones are the fourth set, of which there is half a look
+of the third set one look (``third_set.csv``). The frozen ones are the fourth set, of which there is one look
 (``unseen.csv``).
 """
 
