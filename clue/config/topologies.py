@@ -10,7 +10,7 @@ from typing_extensions import assert_never
 from clue.config.document import Path
 from clue.config.faults import did_you_mean
 from clue.config.forms import Form, shape
-from clue.config.quantities import Bandwidth, Number
+from clue.config.quantities import Bandwidth, Number, Time
 from clue.config.reading import Reading
 
 if TYPE_CHECKING:
@@ -40,6 +40,9 @@ class SwitchesForm(Form):
     bandwidth: Bandwidth = Field(description="Bandwidth of the link of each node, in each direction.")
     oversubscription: Annotated[Number, Field(gt=0)] = Field(
         1.0, description="Total bandwidth of a switch's nodes divided by that of its uplink: 2 for 2:1."
+    )
+    latency_between_switches: Time = Field(
+        0.0, description="Latency of a message between nodes of different switches beyond that which its link states."
     )
 
 
@@ -143,7 +146,8 @@ def build_topology(form: TopologyForm) -> Topology:
         case SwitchForm():
             return topology.Switch(form.bandwidth)
         case SwitchesForm():
-            return topology.Switches(form.nodes_per_switch, form.bandwidth, form.oversubscription)
+            far = form.latency_between_switches
+            return topology.Switches(form.nodes_per_switch, form.bandwidth, form.oversubscription, far)
         case FatTreeForm():
             return topology.FatTree(tuple(form.down), tuple(form.up), tuple(form.cables), tuple(form.bandwidths))
         case TorusForm():

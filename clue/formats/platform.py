@@ -198,13 +198,18 @@ def _routed(topology: Topology, nodes: int, line: _Line) -> Iterator[str]:
     yield '<zone id="machine" routing="Full">'
     yield "HOSTS"
     yield f"  {_link('own', line.latency, line.bandwidth, 'FATPIPE')}"
+    if topology.further:
+        yield f"  {_link('between', topology.further, _UNBOUND, 'FATPIPE')}"
     for i, capacity in enumerate(topology.capacities(nodes).tolist()):
         yield f"  {_link(f'link-{i}', 0.0, capacity, 'SHARED')}"
     source, dest = (each.ravel() for each in np.mgrid[0:nodes, 0:nodes])
     apart = source != dest
     source, dest = source[apart], dest[apart]
+    parts = topology.parts(nodes).tolist()
     for a, b, route in zip(source.tolist(), dest.tolist(), topology.routes(nodes, source, dest).tolist(), strict=True):
         crossed = "".join(f'<link_ctn id="link-{each}"/>' for each in route if each >= 0)
+        if topology.further and parts[a] != parts[b]:
+            crossed = f'<link_ctn id="between"/>{crossed}'
         yield f'  <route src="node-{a}" dst="node-{b}" symmetrical="NO"><link_ctn id="own"/>{crossed}</route>'
     yield "</zone>"
 

@@ -394,7 +394,7 @@ def _topology(random: Random) -> Topology:
     return random.choice(
         (
             Switch(bandwidth),
-            Switches(random.choice((1, 2, 3)), bandwidth, random.choice((1.0, 2.0))),
+            Switches(random.choice((1, 2, 3)), bandwidth, random.choice((1.0, 2.0)), random.choice((0.0, 0.0, 0.001))),
             FatTree((4, 2), (1, 2), (1, 1), (bandwidth, 2 * bandwidth)),
             Torus(random.choice(((8,), (3, 3), (2, 2, 2))), bandwidth),
             Dragonfly(2, 2, 2, bandwidth, 2 * bandwidth, 1.5 * bandwidth),

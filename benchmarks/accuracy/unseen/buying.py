@@ -42,6 +42,8 @@ class Buyer:
         document = yaml.safe_load(file.read_text())
         stated = {key: value for key, value in document["network"].items() if key not in _LINKS}
         document["network"] = self._links(machine, hosts, testbed) | stated
+        if far := self._between_switches(machine, hosts, testbed):
+            document["network"]["contention"]["flows"]["latency_between_switches"] = f"{far:.9g} s"
         cold_start = self._cold_start(file.stem, hosts, testbed)
         for node in document["node_types"].values():
             factor = float(node.get("performance_factor", 1.0))
@@ -84,6 +86,26 @@ class Buyer:
         found.setdefault("between_nodes", found.get("within_node"))
         return {**found, "pairs": pairs} if len(types) > 1 else found
 
+    def _between_switches(self, machine: Machine, hosts: tuple[Host, ...], testbed: Callable[[], str]) -> float:
+        """Return how much longer an empty message takes between switches than within one, seconds.
+
+        It is 0 where links of two types were measured between switches, because these links contain it.
+        """
+        topology = machine.contention.topology
+        if topology is None:
+            return 0.0
+        switch = topology.parts(len(machine.nodes)).tolist()
+        pairs = list(combinations_with_replacement(machine.node_types(), 2))
+        measured = [ends for pair in pairs if len(ends := _ends(machine, hosts, *pair)) == 2]
+        if any(switch[one.index] != switch[other.index] for one, other in measured):
+            return 0.0
+        for one, other in measured:
+            for far in hosts:
+                if switch[far.index] != switch[one.index] and replace(far, index=other.index, rack=other.rack) == other:
+                    near, across = (_empty(self._calibrated([one, end], testbed)) for end in (other, far))
+                    return max(across - near, 0.0)
+        return 0.0
+
     def _calibrated(self, ends: list[Host], testbed: Callable[[], str]) -> dict[str, Any]:
         """Return the network that is measured between two hosts, or within one."""
         known = self.folder / f"links-{_digest(ends)}.yaml"
@@ -109,6 +131,13 @@ def _ends(machine: Machine, hosts: tuple[Host, ...], one: str, other: str) -> li
     of_one = [host for host in hosts if machine.nodes[host.index].name == one]
     of_other = [host for host in hosts if machine.nodes[host.index].name == other]
     return [of_one[0], of_other[0]] if one != other else of_one[:2]
+
+
+def _empty(network: dict[str, Any]) -> float:
+    """Return how long an empty message takes over a measured link, seconds."""
+    nodes = {"nodes": [{"count": 2, "type": "host"}], "node_types": {"host": {}}}
+    link = load_machine({**nodes, "network": network}).network.between_nodes
+    return link.send_delay(0) + link.transmission_delay(0)
 
 
 def _digest(ends: list[Host]) -> str:

@@ -120,7 +120,8 @@ struct Collectives {
 };
 
 // A machine with ranks placed on it. Epochs are the intervals between changes of its parameters; a class is a link for a pair of
-// node types: sender * types + receiver, and `within` within a node.
+// node types: sender * types + receiver, `within` within a node, and where parts of a topology are apart, once more for each pair
+// between parts.
 struct Machine {
     int64_t instances;      // copies of the program
     int64_t nodes;
@@ -137,9 +138,11 @@ struct Machine {
     int64_t overheads;      // whether any link states the time of a nonblocking send's call
     int64_t acknowledges;   // whether any link has sends that wait for an acknowledgement
     int64_t copies;         // whether messages within some nodes share their memory
+    int64_t apart;          // whether messages between parts of a topology have a latency of their own
     const int32_t* node;            // [instances * ranks]
     const int32_t* type;            // [instances * ranks] of that node
     const int32_t* domain;          // [instances * ranks] of that node
+    const int32_t* part;            // [instances * ranks] part of the topology that the node is in
     const int32_t* node_type;       // [nodes]
     const uint8_t* shared;          // [nodes] whether ranks slow each other there
     const double* share;            // [nodes] share of a processor that ranks get in turns with background load; 1: no turns
@@ -147,7 +150,8 @@ struct Machine {
     const int64_t* bytes;           // [sizes]
     const double* changes;          // [epochs - 1]
     const double* send;             // [epochs, classes, sizes]
-    const double* transmission;     // the same
+    const double* transmission;     // the same, with the latency between parts
+    const double* travel;           // the same: send + transmission, without that latency
     const double* occupation;       // the same
     const double* send_port;        // the same
     const double* receive_port;     // the same
@@ -156,6 +160,7 @@ struct Machine {
     const double* held;             // the same: share of the message that must have left before an eager sender is free
     const double* call;             // the same: of a nonblocking send; below 0: until its data have left
     const double* receive;          // [epochs, classes]
+    const double* further;          // the same: the latency between parts
     const double* answer;           // the same
     const double* envelope;         // the same
     const double* eager_limit;      // the same
@@ -205,5 +210,9 @@ LAYOUT
 
 // Return the class of the link within a node of a type, or between its domains.
 inline int64_t within(int64_t types, int64_t type, bool across) { return (types + across) * types + type; }
+
+// Return the number of classes within a part of a topology, and of all.
+inline int64_t near_classes(int64_t types) { return types * (types + 2); }
+inline int64_t all_classes(const Machine& m) { return near_classes(m.types) + (m.apart ? m.types * m.types : 0); }
 
 }  // namespace clue

@@ -183,8 +183,8 @@ private:
 
     void enter(Core& core, int32_t s) {
         const Details& d = core.details(s);
-        const int64_t at = core.link(core.epoch(core.now), d.source, d.dest) * m_.sizes + d.size;
-        const double bytes = static_cast<double>(m_.bytes[d.size]), occupation = m_.occupation[at], travel = m_.send[at] + m_.transmission[at];
+        const int64_t l = core.link(core.epoch(core.now), d.source, d.dest), at = l * m_.sizes + d.size;
+        const double bytes = static_cast<double>(m_.bytes[d.size]), occupation = m_.occupation[at], travel = m_.travel[at];
         const double limit = occupation != 0.0 ? bytes / occupation : std::numeric_limits<double>::infinity();
         const double bucket = m_.bucket[at], alone = travel < occupation ? travel : occupation;
         const int32_t number = new_flow();
@@ -214,7 +214,7 @@ private:
         Flow& flow = flows_[number];
         const double held = this->held(core.slot(s).state & RENDEZVOUS, at), rest = m_.send[at] - held * occupation;
         flow = {bytes - let_through, core.now, 0.0, bytes * (1.0 - held), held == 0.0 ? -1.0 : rest > 0.0 ? rest : 0.0,
-                travel > occupation ? travel - occupation : 0.0, core.now, m_.send[at], s, flow.version};
+                (travel > occupation ? travel - occupation : 0.0) + m_.further[l], core.now, m_.send[at], s, flow.version};
         if (flow.left <= flow.kept) let_go(core, flow);
         sharing_.add(number, way.begin, static_cast<int32_t>(way.end - way.begin), limit);
         settle_later(core);

@@ -16,6 +16,7 @@ from clue.kernel.model.costs import (
     Costs,
     ahead_of_ports,
     buckets,
+    distance,
     empty_message,
     has_domains,
     held_parts,
@@ -99,10 +100,12 @@ def uncoupled_tables_of(
         node=node,
         type=node_type[node],
         domain=_domains(machine, placement),
+        part=_parts(machine, placement),
         node_type=node_type,
         bytes=np.array(plan.sizes, np.int64),
         overheads=any(state.network.states_overheads for state in epochs),
         acknowledges=any(state.network.acknowledges for state in epochs),
+        apart=distance(machine)[1] is not None,
         changes=np.array(costs.change_times, np.float64),
         factor=np.array([costs.factors(each) for each in types.values()], np.float64),
     )
@@ -120,43 +123,54 @@ def _domains(machine: Machine, placement: Placement) -> npt.NDArray[np.int32]:
     return np.fromiter(machine.domains(placement.nodes), np.int32, len(placement.nodes))
 
 
-def _links(machine: Machine, names: Sequence[str]) -> list[tuple[Link, Link, bool]]:
-    """Return the link of every class, with the link back, and whether it is within a node."""
-    network = machine.network
+def _parts(machine: Machine, placement: Placement) -> npt.NDArray[np.int32]:
+    _, parts = distance(machine)
+    nodes = np.array(placement.nodes, np.int64)
+    return np.zeros(len(nodes), np.int32) if parts is None else parts[nodes].astype(np.int32)
+
+
+def _links(machine: Machine, names: Sequence[str]) -> list[tuple[Link, Link, bool, float]]:
+    """Return the link of every class, the link back, whether it is within a node, and the latency between parts."""
+    network, (further, _) = machine.network, distance(machine)
     between = [(network.link(a, b, False), network.link(b, a, False), False) for a in names for b in names]
     inside = [network.link(name, name, True, together) for together in (True, False) for name in names]
-    return between + [(link, link, True) for link in inside]
+    near = [(*each, 0.0) for each in between] + [(link, link, True, 0.0) for link in inside]
+    return near + ([(*each, further) for each in between] if further else [])
 
 
 def _give_links(layout: MachineLayout, epochs: Sequence[Machine], names: Sequence[str], sizes: list[int]) -> None:
     by_size: dict[str, list[_Doubles]] = {
-        "send": [], "transmission": [], "occupation": [], "ahead": [], "bucket": [], "held": [], "call": []
+        "send": [], "transmission": [], "travel": [], "occupation": [],
+        "ahead": [], "bucket": [], "held": [], "call": []
     }  # fmt: skip
     by_class: dict[str, list[float]] = {
-        "receive": [], "answer": [], "envelope": [], "eager_limit": [], "acknowledged_from": []
+        "receive": [], "further": [], "answer": [], "envelope": [], "eager_limit": [], "acknowledged_from": []
     }  # fmt: skip
     nbytes = np.array(sizes, np.float64)
     for machine in epochs:
-        known: dict[tuple[int, bool], tuple[_Doubles, ...]] = {}
+        known: dict[tuple[int, bool, float], tuple[_Doubles, ...]] = {}
         contention = machine.network.contention
-        for link, back, within in _links(machine, names):
-            if (id(link), within) not in known:
+        for link, back, within, further in _links(machine, names):
+            if (id(link), within, further) not in known:
                 occupied = occupations(contention, link, nbytes, within=within)
                 longer = longer_than_travel(link, nbytes, occupied)
-                known[id(link), within] = (
-                    link.send_delay.over(nbytes),
-                    link.transmission_delay.over(nbytes),
+                send, transmission = link.send_delay.over(nbytes), link.transmission_delay.over(nbytes)
+                known[id(link), within, further] = (
+                    send,
+                    transmission + further,
+                    send + transmission,
                     occupied,
                     ahead_of_ports(contention, link, longer),
                     buckets(link, nbytes, occupied, longer, within=within),
                     held_parts(contention, link, nbytes, within=within),
                     np.full_like(nbytes, -1.0) if link.send_overhead is None else link.send_overhead.over(nbytes),
                 )
-            for column, delays in zip(by_size.values(), known[id(link), within], strict=True):
+            for column, delays in zip(by_size.values(), known[id(link), within, further], strict=True):
                 column.append(delays)
             by_class["receive"].append(link.receive_delay)
-            by_class["answer"].append(empty_message(back))
-            by_class["envelope"].append(empty_message(link))
+            by_class["further"].append(further)
+            by_class["answer"].append(empty_message(back) + further)
+            by_class["envelope"].append(empty_message(link) + further)
             for name, limit in (("eager_limit", link.eager_limit), ("acknowledged_from", link.acknowledged_from)):
                 by_class[name].append(math.inf if limit is None else limit)
     for name, rows in by_size.items():

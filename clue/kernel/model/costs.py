@@ -26,12 +26,14 @@ class MessageCost(NamedTuple):
 
     Attributes:
         send: Time for which the sender is blocked.
-        transmission: Further time until arrival.
+        transmission: Further time until arrival: what the link states, and the latency between parts of a topology.
         receive: Time of the receiving call.
         eager: Whether the message is sent without waiting for its receive.
         answer: Travel time of the receiver's answer to a rendezvous: an empty message the other way.
         envelope: Travel time of an empty message this way: when a probe can see a rendezvous.
         between_nodes: Whether it crosses the network.
+        travel: Time from its start to its arrival without the latency between parts of a topology.
+        further: The latency between parts of a topology.
         occupation: How long it would occupy a port as fast as its link, or its links if it went at its own full rate.
         send_port: How long it occupies the send port of its node, where ports are shared.
         receive_port: How long it occupies the receive port of the receiver's node, likewise.
@@ -50,6 +52,8 @@ class MessageCost(NamedTuple):
     answer: float
     envelope: float
     between_nodes: bool
+    travel: float
+    further: float
     occupation: float
     send_port: float
     receive_port: float
@@ -92,6 +96,8 @@ class Costs:
         self._occupied: frozenset[int] = frozenset(placement.nodes)
         self.cold_types = cold_types(machine)
         self._domains = tuple(machine.domains(placement.nodes)) if has_domains(machine) else None
+        self._further, parts = distance(machine)
+        self._parts = None if parts is None else parts.tolist()
 
     def occupy(self, nodes: Iterable[int]) -> None:
         """Limit the ranks to these nodes: the placement also names nodes for ranks that may yet be spawned."""
@@ -170,16 +176,20 @@ class Costs:
         def kept(links: Sequence[Link]) -> float:
             return min((occupation(contention, each, nbytes) for each in links), default=0.0)
 
+        further = 0.0 if self._parts is None or self._parts[here] == self._parts[there] else self._further
         occupied = occupation(contention, link, nbytes, within=same)
+        send, transmission = link.send_delay(nbytes), link.transmission_delay(nbytes)
         longer = longer_than_travel(link, np.array([float(nbytes)]), np.array([occupied]))
         return MessageCost(
-            send=link.send_delay(nbytes),
-            transmission=link.transmission_delay(nbytes),
+            send=send,
+            transmission=transmission + further,
             receive=link.receive_delay,
             eager=link.eager_limit is None or nbytes <= link.eager_limit,
-            answer=empty_message(back),
-            envelope=empty_message(link),
+            answer=empty_message(back) + further,
+            envelope=empty_message(link) + further,
             between_nodes=not same,
+            travel=send + transmission,
+            further=further,
             occupation=occupied,
             send_port=kept(ports.sending.get(sender, ())),
             receive_port=kept(ports.receiving.get(receiver, ())),
@@ -206,6 +216,14 @@ class Costs:
 def has_domains(machine: Machine) -> bool:
     """Tell whether the domains of a node in which ranks run matter at any time."""
     return any(state.network.across_domains is not None for state in machine.epochs)
+
+
+def distance(machine: Machine) -> tuple[float, npt.NDArray[np.int64] | None]:
+    """Return the latency between parts of a topology's nodes, seconds, and the group of each node; 0 and ``None``."""
+    topology = machine.contention.topology
+    if topology is None or not topology.further:
+        return 0.0, None
+    return topology.further, topology.parts(len(machine.nodes))
 
 
 def numbered(nodes: Sequence[int]) -> tuple[int, ...]:

@@ -114,14 +114,13 @@ class PortsTransport:
         node = self._nodes[message.source]
         message.leaves, message.busy = max(start, self._send_free[node] - cost.ahead), cost.send
         self._send_free[node] = max(message.leaves, self._send_free[node]) + cost.send_port
-        travel = cost.send + cost.transmission
-        through = min(cost.occupation, travel)
+        through = min(cost.occupation, cost.travel)
         if message.eager:
             message.sent = (start + (message.leaves - start) * cost.held) + message.busy
         else:
             message.leaving = max(through - cost.send, 0.0)
             message.sent = message.leaves + max(message.busy, through)
-        head = message.leaves + (travel - through)
+        head = message.leaves + (cost.travel - through)
         self._setting.at(head, message.order, lambda: self._receive(message, head, cost, through))
 
     def _receive(self, message: Message, head: float, cost: MessageCost, through: float) -> None:
@@ -158,10 +157,9 @@ class _Flow:
         self.message = message
         nbytes, occupation = message.nbytes, cost.occupation
         self.limit = nbytes / occupation if occupation else float("inf")
-        travel = cost.send + cost.transmission
         self.bucket = cost.bucket
-        self.alone = min(travel, occupation)
-        self.last = max(travel - occupation, 0.0)
+        self.alone = min(cost.travel, occupation)
+        self.last = max(cost.travel - occupation, 0.0) + cost.further
         held = cost.held if message.eager else 1.0
         self.kept = nbytes * (1.0 - held)
         self.rest: float | None = max(cost.send - held * occupation, 0.0) if held else None
@@ -211,7 +209,7 @@ class FlowsTransport:
         message.leaves, message.busy = start, cost.send
         flow = _Flow(message, cost, route)
         if not message.eager:
-            message.leaving = max(min(cost.occupation, cost.send + cost.transmission) - cost.send, 0.0)
+            message.leaving = max(min(cost.occupation, cost.travel) - cost.send, 0.0)
         if flow.rest is None:
             message.sent = start + cost.send
         self._setting.at(start, message.order, lambda: self._enter(flow))

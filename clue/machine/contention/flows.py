@@ -31,21 +31,21 @@ class Flows:
 
     @property
     def parameters(self) -> Mapping[str, Callable[[float], Flows]]:
-        """The bandwidths of the topology."""
-        return {name: partial(self.wider, [name]) for name in self._bandwidths}
+        """The bandwidths of the topology, and its latencies above 0."""
+        names = [*self._named("bandwidth"), *(name for name in self._named("latency") if getattr(self.topology, name))]
+        return {name: partial(self.multiplied, [name]) for name in names}
 
     def busier(self, factor: float) -> Flows:
         """Return the model with all bandwidths of its topology divided by a factor."""
-        return self.wider(self._bandwidths, 1 / factor)
+        return self.multiplied(self._named("bandwidth"), 1 / factor)
 
     stronger = busier
 
-    @property
-    def _bandwidths(self) -> list[str]:
-        return [each.name for each in fields(cast("Any", self.topology)) if "bandwidth" in each.name]
+    def _named(self, kind: str) -> list[str]:
+        return [each.name for each in fields(cast("Any", self.topology)) if kind in each.name]
 
-    def wider(self, names: Sequence[str], factor: float) -> Flows:
-        """Return the model with the named bandwidths of its topology multiplied."""
+    def multiplied(self, names: Sequence[str], factor: float) -> Flows:
+        """Return the model with the named figures of its topology multiplied."""
         topology: Any = self.topology
         values = {name: getattr(topology, name) for name in names}
         more = {

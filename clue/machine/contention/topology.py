@@ -3,7 +3,7 @@
 Links are directed and numbered from 0; the class of each topology defines the numbers. Node i of a machine stands at
 place i of its topology; places may be left empty. Routes are minimal as their class defines it, deterministic, and
 depend on the two nodes only. A topology defines how bandwidth is shared, not how long a message takes: latency does not
-grow with hops, the delay curves of the network contain it.
+grow with hops, the delay curves of the network contain it. Only switches may state that they are far from each other.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clue.errors import UsageError
-from clue.units import format_size
+from clue.units import format_size, format_time
 
 Indices: TypeAlias = npt.NDArray[np.int64]
 Routes: TypeAlias = npt.NDArray[np.int32]
@@ -38,6 +38,15 @@ class Topology(ABC):
     def room(self) -> int | None:
         """The number of places for nodes; ``None``: any number."""
         return None
+
+    @property
+    def further(self) -> float:
+        """Latency of messages between nodes of different parts beyond that of their link, seconds."""
+        return 0.0
+
+    def parts(self, nodes: int) -> Indices:
+        """Return the part of the network that each node is in, shape (nodes,)."""
+        return np.zeros(nodes, np.int64)
 
     @abstractmethod
     def links(self, nodes: int) -> int:
@@ -136,6 +145,8 @@ class Switches(Topology):
         bandwidth: Bandwidth of the links of a node, bytes per second.
         oversubscription: Total bandwidth of a switch's nodes over the bandwidth of its uplink; at 1 the uplink
             never limits.
+        latency_between_switches: Latency of a message between nodes of different switches beyond that of its link,
+            seconds.
     """
 
     kind: ClassVar[str] = "switches"
@@ -143,6 +154,14 @@ class Switches(Topology):
     per_switch: int
     bandwidth: float
     oversubscription: float = 1.0
+    latency_between_switches: float = 0.0
+
+    @property
+    def further(self) -> float:  # noqa: D102 - see Topology
+        return self.latency_between_switches
+
+    def parts(self, nodes: int) -> Indices:  # noqa: D102 - see Topology
+        return np.arange(nodes) // self.per_switch
 
     @property
     def uplink(self) -> float:
@@ -156,7 +175,8 @@ class Switches(Topology):
     @property
     def shape(self) -> str:  # noqa: D102 - see Topology
         uplinks = f"uplinks of {_rate(self.uplink)} ({self.oversubscription:g}:1)"
-        return f"switches of {self.per_switch} nodes, {_rate(self.bandwidth)} a node, {uplinks}"
+        far = f", {format_time(self.further)} apart" if self.further else ""
+        return f"switches of {self.per_switch} nodes, {_rate(self.bandwidth)} a node, {uplinks}{far}"
 
     def links(self, nodes: int) -> int:  # noqa: D102 - see Topology
         return 2 * nodes + 2 * self.switches(nodes)
