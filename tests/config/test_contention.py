@@ -103,6 +103,15 @@ def test_a_link_may_say_how_much_it_lets_through_at_once() -> None:
             Switches(8, 1e9, 2.0),
         ),
         (
+            {
+                "topology": "switches",
+                "nodes_per_switch": 8,
+                "bandwidth": "1 GB/s",
+                "latency_between_switches": "0.6 ms",
+            },
+            Switches(8, 1e9, 1.0, 0.0006),
+        ),
+        (
             {"topology": "fat_tree", "down": [4, 4], "up": [1, 2], "bandwidth": "1 GB/s"},
             FatTree((4, 4), (1, 2), (1, 1), (1e9, 1e9)),
         ),

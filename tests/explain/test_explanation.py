@@ -28,7 +28,7 @@ from clue.machine import (
     SpeedCurve,
 )
 from clue.machine.contention import NUMBERS
-from clue.machine.contention.topology import FatTree, Switch
+from clue.machine.contention.topology import FatTree, Switch, Switches
 from clue.result import Part
 from clue.trace import Op, TraceBuilder
 from tests.kernel.cases import RECEIVE, SEND, TRANSMIT, machine, sending, transmission
@@ -199,6 +199,21 @@ def test_what_messages_share_is_a_parameter(contention: Flows | Ports, name: str
         trace[0].recv(source)
     on = Machine("shared", (NodeType("host"),) * 3, Network(link, link, contention=contention))
     assert by_name(explanation_of(trace, on))[name].higher == pytest.approx(higher)
+
+
+def test_the_latency_between_switches_is_a_parameter_where_it_is_stated() -> None:
+    """A message of 1 MB between nodes at different switches: 1 s, and 2 s for the distance."""
+    link = Link(Curve.line(0.0), Curve.line(0.0, 1e-6))
+    trace = TraceBuilder(2)
+    trace[0].send(1, 10**6)
+    trace[1].recv(0)
+    far, near = (
+        Machine("two", (NodeType("host"),) * 2, Network(link, link, contention=Flows(Switches(1, 1e6, 1.0, latency))))
+        for latency in (2.0, 0.0)
+    )
+    found = by_name(explanation_of(trace, far))["network.contention.latency_between_switches"]
+    assert (found.lower, found.higher) == (pytest.approx(1 + 2 * 0.9), pytest.approx(1 + 2 * 1.1))
+    assert "network.contention.latency_between_switches" not in by_name(explanation_of(trace, near))
 
 
 @pytest.mark.parametrize("contention", [Ports(), Ports(Curve.line(0.0, 1.0)), Flows(Switch(1.0)), NoContention()])

@@ -22,7 +22,7 @@ from clue.machine import (
     Ports,
     Progress,
 )
-from clue.machine.contention.topology import Switch
+from clue.machine.contention.topology import Switch, Switches
 
 NONE = NoContention()
 LINK = Link(Curve.line(1e-5, 1e-9), Curve.line(4e-5, 2e-9), 5e-6, 64_000)
@@ -70,6 +70,15 @@ def test_wide_links_need_routes() -> None:
     assert elements(Flows(Switch(1e10)), "link")[0]["bandwidth"] == "500000000Bps"
     with pytest.raises(UsageError, match="at most 512 nodes"):
         simgrid_platform(machine(Flows(Switch(1e10)), nodes=513))
+
+
+def test_a_latency_between_switches_is_a_link_between_them() -> None:
+    """Of three nodes at switches of two, four of six routes lead to the other switch."""
+    far = Flows(Switches(2, 1e8, 1.0, 6e-4))
+    (between,) = (link for link in elements(far, "link") if link["id"] == "between")
+    assert between == {"id": "between", "latency": "0.0006s", "bandwidth": "1e+18Bps", "sharing_policy": "FATPIPE"}
+    crossed = [link["id"] for link in elements(far, "link_ctn")]
+    assert (crossed.count("own"), crossed.count("between")) == (6, 4)
 
 
 def test_options_say_what_the_platform_cannot() -> None:

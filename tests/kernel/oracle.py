@@ -2,8 +2,8 @@
 
 It shares with the engines the values of machines (:mod:`clue.machine`), and nothing of :mod:`clue.kernel`. Every rank
 and every message is a process of one event loop over all of virtual time; nothing runs ahead. What it knows: bursts and
-sleeps on processors of their own, cold starts, blocking and nonblocking messages in all modes, waits, dissemination
-barriers, and every model of contention.
+sleeps on processors of their own, cold starts, blocking and nonblocking messages in all modes, waits, probes,
+dissemination barriers, every model of contention, and switches that are far apart.
 
 Of things that fall together on paper, roundings may decide which comes first. A random number generator delays all
 that takes time by up to 1e-13 of it, so that all orders come up.
@@ -24,14 +24,14 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from clue.machine import FactorTable, Flows, Link, Machine, Ports, Progress
-from clue.machine.contention.topology import Topology
+from clue.machine.contention.topology import Switches, Topology
 
 
 class Step(NamedTuple):
     """What a rank does next.
 
     Attributes:
-        kind: compute, sleep, send, isend, recv, irecv, wait or barrier.
+        kind: compute, sleep, send, isend, recv, irecv, probe, wait or barrier.
         peer: Partner of a message.
         nbytes: Its size.
         tag: Its tag.
@@ -136,18 +136,22 @@ class Message:
     """A message on its way.
 
     Attributes:
+        further: What its switches add to its transmission delay, and to that of the way back.
+        answer: How long an empty message takes back.
         s: Its send delay, under contention by factors known when it has started.
-        t: Its transmission delay, likewise.
+        t: Its transmission delay, likewise, without what its switches add.
         started: Its data start.
         free: Its sender is free of it.
         posted: Its receive is posted.
         arrived: It has arrived.
+        seen: Its envelope has arrived.
     """
 
     source: int
     dest: int
     nbytes: int
     link: Link
+    further: float
     answer: float
     is_eager: bool
     is_acknowledged: bool
@@ -156,6 +160,7 @@ class Message:
     started: Moment = field(default_factory=Moment)
     free: Moment = field(default_factory=Moment)
     arrived: Moment = field(default_factory=Moment)
+    seen: Moment = field(default_factory=Moment)
 
     def __post_init__(self) -> None:
         self.s, self.t = self.link.send_delay(self.nbytes), self.link.transmission_delay(self.nbytes)
@@ -164,6 +169,11 @@ class Message:
     def growth(self) -> tuple[float, float]:
         """What s and t grow by with size."""
         return self.s - self.link.send_delay(0), self.t - self.link.transmission_delay(0)
+
+    def show(self, clock: Clock, time: float) -> None:
+        """The envelope of an eager message arrives at a time; that of a rendezvous came before its data."""
+        if self.is_eager:
+            clock.at(time, self.seen.come)
 
 
 def travel(link: Link) -> float:
@@ -202,6 +212,7 @@ class Free:
         """Free the sender after s, arrive t later."""
         start = self.clock.now
         message.started.come()
+        message.show(self.clock, start + travel(message.link))
         yield start + message.s
         message.free.come()
         yield start + message.s + message.t
@@ -270,6 +281,7 @@ class AtPorts:
         self.clock.at(free, message.free.come)
         yield Turn(begin + s + t - w, message.source, message.actor)
         head = max(self.clock.now, self.receives_from[there] - a)
+        message.show(self.clock, max(head, begin + travel(message.link)))
         self.receives_from[there] = max(head, self.receives_from[there]) + self.least(
             nbytes, dest=self.machine.nodes[there].name
         )
@@ -314,7 +326,8 @@ class ByFlows:
         message.started.come()
         if m == 0:
             self.clock.at(start + s, message.free.come)
-            yield start + s + t
+            message.show(self.clock, start + s + t + message.further)
+            yield start + s + t + message.further
             message.arrived.come()
             return
         o = self.kept(message)
@@ -326,7 +339,9 @@ class ByFlows:
         self.begin(Flow(route, m / o if o else inf, m, m - at_once, milestones))
         self.clock.live(self.free_sender(message, h, partly, start + s, max(s - h * o, 0.0)))
         yield through
-        yield self.clock.now + max(s + t - o, 0.0)
+        arrival = self.clock.now + max(s + t - o, 0.0) + message.further
+        message.show(self.clock, arrival)
+        yield arrival
         message.arrived.come()
 
     def free_sender(self, message: Message, h: float, partly: Moment, least: float, after: float) -> Life:
@@ -491,6 +506,7 @@ class Channel:
     def __init__(self) -> None:
         self.sent: deque[Message] = deque()
         self.wanted: deque[tuple[Moment, Moment]] = deque()
+        self.probed: list[Moment] = []
 
     def send(self, message: Message) -> None:
         """Match a message with the first receive that is waiting, or keep it."""
@@ -498,6 +514,17 @@ class Channel:
             self.join(message, *self.wanted.popleft())
         else:
             self.sent.append(message)
+            while self.probed:
+                message.seen.then(self.probed.pop().come)
+
+    def probe(self) -> Moment:
+        """Return the moment when the envelope of the message has arrived that the next receive would take."""
+        seen = Moment()
+        if self.sent:
+            self.sent[0].seen.then(seen.come)
+        else:
+            self.probed.append(seen)
+        return seen
 
     def receive(self) -> Moment:
         """Post a receive; return the moment when its message has arrived."""
@@ -571,6 +598,14 @@ class Oracle:
         same_node = self.nodes[here] == self.nodes[there]
         return self.network.link(sender, receiver, same_node, self.domain(here) == self.domain(there))
 
+    def further(self, here: int, there: int) -> float:
+        """Return what is added to the transmission delay from one rank to another: between switches, what these say."""
+        match self.network.contention:
+            case Flows(Switches() as switches):
+                at, to = (self.nodes[rank] // switches.per_switch for rank in (here, there))
+                return switches.latency_between_switches if at != to else 0.0
+        return 0.0
+
     def life(self, me: int) -> Life:
         """Do one step of a rank after the other."""
         for step in self.program[me]:
@@ -619,8 +654,9 @@ class Oracle:
         small = link.eager_limit is None or step.nbytes <= link.eager_limit
         eager = buffered or (small and step.mode != "synchronous")
         asks = link.acknowledged_from is not None and step.nbytes >= link.acknowledged_from
+        answer = travel(self.link(step.peer, me)) + self.further(step.peer, me)
         message = Message(
-            me, step.peer, step.nbytes, link, travel(self.link(step.peer, me)), eager,
+            me, step.peer, step.nbytes, link, self.further(me, step.peer), answer, eager,
             eager and asks and not buffered, next(self.actors[me]), Moment(),
         )  # fmt: skip
         self.channels[context, me, step.peer, step.tag].send(message)
@@ -637,9 +673,10 @@ class Oracle:
 
     def handshake(self, message: Message) -> Life:
         """What has to pass before the data of a rendezvous start."""
-        within_calls = self.network.progress is Progress.CALLS
-        if within_calls:
-            yield self.clock.now + travel(message.link)
+        envelope = self.clock.now + travel(message.link) + message.further
+        self.clock.at(envelope, message.seen.come)
+        if self.network.progress is Progress.CALLS:
+            yield envelope
         yield message.posted
         yield from self.progress(message.dest, message)
         yield self.clock.now + message.answer
@@ -696,6 +733,11 @@ class Oracle:
     def irecv(self, me: int, step: Step, context: object = "program") -> Life:
         """A nonblocking receive."""
         self.ranks[me].requests[step.requests[0]] = self.channels[context, step.peer, me, step.tag].receive()
+        yield self.clock.now + self.receive_delay(me, step)
+
+    def probe(self, me: int, step: Step) -> Life:
+        """Wait for the envelope of a message."""
+        yield self.channels["program", step.peer, me, step.tag].probe()
         yield self.clock.now + self.receive_delay(me, step)
 
     def wait(self, me: int, step: Step) -> Life:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 import pytest
@@ -12,9 +13,21 @@ from hypothesis import strategies as st
 from clue.errors import UsageError
 from clue.kernel import simulate
 from clue.kernel.fast import tables
-from clue.machine import Curve, FactorTable, Flows, Link, Machine, Network, NoContention, NodeType, Ports
+from clue.machine import (
+    AlgorithmChoice,
+    Curve,
+    FactorTable,
+    Flows,
+    Link,
+    Machine,
+    Network,
+    NoContention,
+    NodeType,
+    Ports,
+    Progress,
+)
 from clue.machine.contention import NUMBERS
-from clue.machine.contention.topology import Switch
+from clue.machine.contention.topology import Switch, Switches
 from clue.trace import Op, TraceBuilder
 from tests.kernel.cases import ANSWER, RECEIVE, SEND, TRANSMIT, machine, need_fast_engine, sending, transmission
 from tests.properties import examples
@@ -269,6 +282,117 @@ def test_a_probe_sees_the_head_of_a_message(engine: str) -> None:
                 trace[2].add(op, peer=1)
             finish = simulate(trace.build(), on, engine=engine).ranks[2].finish
             assert finish == pytest.approx(come if op is None else seen)
+
+
+#: s = 1 s, t = 2 s and a second per byte: m bytes keep their way for m seconds. A nonblocking send costs nothing.
+SLOW = Link(Curve.line(1.0), Curve.line(2.0, 1.0), send_overhead=Curve.line(0.0))
+
+
+def apart(link: Link, oversubscription: float = 1.0, progress: Progress = Progress.ASYNCHRONOUS) -> Machine:
+    """Return nodes 0 and 1 at a switch and 2 and 3 at another, 5 s away; nodes have 1 B/s. All alltoalls are linear."""
+    switches = Switches(2, 1.0, oversubscription, latency_between_switches=5.0)
+    linear = {"alltoall": AlgorithmChoice(((inf, "linear"),))}
+    network = Network(link, link, contention=Flows(switches), collectives=linear, progress=progress)
+    return Machine("apart", (NodeType("host"),) * 4, network)
+
+
+@ENGINES
+@pytest.mark.parametrize("op", [None, Op.PROBE], ids=["receive", "probe"])
+def test_an_eager_message_between_switches_comes_later(op: Op | None, engine: str) -> None:
+    """3 B leave the links at 3 s and come, for a probe as well, s + t - o = 1 + 5 - 3 = 3 s later: at 6 s, far at 11 s.
+
+    An empty message, which no link slows, comes at 1 + 2 = 3 s, far at 8 s. With 3 B for node 3 beside them, 3 B have
+    half of node 0's link and leave it 3 s later: they come at 9 s, far at 14 s. The sender is free after s = 1 s.
+    """
+    for dest, nbytes, beside, come in (
+        (1, 3, 0, 6.0), (2, 3, 0, 11.0), (1, 0, 0, 3.0), (2, 0, 0, 8.0), (1, 3, 1, 9.0), (2, 3, 1, 14.0),
+    ):  # fmt: skip
+        trace = TraceBuilder(4)
+        trace[0].wait(*(trace[0].isend(3, 3) for _ in range(beside)), trace[0].isend(dest, nbytes))
+        if op is None:
+            trace[dest].recv(0)
+        else:
+            trace[dest].add(op, peer=0)
+        ranks = simulate(trace.build(), apart(SLOW), engine=engine).ranks
+        assert (ranks[0].finish, ranks[dest].finish) == pytest.approx((1.0, come))
+
+
+@ENGINES
+def test_a_message_between_switches_takes_as_much_of_a_bucket(engine: str) -> None:
+    """3 B travel 1 s and keep the way 3 s, so 2 of them pass at once, also of a message that travels 6 s in all.
+
+    Of two from node 0, the first one has 1 B left, at half the rate, and leaves its link after 2 s; the other, of which
+    nothing passes at once, after 4 s. They come then, and at the other switch 5 s later.
+    """
+    link = Link(Curve.line(0.0), Curve.line(1.0), busy=Curve.line(0.0, 1.0))
+    for order, near, far in (((1, 2), 2.0, 9.0), ((2, 1), 4.0, 7.0)):
+        trace = TraceBuilder(4)
+        for dest in order:
+            trace[0].send(dest, 3)
+            trace[dest].recv(0)
+        ranks = simulate(trace.build(), apart(link), engine=engine).ranks
+        assert (ranks[1].finish, ranks[2].finish) == pytest.approx((near, far))
+
+
+@ENGINES
+@pytest.mark.parametrize(
+    ("progress", "near", "far"),
+    [(Progress.ASYNCHRONOUS, (6.0, 9.0), (11.0, 19.0)), (Progress.CALLS, (9.0, 12.0), (19.0, 27.0))],
+    ids=["any", "calls"],
+)
+def test_the_answer_to_a_rendezvous_comes_from_the_other_switch(
+    progress: Progress, near: tuple[float, float], far: tuple[float, float], engine: str
+) -> None:
+    """An answer travels 1 + 2 = 3 s, far 3 + 5 = 8 s: data start at B = 3 s, far 8 s.
+
+    Within calls an envelope travels as long before: B = 6 s, far 16 s. 3 B leave the links at B + 3 s, which frees the
+    sender, and come s + t - o = 3 s later, far 3 + 5 s: at B + 6 s, far B + 11 s.
+    """
+    on = apart(replace(SLOW, eager_limit=0), progress=progress)
+    for dest, expected in ((1, near), (2, far)):
+        trace = TraceBuilder(4)
+        trace[0].send(dest, 3)
+        trace[dest].recv(0)
+        ranks = simulate(trace.build(), on, engine=engine).ranks
+        assert (ranks[0].finish, ranks[dest].finish) == pytest.approx(expected)
+
+
+@ENGINES
+@pytest.mark.parametrize(
+    ("progress", "near", "far"),
+    [(Progress.ASYNCHRONOUS, 9.0, 19.0), (Progress.CALLS, 18.0, 23.0)],
+    ids=["any", "calls"],
+)
+def test_an_acknowledgement_comes_from_the_other_switch(
+    progress: Progress, near: float, far: float, engine: str
+) -> None:
+    """3 B come at 6 s, far at 11 s. Their acknowledgement takes 3 s back, far 3 + 5 s: 9 s, far 19 s.
+
+    Within calls, a receiver that computes until 15 s acknowledges them at 15 s: 18 s, far 23 s.
+    """
+    on = apart(replace(SLOW, acknowledged_from=1), progress=progress)
+    for dest, free in ((1, near), (2, far)):
+        trace = TraceBuilder(4)
+        trace[0].send(dest, 3)
+        trace[dest].compute(15.0)
+        trace[dest].recv(0)
+        assert simulate(trace.build(), on, engine=engine).ranks[0].finish == pytest.approx(free)
+
+
+@ENGINES
+@pytest.mark.parametrize(("limit", "end"), [(None, 11.0), (0, 18.0)], ids=["eager", "rendezvous"])
+def test_an_alltoall_between_switches_shares_their_uplinks(limit: int | None, end: float, engine: str) -> None:
+    """Each of four nodes sends 1 B to each other one; s = 0, t = 2 s and a second per byte. Two nodes share 1 B/s up.
+
+    Four bytes go up from each switch, each at a quarter of that: 4 s. They come 2 s later, and 5 s for the way between:
+    at 11 s. By rendezvous they start when their answers have come, after 2 + 5 s: 18 s.
+    """
+    trace = TraceBuilder(4)
+    for rank in range(4):
+        trace[rank].collective(Op.ALLTOALL, 1)
+    on = apart(Link(Curve.line(0.0), Curve.line(2.0, 1.0), eager_limit=limit), oversubscription=2.0)
+    finishes = [rank.finish for rank in simulate(trace.build(), on, engine=engine).ranks]
+    assert finishes == pytest.approx([end] * 4)
 
 
 @ENGINES

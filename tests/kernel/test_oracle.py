@@ -75,7 +75,7 @@ def random_link(random: Random, most: float = 0.01) -> Link:
 
 def random_link_between(random: Random) -> Link:
     """Return a link between nodes, which may also say how long it is busy and how much it lets through at once."""
-    busy = (None, None, Curve.line(0.0), random_curve(random, 0.01), random_curve(random, 0.03))
+    busy = (None, None, Curve.line(0.0), *(random_curve(random, most) for most in (0.01, 0.03, 0.06)))
     depths = (0.0, random.uniform(1000, 2000), random.uniform(15_000, 25_000))
     return replace(random_link(random), busy=random.choice(busy), bucket=random.choice((0.0, 0.0, *depths)))
 
@@ -110,8 +110,9 @@ def random_contention(random: Random, model: str) -> Contention:
         return Ports(random.choice((None, None, random_curve(random, 0.02))))
     if model == "flows":
         rate = (0.3 + random.random()) * 3e6
-        racks = Switches(random.choice((1, 2)), rate, random.choice((1.0, 1.5 + 8 * random.random())))
-        return Flows(random.choice((Switch(rate), racks)))
+        apart = (random.random() < 0.7) * (0.002 + 0.01 * random.random())
+        racks = Switches(random.choice((1, 2)), rate, random.choice((1.0, 1.5 + 8 * random.random())), apart)
+        return Flows(random.choice((Switch(rate), racks, racks)))
     return NoContention()
 
 
@@ -213,7 +214,9 @@ class ProgramMaker:
         self.last = tag
 
     def receive(self, dest: int, source: int) -> None:
-        """A receive of the message sent last."""
+        """A receive of the message sent last, perhaps after a probe."""
+        if self.random.random() < 0.2:
+            self.program[dest].append(Step("probe", source, tag=self.last))
         if self.random.random() < 0.6:
             self.program[dest].append(Step("recv", source, tag=self.last))
         else:
@@ -255,6 +258,8 @@ def trace_of(program: Sequence[Sequence[Step]]) -> Trace:
                     it.recv(step.peer, step.tag)
                 case "irecv":
                     known[step.requests[0]] = it.irecv(step.peer, step.tag)
+                case "probe":
+                    it.add(Op.PROBE, peer=step.peer, tag=step.tag)
                 case "wait":
                     it.wait(*(known[request] for request in step.requests))
                 case "barrier":

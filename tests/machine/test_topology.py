@@ -48,6 +48,14 @@ def test_switches_share_an_uplink_between_them_only() -> None:
     assert (switches.links(5), switches.bisection(8), switches.bisection(2)) == (16, 2e9, 1e9)
 
 
+def test_switches_may_be_far_apart() -> None:
+    """Five nodes at switches of two, 0.6 ms apart; nothing else has parts."""
+    switches = Switches(2, 1e9, 2.0, 6e-4)
+    assert (switches.further, switches.parts(5).tolist()) == (6e-4, [0, 0, 1, 1, 2])
+    assert switches.shape.endswith("uplinks of 1 GB/s (2:1), 600 us apart")
+    assert (Switch(1e9).further, Switch(1e9).parts(2).tolist()) == (0.0, [0, 0])
+
+
 def test_a_fat_tree_spreads_destinations_over_the_switches_above() -> None:
     """Two levels, four nodes to a leaf, two switches above: even destinations go by one, odd ones by the other."""
     tree = FatTree((4, 4), (1, 2), (1, 1), (1e9, 1e9))

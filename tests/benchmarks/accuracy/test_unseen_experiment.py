@@ -16,7 +16,7 @@ from benchmarks.accuracy.unseen.experiment import Experiment, RealRun
 from benchmarks.accuracy.unseen.figures import COLUMNS, UnseenCase, Worth
 from benchmarks.accuracy.unseen.predicting import Figures, baseline
 from benchmarks.accuracy.validate.measured import MeasurementFolder
-from benchmarks.testbed.description import Host
+from benchmarks.testbed.description import Host, Rack
 from benchmarks.testbed.experiment import in_turns
 from clue.config import load_machine
 from clue.errors import RecordError, UsageError
@@ -184,6 +184,29 @@ def test_a_buyer_puts_measured_links_into_the_machines_file(tmp_path: Path, monk
     limits = [(link.eager_limit, link.acknowledged_from) for link in (network.between_nodes, network.pairs["a", "b"])]
     assert limits == [(8192, 1024), (None, None)]
     assert network.contention.name == "none"
+
+
+@pytest.mark.parametrize(("racks", "apart"), [("aabb", 600e-6), ("abab", 0.0)])
+def test_a_buyer_states_how_far_switches_are_apart(
+    racks: str, apart: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An empty message takes 50 us within a rack and 650 us between racks; switches that mix racks are not apart."""
+    file = tmp_path / "stated.yaml"
+    flows = "{topology: switches, nodes_per_switch: 2, bandwidth: 1 Gbit/s}"
+    file.write_text(
+        "name: stated\nnodes: [{count: 4, type: a}]\nnode_types: {a: {}}\n"
+        f"network: {{between_nodes: {LINK.format('20 us')}, contention: {{flows: {flows}}}}}\n"
+    )
+    hosts = tuple(Host(index, 1.0, 1, 0, None, 0.0, Rack(rack)) for index, rack in enumerate(racks))
+
+    def calibrated(_buyer: Buyer, ends: list[Host], _testbed: object) -> dict[str, object]:
+        return {"between_nodes": yaml.safe_load(LINK.format("20 us" if ends[0].rack == ends[1].rack else "620 us"))}
+
+    monkeypatch.setattr(Buyer, "_calibrated", calibrated)
+    (tmp_path / "cold-start-stated.json").write_text('{"after": [[0.0, 0.0]], "at_most": 1.5}')
+    told = load_machine(Buyer(tmp_path, 1.0, print).described(file, hosts, lambda: ""))
+    assert told.contention.topology is not None
+    assert told.contention.topology.further == pytest.approx(apart)
 
 
 def test_what_loading_takes_is_taken_off() -> None:
