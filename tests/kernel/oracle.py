@@ -667,9 +667,11 @@ class Oracle:
         """The life of a message."""
         if not message.is_eager:
             yield from self.handshake(message)
-        yield Turn(self.clock.now, message.source, 0 if message.is_eager else message.actor)
         here = self.nodes[message.source]
-        yield from (self.within[here] if here == self.nodes[message.dest] else self.between).carry(message)
+        carrier = self.within[here] if here == self.nodes[message.dest] else self.between
+        of_rank = message.is_eager and not isinstance(carrier, ByFlows)
+        yield Turn(self.clock.now, message.source, 0 if of_rank else message.actor)
+        yield from carrier.carry(message)
 
     def handshake(self, message: Message) -> Life:
         """What has to pass before the data of a rendezvous start."""
