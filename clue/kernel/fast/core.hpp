@@ -166,7 +166,7 @@ struct Core {
         const int64_t types = m.types;
         const int64_t cls = m.node[source] == m.node[dest] ? within(types, m.type[source], m.domain[source] != m.domain[dest])
                                                            : m.type[source] * types + m.type[dest];
-        return e * classes + cls + (m.part[source] == m.part[dest] ? 0 : near_classes(types));
+        return e * classes + cls + (m.apart && m.part[source] != m.part[dest] ? near_classes(types) : 0);
     }
 
     HOT double receive_cost(const Actor& a, int32_t source) const { return m.receive[link(epoch(a.clock), source, a.number)]; }
