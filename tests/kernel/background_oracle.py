@@ -1,0 +1,423 @@
+"""A second opinion on nonblocking collectives: a slow simulator, written from the chapters in docs/pages/model alone.
+
+It shares with the engines the values of machines (:mod:`clue.machine`) and the rounds of collectives
+(:mod:`clue.collectives`), and nothing of :mod:`clue.kernel`. Every rank, every message and every collective in the
+background is a process of one event loop over all of virtual time; nothing runs ahead. What it knows: bursts, blocking
+and nonblocking messages, collectives of both kinds, waits and tests, on ranks with a node each and equal links between
+all nodes, where messages do not slow each other or share ports.
+
+Of things that fall together on paper, roundings may decide which comes first. A nudge delays all that takes time by up
+to 1e-13 of it, equal times equally, so that other orders come up. Where no nudge changes a result, no rounding decides.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from heapq import heappop, heappush
+from itertools import count
+from random import Random
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+from clue.collectives import Collective, Round, default_choice, lower
+from clue.machine import Machine, Ports, Progress
+
+
+class Step(NamedTuple):
+    """What a rank does next.
+
+    Attributes:
+        kind: compute, send, isend, recv, irecv, collective, icollective, wait or test.
+        peer: Partner of a message.
+        nbytes: Its size.
+        requests: The one that is begun, or those that are waited for.
+        nanoseconds: How long a burst takes.
+        collective: What all ranks do.
+    """
+
+    kind: str
+    peer: int = 0
+    nbytes: int = 0
+    requests: tuple[int, ...] = ()
+    nanoseconds: int = 0
+    collective: Collective | None = None
+
+
+class Moment:
+    """Something that happens once."""
+
+    def __init__(self) -> None:
+        self.has_come = False
+        self._then: list[Callable[[], None]] = []
+
+    def then(self, do: Callable[[], None]) -> None:
+        """Do something when it happens, or now if it has."""
+        if self.has_come:
+            do()
+        else:
+            self._then.append(do)
+
+    def come(self) -> None:
+        """It happens."""
+        self.has_come = True
+        for do in self._then:
+            do()
+
+
+class Action(NamedTuple):
+    """Whose action comes first of those at one time.
+
+    Attributes:
+        rank: By rank.
+        actor: Of one rank those of the rank itself (0), then those of its nonblocking collectives, as they were called.
+        message: Of each of these its own (0), then those of the messages that it began to send, in that order.
+    """
+
+    rank: int
+    actor: int
+    message: int = 0
+
+
+class Turn(NamedTuple):
+    """A time, and an action at that time."""
+
+    at: float
+    action: Action
+
+
+T = TypeVar("T")
+Life: TypeAlias = Generator["float | Turn | Moment", None, T]
+#: What is no action comes before all actions.
+_AHEAD = Action(-1, 0)
+
+
+class Clock:
+    """Virtual time, and processes in it."""
+
+    def __init__(self, nudge: int | None) -> None:
+        self.now = 0.0
+        self._nudge = nudge
+        self._serial = count()
+        self._ahead: list[tuple[Any, ...]] = []
+
+    def at(self, time: float, do: Callable[[], None], action: Action = _AHEAD) -> None:
+        """Do something at a time."""
+        if self._nudge is not None and time > self.now:
+            time *= 1 + 1e-13 * Random(f"{self._nudge} {time}").random()
+        heappush(self._ahead, (time, action, next(self._serial), do))
+
+    def live(self, process: Life[None]) -> None:
+        """Let a process continue until it waits for a time or a moment."""
+        until = next(process, None)
+        again = partial(self.live, process)
+        match until:
+            case Moment():
+                until.then(again)
+            case Turn(time, action):
+                self.at(time, again, action)
+            case float():
+                self.at(until, again)
+
+    def run(self) -> None:
+        """Let everything happen."""
+        while self._ahead:
+            self.now, *_, do = heappop(self._ahead)
+            do()
+
+
+@dataclass(eq=False)
+class Message:
+    """A message on its way.
+
+    Attributes:
+        action: Its actions, among those of its sender.
+        posted: Its receive is posted.
+        free: Its sender is free of it.
+        arrived: It has arrived.
+    """
+
+    source: int
+    dest: int
+    nbytes: int
+    action: Action
+    is_rendezvous: bool
+    is_acknowledged: bool
+    posted: Moment = field(default_factory=Moment)
+    free: Moment = field(default_factory=Moment)
+    arrived: Moment = field(default_factory=Moment)
+
+
+class Channel:
+    """Messages and receives of a pair of ranks, in the program or in one collective: the k-th takes the k-th."""
+
+    def __init__(self) -> None:
+        self.sent: deque[Message] = deque()
+        self.wanted: deque[Moment] = deque()
+
+    def send(self, message: Message) -> None:
+        """Match a message, or keep it."""
+        self.sent.append(message)
+        self.match()
+
+    def receive(self) -> Moment:
+        """Post a receive; return the moment when its message has arrived."""
+        arrived = Moment()
+        self.wanted.append(arrived)
+        self.match()
+        return arrived
+
+    def match(self) -> None:
+        """Tell a message of its receive, and the receive of its message."""
+        if self.sent and self.wanted:
+            message, arrived = self.sent.popleft(), self.wanted.popleft()
+            message.posted.come()
+            message.arrived.then(arrived.come)
+
+
+@dataclass
+class Actor:
+    """A rank, or one of its collectives in the background.
+
+    Attributes:
+        number: 0 for the rank itself, i for its i-th nonblocking collective.
+        begun: Messages that it began to send.
+    """
+
+    rank: int
+    number: int = 0
+    begun: int = 0
+
+
+@dataclass
+class Rank:
+    """What is known of a rank.
+
+    Attributes:
+        left: When it left its last call, for bursts.
+        back: When its next call begins, or its program ends; nothing while it is in a call.
+        collectives: How many it has called.
+        in_background: How many of these are nonblocking.
+        requests: When each is complete.
+        finish: When its program ended.
+    """
+
+    left: float = 0.0
+    back: Moment | None = None
+    collectives: int = 0
+    in_background: int = 0
+    requests: dict[int, Moment] = field(default_factory=dict)
+    finish: float = -1.0
+
+    def leave(self, now: float) -> None:
+        """Compute, perhaps after another burst."""
+        if self.back is None:
+            self.left, self.back = now, Moment()
+
+    def come_back(self) -> None:
+        """Call, or end."""
+        back, self.back = self.back, None
+        if back is not None:
+            back.come()
+
+
+class BackgroundOracle:
+    """A program on a machine: rank k is on node k."""
+
+    def __init__(self, program: Sequence[Sequence[Step]], machine: Machine, nudge: int | None = None) -> None:
+        self.program, self.machine, self.clock = program, machine, Clock(nudge)
+        self.network, self.link = machine.network, machine.network.between_nodes
+        self.within_calls = self.network.progress is Progress.CALLS
+        self.ranks = [Rank() for _ in program]
+        self.channels: dict[tuple[object, int, int], Channel] = defaultdict(Channel)
+        self.sends_from = [0.0] * len(program)
+        self.receives_from = [0.0] * len(program)
+
+    def finishes(self) -> list[float]:
+        """Return when each rank ends; one that is blocked for ever at -1."""
+        for me in range(len(self.program)):
+            self.clock.at(0.0, partial(self.clock.live, self.life(me)))
+        self.clock.run()
+        return [rank.finish for rank in self.ranks]
+
+    def life(self, me: int) -> Life[None]:
+        """Do one step of a rank after the other."""
+        rank, actor = self.ranks[me], Actor(me)
+        for step in self.program[me]:
+            if step.kind == "compute":
+                rank.leave(self.clock.now)
+                yield self.clock.now + step.nanoseconds * 1e-9
+            else:
+                rank.come_back()
+                yield from getattr(self, step.kind)(actor, step)
+        rank.come_back()
+        rank.finish = self.clock.now
+
+    def progress(self, rank: int) -> Life[None]:
+        """P(now): wait until the library of a rank handles what has happened now."""
+        there = self.ranks[rank]
+        if self.within_calls and there.back is not None and there.left < self.clock.now:
+            yield there.back
+
+    # -- messages ----------------------------------------------------------------------------------------------------
+
+    def overhead(self, nbytes: int) -> float:
+        """Return c(m)."""
+        stated = self.link.send_overhead
+        return self.link.send_delay(nbytes) if stated is None else stated(nbytes)
+
+    def travel(self) -> float:
+        """Return how long an empty message travels."""
+        return self.link.send_delay(0) + self.link.transmission_delay(0)
+
+    def launch(self, actor: Actor, peer: int, nbytes: int, context: object) -> Life[Message]:
+        """Begin a message; it continues without its sender."""
+        link, me = self.link, actor.rank
+        rendezvous = link.eager_limit is not None and nbytes > link.eager_limit
+        asks = link.acknowledged_from is not None and nbytes >= link.acknowledged_from
+        actor.begun += 1
+        action = Action(me, actor.number, actor.begun)
+        message = Message(me, peer, nbytes, action, rendezvous, asks and not rendezvous)
+        if not rendezvous:
+            yield Turn(self.clock.now, Action(me, actor.number))
+        self.channels[context, me, peer].send(message)
+        self.clock.live(self.way(message))
+        return message
+
+    def way(self, message: Message) -> Life[None]:
+        """The life of a message."""
+        if message.is_rendezvous:
+            yield from self.handshake(message)
+            yield Turn(self.clock.now, message.action)
+        if isinstance(self.network.contention, Ports):
+            yield from self.pass_ports(message)
+        else:
+            left = self.clock.now + self.link.send_delay(message.nbytes)
+            self.let_go(message, left)
+            yield left + self.link.transmission_delay(message.nbytes)
+        message.arrived.come()
+        if message.is_acknowledged:
+            yield from self.progress(message.dest)
+            yield Turn(self.clock.now, message.action)
+            yield self.clock.now + self.travel()
+            message.free.come()
+
+    def handshake(self, message: Message) -> Life[None]:
+        """What has to pass before the data of a rendezvous start."""
+        if self.within_calls:
+            yield self.clock.now + self.travel()
+        yield message.posted
+        yield from self.progress(message.dest)
+        yield Turn(self.clock.now, message.action)
+        yield self.clock.now + self.travel()
+        yield from self.progress(message.source)
+
+    def let_go(self, message: Message, time: float) -> None:
+        """Free a sender that does not wait for an acknowledgement."""
+        if not message.is_acknowledged:
+            self.clock.at(time, message.free.come)
+
+    def pass_ports(self, message: Message) -> Life[None]:
+        """Pass the send port of one node, then the receive port of the other."""
+        start, source, dest, nbytes = self.clock.now, message.source, message.dest, message.nbytes
+        s, t = self.link.send_delay(nbytes), self.link.transmission_delay(nbytes)
+        sending, transmitting = s - self.link.send_delay(0), t - self.link.transmission_delay(0)
+        h = sending / (sending + transmitting) if sending + transmitting else 0.0
+        o = max(sending, transmitting)
+        w = min(o, s + t)
+        begin = max(start, self.sends_from[source])
+        self.sends_from[source] = begin + o
+        self.let_go(message, begin + max(s, w) if message.is_rendezvous else start + h * (begin - start) + s)
+        yield Turn(max(start, begin + s + t - w), message.action)
+        head = max(self.clock.now, self.receives_from[dest])
+        self.receives_from[dest] = head + o
+        yield head + w
+
+    def send(self, actor: Actor, step: Step) -> Life[None]:
+        """A blocking send."""
+        begin = self.clock.now
+        message = yield from self.launch(actor, step.peer, step.nbytes, "program")
+        if message.is_acknowledged:
+            yield begin + self.overhead(step.nbytes)
+        yield message.free
+
+    def isend(self, actor: Actor, step: Step) -> Life[None]:
+        """A nonblocking send."""
+        begin = self.clock.now
+        message = yield from self.launch(actor, step.peer, step.nbytes, "program")
+        self.ranks[actor.rank].requests[step.requests[0]] = message.free
+        yield begin + self.overhead(step.nbytes)
+
+    def recv(self, actor: Actor, step: Step) -> Life[None]:
+        """A blocking receive."""
+        yield self.channels["program", step.peer, actor.rank].receive()
+        yield self.clock.now + self.link.receive_delay
+
+    def irecv(self, actor: Actor, step: Step) -> Life[None]:
+        """A nonblocking receive."""
+        arrived = self.channels["program", step.peer, actor.rank].receive()
+        self.ranks[actor.rank].requests[step.requests[0]] = arrived
+        yield self.clock.now + self.link.receive_delay
+
+    def wait(self, actor: Actor, step: Step) -> Life[None]:
+        """Wait for all of some requests."""
+        for request in step.requests:
+            yield self.ranks[actor.rank].requests[request]
+
+    def test(self, _: Actor, __: Step) -> Life[None]:
+        """A test, which costs as much whether or not it finds its request complete."""
+        yield self.clock.now + self.link.receive_delay
+
+    # -- collectives -------------------------------------------------------------------------------------------------
+
+    def begin(self, me: int, step: Step) -> tuple[int, Sequence[Round]]:
+        """Return the number of a collective, which is the context of its messages, and the rounds of a rank."""
+        assert step.collective is not None
+        self.ranks[me].collectives += 1
+        algorithm = default_choice(self.network.collective_library, step.collective)
+        return self.ranks[me].collectives, lower(step.collective, me, algorithm)
+
+    def collective(self, actor: Actor, step: Step) -> Life[None]:
+        """A blocking collective: its rank does one round after the other."""
+        context, rounds = self.begin(actor.rank, step)
+        for each in rounds:
+            yield from self.round(actor, each, context, in_background=False)
+
+    def icollective(self, actor: Actor, step: Step) -> Life[None]:
+        """A nonblocking collective: it takes no time of its rank, and its first round begins with the call."""
+        rank = self.ranks[actor.rank]
+        rank.in_background += 1
+        done = rank.requests[step.requests[0]] = Moment()
+        self.clock.live(self.background(Actor(actor.rank, rank.in_background), *self.begin(actor.rank, step), done))
+        yield self.clock.now
+
+    def background(self, actor: Actor, context: int, rounds: Sequence[Round], done: Moment) -> Life[None]:
+        """The rounds of a nonblocking collective beside its rank."""
+        for each in rounds:
+            yield from self.round(actor, each, context, in_background=True)
+        done.come()
+
+    def round(self, actor: Actor, each: Round, context: int, *, in_background: bool) -> Life[None]:
+        """Begin all receives and sends, wait for all, combine. A round of one message blocks in it."""
+        blocks = len(each.receives) + len(each.sends) == 1
+        ends_by_itself = False
+        awaited = []
+        for peer in each.receives:
+            awaited.append(self.channels[context, peer, actor.rank].receive())
+            if not blocks:
+                yield self.clock.now + self.link.receive_delay
+        for peer, nbytes in each.sends:
+            begin = self.clock.now
+            message = yield from self.launch(actor, peer, nbytes, context)
+            awaited.append(message.free)
+            if not blocks or message.is_acknowledged:
+                yield begin + self.overhead(nbytes)
+            ends_by_itself = blocks and not (message.is_rendezvous or message.is_acknowledged)
+        since = self.clock.now
+        yield from awaited
+        if in_background and self.clock.now > since and not ends_by_itself:
+            yield from self.progress(actor.rank)
+        if blocks and each.receives:
+            yield self.clock.now + self.link.receive_delay
+        yield self.clock.now + self.machine.nodes[actor.rank].reduction_delay * each.reduced
