@@ -17,7 +17,10 @@ from benchmarks.accuracy.validate.sections import section
 from clue.execution import run
 from clue.machine import Machine, Placement
 from clue.trace import Op, Trace
-from clue.trace.calls import Call
+from clue.trace.calls import Call, LiveOp
+
+#: Calls that look for messages. A recording names them by what they found, a live call by what it asks for.
+_LOOKS = frozenset({Op.PROBE, Op.MPROBE, Op.POLL, LiveOp.IPROBE, LiveOp.IMPROBE, LiveOp.TEST})
 
 
 class LikeCalls:
@@ -33,13 +36,17 @@ class LikeCalls:
         for rank in range(recorded.ranks):
             ops = recorded.rank(rank)
             for op, cpu in zip(ops.op.tolist(), ops.cpu.tolist(), strict=True):
-                bursts[rank, op].append(cpu)
+                bursts[rank, _kind(op)].append(cpu)
         self._bursts = {kind: cycle(each) for kind, each in bursts.items()}
 
     def burst(self, rank: int, index: int, call: Call) -> int:  # noqa: ARG002 - it is the kind that counts
         """Return the next burst before such a call; the last one is before the barrier that ends the section."""
         op = Op.COMPUTE if call.op == Op.BARRIER else call.op
-        return next(self._bursts.get((rank, op), cycle([0])))
+        return next(self._bursts.get((rank, _kind(op)), cycle([0])))
+
+
+def _kind(op: int) -> int:
+    return int(Op.POLL) if op in _LOOKS else op
 
 
 def live_section(command: Sequence[str], recorded: Trace, machine: Machine) -> Trace:

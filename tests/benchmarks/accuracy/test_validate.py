@@ -21,7 +21,7 @@ from clue.config import load_machine
 from clue.errors import TraceError
 from clue.kernel import simulate
 from clue.trace import PROC_NULL, Op, Trace, TraceBuilder
-from clue.trace.calls import Call
+from clue.trace.calls import Call, LiveOp
 
 
 def _program() -> Trace:
@@ -122,6 +122,17 @@ def test_bursts_of_like_calls_are_taken_in_turn() -> None:
     calls = (Op.SEND, Op.RECV, Op.SEND, Op.BARRIER, Op.SEND)
     assert [bursts.burst(0, 0, Call(op)) * 1e-9 for op in calls] == [1.0, 0.0, 2.0, 3.0, 1.0]
     assert bursts.burst(1, 0, Call(Op.SEND)) == 0
+
+
+def test_looks_for_messages_take_what_looks_took() -> None:
+    """A recording knows an Iprobe as a probe or a poll, by whether it found a message; a live run asks first."""
+    built = TraceBuilder(1)
+    for seconds, op in ((1.0, Op.PROBE), (2.0, Op.POLL)):
+        built[0].compute(seconds)
+        built[0].add(op)
+    bursts = LikeCalls(built.build())
+    calls = (LiveOp.IPROBE, LiveOp.TEST, LiveOp.IMPROBE)
+    assert [bursts.burst(0, 0, Call(op)) * 1e-9 for op in calls] == [1.0, 2.0, 1.0]
 
 
 def test_who_is_faster_gets_more_where_a_program_decides() -> None:
