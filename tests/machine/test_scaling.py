@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from clue.kernel.model.costs import occupation
 from clue.machine import Curve, FactorTable, Flows, Link, NoContention, NodeType, Ports
-from clue.machine.contention.topology import FatTree, Switch
+from clue.machine.contention.topology import FatTree, Switch, Switches
 
 #: 2 s for an empty message; at 10 B it jumps to 7 s.
 CURVE = Curve((0.0, 10.0), (2.0, 7.0), (0.1, 0.5))
@@ -62,6 +62,9 @@ def test_what_is_shared_is_kept_longer() -> None:
     """Ports are busy twice as long, links have half the bandwidth; what says nothing of it stays."""
     assert Ports(Curve.line(1.0, 2.0)).busier(2.0) == Ports(Curve.line(2.0, 4.0))
     assert Flows(Switch(8.0)).busier(2.0) == Flows(Switch(4.0))
+    far = Flows(Switches(2, 8.0, 2.0, 1.0))
+    assert far.busier(2.0) == Flows(Switches(2, 4.0, 2.0, 2.0))
+    assert far.stronger(2.0) == Flows(Switches(2, 4.0, 2.0, 1.0))
     for stays in (NoContention(), Ports(), FactorTable(((1, 1.0), (2, 1.5)))):
         assert stays.busier(2.0) == stays
     assert FactorTable(((1, 1.0), (2, 1.5))).stronger(2.0) == FactorTable(((1, 1.0), (2, 2.0)))
