@@ -23,6 +23,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from clue.collectives import Collective, Round, default_choice, lower
 from clue.machine import Machine, Ports, Progress
+from tests.kernel.oracle import Moment
 
 
 class Step(NamedTuple):
@@ -43,27 +44,6 @@ class Step(NamedTuple):
     requests: tuple[int, ...] = ()
     nanoseconds: int = 0
     collective: Collective | None = None
-
-
-class Moment:
-    """Something that happens once."""
-
-    def __init__(self) -> None:
-        self.has_come = False
-        self._then: list[Callable[[], None]] = []
-
-    def then(self, do: Callable[[], None]) -> None:
-        """Do something when it happens, or now if it has."""
-        if self.has_come:
-            do()
-        else:
-            self._then.append(do)
-
-    def come(self) -> None:
-        """It happens."""
-        self.has_come = True
-        for do in self._then:
-            do()
 
 
 class Action(NamedTuple):

@@ -19,6 +19,7 @@ from benchmarks.testbed.description import Host
 from clue.calibration.cold_start import measure_cold_start
 from clue.config import load_machine
 from clue.errors import RecordError
+from clue.kernel.model.costs import empty_message
 from clue.machine import Machine
 
 
@@ -136,8 +137,7 @@ def _ends(machine: Machine, hosts: tuple[Host, ...], one: str, other: str) -> li
 def _empty(network: dict[str, Any]) -> float:
     """Return how long an empty message takes over a measured link, seconds."""
     nodes = {"nodes": [{"count": 2, "type": "host"}], "node_types": {"host": {}}}
-    link = load_machine({**nodes, "network": network}).network.between_nodes
-    return link.send_delay(0) + link.transmission_delay(0)
+    return empty_message(load_machine({**nodes, "network": network}).network.between_nodes)
 
 
 def _digest(ends: list[Host]) -> str:

@@ -15,12 +15,13 @@ from pathlib import Path
 
 from benchmarks.accuracy.validate.sections import section
 from clue.execution import run
+from clue.kernel.live.polls import POLLS
 from clue.machine import Machine, Placement
 from clue.trace import Op, Trace
-from clue.trace.calls import Call, LiveOp
+from clue.trace.calls import Call
 
 #: Calls that look for messages. A recording names them by what they found, a live call by what it asks for.
-_LOOKS = frozenset({Op.PROBE, Op.MPROBE, Op.POLL, LiveOp.IPROBE, LiveOp.IMPROBE, LiveOp.TEST})
+_LOOKS = POLLS | {Op.PROBE, Op.MPROBE}
 
 
 class LikeCalls:

@@ -91,6 +91,7 @@ def uncoupled_tables_of(
     number = {name: i for i, name in enumerate(types)}
     node_type = np.array([number[node.name] for node in machine.nodes], np.int32)
     node = np.array(placement.nodes, np.int32)
+    further, parts = distance(machine)
     layout = MachineLayout(
         instances=instances,
         nodes=len(machine.nodes),
@@ -100,19 +101,19 @@ def uncoupled_tables_of(
         node=node,
         type=node_type[node],
         domain=_domains(machine, placement),
-        part=_parts(machine, placement),
+        part=np.zeros_like(node) if parts is None else parts[node].astype(np.int32),
         node_type=node_type,
         bytes=np.array(plan.sizes, np.int64),
         overheads=any(state.network.states_overheads for state in epochs),
         acknowledges=any(state.network.acknowledges for state in epochs),
-        apart=distance(machine)[1] is not None,
+        apart=parts is not None,
         changes=np.array(costs.change_times, np.float64),
         factor=np.array([costs.factors(each) for each in types.values()], np.float64),
     )
     layout.collectives = collectives
     layout.kept += collectives.kept
     layout.work = (program.ops + plan.messages(choices)) * instances
-    _give_links(layout, epochs, list(types), plan.sizes)
+    _give_links(layout, epochs, list(types), plan.sizes, further)
     _give_types(layout, epochs, list(types))
     return layout
 
@@ -123,22 +124,18 @@ def _domains(machine: Machine, placement: Placement) -> npt.NDArray[np.int32]:
     return np.fromiter(machine.domains(placement.nodes), np.int32, len(placement.nodes))
 
 
-def _parts(machine: Machine, placement: Placement) -> npt.NDArray[np.int32]:
-    _, parts = distance(machine)
-    nodes = np.array(placement.nodes, np.int64)
-    return np.zeros(len(nodes), np.int32) if parts is None else parts[nodes].astype(np.int32)
-
-
-def _links(machine: Machine, names: Sequence[str]) -> list[tuple[Link, Link, bool, float]]:
+def _links(machine: Machine, names: Sequence[str], further: float) -> list[tuple[Link, Link, bool, float]]:
     """Return the link of every class, the link back, whether it is within a node, and the latency between parts."""
-    network, (further, _) = machine.network, distance(machine)
+    network = machine.network
     between = [(network.link(a, b, False), network.link(b, a, False), False) for a in names for b in names]
     inside = [network.link(name, name, True, together) for together in (True, False) for name in names]
     near = [(*each, 0.0) for each in between] + [(link, link, True, 0.0) for link in inside]
     return near + ([(*each, further) for each in between] if further else [])
 
 
-def _give_links(layout: MachineLayout, epochs: Sequence[Machine], names: Sequence[str], sizes: list[int]) -> None:
+def _give_links(
+    layout: MachineLayout, epochs: Sequence[Machine], names: Sequence[str], sizes: list[int], further: float
+) -> None:
     by_size: dict[str, list[_Doubles]] = {
         "send": [], "transmission": [], "travel": [], "occupation": [],
         "ahead": [], "bucket": [], "held": [], "call": []
@@ -150,14 +147,14 @@ def _give_links(layout: MachineLayout, epochs: Sequence[Machine], names: Sequenc
     for machine in epochs:
         known: dict[tuple[int, bool, float], tuple[_Doubles, ...]] = {}
         contention = machine.network.contention
-        for link, back, within, further in _links(machine, names):
-            if (id(link), within, further) not in known:
+        for link, back, within, later in _links(machine, names, further):
+            if (id(link), within, later) not in known:
                 occupied = occupations(contention, link, nbytes, within=within)
                 longer = longer_than_travel(link, nbytes, occupied)
                 send, transmission = link.send_delay.over(nbytes), link.transmission_delay.over(nbytes)
-                known[id(link), within, further] = (
+                known[id(link), within, later] = (
                     send,
-                    transmission + further,
+                    transmission + later,
                     send + transmission,
                     occupied,
                     ahead_of_ports(contention, link, longer),
@@ -165,12 +162,12 @@ def _give_links(layout: MachineLayout, epochs: Sequence[Machine], names: Sequenc
                     held_parts(contention, link, nbytes, within=within),
                     np.full_like(nbytes, -1.0) if link.send_overhead is None else link.send_overhead.over(nbytes),
                 )
-            for column, delays in zip(by_size.values(), known[id(link), within, further], strict=True):
+            for column, delays in zip(by_size.values(), known[id(link), within, later], strict=True):
                 column.append(delays)
             by_class["receive"].append(link.receive_delay)
-            by_class["further"].append(further)
-            by_class["answer"].append(empty_message(back) + further)
-            by_class["envelope"].append(empty_message(link) + further)
+            by_class["further"].append(later)
+            by_class["answer"].append(empty_message(back) + later)
+            by_class["envelope"].append(empty_message(link) + later)
             for name, limit in (("eager_limit", link.eager_limit), ("acknowledged_from", link.acknowledged_from)):
                 by_class[name].append(math.inf if limit is None else limit)
     for name, rows in by_size.items():

@@ -219,7 +219,7 @@ def has_domains(machine: Machine) -> bool:
 
 
 def distance(machine: Machine) -> tuple[float, npt.NDArray[np.int64] | None]:
-    """Return the latency between parts of a topology's nodes, seconds, and the group of each node; 0 and ``None``."""
+    """Return the latency between parts of a topology, seconds, and the part of each node; or 0 and ``None``."""
     topology = machine.contention.topology
     if topology is None or not topology.further:
         return 0.0, None
