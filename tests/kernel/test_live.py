@@ -350,6 +350,30 @@ def test_a_loop_that_spins_ends_when_the_message_comes(receive: float) -> None:
     assert len(polls) < 200
 
 
+def test_a_rank_that_computes_between_its_polls_does_not_spin() -> None:
+    """It looks 150 times in vain, each time after 0.1 ms, then asks the other rank, whose answer it waits for.
+
+    The last burst takes no time, as of a worker that has nothing left to do: it must not wait for a message that only
+    its own question brings.
+    """
+
+    def worker() -> Script:
+        for number in range(151):
+            burst = 100_000 if number < 150 else 0
+            assert (yield Call(LiveOp.IPROBE, burst, peer=ANY, tag=ANY)) is None
+        yield send(1)
+        yield recv(1)
+
+    def other() -> Script:
+        yield recv(0)
+        yield send(0)
+        yield send(0, after=1000.0)
+
+    done = run(worker(), other())
+    begun = 150 * 100e-6 + 151 * RECEIVE
+    assert finishes(done)[0] == pytest.approx(begun + 2 * (TRAVEL + RECEIVE))
+
+
 def test_several_that_spin_do_not_keep_each_other_busy() -> None:
     """Ranks that poll for the same late sender take few polls each."""
     polls = []

@@ -50,14 +50,13 @@ class Polls:
         self._mailboxes = job.mailboxes
         #: Number of polls in a row that have found nothing, and when they began.
         self._streak, self._streak_began = 0, 0.0
-        self._cpu = 0
         self._served = -1.0
         self._bell = Bell(rank.env)
 
     def hear(self, call: Call) -> None:
         """Note the next call."""
-        self._cpu = call.cpu
-        if call.op not in _IDLE:
+        # A program that computes between its polls does not spin: it would go on, whether or not anything changes.
+        if call.op not in _IDLE or call.cpu > _SPIN_BURST:
             self._streak = 0
 
     # -- one look -----------------------------------------------------------------------------------------
@@ -86,7 +85,7 @@ class Polls:
         if answer is None:
             if not self._streak:
                 self._streak_began, self.asked_time = rank.clock, False
-            spins = self._cpu <= _SPIN_BURST and self._streak >= _SPINNING
+            spins = self._streak >= _SPINNING
             self._streak += 1
             looked = rank.clock
             rank.poll(row)
