@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from clue.errors import UsageError
 from clue.trace import Trace
-from clue.trace.speed import RESPONSE
+from clue.trace.speed import PRIOR
 
 #: Kinds of work.
 KINDS = CORE, MEMORY, CACHE = "core", "memory", "cache"
@@ -26,7 +26,7 @@ _FAST = 1e9
 Mix = Mapping[str, float]
 Doubles = npt.NDArray[np.float64]
 #: Mix assumed where nothing is known: proportional to the response of bursts to either piece.
-UNKNOWN: Mix = {CORE: float(RESPONSE[0] / RESPONSE.sum()), MEMORY: float(RESPONSE[1] / RESPONSE.sum())}
+UNKNOWN: Mix = {CORE: float(PRIOR[0] / PRIOR.sum()), MEMORY: float(PRIOR[1] / PRIOR.sum())}
 _MIX = re.compile(rf"({'|'.join(KINDS)})(?::({'|'.join(KINDS)})=(0?\.[0-9]+))?")
 
 

@@ -4,7 +4,7 @@ A host's speed varies: other processes use the second hardware thread of a core,
 may leave *readings*: the CPU time of two fixed pieces of work at a moment, one bound by the core and one bound by
 memory. Bursts in a trace are raw. Simulations replay
 
-    burst ÷ Π (slowdown of the piece at that moment) ^ response to the piece
+    burst ÷ (slowdown of the core's piece at that moment) ^ RESPONSE
 
 rounded to whole ns; a burst that took time takes at least 1 ns. Here
 
@@ -14,18 +14,20 @@ rounded to whole ns; a burst that took time takes at least 1 ns. Here
 - the *slowdown* is the reading ÷ the best, unless it is small: a program's own ranks and messages make readings longer,
   too, on a host that does nothing else. Up to :data:`USUAL` it counts as 1, from its square on in full, between them on
   a straight line (of the logarithms).
-- the *response* is the exponent with which the slowdown of a piece enters that of a burst: 1 is as much as the piece, 0
-  not at all. It is a property of the program. Where it is not known, it is :data:`RESPONSE`.
 
-Several recordings of the same run tell the response: how much longer a rank computed when pieces took longer. For each
-region there is one equation per rank and recording, with a standard error of :data:`MISSED`. The prior of the response
-is :data:`RESPONSE` with a standard deviation of :data:`UNKNOWN`. The most likely response has a closed form (ridge
-regression).
+The memory's piece does not count here: what a program itself does to the caches makes it up to 1.4 times as long on a
+quiet host, and neighbours that stream through memory hardly more (benchmarks/accuracy/host_speed.md).
+
+Both pieces tell what a region's bursts depend on. Their *response* to a piece is the exponent with which its slowdown
+enters theirs: 1 is as much as the piece, 0 not at all. Several recordings of the same run tell it: how much longer a
+rank computed when pieces took longer. For each region there is one equation per rank and recording, with a standard
+error of :data:`MISSED`. The prior is :data:`PRIOR` with a standard deviation of :data:`UNKNOWN`. The most likely
+response has a closed form (ridge regression).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Protocol
 
@@ -41,18 +43,21 @@ Longs = npt.NDArray[np.int64]
 
 #: Number of readings in the window of the running median.
 WINDOW = 9
-#: Prior of the response to each piece: its mean and its standard deviation over programs. Measured:
+#: Exponent with which the slowdown of the core's piece enters that of a burst. Measured:
 #: benchmarks/accuracy/host_speed.md.
-RESPONSE, UNKNOWN = np.array([0.4, 0.5]), np.array([0.25, 0.2])
+RESPONSE = 0.7
+#: Prior of the response to each piece, where both count: its mean and its standard deviation over programs.
+PRIOR, UNKNOWN = np.array([0.4, 0.5]), np.array([0.25, 0.2])
 #: Assumed standard error of an equation (in logarithms). The error of single recordings is 0.05, but their ranks share
 #: its causes, which slow the readings, too: with 0.05, three recordings of Cholesky were worse than without.
 MISSED = 0.2
 #: How many times as long as at best the pieces take beside the ranks of a program on an otherwise quiet host. Measured:
 #: benchmarks/accuracy/host_speed.md.
-USUAL = np.array([1.06, 1.12])
+USUAL = np.array([1.1, 1.2])
 #: Quantile of a recording's readings that counts as its best.
 BEST = 0.1
 _MOST = 5.0
+_CORE = PIECES.index("core")
 
 
 class Recording(Protocol):
@@ -102,18 +107,11 @@ def _against_best(trace: Recording) -> Doubles:
     return found
 
 
-def normalised(trace: Recording, response: Mapping[str, Sequence[float]] | None = None) -> Longs:
-    """Return the time of each burst at the host's best speed, ns; without readings its recorded time.
-
-    Args:
-        trace: The trace.
-        response: The response of each region to each piece, where known.
-    """
+def normalised(trace: Recording) -> Longs:
+    """Return the time of each burst at the host's best speed, ns; without readings its recorded time."""
     if trace.head.probe is None:
         return trace.ops.cpu
-    known = response or {}
-    table = np.array([known.get(region, RESPONSE) for region in trace.head.regions])
-    longer = np.exp((slowdowns(trace) * table[trace.ops.region]).sum(axis=1))
+    longer = np.exp(RESPONSE * slowdowns(trace)[:, _CORE])
     bursts: Longs = np.maximum(np.rint(trace.ops.cpu / longer), trace.ops.cpu > 0).astype(np.int64)
     return bursts
 
@@ -132,13 +130,13 @@ def _response(traces: Sequence[Recording], logs: Sequence[Doubles], region: str)
     there = (took > 0).all(axis=0)  # shape (ranks,)
     weights = took[:, there].sum(axis=0)
     if not there.any():
-        return tuple(RESPONSE.tolist())
+        return tuple(PRIOR.tolist())
     share = np.tile(weights / weights.mean(), len(traces))
     y = np.log(took[:, there])
     y, x = (y - y.mean(axis=0)).ravel(), (longer[:, there] - longer[:, there].mean(axis=0)).reshape(-1, len(PIECES))
     precision = np.diag(UNKNOWN**-2.0)
     normal = (x.T * share) @ x / MISSED**2 + precision
-    response = np.linalg.solve(normal, (x.T * share) @ y / MISSED**2 + precision @ RESPONSE)
+    response = np.linalg.solve(normal, (x.T * share) @ y / MISSED**2 + precision @ PRIOR)
     return tuple(np.clip(response, 0.0, _MOST).tolist())
 
 

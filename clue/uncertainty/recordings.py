@@ -5,8 +5,7 @@ frequency, other load on the computer), about which single bursts deviate. These
 of bursts, so that the large relative deviations of microseconds do not pass for those of seconds. Recordings with
 different calls (for instance another number of unsuccessful Tests) are compared only by their totals.
 
-Where readings tell how fast the host was, bursts are those at its best, by the response that the recordings have
-together (:mod:`clue.trace.speed`).
+Where readings tell how fast the host was, bursts are those at its best (:mod:`clue.trace.speed`).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import numpy.typing as npt
 from clue.errors import UsageError
 from clue.trace import Trace
 from clue.trace.head import Typical
-from clue.trace.speed import fitted_response, normalised
+from clue.trace.speed import normalised
 from clue.uncertainty.bursts import BurstNoise
 
 Doubles = npt.NDArray[np.float64]
@@ -32,8 +31,7 @@ def normalised_bursts(traces: Sequence[Trace]) -> list[Longs]:
     """Return the bursts of several recordings of one run at the best speed of their host, ns."""
     if len(traces) == 1:
         return [traces[0].bursts]
-    response = fitted_response(traces)
-    return [normalised(trace, response) for trace in traces]
+    return [normalised(trace) for trace in traces]
 
 
 def typical_recording(traces: Sequence[Trace]) -> Trace:

@@ -16,10 +16,21 @@ from clue.kernel import compile_program
 from clue.trace import NO_REQUEST, PROC_NULL, Op, Trace, TraceBuilder
 from clue.trace.head import Probe, Typical
 from clue.trace.pack import pack
-from clue.trace.speed import MISSED, RESPONSE, UNKNOWN, USUAL, WINDOW, best_of, fitted_response, normalised, speeds
+from clue.trace.speed import (
+    MISSED,
+    PRIOR,
+    RESPONSE,
+    UNKNOWN,
+    USUAL,
+    WINDOW,
+    best_of,
+    fitted_response,
+    normalised,
+    speeds,
+)
 from tests.trace.test_pack import leave, row
 
-CORE, MEMORY = RESPONSE.tolist()
+CORE, MEMORY = PRIOR.tolist()
 BEST = (1e-5, 2e-5)
 
 
@@ -50,29 +61,20 @@ def test_at_the_best_nothing_changes_and_better_readings_count_as_the_best() -> 
 
 @pytest.mark.parametrize(("core", "memory"), [(2.0, 1.0), (1.0, 3.0), (1.5, 1.3)])
 def test_a_slower_host(core: float, memory: float) -> None:
-    """Each piece's slow-down to the power of the response; a burst of 1 ns stays one."""
+    """The core's slowdown to the power of the response, whatever memory does; a burst of 1 ns stays one."""
     reading = (0, round(core * 10_000), round(memory * 20_000))
     trace = measured([0.1, 1e-9], [reading])
-    assert trace.bursts[0] == round(1e8 / (core**CORE * memory**MEMORY))
+    assert trace.bursts[0] == round(1e8 / core**RESPONSE)
     assert trace.bursts[1] == 1
 
 
 @pytest.mark.parametrize(("longer", "counts"), [(1.0, 0.0), (1.5, 1.0), (2.0, 2.0), (3.0, 3.0)])
 def test_a_host_that_is_as_slow_as_its_own_ranks_make_it(longer: float, counts: float) -> None:
     """Usual readings change nothing; those of its square count in full, those half way between them by half of that."""
-    core, memory = USUAL**longer
-    trace = measured([0.1], [(0, round(core * 1e7), round(memory * 2e7))])
-    trace = replace(trace, head=replace(trace.head, probe=Probe("test", (0, 1), (1e-2, 2e-2))))
-    slowdown = USUAL**counts
-    assert trace.bursts[0] == pytest.approx(1e8 / (slowdown[0] ** CORE * slowdown[1] ** MEMORY), rel=1e-6)
-
-
-def test_a_known_response_takes_the_place_of_the_usual_one() -> None:
-    """Region 0 slows down as the core's piece does, region 1 not at all."""
-    trace = measured([0.1, 0.1], [(0, 16_000, 20_000)], regions=True)
-    response = {"region 0": (1.0, 0.0), "region 1": (0.0, 0.0)}
-    computing = trace.ops.cpu > 0
-    assert normalised(trace, response)[computing].tolist() == [62_500_000, 100_000_000]
+    usual = float(USUAL[0])
+    trace = measured([0.1], [(0, round(usual**longer * 1e7), 20_000)])
+    trace = replace(trace, head=replace(trace.head, probe=Probe("test", (0, 1), (1e-2, 2e-5))))
+    assert trace.bursts[0] == pytest.approx(1e8 / usual ** (counts * RESPONSE), rel=1e-6)
 
 
 def test_between_readings_it_is_a_straight_line_of_logarithms() -> None:
@@ -87,7 +89,7 @@ def test_between_readings_it_is_a_straight_line_of_logarithms() -> None:
     )
     trace.ops.begin[trace.ops.cpu > 0] = 600_000_000  # its middle is at 0.5 s
     burst = int(trace.bursts[trace.ops.cpu > 0][0])
-    assert burst == pytest.approx(2e8 / 8 ** (CORE / 2), abs=1)
+    assert burst == pytest.approx(2e8 / 8 ** (RESPONSE / 2), abs=1)
 
 
 def test_single_readings_that_are_off_do_not_count() -> None:
