@@ -4,8 +4,8 @@
 any machine, and no program on a frozen machine, before the commit that freezes the model. Sizes were
 chosen by how long programs run, and by nothing else. *Seen*: were frozen until somebody looked at them. Intervals are
 learned from the third look at the first set (``seen.csv``); of the second set there is half a look (``half_look.csv``),
-of the third set one look (``third_set.csv``), of the fourth set one look (``fourth_set.csv``). The frozen ones are the
-fifth set, of which one look has five of six machines (``unseen.csv``).
+of the third set one look (``third_set.csv``), of the fourth one (``fourth_set.csv``), of the fifth one
+(``fifth_set.csv``). The frozen ones are the sixth set (``unseen.csv``).
 """
 
 from __future__ import annotations
