@@ -34,11 +34,11 @@ CORE, MEMORY = PRIOR.tolist()
 BEST = (1e-5, 2e-5)
 
 
-def measured(bursts: list[float], readings: list[tuple[int, int, int]], *, regions: bool = False) -> Trace:
+def measured(bursts: list[float], readings: list[tuple[int, int, int]]) -> Trace:
     """Return one rank's trace of bursts in seconds, one after the other, with readings; the best is 10 and 20 us."""
     builder = TraceBuilder(1)
-    for i, burst in enumerate(bursts):
-        builder[0].compute(burst, f"region {i}" if regions else "")
+    for burst in bursts:
+        builder[0].compute(burst)
         builder[0].send(PROC_NULL, 0)
     trace = builder.build()
     trace.ops.begin[:] = np.cumsum(trace.ops.cpu)
