@@ -9,7 +9,7 @@ the problem's size and the number of ranks (:mod:`clue.models`).
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -49,11 +49,18 @@ class Role:
     holds: Callable[[Surroundings, Integers], npt.NDArray[np.bool_]]
 
 
+def _first_iteration(of: str) -> Callable[[Surroundings, Integers], npt.NDArray[np.bool_]]:
+    """Return the condition that a loop is at its first iteration: bursts there include what precedes the loop."""
+    return lambda v, _: v[of] == 0 if of in v else np.zeros(len(v["n"]), bool)
+
+
 ROLES = (
     Role("root", lambda v, peer: v["r"] == peer),
     Role("first rank", lambda v, _: v["rank"] == 0),
     Role("last rank", lambda v, _: v["rank"] == v["P"] - 1),
-    Role("first iteration", lambda v, _: v["i0"] == 0 if "i0" in v else np.zeros(len(v["n"]), bool)),
+    Role("first iteration", _first_iteration("i0")),
+    Role("first iteration of the loop within", _first_iteration("i1")),
+    Role("first iteration of the innermost loop", _first_iteration("i2")),
 )
 
 
@@ -201,6 +208,28 @@ class Bursts:
             yield Fitted(
                 part, "" if role is None else role.name, pool, target, float(pool.modelled(target)[0] @ counts)
             )
+
+
+def together(drawn: Floats, places: Sequence[Integers]) -> tuple[Floats, Floats]:
+    """Return the bursts at the ends of an interval of all places together.
+
+    Models of different places err independently, so the squares of their deviations add up. Every place keeps its share
+    of the sum.
+
+    Args:
+        drawn: Bursts at the mean and at the low and the high end of their own place's interval, shape (3, rows).
+        places: Rows of each place.
+    """
+    mean = drawn[0]
+    low, high = (mean + _joint_share(end - mean, places) * (end - mean) for end in drawn[1:])
+    return low, high
+
+
+def _joint_share(deviations: Floats, places: Sequence[Integers]) -> float:
+    """Return the deviation of the sum of all places relative to the sum of their deviations."""
+    of_places = np.array([deviations[rows].sum() for rows in places])
+    alike = float(np.abs(of_places).sum())
+    return float(np.linalg.norm(of_places)) / alike if alike else 0.0
 
 
 def outside_remarks(seconds: Floats, inside: Floats) -> list[str]:

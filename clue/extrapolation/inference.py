@@ -10,7 +10,7 @@ import numpy as np
 
 from clue import structure
 from clue.errors import ClueError, UsageError
-from clue.extrapolation.bursts import Bursts, Fitted, Integers, outside_remarks
+from clue.extrapolation.bursts import Bursts, Fitted, Integers, outside_remarks, together
 from clue.extrapolation.family import Family
 from clue.extrapolation.plan import COUNTS, SIZES, Wanted, lacking
 from clue.progress import Progress, silent
@@ -94,7 +94,8 @@ class Structure:
         drawn = np.zeros((4, len(columns.columns["op"])))
         for bursts, (v, rows) in zip(self.bursts, columns.surroundings, strict=True):
             drawn[:, rows] = bursts.draw(v, columns.columns["peer"][rows])
-        middle, low, high = (np.round(each * 1e9).astype(np.int64) for each in drawn[:3])
+        ends = together(drawn[:3], [rows for _, rows in columns.surroundings])
+        middle, low, high = (np.round(each * 1e9).astype(np.int64) for each in (drawn[0], *ends))
         trace = self.trace(columns, middle)
         repeats = tuple(replace(trace, ops=replace(trace.ops, cpu=each)) for each in (low, high))
         return Made(trace, (*self.remarks, *remarks, *outside_remarks(drawn[0], drawn[3])), repeats)

@@ -343,14 +343,12 @@ def small_numbers(
     """
     loops = tuple(name for name in names if name[0] == "i")
     over = dimensions(known) if "P" in names else ()
-    logarithms = (_logarithm(name) for name in ("P", "s", "n") if name in names)
     return (
         *map(variable, names),
         *_turns_of(names),
         *_spread(blocks, over),
         *(atom for dimension in _others(names) for atom in shares(variable("n"), dimension) if "n" in names),
         *(atom for loop in loops for atom in (*_levels(loop, over), *_passages(loop, blocks, singles, loops, over))),
-        *logarithms,
     )
 
 
@@ -462,6 +460,11 @@ def _rest(block: int, loop: str) -> Iterator[Atom]:
     """Return what remains after an iteration's block, and the size of that block."""
     yield Atom(f"n - {block}·({loop} + 1)", lambda v: np.maximum(v["n"] - block * (v[loop] + 1), 0))
     yield Atom(f"min({block}, n - {block}·{loop})", lambda v: np.minimum(block, v["n"] - block * v[loop]), 2)
+
+
+def logarithms(names: tuple[str, ...]) -> tuple[Atom, ...]:
+    """Return the logarithms of sizes and numbers of ranks."""
+    return tuple(_logarithm(name) for name in ("P", "s", "n") if name in names)
 
 
 def _logarithm(name: str) -> Atom:

@@ -27,6 +27,7 @@ from clue.structure.atoms import (
     Surroundings,
     dealt,
     dimensions,
+    logarithms,
     partners,
     parts,
     residue,
@@ -136,7 +137,7 @@ class Search:
     @cached_property
     def small(self) -> Pool:
         """The varying atoms for sums and products, the lightest first."""
-        return self._pool(small_atoms)
+        return self._pool(rank_atoms if self.plain else small_atoms)
 
     @cached_property
     def alone(self) -> Pool:
@@ -724,6 +725,13 @@ def small_atoms(
     names: tuple[str, ...], blocks: tuple[int, ...], grids: frozenset[str], singles: tuple[int, ...]
 ) -> tuple[Atom, ...]:
     """Return the atoms for sums and products."""
+    return (*rank_atoms(names, blocks, grids, singles), *logarithms(names))
+
+
+def rank_atoms(
+    names: tuple[str, ...], blocks: tuple[int, ...], grids: frozenset[str], singles: tuple[int, ...]
+) -> tuple[Atom, ...]:
+    """Return the atoms for ranks and numbers of ranks: no logarithms, which are half of 2, 4 and 6 ranks by chance."""
     return (*small_numbers(names, blocks, grids, singles), *(tree_sizes(names) if _ranked(names) else ()))
 
 

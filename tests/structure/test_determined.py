@@ -9,7 +9,7 @@ from math import isqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from clue.structure import Generator, decided
@@ -94,6 +94,8 @@ def test_loops_roots_and_sizes_on_grids_are_exact_or_refused(
     _assert_exact_or_refused(Case(program, _places(recorded), _places(RANKS, (44, 88))))
 
 
+# On 2, 4 and 6 ranks half of them are as many as the rounded-up logarithm.
+@example(recorded=(2, 4, 6), count="2", nbytes="8", periodic=False)
 @settings(max_examples=examples(30), deadline=None)
 @given(
     recorded=st.lists(st.integers(2, 16), min_size=2, max_size=5, unique=True).map(sorted).map(tuple),

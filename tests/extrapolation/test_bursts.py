@@ -1,0 +1,42 @@
+"""Bursts of a place: which rows have a pool of their own, and how places combine to an interval."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from clue.extrapolation.bursts import Bursts, together
+
+
+def test_deviations_of_places_add_up_by_their_squares() -> None:
+    """Places that may be 3 and 4 s shorter are 5 s shorter together, and 13 s longer if each may be 5 and 12 s."""
+    mean = np.array([10.0, 10.0, 20.0])
+    low = mean - np.array([1.0, 2.0, 4.0])
+    high = mean + np.array([2.0, 3.0, 12.0])
+    shorter, longer = together(np.array([mean, low, high]), [np.array([0, 1]), np.array([2])])
+    assert shorter.sum() == pytest.approx(mean.sum() - 5)
+    assert longer.sum() == pytest.approx(mean.sum() + 13)
+    # Each row keeps its share of the sum of deviations.
+    assert mean - shorter == pytest.approx(np.array([1, 2, 4]) * 5 / 7)
+
+
+def test_a_single_place_keeps_its_interval() -> None:
+    """Nothing can compensate for its error; no bursts have none."""
+    drawn = np.array([[2.0, 4.0], [1.0, 3.0], [5.0, 6.0]])
+    shorter, longer = together(drawn, [np.array([0, 1])])
+    assert shorter == pytest.approx(drawn[1])
+    assert longer == pytest.approx(drawn[2])
+    nothing, _ = together(np.zeros((3, 2)), [np.array([0]), np.array([1])])
+    assert nothing == pytest.approx(0)
+
+
+@pytest.mark.parametrize("loop", ["i0", "i1", "i2"])
+def test_the_first_iteration_of_any_loop_has_bursts_of_its_own(loop: str) -> None:
+    """A call in a loop follows 1 ms of what precedes the loop, and 20 us in later iterations, at every size."""
+    places = [(n, ranks, rank, i) for n in (100, 200) for ranks in (4, 8) for rank in range(ranks) for i in range(5)]
+    n, ranks, rank, iteration = np.array(places).T
+    recorded = {"n": n, "P": ranks, "rank": rank, "s": ranks, "r": rank, "i0": np.ones_like(n), loop: iteration}
+    seconds = np.where(iteration == 0, 1e-3, 20e-6)
+    learned = Bursts.learn("here", recorded, np.full(len(n), -1), n * 100 + ranks, seconds, ())
+    target = {name: column[:5] for name, column in recorded.items()} | {"n": np.full(5, 400), "P": np.full(5, 16)}
+    assert learned.draw(target, np.full(5, -1))[0] == pytest.approx([1e-3, 20e-6, 20e-6, 20e-6, 20e-6])
