@@ -10,11 +10,9 @@ from clue.errors import ClueError, TraceError, UsageError
 from clue.extrapolation.arguments import CommandLine, common, filled
 from clue.extrapolation.pattern import SIZE, Pattern
 from clue.trace import Flag, Op, Trace
+from clue.trace.head import EXTRAPOLATED
 from clue.uncertainty import typical_recording
 from clue.units import count_of
-
-#: Name of the clock in the header of an extrapolated trace.
-EXTRAPOLATED = "extrapolated"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

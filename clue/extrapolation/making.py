@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clue.display import frame_of, html, short_repr
-from clue.extrapolation.family import EXTRAPOLATED, Family
+from clue.extrapolation.family import Family
 from clue.extrapolation.inference import RefusedError, Structure, infer
 from clue.extrapolation.loops import InLoops, check_length
 from clue.extrapolation.memory import peak_memory
@@ -18,6 +18,7 @@ from clue.progress import Progress, silent
 from clue.recording.repeated import numbered
 from clue.structure import Refusal
 from clue.trace import Trace
+from clue.trace.head import EXTRAPOLATED
 from clue.units import count_of, format_size
 
 if TYPE_CHECKING:

@@ -20,6 +20,8 @@ from clue.units import format_size
 
 #: Largest size of a head, bytes: enough for about 400 000 ranks.
 LONGEST_HEAD = 64 * 10**6
+#: Name of the clock of an extrapolated trace.
+EXTRAPOLATED = "extrapolated"
 
 _Text = Annotated[str, Within(0, 2**20)]
 _Name = Annotated[str, Within(0, 2**12)]

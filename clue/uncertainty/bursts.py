@@ -31,6 +31,8 @@ class BurstNoise:
     Attributes:
         common: Standard deviation, by region, of the logarithm of the level that all bursts of a run share.
         recordings: Number of recordings, at least 2.
+        estimated: Whether the common level's deviation was estimated from these recordings. If not, it is known, as
+            that of an extrapolated trace: the level is drawn from a normal distribution.
         recorded: Bursts of each recording, CPU ns of each op, shape (ops,); empty if they made different calls.
         levels: Logarithm of the level of each recording, relative to the average, by region.
         single: Standard deviation of a single burst's logarithm about its recording's level, by region.
@@ -38,6 +40,7 @@ class BurstNoise:
 
     common: Mapping[str, float] = field(default_factory=dict)
     recordings: int = 2
+    estimated: bool = True
     recorded: Sequence[npt.NDArray[np.int64]] = ()
     levels: Sequence[Mapping[str, float]] = ()
     single: Mapping[str, float] = field(default_factory=dict)
@@ -46,7 +49,7 @@ class BurstNoise:
     def largest_deviation(self) -> float:
         """Deviation of a normal variable whose 10th percentile is a lower bound for that of every burst's logarithm."""
         # The ratio of the quantiles of Student's t and of a normal variable: 2.40 for 2 recordings, 1.47 for 3.
-        wider = math.sqrt(1 + 1 / self.recordings) * (1 + 1.41 / (self.recordings - 1))
+        wider = math.sqrt(1 + 1 / self.recordings) * (1 + 1.41 / (self.recordings - 1)) if self.estimated else 1.0
         regions = {*self.single, *self.common}
         of_regions = (math.hypot(self.single.get(r, 0.0), wider * self.common.get(r, 0.0)) for r in regions)
         return max(of_regions, default=0.0)
@@ -100,8 +103,10 @@ def _of_recordings(program: Program, noise: BurstNoise, sample: Sample) -> tuple
 
 def _run(program: Program, noise: BurstNoise, sample: Sample) -> float:
     """Return the deviation of a run from the typical one in a sample, in standard deviations of the common level."""
-    drawn = float(sample.generator("run", program.name).standard_t(noise.recordings - 1))
-    return within_reach(drawn) * math.sqrt(1 + 1 / noise.recordings)
+    generator = sample.generator("run", program.name)
+    if not noise.estimated:
+        return float(generator.standard_normal())
+    return within_reach(float(generator.standard_t(noise.recordings - 1))) * math.sqrt(1 + 1 / noise.recordings)
 
 
 def stated_deviations(program: Program, machine: Machine, placement: Placement) -> Doubles:

@@ -5,6 +5,8 @@ frequency, other load on the computer), about which single bursts deviate. These
 of bursts, so that the large relative deviations of microseconds do not pass for those of seconds. Recordings with
 different calls (for instance another number of unsuccessful Tests) are compared only by their totals.
 
+The repeats of an extrapolated trace are no recordings, but the ends of an interval that holds four of five levels.
+
 Where readings tell how fast the host was, bursts are those at its best (:mod:`clue.trace.speed`).
 """
 
@@ -19,9 +21,10 @@ import numpy.typing as npt
 
 from clue.errors import UsageError
 from clue.trace import Trace
-from clue.trace.head import Typical
+from clue.trace.head import EXTRAPOLATED, Typical
 from clue.trace.speed import normalised
 from clue.uncertainty.bursts import BurstNoise
+from clue.uncertainty.spread import TAIL
 
 Doubles = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
@@ -72,6 +75,8 @@ def noise_of_recordings(traces: Sequence[Trace]) -> BurstNoise | None:
     if len(traces) < 2:
         return None
     aligned, bursts = same_calls(traces), normalised_bursts(traces)
+    estimated = any(trace.head.clock != EXTRAPOLATED for trace in traces)
+    scale = 1.0 if estimated else TAIL  # the ends are that many standard deviations from the middle
     single, common = {}, {}
     levels: list[dict[str, float]] = [{} for _ in traces]
     for region in traces[0].head.regions:
@@ -80,7 +85,7 @@ def noise_of_recordings(traces: Sequence[Trace]) -> BurstNoise | None:
         if (totals <= 0).any():
             continue
         logs = np.log(totals)
-        variance = float(logs.var(ddof=1))
+        variance = float(logs.var(ddof=1)) / scale**2
         if aligned:
             level = logs - logs.mean()
             for each, value in zip(levels, level, strict=True):
@@ -90,8 +95,8 @@ def noise_of_recordings(traces: Sequence[Trace]) -> BurstNoise | None:
             single[region] = float(np.sqrt(_single_variance(np.array(bursts, np.float64)[:, inside])))
         common[region] = float(np.sqrt(max(variance, 0.0)))
     if not aligned:
-        return BurstNoise(common, len(traces))
-    return BurstNoise(common, len(traces), tuple(bursts), tuple(levels), single)
+        return BurstNoise(common, len(traces), estimated)
+    return BurstNoise(common, len(traces), estimated, tuple(bursts), tuple(levels), single)
 
 
 def _totals_of_ranks(trace: Trace, bursts: Longs, region: str) -> Doubles:

@@ -13,6 +13,7 @@ import pytest
 from clue.errors import UsageError
 from clue.kernel import compile_program
 from clue.trace import PROC_NULL, Trace, TraceBuilder
+from clue.trace.head import EXTRAPOLATED
 from clue.uncertainty import Sampling, noise_of_recordings, typical_recording
 from clue.uncertainty.bursts import draw_bursts
 
@@ -173,3 +174,20 @@ def test_recordings_must_be_of_one_program_and_differ() -> None:
             typical_recording([one, replace(other, head=head)])
     with pytest.raises(UsageError, match="must be another one, got the same bursts twice"):
         noise_of_recordings([one, other, recording(1.0)])
+
+
+def test_repeats_of_an_extrapolated_trace_are_the_ends_of_its_interval() -> None:
+    """Of bursts of 1 s that may take 0.8 to 1.25 s, a tenth of the samples is shorter than that, and a tenth longer."""
+
+    def ends(seconds: float) -> Trace:
+        trace = two_ranks(seconds, seconds)
+        return replace(trace, head=replace(trace.head, clock=EXTRAPOLATED))
+
+    traces = [ends(seconds) for seconds in (1.0, 0.8, 1.25)]
+    noise, program = noise_of_recordings(traces), compile_program(typical_recording(traces))
+    assert noise is not None
+    levels = [draw_bursts(program, noise, np.zeros(2), sample).sum() * 1e-9 / 2 for sample in Sampling(2000).each()]
+    # A tenth of 2,000 has a standard deviation of 13.4: four of them.
+    assert sum(level < 0.8 for level in levels) == pytest.approx(200, abs=54)
+    assert sum(level > 1.25 for level in levels) == pytest.approx(200, abs=54)
+    assert np.median(levels) == pytest.approx(1.0, abs=0.02)
