@@ -61,7 +61,8 @@ def measure_cold_start(
 def cold_start_of(times: Sequence[BurstTime]) -> ColdStart:
     """Return the cold start: for each wait, the median extra time over programs.
 
-    A longer wait costs no less. The limit is the median extra time of short bursts after short waits, as a share.
+    A longer wait costs no less. The limit is that of the program whose short bursts grow most: the median extra time of
+    its short bursts after short waits, as a share.
     """
     programs = dict.fromkeys(each.program for each in times)
     warm = {(each.program, each.short): each.cpu for each in times if not each.wait}
@@ -73,7 +74,9 @@ def cold_start_of(times: Sequence[BurstTime]) -> ColdStart:
     longer = accumulate((median(extra[each] for each in row) for row in rows), max)
     # Waits of different intended lengths may have lasted equally long: the larger extra time counts.
     points = {four_digits(wait): four_digits(seconds) for wait, seconds in zip(waits, longer, strict=True)}
-    first = (min(each.wait for each in after if each.short and each.program == name) for name in programs)
-    most = max(_SHORT_WAIT, *first)
-    shares = [extra[each] / warm[each.program, True] for each in after if each.short and each.wait <= most]
-    return ColdStart.through([*points.items()], max(_LEAST_SHARE, four_digits(median(shares))))
+    short = {name: [each for each in after if each.short and each.program == name] for name in programs}
+    most = max(_SHORT_WAIT, *(min(each.wait for each in mine) for mine in short.values()))
+    shares = (
+        median(extra[each] / warm[name, True] for each in mine if each.wait <= most) for name, mine in short.items()
+    )
+    return ColdStart.through([*points.items()], max(_LEAST_SHARE, four_digits(max(shares))))

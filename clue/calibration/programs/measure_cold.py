@@ -1,8 +1,8 @@
 """Time bursts after waits: ``[mpiexec -n RANKS] python -m clue.calibration.programs.measure_cold SETTINGS``.
 
-Each program has a long burst, whose data fill much of a core's private cache, and a short one of about 40 us. Each is
+Each program has a long burst, whose data fill much of a core's private cache, and a short one of 20 to 40 us. Each is
 timed directly after itself and after a wait: the long one shows the full cost of a cold cache, the short one the
-largest share by which a burst can grow. A single process sleeps. Ranks work in pairs: one waits for a message that the
+share by which a burst can grow. A single process sleeps. Ranks work in pairs: one waits for a message that the
 other sends after some computation, as programs do, so that the message's effect on the caches is included; then they
 change roles. The length of each wait is measured. Prints, by program, size and wait, the medians of the wait and of the
 CPU time of the burst after it.
@@ -51,6 +51,17 @@ def _product(size: int) -> _Burst:
     return lambda: np.matmul(a, b, out=c)
 
 
+def _small_arrays(count: int) -> _Burst:
+    arrays = [np.arange(256.0) % (7 + i) for i in range(count)]
+
+    def burst() -> None:  # many calls that each do little
+        for each in arrays:
+            near = np.diff(each, append=3.0) > 0
+            np.concatenate([np.minimum(each[near] + 1, 5.0), each[~near]]).astype(np.int64).sum()
+
+    return burst
+
+
 def _look_ups(count: int) -> _Burst:
     words = {i: str(i) for i in range(8 * count)}
     return lambda: sum(len(words[i * 17 % len(words)]) for i in range(count))
@@ -61,6 +72,7 @@ BURSTS: dict[str, tuple[_Burst, _Burst]] = {
     "stencil": (_stencil(240), _stencil(110)),
     "product": (_product(192), _product(96)),
     "look-ups": (_look_ups(2500), _look_ups(400)),
+    "small arrays": (_small_arrays(12), _small_arrays(2)),
 }
 
 
