@@ -1,13 +1,15 @@
 """Bursts at unrecorded sizes: pooled by place and role, fitted, and drawn with their recorded variability.
 
-A place is a part of a call site. Roles distinguish ranks there (the root of a collective, the first and the last rank)
-if their bursts differ from others in every recording. Differences between the bursts of one recording are explained by
+A place is a part of a call site. A burst there is what a rank computes since its last call, so bursts after different
+calls are told apart, as are ranks with a role (the root of a collective, the first and the last rank), if they differ
+from others in every recording. Differences between the bursts of one recording are explained by
 a local size of the ranks, if there is one (:func:`clue.structure.samples.local_size`); means are fitted over that size,
 the problem's size and the number of ranks (:mod:`clue.models`).
 """
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +24,9 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Surroundings = Mapping[str, Integers]
 
+#: Name of a surrounding of bursts: the number of the part of the program that the rank's last call is; -1: none.
+BEFORE = "before"
+
 #: Minimum ratio between bursts of a role and others, in every recording, for a separate role.
 _APART = 1.1
 #: Maximum number of values of a local size fitted for one recording; and the length below which a burst is ignored, s.
@@ -30,6 +35,9 @@ _VALUES, _LEAST = 12, 1e-9
 _OUTLYING = 20.0
 #: Minimum number of recordings for a fit to a constant and a size, and the maximum residual relative to a constant's.
 _FITTED, _CLOSER = 3, 0.5
+#: How many times the squared residuals of the best even share a local size may leave between the means of recordings,
+#: and the root mean square, relative to the means, that it may leave in any case.
+_WORSE, _ALIKE = 1.5, 0.1
 #: Share of the computation at a target outside the recorded range above which a caveat is given.
 _OUTSIDE = 0.5
 #: Maximum factor between mean and ends of an interval; the interval of a model of a single point is unbounded.
@@ -47,6 +55,11 @@ class Role:
 
     name: str
     holds: Callable[[Surroundings, Integers], npt.NDArray[np.bool_]]
+
+
+def _after(part: int, names: Sequence[str]) -> Role:
+    """Return the role of bursts after a part of the program, given the names of parts; -1: after none."""
+    return Role(f"after {names[part]}" if part >= 0 else "first call", lambda v, _: v[BEFORE] == part)
 
 
 def _first_iteration(of: str) -> Callable[[Surroundings, Integers], npt.NDArray[np.bool_]]:
@@ -151,23 +164,34 @@ class Bursts:
 
     @classmethod
     def learn(  # noqa: PLR0917 - columns beside each other
-        cls, site: str, v: Surroundings, peer: Integers, example: Integers, seconds: Floats, blocks: tuple[int, ...]
+        cls,
+        site: str,
+        v: Surroundings,
+        peer: Integers,
+        example: Integers,
+        seconds: Floats,
+        blocks: tuple[int, ...],
+        names: Sequence[str],
     ) -> Bursts:
         """Return the bursts of a place.
 
         Args:
             site: What it is called.
-            v: Surroundings of each row that was recorded.
+            v: Surroundings of each row that was recorded, :data:`BEFORE` among them.
             peer: Its partner or root.
             example: Its recording.
             seconds: The burst before it.
             blocks: Sizes of blocks that the program deals out.
+            names: What each part of the program is called.
         """
         left = np.ones(len(seconds), bool)
         roles: list[tuple[Role | None, Pool]] = []
-        for role in ROLES:
+        parts, counts = np.unique(v[BEFORE], return_counts=True)
+        rare = parts[np.argsort(counts, kind="stable")].tolist()[:-1]
+        after = [_after(part, names) for part in rare]
+        for role in (*after, *ROLES):
             where = role.holds(v, peer) & left
-            if _apart(where, left, example, seconds):
+            if _apart(where, left, example, seconds, usually=role in after):
                 roles.append((role, _pool(_some(v, where), example[where], seconds[where], blocks)))
                 left = left & ~where
         roles.append((None, _pool(_some(v, left), example[left], seconds[left], blocks)))
@@ -208,6 +232,21 @@ class Bursts:
             yield Fitted(
                 part, "" if role is None else role.name, pool, target, float(pool.modelled(target)[0] @ counts)
             )
+
+
+def predecessors(parts: Sequence[tuple[int, Integers]], offsets: npt.ArrayLike) -> list[Integers]:
+    """Return which part of the program precedes each row of a rank, for :data:`BEFORE`.
+
+    Args:
+        parts: Numbers of parts, with the positions of their rows; all rows of a program.
+        offsets: Position at which each rank begins, and the end.
+    """
+    begins = np.asarray(offsets)
+    numbers = np.full(begins[-1] + 1, -1)
+    for number, rows in parts:
+        numbers[rows + 1] = number
+    numbers[begins[:-1]] = -1
+    return [numbers[rows] for _, rows in parts]
 
 
 def together(drawn: Floats, places: Sequence[Integers]) -> tuple[Floats, Floats]:
@@ -253,23 +292,33 @@ def _some(v: Surroundings, where: npt.NDArray[np.bool_] | Integers) -> dict[str,
     return {name: column[where] for name, column in v.items()}
 
 
-def _apart(where: npt.NDArray[np.bool_], left: npt.NDArray[np.bool_], example: Integers, seconds: Floats) -> bool:
-    """Tell whether some bursts differ from all others in every recording, in the same direction."""
+def _apart(
+    where: npt.NDArray[np.bool_], left: npt.NDArray[np.bool_], example: Integers, seconds: Floats, *, usually: bool
+) -> bool:
+    """Tell whether some bursts differ from all others in the same direction, in every recording or usually.
+
+    Bursts after another call run other code, so that they usually differ is enough.
+    """
     ratios = []
     for number in np.unique(example[left]):
         mine, others = where & (example == number), left & ~where & (example == number)
         if mine.any() and others.any():
             one, other = np.median(seconds[mine]), np.median(seconds[others])
             ratios.append((one + _LEAST) / (other + _LEAST))
-    return len(ratios) > 1 and (min(ratios) > _APART or max(ratios) < 1 / _APART)
+    if len(ratios) < 2:
+        return False
+    least, most = (np.median(ratios),) * 2 if usually else (min(ratios), max(ratios))
+    return bool(least > _APART or most < 1 / _APART)
 
 
 def _pool(v: Surroundings, example: Integers, seconds: Floats, blocks: tuple[int, ...]) -> Pool:
     if not len(seconds) or not (seconds > _LEAST).any():
         return Pool(None, None, Distribution.of([]))
     seconds = _without_outliers(example, seconds)
+    v = {name: column for name, column in v.items() if name != BEFORE}
     found = local_size(v, example, seconds, blocks) if len(np.unique(example)) < len(seconds) else None
-    size: LocalSize | EvenShare | None = found or _even_share(v, example, seconds)
+    shares = _Shares.of(v, example, seconds)
+    size: LocalSize | EvenShare | None = found if found and shares.admit(found) else shares.best
     points, times, counts = _points(v, example, seconds, size)
     model = fit(points, times, weights=counts)
     means = model.predict(Pool(size, model, Distribution.of([])).features(v))[0]
@@ -277,16 +326,45 @@ def _pool(v: Surroundings, example: Integers, seconds: Floats, blocks: tuple[int
     return Pool(size, model, Distribution.of(relative), points | {"seconds": times})
 
 
-def _even_share(v: Surroundings, example: Integers, seconds: Floats) -> EvenShare | None:
-    """Return the even share of the problem that explains the means of recordings best, if any does."""
-    firsts: Integers = np.unique(example, return_index=True)[1].astype(np.int64)
-    means = np.array([seconds[example == each].mean() for each in example[firsts]])
-    if len(means) <= _FITTED or not (means > 0).all():
-        return None
-    some = _some(v, firsts)
-    left = {share: _left(share(some), means) for share in map(EvenShare, (1, 2, 3))}
-    best = min(left, key=left.__getitem__)
-    return best if left[best] < _CLOSER * _left(np.zeros(len(means)), means) else None
+@dataclass(frozen=True, slots=True, eq=False)
+class _Shares:
+    """Means of recordings, and how well even shares of the problem explain them.
+
+    Attributes:
+        means: Mean burst of each recording, shape (recordings,).
+        of_recordings: Returns the mean of a local size in each recording, shape (recordings,).
+        left: What each even share leaves unexplained; none if there are too few recordings, or one without bursts.
+    """
+
+    means: Floats
+    of_recordings: Callable[[LocalSize | EvenShare], Floats]
+    left: Mapping[EvenShare, float]
+
+    @classmethod
+    def of(cls, v: Surroundings, example: Integers, seconds: Floats) -> _Shares:
+        """Return the means of recordings."""
+        _, which, counts = np.unique(example, return_inverse=True, return_counts=True)
+
+        def of_recordings(size: LocalSize | EvenShare) -> Floats:
+            return np.asarray(np.bincount(which, size(v)) / counts)
+
+        means = np.bincount(which, seconds) / counts
+        known = len(means) > _FITTED and bool((means > 0).all())
+        shares = map(EvenShare, (1, 2, 3)) if known else ()
+        return cls(means, of_recordings, {each: _left(of_recordings(each), means) for each in shares})
+
+    @property
+    def best(self) -> EvenShare | None:
+        """The even share that explains the means best, if any does."""
+        best = min(self.left, key=self.left.__getitem__, default=None)
+        if best is None or self.left[best] >= _CLOSER * _left(np.zeros(len(self.means)), self.means):
+            return None
+        return best
+
+    def admit(self, size: LocalSize) -> bool:
+        """Tell whether a local size, which explains the bursts of a recording, explains the means about as well."""
+        most = max(_WORSE * min(self.left.values(), default=math.inf), len(self.means) * _ALIKE**2)
+        return not self.left or _left(self.of_recordings(size), self.means) <= most
 
 
 def _left(size: Floats, means: Floats) -> float:

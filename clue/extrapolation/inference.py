@@ -10,7 +10,7 @@ import numpy as np
 
 from clue import structure
 from clue.errors import ClueError, UsageError
-from clue.extrapolation.bursts import Bursts, Fitted, Integers, outside_remarks, together
+from clue.extrapolation.bursts import BEFORE, Bursts, Fitted, Integers, outside_remarks, predecessors, together
 from clue.extrapolation.family import Family
 from clue.extrapolation.plan import COUNTS, SIZES, Wanted, lacking
 from clue.progress import Progress, silent
@@ -119,6 +119,9 @@ class Structure:
         generator = Generator(self.program, size, ranks)
         columns = generator.make()
         self.check(generator)
+        before = predecessors([(part, rows) for part, (_, rows) in enumerate(columns.surroundings)], columns.offsets)
+        for (v, _), each in zip(columns.surroundings, before, strict=True):
+            v[BEFORE] = each
         return columns, tuple(generator.remarks)
 
     def check(self, generator: Generator) -> None:
@@ -200,19 +203,31 @@ def _unknown(distributions: Sequence[str], called: Sequence[str]) -> Iterator[st
 def _bursts(family: Family, learner: Learner, program: structure.Structure, progress: Progress) -> tuple[Bursts, ...]:
     """Return the bursts of each part of the program."""
     result = []
+    names = [f"{program.sites[rules.part.site].name} {rules.part.call}" for rules in program.parts]
+    before = _before(family, learner)
     for done, (rules, (v, row)) in enumerate(zip(program.parts, learner.seen, strict=True)):
-        name = f"{program.sites[rules.part.site].name} {rules.part.call}"
-        progress(f"fitting bursts: {name}", done, len(program.parts))
+        progress(f"fitting bursts: {names[done]}", done, len(program.parts))
         example = v["example"]
         peer, seconds = np.zeros(len(row), np.int64), np.zeros(len(row))
         for number, each in enumerate(family.recordings):
             mine = example == number
             peer[mine] = each.typical.ops.peer[row[mine]]
             seconds[mine] = each.typical.bursts[row[mine]] * 1e-9
-        surroundings = {name: column for name, column in v.items() if name != "example"}
-        place = f"{name} {rules.part.op} {rules.part.which}"
-        result.append(Bursts.learn(place, surroundings, peer, example, seconds, learner.blocks))
+        surroundings = {name: column for name, column in v.items() if name != "example"} | {BEFORE: before[done]}
+        place = f"{names[done]} {rules.part.op} {rules.part.which}"
+        result.append(Bursts.learn(place, surroundings, peer, example, seconds, learner.blocks, names))
     return tuple(result)
+
+
+def _before(family: Family, learner: Learner) -> list[Integers]:
+    """Return which part precedes each row of a part in its recording."""
+    result = [np.full(len(row), -1) for _, row in learner.seen]
+    for number, each in enumerate(family.recordings):
+        mine = [np.flatnonzero(v["example"] == number) for v, _ in learner.seen]
+        parts = [(part, row[at]) for part, (at, (_, row)) in enumerate(zip(mine, learner.seen, strict=True))]
+        for of_part, at, before in zip(result, mine, predecessors(parts, each.typical.head.offsets), strict=True):
+            of_part[at] = before
+    return result
 
 
 def _places(columns: Columns) -> Integers:

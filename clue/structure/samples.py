@@ -14,6 +14,8 @@ from clue.structure.rules import Search
 Floats = npt.NDArray[np.float64]
 #: Least share of the variance between bursts of a recording that a local size must explain; number of samples used.
 _EXPLAINED, _LOOKED_AT = 0.3, 3000
+#: Share of the bursts, at either end, whose deviation is limited: the first iterations of a loop are often slower.
+_TAIL = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,8 @@ def local_size(
         return None
     relative = seconds / means[of]
     rest = relative - 1.0
-    # Outliers need no explanation: winsorise them.
-    rest = np.clip(rest, *np.quantile(rest, (0.01, 0.99)))
+    # Outliers and warm-up need no explanation: winsorise them.
+    rest = np.clip(rest, *np.quantile(rest, (_TAIL, 1 - _TAIL)))
     rest -= (np.bincount(of, rest) / counts)[of]
     whole = float(rest @ rest)
     if whole <= len(rest) * _NOTHING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clue.extrapolation.bursts import Bursts, together
+from clue.extrapolation.bursts import BEFORE, Bursts, predecessors, together
 
 
 def test_deviations_of_places_add_up_by_their_squares() -> None:
@@ -36,7 +36,29 @@ def test_the_first_iteration_of_any_loop_has_bursts_of_its_own(loop: str) -> Non
     places = [(n, ranks, rank, i) for n in (100, 200) for ranks in (4, 8) for rank in range(ranks) for i in range(5)]
     n, ranks, rank, iteration = np.array(places).T
     recorded = {"n": n, "P": ranks, "rank": rank, "s": ranks, "r": rank, "i0": np.ones_like(n), loop: iteration}
+    recorded[BEFORE] = np.zeros_like(n)
     seconds = np.where(iteration == 0, 1e-3, 20e-6)
-    learned = Bursts.learn("here", recorded, np.full(len(n), -1), n * 100 + ranks, seconds, ())
+    learned = Bursts.learn("here", recorded, np.full(len(n), -1), n * 100 + ranks, seconds, (), ["here"])
     target = {name: column[:5] for name, column in recorded.items()} | {"n": np.full(5, 400), "P": np.full(5, 16)}
     assert learned.draw(target, np.full(5, -1))[0] == pytest.approx([1e-3, 20e-6, 20e-6, 20e-6, 20e-6])
+
+
+def test_bursts_after_another_call_are_told_apart() -> None:
+    """A sweep precedes an exchange, but not after each tenth sweep, when ranks agree on the residual first."""
+    places = [(n, ranks, rank, i) for n in (100, 200) for ranks in (4, 8) for rank in range(ranks) for i in range(40)]
+    n, ranks, rank, iteration = np.array(places).T
+    recorded = {"n": n, "P": ranks, "rank": rank, "s": ranks, "r": rank, "i0": iteration}
+    recorded[BEFORE] = np.where(iteration % 10 == 0, 1, 0)
+    seconds = np.where(iteration % 10 == 0, 5e-6, n * n / ranks * 1e-8)
+    names = ["exchange", "residual"]
+    learned = Bursts.learn("here", recorded, np.full(len(n), -1), n * 100 + ranks, seconds, (), names)
+    assert [None if role is None else role.name for role, _ in learned.roles] == ["after residual", None]
+    target = {name: column[:20] for name, column in recorded.items()} | {"n": np.full(20, 400), "P": np.full(20, 16)}
+    wanted = np.where(np.arange(20) % 10 == 0, 5e-6, 1e-4)
+    assert learned.draw(target, np.full(20, -1))[0] == pytest.approx(wanted, rel=1e-3)
+
+
+def test_the_part_before_is_the_last_call_of_the_same_rank() -> None:
+    """Ranks of rows 0 to 2 and 3 to 4; parts 0 and 1 in turn."""
+    before = predecessors([(0, np.array([0, 2, 4])), (1, np.array([1, 3]))], [0, 3, 5])
+    assert [each.tolist() for each in before] == [[-1, 1, 1], [0, -1]]
