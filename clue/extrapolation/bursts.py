@@ -187,11 +187,14 @@ class Bursts:
         left = np.ones(len(seconds), bool)
         roles: list[tuple[Role | None, Pool]] = []
         parts, counts = np.unique(v[BEFORE], return_counts=True)
-        rare = parts[np.argsort(counts, kind="stable")].tolist()[:-1]
-        after = [_after(part, names) for part in rare]
-        for role in (*after, *ROLES):
+        *rare, usual = parts[np.argsort(counts, kind="stable")].tolist() or [-1]
+        after = [(_after(part, names), v[BEFORE] == usual) for part in rare]
+        for role, others in (*after, *((role, None) for role in ROLES)):
             where = role.holds(v, peer) & left
-            if _apart(where, left, example, seconds, usually=role in after):
+            ratios = _ratios(where, left & ~where if others is None else others, example, seconds)
+            # Bursts after another call run other code: it is enough that they usually differ.
+            compared = ratios if others is None else [float(np.median(ratios or [1.0]))]
+            if len(ratios) > 1 and _differ(compared):
                 roles.append((role, _pool(_some(v, where), example[where], seconds[where], blocks)))
                 left = left & ~where
         roles.append((None, _pool(_some(v, left), example[left], seconds[left], blocks)))
@@ -292,23 +295,21 @@ def _some(v: Surroundings, where: npt.NDArray[np.bool_] | Integers) -> dict[str,
     return {name: column[where] for name, column in v.items()}
 
 
-def _apart(
-    where: npt.NDArray[np.bool_], left: npt.NDArray[np.bool_], example: Integers, seconds: Floats, *, usually: bool
-) -> bool:
-    """Tell whether some bursts differ from all others in the same direction, in every recording or usually.
-
-    Bursts after another call run other code, so that they usually differ is enough.
-    """
+def _ratios(
+    where: npt.NDArray[np.bool_], others: npt.NDArray[np.bool_], example: Integers, seconds: Floats
+) -> list[float]:
+    """Return the median of some bursts relative to that of others in each recording that has both."""
     ratios = []
-    for number in np.unique(example[left]):
-        mine, others = where & (example == number), left & ~where & (example == number)
-        if mine.any() and others.any():
-            one, other = np.median(seconds[mine]), np.median(seconds[others])
-            ratios.append((one + _LEAST) / (other + _LEAST))
-    if len(ratios) < 2:
-        return False
-    least, most = (np.median(ratios),) * 2 if usually else (min(ratios), max(ratios))
-    return bool(least > _APART or most < 1 / _APART)
+    for number in np.unique(example[others]):
+        mine, rest = where & (example == number), others & (example == number)
+        if mine.any() and rest.any():
+            ratios.append(float((np.median(seconds[mine]) + _LEAST) / (np.median(seconds[rest]) + _LEAST)))
+    return ratios
+
+
+def _differ(ratios: Sequence[float]) -> bool:
+    """Tell whether all ratios differ from 1 in the same direction."""
+    return min(ratios) > _APART or max(ratios) < 1 / _APART
 
 
 def _pool(v: Surroundings, example: Integers, seconds: Floats, blocks: tuple[int, ...]) -> Pool:

@@ -62,3 +62,14 @@ def test_the_part_before_is_the_last_call_of_the_same_rank() -> None:
     """Ranks of rows 0 to 2 and 3 to 4; parts 0 and 1 in turn."""
     before = predecessors([(0, np.array([0, 2, 4])), (1, np.array([1, 3]))], [0, 3, 5])
     assert [each.tolist() for each in before] == [[-1, 1, 1], [0, -1]]
+
+
+def test_bursts_are_compared_with_those_after_the_usual_call() -> None:
+    """Of 47 calls 20 follow the usual one, 19 another, after which bursts are three times as long, and 8 none."""
+    before = np.tile(np.repeat([-1, 0, 1], [8, 20, 19]), 2)
+    n = np.repeat([100, 200], 47)
+    v = {name: np.ones_like(n) for name in ("P", "rank", "s", "r")} | {"n": n, "i0": np.ones_like(n), BEFORE: before}
+    v["P"] = v["s"] = np.full_like(n, 4)
+    seconds = np.where(before == 1, 3e-3, 1e-3)
+    learned = Bursts.learn("here", v, np.full_like(n, -1), n, seconds, (), ["usual", "other"])
+    assert [None if role is None else role.name for role, _ in learned.roles] == ["after other", None]
