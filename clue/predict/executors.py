@@ -34,6 +34,8 @@ _ALONE, _WORTH_PROCESSES = 0.5, 2.0
 #: chunk, so that progress is visible.
 _CHUNKS_PER_WORKER, _LARGEST_CHUNK = 4, 32
 
+#: Signals that end a program.
+_ENDING = frozenset((signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
 _START_MPI = "mpiexec -n 4 python -m mpi4py.futures -m clue simulate …"
 #: Submits tasks to a worker, which performs them one after the other.
 _Submit = Callable[[list[Any]], "Future[list[Any]]"]
@@ -165,8 +167,9 @@ class Pool(Generic[_Task, _Done]):
         resource_tracker.ensure_running()
 
         def submit(tasks: list[Any]) -> Future[list[Any]]:
-            # Submitting starts processes, which cannot yet do as Ctrl-C bids: they inherit that it is held back.
-            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            # Submitting starts processes, which cannot yet be interrupted: they inherit that signals are held back. If
+            # one ended this process now, a new one would not find its input, and print a traceback.
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
             try:
                 return executor.submit(_do_chunk, tasks)
             finally:
@@ -211,7 +214,7 @@ def _begin(packed: bytes) -> None:
 def _begin_process(packed: bytes, lifeline: Connection) -> None:
     # Ctrl-C ends a worker silently; the waiting process reports the interrupt.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
     _begin(packed)
 
