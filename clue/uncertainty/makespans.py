@@ -151,7 +151,9 @@ def sample_errors(
 
 def _about_noise(machine: Machine, noise: BurstNoise | None, spread: Spread) -> Iterator[str]:
     """Yield the share of noise in an interval, and its unknown sources."""
-    known = [f"{noise.recordings} recordings"] if noise is not None else []
+    known = []
+    if noise is not None:
+        known = [f"{noise.recordings} recordings" if noise.estimated else "the extrapolation"]
     known += ["the noise that the machine states"] if states_noise(machine) else []
     if known:
         yield f"± {(spread.high / spread.low) ** 0.5 - 1:.1%} by {' and '.join(known)}"

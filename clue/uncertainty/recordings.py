@@ -75,8 +75,8 @@ def noise_of_recordings(traces: Sequence[Trace]) -> BurstNoise | None:
     if len(traces) < 2:
         return None
     aligned, bursts = same_calls(traces), normalised_bursts(traces)
-    estimated = any(trace.head.clock != EXTRAPOLATED for trace in traces)
-    scale = 1.0 if estimated else TAIL  # the ends are that many standard deviations from the middle
+    if all(trace.head.clock == EXTRAPOLATED for trace in traces):
+        return _between_ends(traces, bursts)
     single, common = {}, {}
     levels: list[dict[str, float]] = [{} for _ in traces]
     for region in traces[0].head.regions:
@@ -85,7 +85,7 @@ def noise_of_recordings(traces: Sequence[Trace]) -> BurstNoise | None:
         if (totals <= 0).any():
             continue
         logs = np.log(totals)
-        variance = float(logs.var(ddof=1)) / scale**2
+        variance = float(logs.var(ddof=1))
         if aligned:
             level = logs - logs.mean()
             for each, value in zip(levels, level, strict=True):
@@ -95,8 +95,18 @@ def noise_of_recordings(traces: Sequence[Trace]) -> BurstNoise | None:
             single[region] = float(np.sqrt(_single_variance(np.array(bursts, np.float64)[:, inside])))
         common[region] = float(np.sqrt(max(variance, 0.0)))
     if not aligned:
-        return BurstNoise(common, len(traces), estimated)
-    return BurstNoise(common, len(traces), estimated, tuple(bursts), tuple(levels), single)
+        return BurstNoise(common, len(traces))
+    return BurstNoise(common, len(traces), True, tuple(bursts), tuple(levels), single)
+
+
+def _between_ends(traces: Sequence[Trace], bursts: Sequence[Longs]) -> BurstNoise:
+    """Return the variation of an extrapolated trace: its repeats are the ends, all ranks short or long together."""
+    common = {}
+    for region in traces[0].head.regions:
+        totals = [float(_totals_of_ranks(*each, region).sum()) for each in zip(traces, bursts, strict=True)]
+        if min(totals) > 0:
+            common[region] = float(np.log(max(totals) / min(totals))) / (2 * TAIL)
+    return BurstNoise(common, len(traces), estimated=False)
 
 
 def _totals_of_ranks(trace: Trace, bursts: Longs, region: str) -> Doubles:
