@@ -1,10 +1,10 @@
 """Bursts at unrecorded sizes: pooled by place and role, fitted, and drawn with their recorded variability.
 
-A place is a part of a call site. A burst there is what a rank computes since its last call, so bursts after different
-calls are told apart, as are ranks with a role (the root of a collective, the first and the last rank), if they differ
-from others in every recording. Differences between the bursts of one recording are explained by
-a local size of the ranks, if there is one (:func:`clue.structure.samples.local_size`); means are fitted over that size,
-the problem's size and the number of ranks (:mod:`clue.models`).
+A place is a part of a call site. A burst there is what a rank has computed since its last call, so bursts after
+different calls are told apart if they usually differ, and ranks with a role (the root of a collective, the first and
+the last rank) if they differ from others in every recording. Differences between the bursts of one recording are
+explained by a local size of the ranks, if there is one (:func:`clue.structure.samples.local_size`); means are fitted
+over that size, the problem's size and the number of ranks (:mod:`clue.models`).
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Surroundings = Mapping[str, Integers]
 
-#: Name of a surrounding of bursts: the number of the part of the program that the rank's last call is; -1: none.
+#: Name of a surrounding of bursts: number of the part of the program that precedes a burst on its rank; -1: none.
 BEFORE = "before"
 
-#: Minimum ratio between bursts of a role and others, in every recording, for a separate role.
+#: Minimum ratio between bursts of a role and others for a separate role.
 _APART = 1.1
 #: Maximum number of values of a local size fitted for one recording; and the length below which a burst is ignored, s.
 _VALUES, _LEAST = 12, 1e-9
@@ -192,9 +192,9 @@ class Bursts:
         for role, others in (*after, *((role, None) for role in ROLES)):
             where = role.holds(v, peer) & left
             ratios = _ratios(where, left & ~where if others is None else others, example, seconds)
-            # Bursts after another call run other code: it is enough that they usually differ.
-            compared = ratios if others is None else [float(np.median(ratios or [1.0]))]
-            if len(ratios) > 1 and _differ(compared):
+            if others is not None:  # what precedes a burst is code of its own: it is enough that they usually differ
+                ratios = ratios and [float(np.median(ratios))]
+            if ratios and (min(ratios) > _APART or max(ratios) < 1 / _APART):
                 roles.append((role, _pool(_some(v, where), example[where], seconds[where], blocks)))
                 left = left & ~where
         roles.append((None, _pool(_some(v, left), example[left], seconds[left], blocks)))
@@ -252,6 +252,13 @@ def predecessors(parts: Sequence[tuple[int, Integers]], offsets: npt.ArrayLike) 
     return [numbers[rows] for _, rows in parts]
 
 
+def add_predecessors(parts: Sequence[tuple[int, dict[str, Integers], Integers]], offsets: npt.ArrayLike) -> None:
+    """Add to the surroundings of all parts which part precedes each of their rows, as :data:`BEFORE`."""
+    before = predecessors([(number, rows) for number, _, rows in parts], offsets)
+    for (_, v, _), each in zip(parts, before, strict=True):
+        v[BEFORE] = each
+
+
 def together(drawn: Floats, places: Sequence[Integers]) -> tuple[Floats, Floats]:
     """Return the bursts at the ends of an interval of all places together.
 
@@ -298,18 +305,13 @@ def _some(v: Surroundings, where: npt.NDArray[np.bool_] | Integers) -> dict[str,
 def _ratios(
     where: npt.NDArray[np.bool_], others: npt.NDArray[np.bool_], example: Integers, seconds: Floats
 ) -> list[float]:
-    """Return the median of some bursts relative to that of others in each recording that has both."""
+    """Return the median of some bursts relative to that of others in each recording with both; none for just one."""
     ratios = []
     for number in np.unique(example[others]):
         mine, rest = where & (example == number), others & (example == number)
         if mine.any() and rest.any():
             ratios.append(float((np.median(seconds[mine]) + _LEAST) / (np.median(seconds[rest]) + _LEAST)))
-    return ratios
-
-
-def _differ(ratios: Sequence[float]) -> bool:
-    """Tell whether all ratios differ from 1 in the same direction."""
-    return min(ratios) > _APART or max(ratios) < 1 / _APART
+    return ratios if len(ratios) > 1 else []
 
 
 def _pool(v: Surroundings, example: Integers, seconds: Floats, blocks: tuple[int, ...]) -> Pool:

@@ -10,7 +10,16 @@ import numpy as np
 
 from clue import structure
 from clue.errors import ClueError, UsageError
-from clue.extrapolation.bursts import BEFORE, Bursts, Fitted, Integers, outside_remarks, predecessors, together
+from clue.extrapolation.bursts import (
+    BEFORE,
+    Bursts,
+    Fitted,
+    Integers,
+    add_predecessors,
+    outside_remarks,
+    predecessors,
+    together,
+)
 from clue.extrapolation.family import Family
 from clue.extrapolation.plan import COUNTS, SIZES, Wanted, lacking
 from clue.progress import Progress, silent
@@ -119,9 +128,7 @@ class Structure:
         generator = Generator(self.program, size, ranks)
         columns = generator.make()
         self.check(generator)
-        before = predecessors([(part, rows) for part, (_, rows) in enumerate(columns.surroundings)], columns.offsets)
-        for (v, _), each in zip(columns.surroundings, before, strict=True):
-            v[BEFORE] = each
+        add_predecessors([(part, *each) for part, each in enumerate(columns.surroundings)], columns.offsets)
         return columns, tuple(generator.remarks)
 
     def check(self, generator: Generator) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from clue import structure
 from clue.errors import UsageError
-from clue.extrapolation.bursts import BEFORE, Bursts, Integers, outside_remarks, predecessors
+from clue.extrapolation.bursts import Bursts, Integers, add_predecessors, outside_remarks
 from clue.extrapolation.inference import Structure
 from clue.kernel import LoopBursts, LoopedProgram, Pool, compile_program
 from clue.structure import Blocks, Generator, LocalSize, Stretch, Varying
@@ -123,10 +123,7 @@ class _Draws:
         self.pool = np.full(rows, -1, np.int32)
         self.pools: dict[tuple[int, int], int] = {}
         self.done: dict[tuple[int, int], Integers] = {}  # draws of each rank so far, by part and role
-        places = [(part, v, rows) for of_block in blocks.parts for part, v, rows in of_block]
-        precede = predecessors([(part, rows) for part, _, rows in places], blocks.columns.offsets)
-        for (_, v, _), each in zip(places, precede, strict=True):
-            v[BEFORE] = each
+        add_predecessors([part for of_block in blocks.parts for part in of_block], blocks.columns.offsets)
         for block, times in enumerate(blocks.times.tolist()):
             for key, rank, at in self._drawing(block):
                 self._draw(key, rank, at, times)

@@ -31,19 +31,19 @@ class BurstNoise:
     Attributes:
         common: Standard deviation, by region, of the logarithm of the level that all bursts of a run share.
         recordings: Number of recordings, at least 2.
-        estimated: Whether the common level's deviation was estimated from these recordings. If not, it is known, as
-            that of an extrapolated trace: the level is drawn from a normal distribution.
         recorded: Bursts of each recording, CPU ns of each op, shape (ops,); empty if they made different calls.
         levels: Logarithm of the level of each recording, relative to the average, by region.
         single: Standard deviation of a single burst's logarithm about its recording's level, by region.
+        estimated: Whether the common level's deviation was estimated from these recordings. If not, it is known, as
+            that of an extrapolated trace: the level is drawn from a normal distribution.
     """
 
     common: Mapping[str, float] = field(default_factory=dict)
     recordings: int = 2
-    estimated: bool = True
     recorded: Sequence[npt.NDArray[np.int64]] = ()
     levels: Sequence[Mapping[str, float]] = ()
     single: Mapping[str, float] = field(default_factory=dict)
+    estimated: bool = True
 
     @property
     def largest_deviation(self) -> float:

@@ -96,7 +96,7 @@ def noise_of_recordings(traces: Sequence[Trace]) -> BurstNoise | None:
         common[region] = float(np.sqrt(max(variance, 0.0)))
     if not aligned:
         return BurstNoise(common, len(traces))
-    return BurstNoise(common, len(traces), True, tuple(bursts), tuple(levels), single)
+    return BurstNoise(common, len(traces), tuple(bursts), tuple(levels), single)
 
 
 def _between_ends(traces: Sequence[Trace], bursts: Sequence[Longs]) -> BurstNoise:
