@@ -31,6 +31,8 @@ from clue.uncertainty.spread import TAIL, Spread
 DEVIATION = 0.084
 #: The same where the ratio was not measured: a skeleton's own time may differ from the intended one by a quarter.
 UNMEASURED = 0.25
+#: Least share of computation in a dedicated run that tells how much slower computation is: a nanosecond a second.
+LEAST_SHARE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +132,8 @@ def scaling_ratio(
 ) -> float:
     """Return the ratio of the application's time to the skeleton's where the skeleton was run.
 
-    Where a share of computation is unknown, and where the skeleton's communication alone would take longer than the
-    application, all of the run is multiplied by the measured scaling ratio.
+    Where a share of computation is unknown or below :data:`LEAST_SHARE`, and where the skeleton's communication alone
+    would take longer than the application, all of the run is multiplied by the measured scaling ratio.
 
     Args:
         scale: Ratio by construction (K).
@@ -140,7 +142,7 @@ def scaling_ratio(
         compute: Share of the skeleton's run in which ranks computed.
     """
     alone, share = dedicated
-    if share and compute is not None:
+    if share is not None and share >= LEAST_SHARE and compute is not None:
         computation = application - scale * alone * (1.0 - share)
         if computation > 0.0:
             return computation / (alone * share) * compute + scale * (1.0 - compute)

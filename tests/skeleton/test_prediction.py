@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from clue.cli import main
@@ -51,6 +51,7 @@ def test_one_ratio_where_nothing_tells_the_parts_apart() -> None:
 SECONDS, SHARES = st.floats(1.0, 1e3), st.floats(0.0, 1.0)
 
 
+@example(2.0, (1.0, 5e-324), (1.0, 0.5), 1.0)  # computation / share is beyond the largest number
 @given(SECONDS, st.tuples(SECONDS, SHARES), st.tuples(SECONDS, SHARES), st.floats(1.0, 100.0))
 def test_the_dedicated_run_predicts_the_recorded_time(
     application: float, alone: tuple[float, float], here: tuple[float, float], scale: float
