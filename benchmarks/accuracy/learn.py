@@ -1,8 +1,8 @@
-"""The errors of predictions, learned from a table of measured and predicted cases.
+"""The errors of predictions, learned from tables of measured and predicted cases.
 
-``python -m benchmarks.accuracy.learn TABLE.csv [--column predicted] -o FILE``
+``python -m benchmarks.accuracy.learn TABLE.csv... [--column predicted] -o FILE``
 
-The table has the columns ``program``, ``measured``, that of the predictions, ``COLUMN_computation`` or, if there is
+A table has the columns ``program``, ``measured``, that of the predictions, ``COLUMN_computation`` or, if there is
 none, ``computation`` (in the prediction, of the rank that computes longest; all seconds), and ``message`` (mean size,
 bytes): ``benchmarks/accuracy/validation.csv`` is one, and ``python -m benchmarks.accuracy.unseen`` writes one. The file
 that is shipped is ``clue/config/model-error.yaml``. Also prints the share of cases of each program that lie within
@@ -27,14 +27,14 @@ from clue.validation.learning import Known, as_yaml, learn
 def main() -> int:
     """Learn; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy.learn", description=__doc__)
-    parser.add_argument("table", type=Path)
+    parser.add_argument("tables", type=Path, nargs="+", metavar="TABLE.csv")
     parser.add_argument("--column", default="predicted", help="the one that has the predictions (default: %(default)s)")
     parser.add_argument("-o", "--output", type=Path, required=True)
     asked = parser.parse_args()
-    source = f"{asked.table.name}, column {asked.column}"
+    source = f"{' and '.join(table.name for table in asked.tables)}, column {asked.column}"
     today = datetime.date.today().isoformat()
     try:
-        cases = read(asked.table, asked.column)
+        cases = [case for table in asked.tables for case in read(table, asked.column)]
         learned = learn(cases, source=source, date=today)
         inside = covered(cases)
     except ClueError as error:

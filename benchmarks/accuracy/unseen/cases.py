@@ -3,9 +3,10 @@
 *Rehearsal*: may be run, recorded and predicted while the model is repaired. *Frozen*: no frozen program is predicted on
 any machine, and no program on a frozen machine, before the commit that freezes the model. Sizes were
 chosen by how long programs run, and by nothing else. *Seen*: were frozen until somebody looked at them. Intervals are
-learned from the third look at the first set (``seen.csv``); of the second set there is half a look (``half_look.csv``),
-of the third set one look (``third_set.csv``), of the fourth one (``fourth_set.csv``), of the fifth one
-(``fifth_set.csv``). The frozen ones are the sixth set (``unseen.csv``).
+learned from the look at the sixth set (``sixth_set.csv``) and the fifth one predicted again
+(``fifth_set_again.csv``). Of the first set there are three looks (``seen.csv``), of the second half a look
+(``half_look.csv``), of the third to the fifth one each (``third_set.csv``, ``fourth_set.csv``, ``fifth_set.csv``).
+The frozen ones are the seventh set (``unseen.csv``).
 """
 
 from __future__ import annotations
