@@ -1,4 +1,4 @@
-"""What else a buyer asks, from the command line: as text, JSON and CSV."""
+"""The buyer's further questions on the command line: answers as text, JSON and CSV."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ options:
 
 
 def test_all_questions_are_answered(capsys: pytest.CaptureFixture[str]) -> None:
-    """Two nodes are the cheapest; 100 EUR more gain nothing; at 1,800 / 63,072 both cost the same."""
+    """Two nodes are cheapest, 100 EUR more gain nothing, and renting breaks even at a utilisation of 1,800 / 63,072."""
     Path("asked.yaml").write_text(ASKED)
     status, out, err = run(capsys, "simulate", "asked.yaml", "--next", "100", "--answers", "answers.csv")
     assert status == 0
@@ -54,7 +54,7 @@ def test_all_questions_are_answered(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_is_not_asked_is_not_told(capsys: pytest.CaptureFixture[str]) -> None:
-    """No answers, no keys; the file has its head alone."""
+    """Without such questions the document has none of their keys, and the CSV file has only its header."""
     status, out, _ = run(capsys, "simulate", "which.yaml", "--json", "--answers", "none.csv")
     assert status == 0
     assert not {"cheapest_in_time", "next", "break_even"} & set(json.loads(out))
@@ -62,7 +62,7 @@ def test_what_is_not_asked_is_not_told(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_money_in_a_strange_currency_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    """Before anything is simulated."""
+    """A budget in a currency other than that of the prices is refused with status 2."""
     status, _, err = run(capsys, "simulate", "which.yaml", "--next", "5 USD")
     assert status == 2
     assert "next must be in EUR" in err

@@ -1,4 +1,4 @@
-"""``clue cache``: what is kept is shown; what clue made is removed, and nothing else."""
+"""``clue cache`` shows what the cache holds; ``--clear`` removes what clue made, and nothing else."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.recording.cases import Recorder, request
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a cache with a recorded program, a compiled file and what is known of a host."""
+    """Return a cache that holds a recorded program, a compiled engine and measurements of a host."""
     monkeypatch.setenv("CLUE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(kept, "record", Recorder())
     program = tmp_path / "heat.py"
@@ -31,14 +31,14 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Run the command; returns exit status, standard output and standard error."""
+    """Run the command and return its exit status, standard output and standard error."""
     status = main(("cache", *arguments))
     captured = capsys.readouterr()
     return status, captured.out, captured.err
 
 
 def test_contents(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where it is, how large, and what is in it, by program."""
+    """The JSON document has the cache's path and size, and what it holds: recordings by program, engines and hosts."""
     status, out, _ = run(capsys, "--json")
     document = json.loads(out)
     assert status == 0
@@ -54,7 +54,7 @@ def test_contents(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_table(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The same for people."""
+    """The table for people shows the path of the cache and the same entries."""
     status, out, _ = run(capsys)
     assert status == 0
     assert str(cache) in out
@@ -62,7 +62,7 @@ def test_table(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_nothing_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cache that is not there is an empty one, and is not made."""
+    """A cache that does not exist counts as empty: neither showing nor clearing creates it."""
     monkeypatch.setenv("CLUE_CACHE", str(tmp_path / "none"))
     for arguments in ((), ("--clear",)):
         assert run(capsys, *arguments)[0] == 0
@@ -70,7 +70,7 @@ def test_nothing_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str], mon
 
 
 def test_clearing(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """All goes; the folders stay, empty."""
+    """``--clear`` removes every file and leaves the folders empty."""
     before = json.loads(run(capsys, "--json")[1])
     status, out, _ = run(capsys, "--clear", "--json")
     document = json.loads(out)
@@ -82,7 +82,7 @@ def test_clearing(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_earlier_versions_kept_goes_too(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Recordings and engines without a mark or digest, by their names; it is shown until then."""
+    """Recordings and engines of earlier versions have no mark or digest: they are listed and cleared by their names."""
     (cache / "traces" / f"heat-4-{'a' * 24}.clue").mkdir()
     (cache / "engine" / f"engine-{'b' * 16}.so").touch()
     document = json.loads(run(capsys, "--json")[1])
@@ -93,7 +93,7 @@ def test_what_earlier_versions_kept_goes_too(cache: Path, capsys: pytest.Capture
 
 
 def test_what_clue_did_not_make_stays(cache: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Files of others, links and what they lead to, and files beside the folders."""
+    """``--clear`` leaves foreign files, links and their targets, and files beside the cache's folders."""
     precious = tmp_path / "precious"
     precious.mkdir()
     (precious / "facts.json").write_text("{}")
@@ -112,7 +112,7 @@ def test_what_clue_did_not_make_stays(cache: Path, tmp_path: Path, capsys: pytes
 
 
 def test_recording_that_is_being_made_stays(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Also what it will be added to; what a killed process left goes."""
+    """``--clear`` leaves a recording that is being made, and its target; it removes what a killed process left."""
     (cache / "engine" / ".engine-99.so.abc.draft").mkdir()
     (cache / "engine" / ".engine-99.so.lock").touch()
     with open_folder(home() / "traces") as folder, folder.lock("heat-2-abc"), folder.draft("heat-2-abc") as draft:
@@ -123,7 +123,7 @@ def test_recording_that_is_being_made_stays(cache: Path, capsys: pytest.CaptureF
 
 
 def test_refused_cache(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An error with what to do, for showing and for clearing."""
+    """A folder that others may write is refused with status 1 and what to do, both to show and to clear."""
     (cache / "traces").chmod(0o777)
     for arguments in ((), ("--clear",)):
         status, _, err = run(capsys, *arguments)
@@ -135,5 +135,5 @@ def test_refused_cache(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ("seconds", "said"), [(5, "under a minute"), (60, "1 minute"), (7300, "2 hours"), (90000, "1 day")]
 )
 def test_age(seconds: float, said: str) -> None:
-    """In whole units, the largest that fits."""
+    """An age is stated in whole units: the largest unit that fits."""
     assert age(1000.0, 1000.0 + seconds) == said

@@ -1,4 +1,4 @@
-"""``clue calibrate`` as a user meets it: files in, a machine out that the simulator takes."""
+"""``clue calibrate`` from the command line: measurements in, a machine file out that the simulator accepts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BANDWIDTH = "# OSU MPI Bandwidth Test v5.9\n# Size  Bandwidth (MB/s)\n" + "".joi
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder to work in, with the results of two benchmarks."""
+    """Return a folder to work in that holds the results of two benchmarks."""
     monkeypatch.chdir(tmp_path)
     Path("latency.txt").write_text(LATENCY)
     Path("bw.txt").write_text(BANDWIDTH)
@@ -40,7 +40,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 
 
 def test_imported_results_become_a_machine_that_the_simulator_takes(capsys: pytest.CaptureFixture[str]) -> None:
-    """10 us and 1 ns/B one way: a ping-pong of 1024 B on the machine takes 22.05 us, within the fit's 2 %."""
+    """From 10 us and 1 ns/B one way, a ping-pong of 1024 B takes 22.05 us on the machine, within the fit's 2 %."""
     status, out, err = run(capsys, "calibrate", "network", "latency.txt", "bw.txt", "-o", "net.yaml", "--nodes", "4")
     assert status == 0
     assert "half round trip" in out and "off by" in out
@@ -58,7 +58,7 @@ def test_imported_results_become_a_machine_that_the_simulator_takes(capsys: pyte
 
 
 def test_the_file_says_where_it_comes_from(capsys: pytest.CaptureFixture[str]) -> None:
-    """Source, residuals by size, and what was assumed."""
+    """The machine file states the source, the residuals by message size and the assumptions."""
     run(capsys, "calibrate", "network", "latency.txt", "--name", "only-latency")
     text = Path("only-latency.yaml").read_text()
     assert "OSU MPI Latency Test v5.9 (latency.txt)" in text
@@ -67,7 +67,7 @@ def test_the_file_says_where_it_comes_from(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_json_is_one_document(capsys: pytest.CaptureFixture[str]) -> None:
-    """With residuals in seconds, and nothing else on standard output."""
+    """Standard output is one JSON document, with residuals in seconds."""
     status, out, _ = run(capsys, "calibrate", "network", "latency.txt", "--json", "--eager-limit", "none")
     link = json.loads(out)["between_nodes"]
     assert status == 0
@@ -77,7 +77,7 @@ def test_json_is_one_document(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_pictures_show_data_and_fit(capsys: pytest.CaptureFixture[str]) -> None:
-    """A PNG in the folder asked for, within a node too."""
+    """``--plots`` writes a PNG of data and fit to the given folder, also for a link within a node."""
     _, _, err = run(capsys, "calibrate", "network", "latency.txt", "--within-node", "--plots", "pictures")
     assert "calibration-within-node.png" in err
     assert Path("pictures/calibration-within-node.png").read_bytes()[:4] == b"\x89PNG"
@@ -85,7 +85,7 @@ def test_pictures_show_data_and_fit(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_folders_on_the_way_to_the_output_are_made(capsys: pytest.CaptureFixture[str]) -> None:
-    """As everywhere: pictures, traces and conversions have the same rule."""
+    """Missing folders on the path of the output are created, as for pictures, traces and conversions."""
     status, _, err = run(capsys, "calibrate", "network", "latency.txt", "-o", "new/folder/x.yaml")
     assert (status, err) == (0, "wrote new/folder/x.yaml\n")
     assert load_machine("new/folder/x.yaml").name == "x"
@@ -111,7 +111,7 @@ WRONG = {
 
 @pytest.mark.parametrize("case", WRONG, ids=str)
 def test_bad_usage_is_a_short_message_with_exit_status_2(case: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing on standard output, and no file is written."""
+    """Standard output stays empty, and no machine file is written."""
     arguments, told = WRONG[case]
     status, out, err = run(capsys, "calibrate", "network", *arguments)
     assert (status, out) == (2, "")
@@ -120,7 +120,7 @@ def test_bad_usage_is_a_short_message_with_exit_status_2(case: str, capsys: pyte
 
 
 def test_a_link_to_a_file_is_written_through(capsys: pytest.CaptureFixture[str]) -> None:
-    """What it stands for has the machine afterwards; it stays a link."""
+    """If the output is a symbolic link, the machine is written to the link's target and the link stays."""
     Path("link.yaml").symlink_to("real.yaml")
     assert run(capsys, "calibrate", "network", "latency.txt", "-o", "link.yaml")[0] == 0
     assert Path("link.yaml").is_symlink()
@@ -128,7 +128,7 @@ def test_a_link_to_a_file_is_written_through(capsys: pytest.CaptureFixture[str])
 
 
 def test_a_network_measured_here_is_a_node_with_a_link_within(capsys: pytest.CaptureFixture[str]) -> None:
-    """Both ranks are on this computer, so the machine is one node; it says host, date, MPI and residuals."""
+    """Both ranks run on this computer, so the machine is one node; its file states host, date, MPI and residuals."""
     arguments = ("--time", "2", "--largest", "64 KiB", "--name", "here")
     status, _, err = run(capsys, "calibrate", "network", *arguments)
     assert status == 0, err
@@ -144,7 +144,7 @@ def test_a_network_measured_here_is_a_node_with_a_link_within(capsys: pytest.Cap
 
 
 def test_contention_of_a_known_machine(capsys: pytest.CaptureFixture[str]) -> None:
-    """Two pairs at once on this computer, each rank counted as a node: a machine with a model, and a picture."""
+    """Two pairs run at once on this computer, a node per rank: the result is a contention model and a plot."""
     run(capsys, "calibrate", "network", "latency.txt", "bw.txt", "-o", "net.yaml")
     arguments = ("--machine", "net.yaml", "--pairs", "2", "--node-per-rank", "--time", "1", "--sizes", "1 KiB,8 KiB")
     status, out, err = run(capsys, "calibrate", "contention", *arguments, "-o", "both.yaml", "--json", "--plots", "p")
@@ -181,7 +181,7 @@ def test_a_processor_is_compared_with_that_of_a_trace(capsys: pytest.CaptureFixt
 
 
 def test_a_processor_is_compared_by_kernels(capsys: pytest.CaptureFixture[str]) -> None:
-    """What the first run wrote the second compares with."""
+    """The second run compares kernel speeds with the file that the first run wrote."""
     kernel = ("--kernels", "dgemm", "--time", "0.05", "--busy", "1")
     status, out, _ = run(capsys, "calibrate", "processor", *kernel, "--name", "there")
     assert status == 0
@@ -195,7 +195,7 @@ def test_a_processor_is_compared_by_kernels(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_a_processor_that_is_not_at_hand_is_compared_by_stated_speeds(capsys: pytest.CaptureFixture[str]) -> None:
-    """Twice and five times as fast as the reference: factors 1/2 and 1/5, their geometric mean for any other region."""
+    """Kernels 2 and 5 times as fast as the reference give factors 1/2 and 1/5, and elsewhere their geometric mean."""
     Path("there.yaml").write_text(
         '# speeds: {"processor": "old", "host": "a", "kernels": {"dgemm": {"1": 1e9}, "triad": {"1": 2e9}}}'
     )
@@ -208,7 +208,7 @@ def test_a_processor_that_is_not_at_hand_is_compared_by_stated_speeds(capsys: py
 
 
 def test_without_a_reference_stated_speeds_are_compared_with_this_computer(capsys: pytest.CaptureFixture[str]) -> None:
-    """As fast as anything: a factor near 0."""
+    """A stated speed far beyond this computer's gives a factor near 0."""
     status, out, err = run(capsys, "calibrate", "processor", "--target", "core=1e15", "--time", "0.05", "--json")
     assert status == 0, err
     assert 0 < json.loads(out)["performance_factor"]["core"]["value"] < 1e-6
@@ -231,7 +231,7 @@ WRONG_PROCESSORS = {
 
 @pytest.mark.parametrize("case", WRONG_PROCESSORS, ids=str)
 def test_bad_usage_of_processor_is_told_before_anything_runs(case: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Exit status 2, nothing on standard output."""
+    """Each mistake has exit status 2 and leaves standard output empty."""
     arguments, told = WRONG_PROCESSORS[case]
     status, out, err = run(capsys, "calibrate", "processor", *arguments)
     assert (status, out) == (2, "")
@@ -239,7 +239,7 @@ def test_bad_usage_of_processor_is_told_before_anything_runs(case: str, capsys: 
 
 
 def test_a_trace_whose_program_is_gone_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    """With the option that names it."""
+    """The message names the option that states where the program is."""
     ping_pong(8).save("pp.clue")
     status, _, err = run(capsys, "calibrate", "processor", "--trace", "pp.clue")
     assert status == 2

@@ -1,4 +1,4 @@
-"""The command line as a user meets it: what is printed where, exit statuses, and every kind of bad input."""
+"""The command line: what goes to which stream, exit statuses, and every kind of bad input."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ network:
 
 
 def ping_pong(nbytes: int = 1000) -> Trace:
-    """Return a program of two ranks: a second of computation, then 1 KB there and back."""
+    """Return a ping-pong of two ranks: rank 0 computes for a second, then 1 KB goes there and back."""
     trace = TraceBuilder(2, program="pingpong.py")
     trace[0].compute(1.0)
     for source, dest in ((0, 1), (1, 0)):
@@ -68,7 +68,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 
 
 def test_simulate_prints_one_json_document(capsys: pytest.CaptureFixture[str]) -> None:
-    """The keys of the interface, and the makespan added up by hand: 0.5 s and two messages of 11 + 40 + 5 us."""
+    """The document has the documented keys, and the makespan by hand: 0.5 s and two messages of 11 + 40 + 5 us."""
     status, out, _ = run(capsys, "simulate", "run.yaml", "--json")
     document = json.loads(out)
     assert status == 0
@@ -80,7 +80,7 @@ def test_simulate_prints_one_json_document(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_simulate_prints_a_table_and_draws(capsys: pytest.CaptureFixture[str]) -> None:
-    """Text for people, and pictures in the folder asked for."""
+    """A table goes to standard output, and pictures to the given folder."""
     status, out, err = run(capsys, "simulate", "run.yaml", "--plots", "new/plots")
     assert status == 0
     assert "makespan" in out and "500.1 ms" in out
@@ -89,7 +89,7 @@ def test_simulate_prints_a_table_and_draws(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_comparison_ranks_what_the_budget_covers(capsys: pytest.CaptureFixture[str]) -> None:
-    """Four nodes of 900 EUR are over the budget of 2000 EUR: listed last, without a position."""
+    """Four nodes of 900 EUR exceed the budget of 2000 EUR: the option is listed last, without a position."""
     status, out, _ = run(capsys, "simulate", "which.yaml", "--json")
     document = json.loads(out)
     assert status == 0
@@ -102,7 +102,7 @@ def test_comparison_ranks_what_the_budget_covers(capsys: pytest.CaptureFixture[s
 
 
 def test_comparison_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
-    """Options by position, with the reason of those that have none."""
+    """The table lists options by position; options without one follow with the reason."""
     status, out, _ = run(capsys, "simulate", "which.yaml")
     assert status == 0
     assert out.index("two") < out.index("four")
@@ -112,7 +112,7 @@ def test_comparison_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
 def test_fast_engine_computes_or_says_why_not(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Without a compiler the reference stands in, says so, and says the same."""
+    """Without a C++ compiler the reference engine takes over, warns, and gives the same figures."""
     _, out, _ = run(capsys, "simulate", "run.yaml", "--engine", "reference", "--json")
     expected = json.loads(out)
     monkeypatch.setenv("CLUE_CACHE", str(tmp_path))
@@ -130,7 +130,7 @@ def test_fast_engine_computes_or_says_why_not(
 
 @pytest.mark.parametrize("subject", ["pingpong.clue", "pair.yaml", "run.yaml", "which.yaml", "kishimoto", "wien97"])
 def test_inspect_shows_anything(subject: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Traces, machines, simulations, comparisons; as text and as JSON."""
+    """``inspect`` shows traces, machines, simulations and comparisons, as text and as JSON."""
     assert run(capsys, "inspect", subject)[0] == 0
     status, out, _ = run(capsys, "inspect", subject, "--json")
     assert status == 0
@@ -138,7 +138,7 @@ def test_inspect_shows_anything(subject: str, capsys: pytest.CaptureFixture[str]
 
 
 def test_inspect_says_which_calls_are_not_modelled(capsys: pytest.CaptureFixture[str]) -> None:
-    """By name, number and time."""
+    """A call that is not modelled is listed with its name, its count and its time."""
     trace = TraceBuilder(1)
     trace[0].add(Op.OTHER, call="Win.Put", took=250_000_000)
     trace.build().save("put.clue")
@@ -147,7 +147,7 @@ def test_inspect_says_which_calls_are_not_modelled(capsys: pytest.CaptureFixture
 
 
 def test_inspect_shows_where_calls_come_from(capsys: pytest.CaptureFixture[str]) -> None:
-    """By call path, the longest first: sends of 100 and 50 B after bursts of 1 and 3 s, and a burst at the end."""
+    """Call paths are sorted by time: sends of 100 and 50 B after bursts of 1 and 3 s, and a burst at the end."""
     main = Frame("lib/cg.py", "<module>", 90, 4)
     send = Site((main, Frame("cg.py", "exchange", 72, 8, (60,))))
     receive = Site((main, Frame("cg.py", "exchange", 73, 8, (60,), ((71, 1),))))
@@ -184,13 +184,13 @@ def test_inspect_shows_where_calls_come_from(capsys: pytest.CaptureFixture[str])
 
 
 def test_inspect_says_that_no_sites_are_known(capsys: pytest.CaptureFixture[str]) -> None:
-    """As of a trace that an earlier clue recorded; and what to do."""
+    """A trace without call sites, as earlier versions recorded it, is shown with the advice to record again."""
     _, out, _ = run(capsys, "inspect", "pingpong.clue", "--sites")
     assert "(unknown)" in out and "none is known: record the program again" in out
 
 
 def test_convert_there_and_back(capsys: pytest.CaptureFixture[str]) -> None:
-    """A folder, a compressed file, a folder again: the same trace."""
+    """A trace converted to a compressed file and back to a folder has the same checksums."""
     assert run(capsys, "convert", "pingpong.clue", "small.clue.zip")[0] == 0
     assert run(capsys, "convert", "small.clue.zip", "again.clue")[0] == 0
     first, again = Trace.open("pingpong.clue"), Trace.open("again.clue")
@@ -214,7 +214,7 @@ def deadlock() -> None:
 
 
 def test_deadlock_has_an_exit_status_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
-    """3, with who waits for what."""
+    """A deadlock has status 3, and the message says which rank waits for what."""
     deadlock()
     status, out, err = run(capsys, "simulate", "run.yaml", "--json")
     assert (status, out) == (3, "")
@@ -222,7 +222,7 @@ def test_deadlock_has_an_exit_status_of_its_own(capsys: pytest.CaptureFixture[st
 
 
 def edit(name: str, old: str, new: str) -> Callable[[], None]:
-    """Return what replaces text in a file."""
+    """Return a function that replaces text in a file."""
 
     def change() -> None:
         text = Path(name).read_text()
@@ -233,7 +233,7 @@ def edit(name: str, old: str, new: str) -> Callable[[], None]:
 
 
 def truncate() -> None:
-    """Cut a column short."""
+    """Truncate a column of the trace."""
     column = Path("pingpong.clue/nbytes.npy")
     column.write_bytes(column.read_bytes()[:-8])
 
@@ -290,7 +290,7 @@ BAD: dict[str, tuple[tuple[str, ...], Callable[[], None], str]] = {
 
 @pytest.mark.parametrize("case", BAD, ids=str)
 def test_bad_input_is_a_short_message_with_exit_status_2(case: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Place, rule and value in a line; nothing on standard output, never a traceback."""
+    """The message is one line with place, rule and value; standard output stays empty, and there is no traceback."""
     arguments, spoil, told = BAD[case]
     spoil()
     status, out, err = run(capsys, *arguments)
@@ -302,7 +302,7 @@ def test_bad_input_is_a_short_message_with_exit_status_2(case: str, capsys: pyte
 
 @pytest.mark.parametrize("arguments", [(), ("fly",), ("record", "-n", "0", "x.py"), ("simulate",)])
 def test_bad_usage_has_exit_status_2(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    """No command, an unknown one, a number of ranks that is none, a missing argument."""
+    """A missing command, an unknown command, 0 ranks and a missing argument are usage errors."""
     with pytest.raises(SystemExit) as caught:
         main(arguments)
     assert caught.value.code == 2
@@ -316,7 +316,7 @@ CRASHES = "from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\nraise RuntimeError(
     ("script", "told"), [(CRASHES, "exit"), ("print('no MPI here')\n", "MPI")], ids=["crashes", "never calls MPI"]
 )
 def test_program_that_cannot_be_recorded(script: str, told: str, capfd: pytest.CaptureFixture[str]) -> None:
-    """Exit status 1 and a message; what a crashed program left behind is refused by simulate with its last ops."""
+    """Status 1 and a message; if a crashed program left an incomplete trace, ``inspect`` refuses it."""
     Path("prog.py").write_text(script)
     assert main(("record", "-n", "1", "prog.py")) == 1
     captured = capfd.readouterr()
@@ -328,7 +328,7 @@ def test_program_that_cannot_be_recorded(script: str, told: str, capfd: pytest.C
 
 
 def test_options_behind_a_program_are_its_own_and_said_to_be(capfd: pytest.CaptureFixture[str]) -> None:
-    """The trace has its usual name, not that behind -o, which the program was given."""
+    """Options after the program belong to the program, with a warning: ``-o`` there does not name the trace."""
     Path("prog.py").write_text("from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\n")
     assert main(("record", "-n", "1", "--repeats", "1", "prog.py", "-o", "other.clue", "--json")) == 0
     said = capfd.readouterr().err
@@ -343,7 +343,10 @@ SUMS = "from mpi4py import MPI\nimport helper\nsum(range(10000))\nMPI.COMM_WORLD
 def test_script_is_recorded_on_first_use_and_cached(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Three times, so there is an interval; the second simulation finds them: fresh bursts would be others."""
+    """A script is recorded three times, which gives an interval; a second simulation reuses these recordings.
+
+    New recordings would have other bursts, hence another makespan.
+    """
     Path("prog.py").write_text(SUMS)
     Path("helper.py").write_text("")
     Path("run.yaml").write_text("program: {script: prog.py, ranks: 2}\nmachine: pair.yaml\n")
@@ -361,7 +364,7 @@ def test_script_is_recorded_on_first_use_and_cached(
 
 
 def test_scripts_of_a_comparison_are_recorded_as_often_as_is_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
-    """Each at all its numbers of ranks, and once if once is wanted."""
+    """Each script is recorded at each of its numbers of ranks, and only once with ``--repeats 1``."""
     Path("prog.py").write_text(SUMS)
     Path("helper.py").write_text("")
     Path("which.yaml").write_text(
@@ -373,7 +376,7 @@ def test_scripts_of_a_comparison_are_recorded_as_often_as_is_asked_for(capfd: py
 
 
 def test_repeated_recording(capfd: pytest.CaptureFixture[str]) -> None:
-    """The trace and its repeats, which a configuration can name; their differences are reported."""
+    """``--repeats 3`` writes a trace and two repeats that a configuration can name, and reports their spread."""
     Path("prog.py").write_text(SUMS)
     Path("helper.py").write_text("")
     assert main(("record", "-n", "2", "--repeats", "3", "--json", "prog.py")) == 0
@@ -401,7 +404,7 @@ def test_help_loads_nothing_heavy() -> None:
 
 
 def test_output_to_a_closed_pipe_is_no_error() -> None:
-    """``clue … | head`` ends quietly."""
+    """A closed pipe, as in ``clue … | head``, causes no message."""
     command = f"{sys.executable} -m clue schema machine | head -n 1"
     environment = os.environ | {"PYTHONPATH": str(Path(clue.__file__).parent.parent)}
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, env=environment)
@@ -409,7 +412,7 @@ def test_output_to_a_closed_pipe_is_no_error() -> None:
 
 
 def test_exported_names() -> None:
-    """``clue.__all__`` is part of the public interface, and every name of it is there."""
+    """Each name in ``clue.__all__`` exists, and an unknown attribute raises ``AttributeError``."""
     assert all(getattr(clue, name) is not None for name in clue.__all__)
     with pytest.raises(AttributeError, match="no attribute 'simulat'"):
         _ = clue.simulat
@@ -419,7 +422,7 @@ def test_exported_names() -> None:
 
 
 def test_an_option_without_a_price_is_neither_affordable_nor_not(capsys: pytest.CaptureFixture[str]) -> None:
-    """Under a budget: null, no position, before the options over the budget."""
+    """Under a budget, an option without a price has no position and is listed before those over the budget."""
     edit("which.yaml", "options:\n", "options:\n  some: {machine: kishimoto}\n")()
     status, out, _ = run(capsys, "simulate", "which.yaml", "--json")
     listed = json.loads(out)["ranking"]
@@ -454,7 +457,7 @@ def test_an_option_without_a_price_is_neither_affordable_nor_not(capsys: pytest.
 def test_nothing_ranked_is_a_failure_that_says_why(
     spoil: tuple[Callable[[], None], ...], said: str, form: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Status 1 after what there is has been printed; there is nothing to draw."""
+    """The status is 1 and the last message gives the reason; the listing is still printed, and nothing is drawn."""
     for each in spoil:
         each()
     status, out, err = run(capsys, "simulate", "which.yaml", *form)
@@ -468,7 +471,7 @@ def test_nothing_ranked_is_a_failure_that_says_why(
 
 
 def test_an_explanation_of_nothing_is_said_to_be_left_out(capsys: pytest.CaptureFixture[str]) -> None:
-    """Where one option alone has a position, nothing can take it."""
+    """With only one ranked option there is no lead to explain: the document says that the explanation is left out."""
     _, out, _ = run(capsys, "simulate", "which.yaml", "--json", "--explain")
     document = json.loads(out)
     assert "explanation" not in document
@@ -479,7 +482,7 @@ def test_an_explanation_of_nothing_is_said_to_be_left_out(capsys: pytest.Capture
 
 
 def test_a_simulation_asks_for_memory_as_a_comparison_does(capsys: pytest.CaptureFixture[str]) -> None:
-    """Two ranks of 300 MB on a node of 500 MB: a comparison refuses, a simulation predicts them and says it first."""
+    """Two ranks need 600 MB on a node of 500 MB: a comparison refuses them, a simulation predicts them and warns."""
     trace = TraceBuilder(2)
     for rank in range(2):
         trace[rank].compute(1.0)
@@ -502,7 +505,7 @@ def test_a_simulation_asks_for_memory_as_a_comparison_does(capsys: pytest.Captur
 
 
 def test_memory_counts_all_instances(capsys: pytest.CaptureFixture[str]) -> None:
-    """Two instances side by side need twice as much on each node."""
+    """Two instances on a node need twice the memory of one."""
     trace = TraceBuilder(1)
     trace[0].compute(1.0)
     trace.declare(0, peak_memory=300_000_000)
@@ -514,7 +517,7 @@ def test_memory_counts_all_instances(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_a_missing_recording_is_told_with_those_that_are_there(capsys: pytest.CaptureFixture[str]) -> None:
-    """And how to make it."""
+    """The message lists the existing recordings by ranks, and says how to make the missing one."""
     Path("run.yaml").write_text("program: {trace: 'pp-{ranks}.clue', ranks: 512}\nmachine: pair.yaml\n")
     status, _, err = run(capsys, "simulate", "run.yaml")
     missing = "clue: pp-512.clue: trace must exist, got no such file or folder."
@@ -533,7 +536,7 @@ def test_a_missing_recording_is_told_with_those_that_are_there(capsys: pytest.Ca
 
 
 def test_a_recording_of_another_size_is_told_with_what_is_possible(capsys: pytest.CaptureFixture[str]) -> None:
-    """Its own number of ranks, or another recording."""
+    """If a trace has other ranks than requested, the message suggests its own ranks or another recording."""
     edit("run.yaml", "trace: pingpong.clue", "trace: pingpong.clue, ranks: 512")()
     status, _, err = run(capsys, "simulate", "run.yaml")
     assert (status, err) == (
@@ -549,7 +552,7 @@ WILD = "from mpi4py import MPI\nc = MPI.COMM_WORLD\nc.Create_group\nMPI.Win.Crea
 
 
 def test_what_is_said_of_recorded_programs_names_no_file_of_the_cache(capfd: pytest.CaptureFixture[str]) -> None:
-    """But the script, or the workload, each once for two numbers of ranks on two options; and what to do about it."""
+    """Warnings name the script or the workload instead of cached files, once per workload, with what to do."""
     Path("prog.py").write_text(WILD)
     Path("run.yaml").write_text("program: {script: prog.py, ranks: 2}\nmachine: pair.yaml\n")
     assert main(("simulate", "run.yaml", "--json")) == 0
@@ -563,13 +566,13 @@ def test_what_is_said_of_recorded_programs_names_no_file_of_the_cache(capfd: pyt
 
 
 def idle(capsys: pytest.CaptureFixture[str]) -> list[str]:
-    """Return what a comparison says of idle processors."""
+    """Return the warnings of a comparison about idle processors."""
     _, out, _ = run(capsys, "simulate", "which.yaml", "--json")
     return [each for each in json.loads(out)["warnings"] if "idle" in each]
 
 
 def test_idle_processors_are_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    """Nobody asks for more, it is no faster with more, or no more fits; at most half of the processors is no matter."""
+    """Idle processors are reported if the workload asks for too few ranks and more than half of the machine is idle."""
     edit("which.yaml", "nodes: 4}", "nodes: 1000, price: 1900 EUR}")()
     advice = "add larger numbers to ranks (the program has to be recorded at each), or more instances"
     assert idle(capsys) == [
@@ -585,7 +588,7 @@ def test_idle_processors_are_explained(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_idle_processors_may_be_of_no_use(capsys: pytest.CaptureFixture[str]) -> None:
-    """One rank takes 1 s, four take 2 s each: three quarters of the machine are of no use."""
+    """One rank takes 1 s and four take 2 s each, so three of four processors stay idle: more ranks are no faster."""
     for ranks in (1, 4):
         trace = TraceBuilder(ranks)
         for rank in trace:
@@ -597,7 +600,7 @@ def test_idle_processors_may_be_of_no_use(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_idle_processors_may_have_no_memory(capsys: pytest.CaptureFixture[str]) -> None:
-    """Where one of two instances fits on a node of four processors."""
+    """Memory has room for one of three instances on a node of four processors, so three processors stay idle."""
     edit("which.yaml", "ranks: 2}", "ranks: 1, memory: 1 GB, instances: 3}")()
     trace = TraceBuilder(1)
     trace[0].compute(1.0)
@@ -611,7 +614,7 @@ def test_idle_processors_may_have_no_memory(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_huge_figures_have_an_exponent(capsys: pytest.CaptureFixture[str]) -> None:
-    """Times of 10^29 s, prices of 10^29 and 10^12 instances in every table."""
+    """Times of 10^29 s, prices of 10^29 EUR and 10^12 instances are printed with an exponent in every table."""
     edit("pair.yaml", "performance_factor: 0.5, price: 900 EUR", "performance_factor: 1e12, price: 1e29 EUR")()
     edit("pair.yaml", "10 us", "1e29 s")()
     edit("which.yaml", "2000 EUR", "1e30 EUR")()
@@ -627,7 +630,7 @@ def test_huge_figures_have_an_exponent(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_room_for_ranks_is_asked_for_before_they_are_recorded(capsys: pytest.CaptureFixture[str]) -> None:
-    """A machine of two processors has no room for three ranks: nothing is recorded, which could take hours."""
+    """A machine of two processors cannot hold three ranks: this is refused before a recording that could take hours."""
     Path("never.py").write_text("raise SystemExit('it was run')\n")
     Path("run.yaml").write_text("program: {script: never.py, ranks: 3}\nmachine: pair.yaml\n")
     status, _, err = run(capsys, "simulate", "run.yaml")

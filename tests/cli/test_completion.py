@@ -1,4 +1,4 @@
-"""Completion by Tab: everything that could stand at the cursor, as the shells ask for it."""
+"""Completion by Tab: what clue offers at the cursor, asked the way shells ask."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.cli.test_options import commands
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in a folder with files of several kinds."""
+    """Work in a folder that holds files of several kinds."""
     monkeypatch.chdir(tmp_path)
     for name in ("heat.yaml", "heat.py", "notes with blanks.txt"):
         Path(name).write_text("")
@@ -35,13 +35,13 @@ class LeftError(Exception):
 
 
 def leave(status: int) -> None:
-    """End as the process would."""
+    """Raise instead of ending the process."""
     assert status == 0
     raise LeftError
 
 
 def complete(line: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return what may stand at the end of a line, as argcomplete's scripts ask for it."""
+    """Return the completions of a line, requested the way argcomplete's scripts request them."""
     asked = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n", "COMP_LINE": line, "COMP_POINT": str(len(line)),
              "_ARGCOMPLETE_SUPPRESS_SPACE": "1"}  # fmt: skip
     output = io.StringIO()
@@ -59,7 +59,7 @@ def _quiet(patch: pytest.MonkeyPatch) -> None:
 
 
 def test_all_commands(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of the first level."""
+    """Commands of the first level, and of ``model``, are completed."""
     (subcommands,) = (a for a in command_line()._actions if isinstance(a, argparse._SubParsersAction))
     assert set(complete("clue ", monkeypatch)) == set(subcommands.choices)
     assert complete("clue sim", monkeypatch) == ["simulate"]
@@ -73,13 +73,13 @@ COMMANDS = list(commands(command_line()))
 def test_all_options_of_all_commands(
     name: str, parser: argparse.ArgumentParser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By their long names, or the short ones where there are no others."""
+    """After ``--`` a command completes exactly its long options."""
     options = {word for action in parser._actions for word in action.option_strings if word.startswith("--")}
     assert set(complete(f"clue {name} --", monkeypatch)) == options
 
 
 def test_shipped_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Scenarios where a configuration stands, machines where a machine does, beside files."""
+    """Scenario names complete configurations, and machine names complete machines, both beside files."""
     names = set(complete("clue simulate ", monkeypatch))
     assert names >= {*shipped("scenarios"), "heat.yaml"} and not names & set(shipped("machines"))
     assert set(complete("clue inspect ", monkeypatch)) >= {*shipped("scenarios"), *shipped("machines"), "jacobi.clue"}
@@ -92,7 +92,7 @@ def test_shipped_names(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_choices_and_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an option may be, folders with a slash, blanks quoted, and nothing for numbers."""
+    """Choices and folders (with a slash) are completed, blanks are escaped, and numbers get no completion."""
     assert set(complete("clue simulate heat.yaml --engine ", monkeypatch)) == {"auto", "reference", "fast"}
     assert set(complete("clue schema ", monkeypatch)) >= {"machine", "scenario", "all"}
     assert complete("clue simulate rec", monkeypatch) == ["recordings/"]
@@ -101,20 +101,20 @@ def test_choices_and_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_skeleton_may_leave_out_what_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on the command line."""
+    """``skeleton`` without ``make`` completes the same options, as on the command line."""
     assert complete("clue skeleton jacobi.clue --sec", monkeypatch) == ["--seconds"]
     assert complete("clue skeleton make jacobi.clue --sec", monkeypatch) == ["--seconds"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_shell_is_told_how_to_ask(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """In its own language."""
+    """``clue completion SHELL`` prints a script in the shell's language."""
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out
     assert "_ARGCOMPLETE" in script and "clue" in script
 
 
-#: By shell: what asks it for completions of ``clue simulate wie``.
+#: By shell: commands that request the completions of ``clue simulate wie``.
 ASKING = {
     "bash": 'eval "$(clue completion bash)"; COMP_LINE="clue simulate wie"; COMP_POINT=${#COMP_LINE}; '
     'COMP_WORDS=(clue simulate wie); COMP_CWORD=2; COMP_TYPE=9; _python_argcomplete clue wie simulate; '
@@ -128,7 +128,7 @@ ASKING = {
 
 @pytest.mark.parametrize("shell", ASKING)
 def test_the_shell_itself_completes(shell: str) -> None:
-    """Switched on as the help says, in a shell of its own."""
+    """A real shell, set up as the help says, completes ``wie`` to ``wien97``."""
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}

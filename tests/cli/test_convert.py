@@ -1,4 +1,4 @@
-"""``clue convert`` for users: all directions, the remarks on each, and invalid input."""
+"""``clue convert`` from the command line: all pairs of formats, the remarks on each, and invalid input."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FORMS = ("first.clue", "first.clue.zip", "first.ti", "first.goal")
 
 
 def exchange() -> Trace:
-    """Return a program of two ranks: a burst of 2 ms, two messages started and waited for, one blocking one back."""
+    """Return a program of two ranks: a burst of 2 ms, two non-blocking messages, and a blocking message back."""
     trace = TraceBuilder(2, "exchange.py")
     trace[0].compute(2e-3)
     trace[0].wait(trace[0].isend(1, 1000, tag=3), trace[0].isend(1, 2000, tag=4))
@@ -41,7 +41,7 @@ def exchange() -> Trace:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder to work in, with a trace and a machine."""
+    """Return a folder to work in that holds a trace and a machine."""
     monkeypatch.chdir(tmp_path)
     exchange().save("exchange.clue")
     Path("pair.yaml").write_text(MACHINE)
@@ -49,7 +49,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Run a command; returns exit status, standard output and standard error."""
+    """Run the command and return its exit status, standard output and standard error."""
     status = main(("convert", *arguments))
     captured = capsys.readouterr()
     return status, captured.out, captured.err
@@ -58,7 +58,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 @pytest.mark.parametrize("second", FORMS)
 @pytest.mark.parametrize("first", FORMS)
 def test_every_form_into_every_other(first: str, second: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whichever two forms it goes through, what all of them hold comes back; standard output stays empty."""
+    """A trace that goes through any two formats keeps what all formats can hold; standard output stays empty."""
     names = ("exchange.clue", first, second.replace("first", "second"), "last.clue")
     for source, target in pairwise(names):
         assert run(capsys, source, target)[:2] == (0, "")
@@ -68,7 +68,7 @@ def test_every_form_into_every_other(first: str, second: str, capsys: pytest.Cap
 
 
 def test_time_independent_traces_are_a_list_and_a_file_for_each_rank(capsys: pytest.CaptureFixture[str]) -> None:
-    """Computation is written at the requested speed, and read back at the reader's; both are reported."""
+    """Bursts are written at the given speed in flop/s and read at the reader's speed; both are reported."""
     status, _, told = run(capsys, "exchange.clue", "x.ti", "--flops-per-second", "2e9")
     assert status == 0
     assert Path("x.ti").read_text() == "x.ti.0\nx.ti.1\n"
@@ -80,7 +80,7 @@ def test_time_independent_traces_are_a_list_and_a_file_for_each_rank(capsys: pyt
 
 
 def test_forms_may_be_named(capsys: pytest.CaptureFixture[str]) -> None:
-    """Options say what the names of files do not."""
+    """``--from`` and ``--to`` state formats that file names do not reveal."""
     assert run(capsys, "exchange.clue", "schedule.txt", "--to", "goal")[0] == 0
     assert Path("schedule.txt").read_text().startswith("num_ranks 2\n")
     assert run(capsys, "schedule.txt", "again", "--from", "goal", "--to", "clue")[0] == 0
@@ -88,7 +88,7 @@ def test_forms_may_be_named(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_collectives_stay_or_become_messages(capsys: pytest.CaptureFixture[str]) -> None:
-    """Time-independent traces have an action for them; ``--lower`` takes messages, as a schedule must."""
+    """Time-independent traces keep collectives unless ``--lower`` turns them into messages; schedules need messages."""
     trace = TraceBuilder(2)
     for rank in range(2):
         trace[rank].collective(Op.ALLREDUCE, 8)
@@ -102,7 +102,7 @@ def test_collectives_stay_or_become_messages(capsys: pytest.CaptureFixture[str])
 
 
 def test_machine_becomes_a_platform(capsys: pytest.CaptureFixture[str]) -> None:
-    """XML, the list of hosts beside it, and the options that smpirun needs too."""
+    """A machine becomes XML with a list of hosts beside it; a message states the options that smpirun needs."""
     status, out, told = run(capsys, "pair.yaml", "pair.xml", "--flops-per-second", "1e9")
     assert (status, out) == (0, "")
     hosts = list(ET.parse("pair.xml").iter("host"))
@@ -115,7 +115,7 @@ def test_machine_becomes_a_platform(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def file(name: str, text: str) -> Callable[[], None]:
-    """Return what writes a file."""
+    """Return a function that writes a file."""
 
     def write() -> None:
         Path(name).write_text(text)
@@ -128,7 +128,7 @@ def nothing() -> None:
 
 
 def lonely() -> None:
-    """Write actions of one rank that receives from another."""
+    """Write the actions of a single rank that receives from another rank."""
     Path("list.ti").write_text("actions\n")
     Path("actions").write_text("0 init\n0 recv 1 0 8\n")
 
@@ -155,7 +155,7 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD, ids=str)
 def test_bad_input_is_a_short_message_with_exit_status_2(case: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Place, rule and value; nothing on standard output, never a traceback."""
+    """The message has place, rule and value; standard output stays empty, and there is no traceback."""
     arguments, spoil, rule = BAD[case]
     spoil()
     status, out, told = run(capsys, *arguments)
@@ -175,7 +175,7 @@ def test_bad_input_is_a_short_message_with_exit_status_2(case: str, capsys: pyte
     ],
 )
 def test_bad_usage_has_exit_status_2(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    """Forms that are none, a speed that is none, a target that is missing."""
+    """Unknown formats, invalid speeds and a missing target are usage errors."""
     with pytest.raises(SystemExit) as caught:
         main(("convert", "exchange.clue", *(("x.ti", *options) if options else ())))
     assert caught.value.code == 2
@@ -185,7 +185,7 @@ def test_bad_usage_has_exit_status_2(options: tuple[str, ...], capsys: pytest.Ca
 def test_too_little_memory_is_a_short_message(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever asks for more than there is: a failure at run time, without a traceback."""
+    """Running out of memory is a failure with status 1, without a traceback."""
 
     def greedy(_path: Path) -> None:
         raise MemoryError("Unable to allocate 7.28 TiB")
@@ -199,7 +199,7 @@ def test_too_little_memory_is_a_short_message(
 
 
 def test_one_file_beside_a_list_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    """A trace of one rank has one list of actions."""
+    """A trace of one rank becomes a list with one file of actions, which the message names."""
     TraceBuilder(1).build().save("alone.clue")
     _, _, told = run(capsys, "alone.clue", "alone.ti")
     assert told.splitlines()[-1] == "wrote alone.ti and alone.ti.0"
@@ -207,7 +207,7 @@ def test_one_file_beside_a_list_is_named(capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_trace_is_inspected_in_any_form(form: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whatever the name says: the same ops of the same ranks."""
+    """Whatever its format, the trace has the same ops on the same ranks."""
     assert run(capsys, "exchange.clue", form)[0] == 0
     assert main(("inspect", form, "--json")) == 0
     found = json.loads(capsys.readouterr().out)

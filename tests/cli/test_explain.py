@@ -1,4 +1,4 @@
-"""``clue simulate --explain`` as a user meets it."""
+"""``clue simulate --explain`` from the command line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAKESPAN = 0.5 + 2 * 56e-6
 
 
 def test_explanation_is_part_of_the_document(capsys: pytest.CaptureFixture[str]) -> None:
-    """With --json all is one document, beside the keys of any simulation."""
+    """``--json`` prints one document, which holds the explanation beside the keys of any simulation."""
     assert main(["simulate", "run.yaml", "--explain", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     explanation = document["explanation"]
@@ -29,7 +29,7 @@ def test_explanation_is_part_of_the_document(capsys: pytest.CaptureFixture[str])
 
 
 def test_explanation_is_printed_and_drawn(capsys: pytest.CaptureFixture[str]) -> None:
-    """Tables below those of the simulation, and one more picture."""
+    """Tables of the critical path and the sensitivities follow those of the simulation; one more picture is written."""
     assert main(["simulate", "run.yaml", "--explain", "--plots", "plots"]) == 0
     out = capsys.readouterr().out
     assert out.index("makespan") < out.index("Critical path") < out.index("Sensitivity")
@@ -37,13 +37,13 @@ def test_explanation_is_printed_and_drawn(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_without_the_option_nothing_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    """A plain simulation stays as it is."""
+    """Without ``--explain`` the document has no explanation."""
     assert main(["simulate", "run.yaml", "--json"]) == 0
     assert "explanation" not in json.loads(capsys.readouterr().out)
 
 
 def test_ranking_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of a comparison the explanation is what its first place depends on."""
+    """For a comparison, the explanation is what the first place depends on."""
     text = Path("which.yaml").read_text()
     Path("which.yaml").write_text(text.replace("2000 EUR", "9000 EUR"))
     assert main(["simulate", "which.yaml", "--explain", "--json"]) == 0
@@ -56,7 +56,7 @@ def test_ranking_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
 def test_interrupted_explanation_leaves_the_ranking(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ctrl-C while parameters are changed keeps the whole ranking, and is reported."""
+    """Ctrl-C during the explanation keeps the whole ranking, and a message says what was left out."""
 
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""Tables and timelines from the command line: files, messages, and refusals."""
+"""Tables and timelines from the command line: files, messages, and what is refused."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ pytestmark = pytest.mark.usefixtures("folder")
 
 
 def rows(path: str) -> list[dict[str, str]]:
-    """Read a file of CSV."""
+    """Return the rows of a CSV file."""
     with Path(path).open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
 def test_a_timeline_tells_what_the_result_tells(capsys: pytest.CaptureFixture[str]) -> None:
-    """0.5 s of computation on rank 0; the result stays the same, and the folder is made."""
+    """The timeline holds rank 0's burst of 0.5 s and the MPI calls; the result is unchanged, and the folder is made."""
     plain = json.loads(run(capsys, "simulate", "run.yaml", "--json")[1])
     status, out, err = run(capsys, "simulate", "run.yaml", "--json", "--trace-out", "new/t.json")
     assert status == 0
@@ -41,7 +41,7 @@ def test_a_timeline_tells_what_the_result_tells(capsys: pytest.CaptureFixture[st
 
 
 def test_paraver_gets_three_files(capsys: pytest.CaptureFixture[str]) -> None:
-    """All are named."""
+    """A Paraver timeline consists of three files, and all three are reported."""
     status, _, err = run(capsys, "simulate", "run.yaml", "--trace-out", "t.prv")
     assert status == 0
     assert err.splitlines()[-3:] == ["wrote t.prv", "wrote t.pcf", "wrote t.row"]
@@ -49,7 +49,7 @@ def test_paraver_gets_three_files(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_timeline_and_pictures_go_together(capsys: pytest.CaptureFixture[str]) -> None:
-    """One replay serves both; asked for the fast engine, the result says why it is not used."""
+    """Timeline and pictures come from one replay, for which the result says why the fast engine was not used."""
     status, out, _ = run(capsys, "simulate", "run.yaml", "--plots", "p", "--trace-out", "t.json", "--engine", "fast")
     assert status == 0
     assert "it keeps no timeline" in " ".join(out.split())
@@ -59,7 +59,7 @@ def test_timeline_and_pictures_go_together(capsys: pytest.CaptureFixture[str]) -
 def test_a_long_run_is_refused_before_it_is_simulated(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With what can be done, and nothing is written."""
+    """The message advises a smaller size, and no file is written."""
     monkeypatch.setattr(timeline, "MOST_OPS", 3)
     status, _, err = run(capsys, "simulate", "run.yaml", "--trace-out", "t.json")
     assert status == 2
@@ -68,7 +68,7 @@ def test_a_long_run_is_refused_before_it_is_simulated(
 
 
 def test_tables_of_a_simulation(capsys: pytest.CaptureFixture[str]) -> None:
-    """A row a rank, in all three forms at once."""
+    """Each rank has a row, and all three formats can be written by one command."""
     files = ["--csv", "r.csv", "--latex", "r.tex", "--markdown", "new/r.md"]
     status, out, err = run(capsys, "simulate", "run.yaml", "--json", *files)
     assert status == 0
@@ -80,7 +80,7 @@ def test_tables_of_a_simulation(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_tables_of_a_comparison(capsys: pytest.CaptureFixture[str]) -> None:
-    """What the document says, and the option over the budget with the reason."""
+    """The table holds the figures of the document, and the reason why an option over the budget has no position."""
     files = ["--csv", "r.csv", "--latex", "r.tex", "--markdown", "r.md"]
     status, out, _ = run(capsys, "simulate", "which.yaml", "--json", *files)
     assert status == 0
@@ -94,7 +94,7 @@ def test_tables_of_a_comparison(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_part_of_a_program_has_its_table_too(capsys: pytest.CaptureFixture[str]) -> None:
-    """Where a sample stands for the whole."""
+    """With ``--sampled`` the table of ranks is written as well."""
     assert run(capsys, "simulate", "run.yaml", "--sampled", "--csv", "r.csv")[0] == 0
     assert len(rows("r.csv")) == 2
 
@@ -108,7 +108,7 @@ def test_a_part_of_a_program_has_its_table_too(capsys: pytest.CaptureFixture[str
     ],
 )
 def test_where_nothing_can_be_written(option: str, name: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Before anything is simulated, whichever the file is."""
+    """An output that cannot be written is refused with status 2, whichever option names it."""
     Path("taken.json").mkdir()
     status, out, err = run(capsys, "simulate", "run.yaml", option, name)
     assert (status, out) == (2, "")
@@ -116,14 +116,14 @@ def test_where_nothing_can_be_written(option: str, name: str, said: str, capsys:
 
 
 def test_files_beside_a_timeline_are_not_overwritten_by_tables(capsys: pytest.CaptureFixture[str]) -> None:
-    """The files of one run differ."""
+    """A table must not overwrite a file that the timeline consists of."""
     status, _, err = run(capsys, "simulate", "run.yaml", "--trace-out", "t.prv", "--csv", "t.row")
     assert status == 2
     assert err == "clue: t.row: files must differ, got one for --csv and --trace-out\n"
 
 
 def test_a_page_of_a_comparison(capsys: pytest.CaptureFixture[str]) -> None:
-    """With the command that was typed."""
+    """The HTML page states the command that produced it and the first place."""
     status, _, err = run(capsys, "simulate", "which.yaml", "--html", "new/r.html")
     assert (status, err.splitlines()[-1]) == (0, "wrote new/r.html")
     page = Path("new/r.html").read_text(encoding="utf-8")
@@ -133,7 +133,7 @@ def test_a_page_of_a_comparison(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_an_interrupted_comparison_leaves_no_files(capsys: pytest.CaptureFixture[str]) -> None:
-    """Positions that may still change are not exported; a message says so even with -q."""
+    """Positions that may still change are not exported; a message names each file that is not written."""
     asked = Namespace(csv="r.csv", latex=None, markdown=None, html="r.html", answers=None)
     write_ranking(replace(ranking(), interrupted=True), Scenario("which", (), ()), asked)
     assert capsys.readouterr().err.splitlines() == [

@@ -1,4 +1,4 @@
-"""``clue extrapolate`` as a user meets it, and configurations whose traces are made of recordings."""
+"""``clue extrapolate`` from the command line, and configurations whose traces are extrapolated from recordings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ options: {four: {machine: pair.yaml, nodes: 16, price: 1 EUR}, eight: {machine: 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder to work in: recordings of a ring, which inference tells from the beginning, and a machine."""
+    """Return a folder to work in with recordings of a ring, whose rules inference knows in advance, and a machine."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CLUE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(making, "infer", Ring)
@@ -47,19 +47,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Run a command; returns exit status, standard output and standard error."""
+    """Run a command and return its exit status, standard output and standard error."""
     status = main(arguments)
     captured = capsys.readouterr()
     return status, captured.out, captured.err
 
 
 def extrapolated(capsys: pytest.CaptureFixture[str], *more: str, size: str = "40") -> tuple[int, str, str]:
-    """Extrapolate the ring."""
+    """Run ``clue extrapolate`` on the recordings of the ring."""
     return run(capsys, "extrapolate", PATTERN, "--size", size, "--ranks", "8", *more)
 
 
 def refuse(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have inference refuse a call."""
+    """Make inference refuse a call."""
 
     def infer(family: Family, *_: object) -> Ring:
         why = "sizes must follow a rule, got 3, 1, 4"
@@ -69,7 +69,7 @@ def refuse(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_json_has_the_keys_of_the_interface(capsys: pytest.CaptureFixture[str]) -> None:
-    """And the trace is where it should be."""
+    """The document has the documented keys, and the trace is written to the given file."""
     status, out, err = extrapolated(capsys, "-o", "new/large.clue", "--json")
     document = json.loads(out)
     assert status == 0
@@ -84,7 +84,7 @@ def test_json_has_the_keys_of_the_interface(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_a_summary_tells_what_was_used_and_what_is_next(capsys: pytest.CaptureFixture[str]) -> None:
-    """Recordings, factors, local sizes inside and outside, warnings, the next command."""
+    """The summary has recordings, factors, local sizes inside and outside of them, warnings and the next command."""
     status, out, _ = extrapolated(capsys, "-o", "large.clue")
     text = " ".join(out.split())
     assert status == 0
@@ -102,7 +102,7 @@ def test_a_summary_tells_what_was_used_and_what_is_next(capsys: pytest.CaptureFi
 
 
 def test_what_is_refused_leaves_no_trace(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Status 1, the site and why, in JSON and on standard error; an earlier trace stays."""
+    """The status is 1; JSON and standard error name call site and reason; an earlier trace stays."""
     assert extrapolated(capsys, "-o", "large.clue")[0] == 0
     before = Trace.open("large.clue").head
     refuse(monkeypatch)
@@ -151,7 +151,7 @@ def test_what_is_refused_leaves_no_trace(capsys: pytest.CaptureFixture[str], mon
     ],
 )
 def test_bad_usage(line: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Status 2, one line, nothing on standard output."""
+    """The status is 2, with one line of message and nothing on standard output."""
     Path("x.py").write_text("")
     status, out, err = run(capsys, "extrapolate", "--size", "40", "--ranks", "8", *line.split())
     assert (status, out, len(err.splitlines())) == (2, "", 1)
@@ -169,7 +169,7 @@ def test_bad_usage(line: str, said: str, capsys: pytest.CaptureFixture[str]) -> 
 def test_options_stand_before_or_behind_a_pattern_but_not_behind_a_program(
     words: Sequence[str], program: Sequence[str]
 ) -> None:
-    """What stands behind a program is the program's."""
+    """Options after a pattern belong to clue; words after a program belong to the program."""
     found = parse_arguments(["extrapolate", *words])
     assert (found.size, found.ranks) == (8, 2)
     assert [word for word in found.words if word != "--"] == program
@@ -185,7 +185,7 @@ def test_what_was_extrapolated_is_no_recording(capsys: pytest.CaptureFixture[str
 
 
 def test_a_configuration_is_simulated_by_a_trace_that_is_made(capsys: pytest.CaptureFixture[str]) -> None:
-    """The same makespan as that of a recorded ring of this size; the factor is among the warnings."""
+    """The makespan equals that of a ring recorded at this size on 8 ranks; a warning states the extrapolation."""
     status, out, _ = run(capsys, "simulate", "run.yaml", "--json")
     document = json.loads(out)
     assert status == 0
@@ -198,7 +198,7 @@ def test_a_configuration_is_simulated_by_a_trace_that_is_made(capsys: pytest.Cap
 
 
 def test_a_comparison_is_ranked_by_traces_that_are_made(capsys: pytest.CaptureFixture[str]) -> None:
-    """One for each number of ranks; their distance from recordings is reported at most once."""
+    """A trace is extrapolated for each number of ranks, and only one warning states the extrapolation."""
     status, out, _ = run(capsys, "simulate", "which.yaml", "--json")
     document = json.loads(out)
     assert status == 0
@@ -226,7 +226,7 @@ def test_a_comparison_is_ranked_by_traces_that_are_made(capsys: pytest.CaptureFi
     ],
 )
 def test_faults_of_a_configuration(old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """At their places."""
+    """Each fault is reported with its place."""
     Path("run.yaml").write_text(RUN.replace(old, new, 1))
     status, out, err = run(capsys, "simulate", "run.yaml")
     assert (status, out) == (2, "")
@@ -234,7 +234,7 @@ def test_faults_of_a_configuration(old: str, new: str, said: str, capsys: pytest
 
 
 def test_ranks_of_a_comparison_are_said_once(capsys: pytest.CaptureFixture[str]) -> None:
-    """By the workload, or by its program."""
+    """The number of ranks is stated by the workload or by its program; if both state one, they must agree."""
     Path("which.yaml").write_text(RANKING.replace("size: 40", "size: 40, ranks: 8").replace(", ranks: [8, 16]", ""))
     document = json.loads(run(capsys, "simulate", "which.yaml", "--json")[1])
     assert {each["workloads"]["heat"]["ranks"] for each in document["ranking"]} == {8}
@@ -245,7 +245,7 @@ def test_ranks_of_a_comparison_are_said_once(capsys: pytest.CaptureFixture[str])
 
 
 def test_a_validation_takes_size_and_ranks_of_its_cases(capsys: pytest.CaptureFixture[str]) -> None:
-    """A program whose traces are made serves all sizes of a table."""
+    """One program serves cases of several sizes and numbers of ranks."""
     Path("v.yaml").write_text(
         "programs: {heat: {extrapolate: {traces: 'ring-{size}-{ranks}.clue'}}}\nmachine: many.yaml\n"
         "cases:\n  - {program: heat, size: 40, ranks: 8, measured: 1}\n"
@@ -257,13 +257,13 @@ def test_a_validation_takes_size_and_ranks_of_its_cases(capsys: pytest.CaptureFi
 
 
 def ask_for(monkeypatch: pytest.MonkeyPatch, *places: tuple[int, int]) -> None:
-    """Have plans want these sizes and numbers of ranks, whatever the program takes."""
+    """Make plans want these sizes and numbers of ranks, whatever the program accepts."""
     roles = {Role(ranks, size): Wanted(size, ranks) for size, ranks in places}
     monkeypatch.setattr(recordings, "wanted", lambda *_: roles)
 
 
 def test_a_plan_is_made_and_carried_out(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The smallest is recorded for the plan; a number of ranks that the program refuses is left out and named."""
+    """``--plan`` keeps no recordings; ``--run`` keeps all but those on 3 ranks, which the program refuses."""
     ask_for(monkeypatch, *((n, p) for n in (8, 16) for p in (1, 2, 3)))
     Path("prog.py").write_text(
         "import sys\nfrom mpi4py import MPI\nc = MPI.COMM_WORLD\nif c.size == 3: sys.exit('no')\n"
@@ -291,7 +291,7 @@ def test_a_plan_is_made_and_carried_out(capfd: pytest.CaptureFixture[str], monke
 def test_what_a_program_refuses_gives_way_to_what_it_takes(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that runs at multiples of 5: the plan says what it refused, and what is recorded instead."""
+    """The program runs only at multiples of 5: the document has the refused sizes and what is recorded instead."""
     monkeypatch.setattr(plan, "_SMALL_POWERS", (2, 3))
     monkeypatch.setattr(plan, "_SMALL_OTHERS", ())
     Path("prog.py").write_text(
@@ -315,7 +315,7 @@ def test_what_a_program_refuses_gives_way_to_what_it_takes(
 
 
 def test_a_plan_says_what_it_assumes(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Any size on any number of ranks, or what was said; which the command that carries it out says, too."""
+    """The plan states what sizes and ranks the program is assumed to take, and so does the command it recommends."""
     ask_for(monkeypatch, (8, 1), (8, 2))
     Path("prog.py").write_text("from mpi4py import MPI\nMPI.COMM_WORLD.barrier()\n")
     line = ("extrapolate", "--plan", "--size", "40", "--ranks", "8")
@@ -334,7 +334,7 @@ def test_a_plan_says_what_it_assumes(capfd: pytest.CaptureFixture[str], monkeypa
 
 
 def test_a_plan_has_what_decides_a_refusal(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where recordings are there and named; the command that carries it out names them, too."""
+    """A plan with recordings adds what decides a refusal; the recommended command repeats ``--traces``."""
     ask_for(monkeypatch, (8, 1))
     Path("ring.py").write_text("from mpi4py import MPI\nMPI.COMM_WORLD.barrier()\n")
     options = ("--plan", "--size", "40", "--ranks", "8", "--traces", PATTERN)
@@ -351,7 +351,7 @@ def test_a_plan_has_what_decides_a_refusal(capfd: pytest.CaptureFixture[str], mo
 
 
 def test_a_plan_that_does_not_fit_says_so(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """In text: which recordings are left out, and what is not bracketed then; and the command that makes the others."""
+    """Recordings that need too much memory are left out; the text says what is not bracketed then."""
     ask_for(monkeypatch, (8, 1), (8, 64), (16, 1))
     monkeypatch.setattr(recordings, "free_memory", lambda: 2 * 10**9)
     Path("prog.py").write_text("from mpi4py import MPI\nMPI.COMM_WORLD.barrier()\n")
@@ -364,7 +364,7 @@ def test_a_plan_that_does_not_fit_says_so(capfd: pytest.CaptureFixture[str], mon
 
 @pytest.fixture
 def by_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have recordings of a program whose sizes depend on data, with a short search for rules."""
+    """Prepare recordings of a program whose message sizes depend on data, and shorten the search for rules."""
     monkeypatch.setattr(making, "infer", infer)
     monkeypatch.setattr(rules, "_MOST_SUMS", 4)
     for size in (6, 8):
@@ -375,7 +375,7 @@ def by_data(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.long
 @pytest.mark.usefixtures("by_data")
 def test_sizes_without_a_rule_are_drawn_where_that_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    """On the command line and in a configuration, with the same trace; which sizes are drawn is a warning."""
+    """Command line and configuration draw the sizes alike, and a warning says which sizes are drawn."""
     line = ("extrapolate", "sort-{size}-{ranks}.clue", "--size", "40", "--ranks", "8", "-o", "large.clue")
     said = "sizes at sort.py:7 Irecv are drawn from 108 recorded (mean 56 B, 0.5 to 1.5 times that): no rule"
     status, out, _ = run(capsys, *line, "--distribution", NAME, "--json")
@@ -392,7 +392,7 @@ def test_sizes_without_a_rule_are_drawn_where_that_is_asked_for(capsys: pytest.C
 
 @pytest.mark.usefixtures("by_data")
 def test_a_place_at_which_nothing_is_to_be_drawn(capsys: pytest.CaptureFixture[str]) -> None:
-    """One that is not there, a target that was recorded, and in a configuration what is no name."""
+    """An unknown call site, a target that was recorded, and a value that is not a list are refused with status 2."""
     line = ("extrapolate", "sort-{size}-{ranks}.clue", "--ranks", "4", "-o", "large.clue", "--size")
     status, out, err = run(capsys, *line, "40", "--distribution", "sort.py:8")
     assert (status, out) == (2, "")
@@ -411,7 +411,7 @@ def test_a_place_at_which_nothing_is_to_be_drawn(capsys: pytest.CaptureFixture[s
 
 @pytest.fixture
 def long(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have a stencil that is too long to be written out."""
+    """Prepare recordings of a stencil whose extrapolated trace would be too long to be written out."""
     try:
         ENGINE.load()
         LOOPED.load()
@@ -428,7 +428,7 @@ def long(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_too_long_to_be_written_is_simulated_by_its_loops(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the figures of the trace that would be written, which the cache then does not have."""
+    """The result equals that of the written trace, and the cache holds no trace."""
     text = RUN.replace("pair", "many").replace("40", "50")
     Path("run.yaml").write_text(text)
     status, out, said = run(capsys, "simulate", "run.yaml", "--json")
@@ -444,7 +444,7 @@ def test_what_is_too_long_to_be_written_is_simulated_by_its_loops(
 def test_what_needs_all_ops_says_so_of_a_program_that_is_too_long(
     option: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By name, in one line."""
+    """The message names the option and is one line."""
     Path("run.yaml").write_text(RUN.replace("pair", "many").replace("40", "50"))
     status, out, said = run(capsys, "simulate", "run.yaml", *option.split())
     name = option if "engine" in option else option.split(maxsplit=1)[0]
@@ -454,7 +454,7 @@ def test_what_needs_all_ops_says_so_of_a_program_that_is_too_long(
 
 @pytest.mark.usefixtures("long")
 def test_a_trace_that_is_too_long_is_not_made(capsys: pytest.CaptureFixture[str]) -> None:
-    """The message says what does without; a ranking says it, too."""
+    """The message recommends ``clue simulate``, which replays the loops; a comparison is refused as well."""
     status, out, said = extrapolated(capsys, "-o", "large.clue", size="50")
     assert (status, out) == (2, "")
     assert "It need not be written: clue simulate replays its loops, by program: {extrapolate:" in said

@@ -1,4 +1,4 @@
-"""``clue forecast`` as a user meets it: what is printed, exit statuses, bad input."""
+"""``clue forecast`` from the command line: output, exit statuses and bad input."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CUBE = "dgemm --m 500 --n 500 --k 500"
 
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Have a store in which dgemm was measured on this computer, with half a core free."""
+    """Prepare a store in which dgemm was measured on this computer, and a load that leaves half a core free."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setattr("clue.forecasting.shipped.scipy_version", lambda: "0")
@@ -37,13 +37,13 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def asked(line: str, capsys: pytest.CaptureFixture[str]) -> Any:
-    """Return the JSON that a question is answered with."""
+    """Return the JSON document that answers a question."""
     assert main(["forecast", *line.split(), "--json"]) == 0
     return json.loads(capsys.readouterr().out)
 
 
 def test_a_routine_of_ones_own_from_benchmark_to_time(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Measured, kept, forecast; by a size of another name than m, n and k."""
+    """A user's own routine is measured, kept and forecast by a size that is not called m, n or k."""
     (place / "own.py").write_text("def work(length):\n    return sum(range(1000 * length))\n")
     measured = asked("benchmark own:work --range length=10:300 --seconds 5 --points 8 --error 0.5", capsys)
     (routine,) = measured["routines"]
@@ -54,7 +54,7 @@ def test_a_routine_of_ones_own_from_benchmark_to_time(place: Path, capsys: pytes
 
 
 def test_time_and_need(capsys: pytest.CaptureFixture[str]) -> None:
-    """The keys that outside checks rely on, and the arithmetic."""
+    """The documents have the documented keys; the time is the unloaded time divided by the free share of a core."""
     need = asked(f"need {CUBE}", capsys)
     assert need["seconds"] == pytest.approx(0.125, rel=1e-3) and need["memory"] == 6_000_000 and need["inside"] is True
     found = asked(f"time {CUBE}", capsys)
@@ -64,7 +64,7 @@ def test_time_and_need(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_text_says_why(capsys: pytest.CaptureFixture[str]) -> None:
-    """Load, memory, age; warnings below."""
+    """The text states load, memory and age, and warns of sizes outside the measured range."""
     assert main(["forecast", "time", *CUBE.split(), "--m", "9000"]) == 0
     out = capsys.readouterr().out
     assert "share of a core" in out and "free" in out
@@ -76,7 +76,7 @@ def test_text_says_why(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_best_grid_and_the_order_of_all(capsys: pytest.CaptureFixture[str]) -> None:
-    """On a machine with one speed; text and JSON in the same order."""
+    """Grids on a machine of one speed are sorted by time, in text and in JSON."""
     found = asked("best pdgemm --m 2048 --n 2048 --k 2048 --machine i-cluster --processes 32", capsys)
     assert found["best"] == found["candidates"][0] and found["best"]["processes"] == 32
     assert {found["best"]["rows"], found["best"]["columns"]} == {4, 8}
@@ -88,7 +88,7 @@ def test_the_best_grid_and_the_order_of_all(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_grids_of_a_machine_without_a_speed_take_what_was_measured_here(capsys: pytest.CaptureFixture[str]) -> None:
-    """Times the machine's factor: half as long."""
+    """The measured time is multiplied by the machine's performance factor, 0.5."""
     found = asked("best pdgemm --m 512 --n 512 --k 512 --machine two-hosts --processes 1", capsys)
     assert found["best"]["seconds"] == pytest.approx(0.5 * 512**3 * 1e-9, rel=0.01)
 
@@ -122,7 +122,7 @@ def test_grids_of_a_machine_without_a_speed_take_what_was_measured_here(capsys: 
     ],
 )  # fmt: skip
 def test_bad_input(line: str, status: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """One line on standard error, nothing on standard output."""
+    """Each mistake gives one line on standard error and nothing on standard output."""
     words = line.replace("--host -x", "--host=-x").split()
     assert main(["forecast", *words]) == status
     captured = capsys.readouterr()
@@ -137,14 +137,14 @@ def test_bad_input(line: str, status: int, said: str, capsys: pytest.CaptureFixt
              "serve --port 99999", "available --timeout 0", "best pdgemm --processes 0"],
 )  # fmt: skip
 def test_numbers_that_are_none(line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Bad usage, by what the option must be."""
+    """Invalid numbers are usage errors that say what the option must be."""
     with pytest.raises(SystemExit) as caught:
         main(["forecast", *line.split()])
     assert caught.value.code == 2 and "must be " in capsys.readouterr().err
 
 
 def test_a_store_of_another_version(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Status 2, and it stays as it is."""
+    """A store of another version is refused with status 2 and stays unchanged."""
     path = place / "data" / "clue" / "forecast.sqlite"
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 7")
@@ -157,7 +157,7 @@ def test_a_store_of_another_version(place: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_one_routine_that_fails_keeps_the_others(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Measured results are kept and shown; the failure is reported, and the status is 1."""
+    """The routine that succeeds is kept and shown, the failure is reported, and the status is 1."""
     (place / "own.py").write_text("def work(n): pass\ndef fails(n): raise ValueError('no')\n")
     line = "benchmark own:fails own:work --points 4 --seconds 3 --range n=1:3 --json"
     assert main(["forecast", *line.split()]) == 1
@@ -167,7 +167,7 @@ def test_one_routine_that_fails_keeps_the_others(place: Path, capsys: pytest.Cap
 
 
 def test_serve_until_it_is_ended(place: Path) -> None:
-    """It says where, answers another process, shows no token, and ends by Ctrl-C."""
+    """The server states its port, answers only with the token, never prints the token, and ends by Ctrl-C."""
     (place / "token").write_text("a secret of many letters\n")
     words = [sys.executable, "-m", "clue", "forecast"]
     with subprocess.Popen(
@@ -189,7 +189,7 @@ def test_serve_until_it_is_ended(place: Path) -> None:
 
 
 def test_a_sequence_of_operations(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """On this computer alone: one after the other, nothing sent; text names each event."""
+    """On one host two operations run one after the other without transfers; the text names each event."""
     (place / "s.yaml").write_text(
         "steps:\n"
         "  - {makes: X, routine: dgemm, sizes: {m: 500, n: 500, k: 500}, size: 2 MB, host: localhost}\n"
@@ -208,7 +208,7 @@ def test_a_sequence_of_operations(place: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_two_hosts_tell_their_load_and_their_network(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is available there and on the way, and the best grid of both: the slower one counts."""
+    """Two hosts report availability and the network between them; the slower one bounds the best grid of both."""
     with open_store(tmp_path / "theirs", make=True) as store:
         store.keep(dgemm("there", 4e-9))
         far = Forecaster(store, host="there", look=lambda _host: Availability("there", 1, 0.0, 0.0, 1.0, 10**8))

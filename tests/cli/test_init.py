@@ -1,4 +1,4 @@
-"""``clue init``: by options, by questions on a terminal, and what it writes is taken at once."""
+"""``clue init`` by options and by questions on a terminal; clue accepts the files it writes."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    """Run ``clue init``; returns status, standard output and standard error."""
+    """Run ``clue init`` and return its exit status, standard output and standard error."""
     status = main(("init", *words))
     captured = capsys.readouterr()
     return status, captured.out, captured.err
 
 
 def record(name: str, ranks: int) -> None:
-    """Save a recording on a number of ranks: a second of computation each, and a barrier."""
+    """Save a recording on a number of ranks, each of which computes for a second and enters a barrier."""
     trace = TraceBuilder(ranks, program="solve.py")
     for rank in trace:
         rank.compute(1.0)
@@ -53,7 +53,7 @@ def record(name: str, ranks: int) -> None:
 
 
 def test_defaults_are_written_and_simulated_at_once(capsys: pytest.CaptureFixture[str]) -> None:
-    """In an empty folder the example that clue ships is copied; what is printed last is the command that comes next."""
+    """In an empty folder the shipped example is copied; the last line printed is the next command, which works."""
     status, out, err = run(capsys, "--yes")
     assert (status, out) == (0, "clue simulate first.yaml\n")
     assert err.splitlines() == ["wrote pingpong-2.clue.zip", "wrote first-machine.yaml", "wrote first.yaml"]
@@ -64,7 +64,7 @@ def test_defaults_are_written_and_simulated_at_once(capsys: pytest.CaptureFixtur
 
 
 def test_the_only_recording_of_a_folder_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
-    """Its ranks are known, and the compared machines have enough nodes for them."""
+    """The recording's number of ranks is known, and the compared machines have enough nodes for it."""
     record("solve.clue", 5)
     assert run(capsys, "--yes", "--processors", "2")[0] == 0
     scenario = load_config("first.yaml")
@@ -74,7 +74,7 @@ def test_the_only_recording_of_a_folder_is_taken(capsys: pytest.CaptureFixture[s
 
 
 def test_every_question_is_an_option(capsys: pytest.CaptureFixture[str]) -> None:
-    """What is given stands in the files, whose paths are seen from their folder."""
+    """Each option's value is found in the files, which name the program relative to their own folder."""
     Path("heat.py").write_text("from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\n")
     words = ["new/heat.yaml", "--program", "heat.py", "--args", "--n '1 000'", "--ranks", "4,1,2", "--processors", "8",
              "--memory", "32 GB", "--latency", "2 us", "--bandwidth", "100 Gbit/s", "--nodes", "1,3", "--price",
@@ -116,7 +116,7 @@ def test_every_question_is_an_option(capsys: pytest.CaptureFixture[str]) -> None
     ],
 )  # fmt: skip
 def test_a_bad_option_is_named(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """With rule and value, as bad usage; nothing is written."""
+    """Each mistake is a usage error with rule and value, and nothing is written."""
     record("five.clue", 5)
     Path("x.txt").write_text("")
     before = set(Path().iterdir())
@@ -126,14 +126,14 @@ def test_a_bad_option_is_named(words: str, said: str, capsys: pytest.CaptureFixt
 
 
 def test_all_bad_options_are_told_at_once(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each in a line."""
+    """Three bad options give three lines."""
     err = run(capsys, "--yes", "--processors", "0", "--memory", "1", "--nodes", "x")[2]
     assert [line.split()[2] for line in err.splitlines()] == ["--processors", "--memory", "--nodes"]
 
 
 @pytest.mark.parametrize("there", ["first.yaml", "first-machine.yaml", "pingpong-2.clue.zip"])
 def test_nothing_is_overwritten(there: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whichever of the files is there; the others are not written either."""
+    """If one of the files exists, it stays and none is written."""
     Path(there).write_text("mine")
     status, _, err = run(capsys, "--yes", "--program", "example")
     assert (status, err) == (
@@ -143,7 +143,7 @@ def test_nothing_is_overwritten(there: str, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_without_a_terminal_nobody_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
-    """The first option that is missing is named, and that defaults have to be asked for."""
+    """The message names the first missing option and ``--yes``, which accepts the defaults."""
     status, _, err = run(capsys, "--program", "example", "--processors", "2")
     assert status == 2
     assert (
@@ -169,7 +169,7 @@ NAMES = st.one_of(
 def test_whatever_is_answered_can_be_read(
     folder: Path, *, name: str, workload: str, arguments: list[str], nodes: set[int], price: str
 ) -> None:
-    """Names of any letters come back as they were."""
+    """Names and arguments of any characters are read back unchanged."""
     (folder / "prog.py").write_text("")
     starter = Starter(name, workload, "prog.py", False, tuple(arguments), (1, 2), 4, "8 GB", "20 us", "1 GB/s",
                       tuple(sorted(nodes)), price, price, "kishimoto")  # fmt: skip
@@ -185,7 +185,7 @@ def test_whatever_is_answered_can_be_read(
 # --- on a terminal ---
 
 
-#: Makes standard input the terminal that Ctrl-C interrupts, and becomes clue.
+#: Makes the pseudo-terminal on standard input the controlling one, which Ctrl-C interrupts, and becomes clue.
 _ON_TERMINAL = (
     "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
     "os.execv(sys.executable, [sys.executable, '-m', 'clue', 'init', *sys.argv[1:]])"
@@ -193,7 +193,7 @@ _ON_TERMINAL = (
 
 
 class Conversation:
-    """``clue init`` on a terminal of its own."""
+    """``clue init`` on a pseudo-terminal."""
 
     def __init__(self, *words: str) -> None:
         self._terminal, inside = pty.openpty()
@@ -206,7 +206,7 @@ class Conversation:
         self.said = ""
 
     def until(self, text: str) -> str:
-        """Read until a text appears; return the output since the last call."""
+        """Read until a text appears, and return the output since the last call."""
         end = time.monotonic() + PATIENCE
         while text not in self._unread:
             assert time.monotonic() < end, f"{text!r} must be said, got {self._unread!r}"
@@ -216,21 +216,21 @@ class Conversation:
         return heard + found
 
     def type(self, text: str) -> None:
-        """Type something."""
+        """Type a text."""
         os.write(self._terminal, text.encode())
 
     def answer(self, question: str, text: str) -> str:
-        """Wait for a question and type an answer; returns what was said before."""
+        """Wait for a question, type an answer, and return the output before the question."""
         heard = self.until(f"{question} [") + self.until("]: ")
         self.type(text)
         return heard
 
     def end(self) -> int:
-        """Wait for the end; returns the exit status."""
+        """Wait for the end and return the exit status."""
         while True:
             try:
                 heard = os.read(self._terminal, 4096)
-            except OSError:  # on Linux, a terminal that no process has open any more
+            except OSError:  # raised by Linux once no process has the terminal open
                 break
             if not heard:
                 break
@@ -251,7 +251,7 @@ QUESTIONS = (
 
 
 def test_questions_are_asked_and_asked_again(capsys: pytest.CaptureFixture[str]) -> None:
-    """An empty line takes what stands in brackets; a bad answer is named, and the question comes again."""
+    """An empty line accepts the default in brackets; after a bad answer the question is repeated."""
     answers = {"cores) of a node": "4\n", "Price of a node, or none": "1200 EUR\n", "Budget, or none": "3000 EUR\n"}
     talk = Conversation()
     for question in QUESTIONS:
@@ -269,7 +269,7 @@ def test_questions_are_asked_and_asked_again(capsys: pytest.CaptureFixture[str])
 
 
 def test_what_is_given_is_not_asked() -> None:
-    """Of a recording neither arguments nor ranks."""
+    """Options are not asked for, and a recording needs neither arguments nor ranks."""
     record("solve.clue", 2)
     talk = Conversation("--program", "solve.clue", "--nodes", "1", "--price", "none")
     for question in (
@@ -286,7 +286,7 @@ def test_what_is_given_is_not_asked() -> None:
 
 @pytest.mark.parametrize(("typed", "status", "said"), [("\x04", 2, "got the end of input"), ("\x03", 130, "")])
 def test_leaving_writes_nothing(typed: str, status: int, said: str) -> None:
-    """Ctrl-D is the end of input, Ctrl-C an interrupt: the terminal's own keys."""
+    """Ctrl-D ends the input, with status 2, and Ctrl-C interrupts, with status 130."""
     talk = Conversation()
     talk.until("]: ")
     talk.type(typed)

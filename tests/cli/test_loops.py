@@ -1,4 +1,4 @@
-"""``clue inspect TRACE --loops``: a program as a person would write it, and as JSON."""
+"""``clue inspect TRACE --loops``: the loops of a program, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.structure.test_compression import agreeing
 
 @pytest.fixture
 def trace(tmp_path: Path) -> str:
-    """Save a program of four ranks: a chain of halos that agrees now and then, and a factorisation."""
+    """Save a program of four ranks: halo exchanges with an allreduce now and then, and a factorisation."""
     built = TraceBuilder(4, "halo.py")
     for rank, own in enumerate(built):
         after, before = rank + 1 if rank < 3 else -1, rank - 1
@@ -61,14 +61,14 @@ Send 500 B to rank + 1                                                     3    
 
 
 def test_a_program_as_loops(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Counts, partners relative to the own rank, sizes by iteration, whose it is, calls and bursts."""
+    """The table has loop counts, partners relative to the own rank, sizes by iteration, ranks, calls and bursts."""
     assert main(["inspect", trace, "--loops"]) == 0
     shown = "\n".join(line.rstrip() for line in capsys.readouterr().out.splitlines()) + "\n"
     assert shown == EXPECTED
 
 
 def test_the_same_as_json(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Numbers that are the same everywhere stand as they are; others with expressions, by rank."""
+    """Numbers that are equal everywhere are plain values; others are expressions, listed with their ranks."""
     assert main(["inspect", trace, "--loops", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["ranks"], document["ops"]) == (4, 1630)
@@ -82,7 +82,7 @@ def test_the_same_as_json(trace: str, capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_messages_along_bits_are_told_as_one_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """By the bits of the rank; ops of the document are those of the trace."""
+    """Messages to partners that differ in a bit of the rank are shown as one call; op counts sum to the trace's."""
     path = str(agreeing(8).save(tmp_path / "reduce.clue"))
     assert main(["inspect", path, "--loops"]) == 0
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]

@@ -1,4 +1,4 @@
-"""``clue convert`` of what was measured at several sizes, to Extra-P's form."""
+"""``clue convert`` of measurements at several sizes to the format of Extra-P."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def converted(source: str, *more: str) -> list[dict[str, object]]:
-    """Convert measurements; returns what was written."""
+    """Convert measurements and return the written lines."""
     assert main(("convert", source, "x.jsonl", *more)) == 0
     return [json.loads(line) for line in Path("x.jsonl").read_text().splitlines()]
 
 
 def test_what_recordings_measured(capsys: pytest.CaptureFixture[str]) -> None:
-    """By hand: a rank of 4 computes 3 bursts of 16² / 4 ms; every call path has all points, with 0 where it was not."""
+    """By hand: a rank of 4 computes 3 bursts of 16² / 4 ms; each call path has all points, 0 where it was absent."""
     saved(Path(), [(8, 2), (16, 4)])
     lines = converted("ring-{size}-{ranks}.clue")
     found = {(str(line["params"]), line["callpath"], line["metric"]): line["value"] for line in lines}
@@ -39,7 +39,7 @@ def test_what_recordings_measured(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_run_times_of_a_table() -> None:
-    """Runs of a case in one line, whether they stand in one row or in several; names are the call path."""
+    """Runs of one case form one line, whether they share a row or not; program and machine are the call path."""
     Path("t.csv").write_text(
         "program,machine,ranks,size,measured,runs\ncg,one,4,64,0.5,\ncg,one,4,64,0.25,\ncg,two,8,128,,0.5 0.75\n"
     )
@@ -60,7 +60,7 @@ def test_run_times_of_a_table() -> None:
     ],
 )
 def test_faults(source: str, text: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Status 2, nothing written."""
+    """The status is 2, and nothing is written."""
     Path("t.csv").write_text(text)
     assert main(("convert", source, "x.jsonl")) == 2
     assert said in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""``clue model`` as a user meets it: fit, show, predict, best."""
+"""``clue model`` from the command line: fit, show, predict and best."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ network: {between_nodes: {send_delay: 1 us, transmission_delay: 1 us, receive_de
 
 
 def seconds(size: int, ranks: int, processes: int, speed: float) -> tuple[float, float]:
-    """Return what a processor computes with its share of n^3 operations, and what ranks tell each other."""
+    """Return the seconds of computation, n^3 operations shared by all ranks, and of communication."""
     return processes * (size**3 / 1e9 + 0.1) / ranks / speed, (2e-8 * size**2 + 0.001) * ranks if ranks > 1 else 0.0
 
 
 def table(path: str = "runs.csv") -> None:
-    """Write the runs of one to four slow processors, and of one fast one, with one to four processes each."""
+    """Write runs on one to four slow processors and on one fast one, with one to four processes each."""
     lines = ["processor,processors,processes,size,measured,compute,communicate"]
     for kind, speed, most in (("slow", 1.0, 4), ("fast", 4.0, 1)):
         for p in range(1, most + 1):
@@ -42,7 +42,7 @@ def table(path: str = "runs.csv") -> None:
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder to work in: a table of runs and a machine."""
+    """Return a folder to work in that holds a table of runs and a machine."""
     monkeypatch.chdir(tmp_path)
     table()
     Path("box.yaml").write_text(MACHINE)
@@ -50,7 +50,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(capsys: pytest.CaptureFixture[str], line: str) -> tuple[int, str, str]:
-    """Run a command; returns exit status, standard output and standard error."""
+    """Run a command and return its exit status, standard output and standard error."""
     status = main(line.split())
     captured = capsys.readouterr()
     return status, captured.out, captured.err
@@ -67,7 +67,7 @@ FIT = "model fit runs.csv -o hpl.yaml --compose fast=slow:0.25:1"
 
 
 def test_from_a_table_to_the_best_processors(capsys: pytest.CaptureFixture[str]) -> None:
-    """Four processes on the fast processor and one on each slow one divide the work evenly: 8 ranks."""
+    """The best use is 8 ranks: four processes on the fast processor and one on each slow one share the work evenly."""
     status, out, err = run(capsys, FIT)
     assert status == 0
     assert "hpl: 24 fits to 100 runs" in out
@@ -87,7 +87,7 @@ def test_from_a_table_to_the_best_processors(capsys: pytest.CaptureFixture[str])
 
 
 def test_a_prediction_with_its_interval_and_domain(capsys: pytest.CaptureFixture[str]) -> None:
-    """Within what was fitted, and beyond, where the answer says what lies beyond."""
+    """A prediction outside the fitted range has a wider interval and says which variables are outside."""
     run(capsys, FIT)
     inside = document(capsys, "model predict hpl.yaml --size 2000 --use slow=3")
     assert inside["seconds"] == pytest.approx(sum(seconds(2000, 3, 1, 1.0)), rel=1e-4)
@@ -105,7 +105,7 @@ def test_a_prediction_with_its_interval_and_domain(capsys: pytest.CaptureFixture
 
 
 def test_show_has_what_others_rely_on(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    """Form, terms with coefficients, errors, domain; and a picture."""
+    """The document has the form, terms with coefficients, errors and domain; ``--plots`` writes a picture."""
     run(capsys, FIT)
     shown = document(capsys, "model show hpl.yaml")
     assert shown["form"] == "pt"
@@ -126,7 +126,7 @@ def test_show_has_what_others_rely_on(capsys: pytest.CaptureFixture[str], folder
 
 
 def test_a_table_of_sizes_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    """The smallest table has sizes and times: a cubic in n, asked by its size; an outlier is named."""
+    """Sizes and times alone give a cubic in n, which ``predict`` evaluates by size; ``show`` names the outlier."""
     lines = [
         f"{n},{2 + n**3 * 1e-9 * (1.5 if n == 500 else 1 + 0.002 * (-1) ** (n // 100))}" for n in range(100, 1100, 100)
     ]
@@ -141,7 +141,7 @@ def test_a_table_of_sizes_alone(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_ranks_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    """A table of sizes and ranks is asked by both, and searched on any machine."""
+    """A table of sizes and ranks gives a model in both, with which any machine can be searched."""
     rows = [f"{n},{p},{sum(seconds(n, p, 1, 1.0))!r}" for p in range(1, 6) for n in SIZES]
     Path("t.csv").write_text("size,ranks,measured\n" + "\n".join(rows) + "\n")
     assert run(capsys, "model fit t.csv -o t.yaml")[0] == 0
@@ -152,7 +152,7 @@ def test_ranks_alone(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_repeating_a_fit_gives_the_same_file(capsys: pytest.CaptureFixture[str]) -> None:
-    """Fits are exact: nothing is drawn."""
+    """Fits are exact and draw nothing."""
     run(capsys, FIT)
     first = Path("hpl.yaml").read_text()
     run(capsys, FIT)
@@ -192,7 +192,7 @@ def test_repeating_a_fit_gives_the_same_file(capsys: pytest.CaptureFixture[str])
     ],
 )  # fmt: skip
 def test_bad_input(line: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Status 2, one line with the reason, nothing printed as a result, and no file left."""
+    """Status 2, one line with the reason, nothing on standard output, and no file."""
     run(capsys, FIT)
     Path("few.csv").write_text("size,measured\n100,1\n200,2\n")
     Path("equal.csv").write_text("size,measured\n100,1\n100,2\n100,3\n100,4\n")
@@ -205,7 +205,7 @@ def test_bad_input(line: str, said: str, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def regions(speed: float, kind: str, most: int, *, compute: bool = True) -> list[str]:
-    """Return lines of runs that multiply n^3/P ns in a region and set up n^2/P us in another, 0.1 s elsewhere."""
+    """Return lines of runs with regions of n^3/P ns and n^2/P us, and 0.1 s elsewhere."""
     lines = []
     for p in range(1, most + 1):
         for n in SIZES:
@@ -221,7 +221,7 @@ REGIONS = "processor,processors,size,measured,compute,communicate,region:product
 
 @pytest.mark.parametrize("compute", [True, False])
 def test_regions_have_parts_of_their_own(compute: bool, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each has its formula; what computation, or the whole, takes elsewhere is what they leave."""
+    """Each region has its own formula; what computation, or the whole time, has beyond regions is a part as well."""
     lines = regions(1.0, "slow", 5, compute=compute)
     Path("t.csv").write_text("\n".join([REGIONS, *lines]) + "\n")
     shown = document(capsys, "model fit t.csv -o t.yaml")
@@ -238,7 +238,7 @@ def test_regions_have_parts_of_their_own(compute: bool, capsys: pytest.CaptureFi
 
 
 def test_regions_of_a_composed_kind(capsys: pytest.CaptureFixture[str]) -> None:
-    """What scales computation scales its regions, too."""
+    """The factor of a composed kind scales computation and its regions alike."""
     lines = [*regions(1.0, "slow", 5), *regions(4.0, "fast", 1)]
     Path("t.csv").write_text("\n".join([REGIONS, *lines]) + "\n")
     assert run(capsys, "model fit t.csv -o t.yaml --compose fast=slow:0.25:1")[0] == 0
@@ -247,7 +247,7 @@ def test_regions_of_a_composed_kind(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_region_that_not_all_runs_have_is_no_part(capsys: pytest.CaptureFixture[str]) -> None:
-    """It counts where it did without regions."""
+    """If one run lacks a region, the region's time counts as ordinary computation."""
     lines = regions(1.0, "slow", 5)
     lines[0] = lines[0].rpartition(",")[0] + ","
     Path("t.csv").write_text("\n".join([REGIONS, *lines]) + "\n")
@@ -258,7 +258,7 @@ def test_a_region_that_not_all_runs_have_is_no_part(capsys: pytest.CaptureFixtur
 
 
 def test_faults_of_regions(capsys: pytest.CaptureFixture[str]) -> None:
-    """Regions that take more than there is, times below 0, a region without a name."""
+    """Regions longer than the whole, and times below 0, are refused."""
     for line, said in (
         ("slow,1,100,9,5,4,4,2", "t.csv:2:1: regions must sum to at most compute, 5 s, got 6 s"),
         ("slow,1,100,9,,,9,2", "t.csv:2:1: regions must sum to at most measured, 9 s, got 11 s"),
@@ -271,7 +271,7 @@ def test_faults_of_regions(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_recordings_are_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    """Four sizes on one to four ranks that compute n^3/P ns: replayed on slow nodes, or as they were made."""
+    """Recordings at four sizes on one to four ranks, n^3/P ns each, are replayed on a machine or taken as recorded."""
     for n in (100, 200, 300, 400):
         for p in (1, 2, 3, 4):
             built = TraceBuilder(p, "cube.py")
@@ -292,7 +292,7 @@ def test_recordings_are_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_replays_beside_a_model(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of the candidates shown, those on as many ranks as a trace has: 2 s of computation each on ranks of their own."""
+    """Candidates with as many ranks as the trace are replayed: 2 s of computation for each of four ranks."""
     run(capsys, FIT)
     built = TraceBuilder(4)
     for rank in range(4):
@@ -306,7 +306,7 @@ def test_replays_beside_a_model(capsys: pytest.CaptureFixture[str]) -> None:
         (each["replayed"] is None) == (sum(p * each["processes"][k] for k, p in each["processors"].items()) != 4)
         for each in found
     )
-    # Four processes on the fast processor share it: 4 × 2 s at a quarter of the time.
+    # Four processes on the fast processor share it: four times 2 s, at a quarter of the time.
     assert any(each["processes"] == {"fast": 4} and each["replayed"] == pytest.approx(2.0) for each in found)
     assert "replayed" in run(capsys, line)[1]
     status, _, err = run(capsys, line.replace("lu-", "none-"))
@@ -318,7 +318,7 @@ def test_replays_beside_a_model(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_best_by_replays_beside_the_best_by_a_model(capsys: pytest.CaptureFixture[str]) -> None:
-    """8 s of work on one to five ranks: 2 s on the fast processor alone, a fifth each with four slow ones beside it."""
+    """For 8 s of work on 1 to 5 ranks, the best replay has 5: one on the fast processor, four on slow ones."""
     run(capsys, FIT)
     for ranks in range(1, 6):
         built = TraceBuilder(ranks)
@@ -357,7 +357,7 @@ criterion: makespan
 
 
 def test_a_model_in_a_comparison(capsys: pytest.CaptureFixture[str]) -> None:
-    """Options are ranked by what a model says of the processors that have ranks; beyond, the result says so."""
+    """Options are ranked by the model's predictions; beyond the fitted range the result warns."""
     run(capsys, FIT)
     Path("which.yaml").write_text(COMPARISON.replace("SIZE", "3200"))
     ranking = document(capsys, "simulate which.yaml")
@@ -384,7 +384,7 @@ def test_a_model_in_a_comparison(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_bad_models_in_a_comparison(program: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """What a comparison refers to is checked before anything is predicted."""
+    """The model of a comparison is checked before anything is predicted."""
     run(capsys, FIT)
     Path("which.yaml").write_text(COMPARISON.replace("{model: hpl.yaml, size: SIZE}", program))
     status, _, err = run(capsys, "simulate which.yaml")
@@ -393,7 +393,7 @@ def test_bad_models_in_a_comparison(program: str, said: str, capsys: pytest.Capt
 
 
 def test_a_single_simulation_needs_a_program(capsys: pytest.CaptureFixture[str]) -> None:
-    """It has ranks and their times, which a model does not know."""
+    """A simulation needs ranks and their times, which a model does not have."""
     run(capsys, FIT)
     Path("run.yaml").write_text("program: {model: hpl.yaml, size: 9, ranks: 2}\nmachine: box.yaml\n")
     status, _, err = run(capsys, "simulate run.yaml")

@@ -1,4 +1,4 @@
-"""``clue model graph``: structure graphs and composed models as text, JSON, pictures and for Graphviz."""
+"""``clue model graph``: structure graphs and composed models as text, JSON, pictures and Graphviz files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_trace_as_a_graph(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The loop with its count, the computation before the call, and the call, each with what was recorded."""
+    """The graph has the loop with its count, and in it the computation and the call, with recorded figures."""
     assert main(["model", "graph", str(folder / "ring-100-4.clue"), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     (loop,) = (each for each in document["graph"]["children"] if each["kind"] == "loop")
@@ -35,7 +35,7 @@ def test_a_trace_as_a_graph(folder: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_text_dot_and_picture(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Loops are dotted clusters for Graphviz, computation boxes, calls triangles; the picture is written."""
+    """For Graphviz, loops are dotted clusters, computation is boxes, calls are triangles; a picture is written."""
     dot, plots = tmp_path / "ring.dot", tmp_path / "plots"
     argv = ["model", "graph", str(folder / "ring-100-4.clue"), "--machine", "pempis-het", "--dot", str(dot)]
     assert main([*argv, "--plots", str(plots)]) == 0
@@ -49,14 +49,14 @@ def test_text_dot_and_picture(folder: Path, tmp_path: Path, capsys: pytest.Captu
 
 
 def _predicted(node: dict[str, Any]) -> list[float]:
-    """Return what is predicted of the nodes of a graph."""
+    """Return the predictions of all nodes of a graph."""
     own = [node["predicted"]] if "predicted" in node else []
     return own + [seconds for child in node.get("children", []) for seconds in _predicted(child)]
 
 
 @pytest.mark.parametrize("how", ["plausible", "in-turn"])
 def test_a_composed_model(folder: Path, capsys: pytest.CaptureFixture[str], how: str) -> None:
-    """Each node has a model, and the program the sum: on 8 ranks and at 600 it computes 3 × 45 s at half the time."""
+    """Each node has a model, and they sum to the program's: at size 600 on 8 ranks, 3 bursts of 45 s divided by 0.8."""
     argv = ["model", "graph", str(folder / "ring-{size}-{ranks}.clue"), "--machine", "pempis-het", "--fit", how]
     assert main([*argv, "--size", "600", "--ranks", "8", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -85,7 +85,7 @@ def test_a_composed_model(folder: Path, capsys: pytest.CaptureFixture[str], how:
 def test_what_makes_no_sense_is_refused(
     folder: Path, capsys: pytest.CaptureFixture[str], argv: list[str], message: str
 ) -> None:
-    """With status 2 and a line that says what must be."""
+    """The status is 2, and the message says what must be given."""
     old = TraceBuilder(1, "old.py")
     old[0].compute(1.0)
     old.build().save(folder / "old.clue")
@@ -94,7 +94,7 @@ def test_what_makes_no_sense_is_refused(
 
 
 def test_one_size_cannot_be_fitted_in_turn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Sizes all equal: the message names the feature and the terms."""
+    """If all sizes are equal, the message names the variable and the terms."""
     for ranks in (2, 3, 4):
         ring(100, ranks).save(tmp_path / f"ring-100-{ranks}.clue")
     argv = ["model", "graph", str(tmp_path / "ring-{size}-{ranks}.clue"), "--machine", "pempis-het", "--fit", "in-turn"]
@@ -104,7 +104,7 @@ def test_one_size_cannot_be_fitted_in_turn(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_a_model_is_kept_and_asked(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What graph writes, show and predict read: the same figures; best asks for kinds of processors."""
+    """``show`` and ``predict`` give the figures that ``graph`` printed; ``best`` refuses a composed model."""
     kept = str(tmp_path / "ring.yaml")
     argv = ["model", "graph", str(folder / "ring-{size}-{ranks}.clue"), "--machine", "pempis-het", "-o", kept, "--json"]
     assert main([*argv, "--size", "250", "--ranks", "3"]) == 0
@@ -146,7 +146,7 @@ criterion: makespan
 def test_composed_models_in_a_comparison(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each machine is asked its own model; beyond what was recorded the result says so, as it does without a model."""
+    """Each machine uses its own model; a size beyond the recordings is a warning, and a missing model an error."""
     monkeypatch.chdir(tmp_path)
     said = {}
     for machine in ("pempis-het", "kishimoto"):

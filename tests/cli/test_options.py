@@ -1,4 +1,4 @@
-"""Every option of every command: where it has no effect it is refused, with status 2 and before anything is done."""
+"""Each option of each command: where it has no effect, it is refused with status 2 before any work."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tests.cli.test_commands import edit
 folder = test_commands.folder
 pytestmark = pytest.mark.usefixtures("folder")
 
-#: Of an option that has an effect whenever it is given.
+#: For options that have an effect whenever they are given.
 ALWAYS: tuple[tuple[str, str], ...] = ()
 
-#: By command and option: command lines on which it has no effect, and the message.
+#: By command and option: command lines on which the option has no effect, and the message.
 WITHOUT_EFFECT: Mapping[str, Mapping[str, Sequence[tuple[str, str]]]] = {
     "record": dict.fromkeys(("-n", "-o", "--mpiexec", "--repeats", "--limit", "--json"), ALWAYS),
     "simulate": {
@@ -309,7 +309,7 @@ WITHOUT_EFFECT: Mapping[str, Mapping[str, Sequence[tuple[str, str]]]] = {
 
 
 def commands(parser: argparse.ArgumentParser, name: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    """Yield all commands that have no commands of their own, with their names."""
+    """Yield the commands that have no subcommands, with their names."""
     below = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     if not below:
         yield name, parser
@@ -319,7 +319,7 @@ def commands(parser: argparse.ArgumentParser, name: str = "") -> Iterator[tuple[
 
 
 def test_every_option_is_in_the_table() -> None:
-    """Who adds an option says where it has no effect; how loud a command is may be said of every one."""
+    """Each option must be listed here; the options for verbosity belong to every command."""
     options = {
         name: {option for action in parser._actions for option in action.option_strings} for name, parser in
         commands(command_line())
@@ -341,7 +341,7 @@ CASES = [
 
 @pytest.mark.parametrize(("line", "said"), CASES, ids=[line for line, _ in CASES])
 def test_an_option_without_effect_is_refused(line: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """One line that says what it must go with, nothing on standard output, nothing written."""
+    """One line says what the option must go with; standard output stays empty, and nothing is written."""
     Path("pingpong.py").write_text("")
     Path("osu.txt").write_text("# OSU MPI Latency Test\n# Size  Latency (us)\n0 1\n")
     Path("v.yaml").write_text("program: {trace: pingpong.clue}\nmachine: pair.yaml\nmeasured: 1\n")
@@ -355,7 +355,7 @@ def test_an_option_without_effect_is_refused(line: str, said: str, capsys: pytes
 
 @pytest.mark.parametrize("line", ["simulate run.yaml -v -q", "record -q -v -n 1 x.py", "schema machine -vq"])
 def test_loud_and_quiet_exclude_each_other(line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """As bad usage."""
+    """Using both is a usage error."""
     with pytest.raises(SystemExit) as caught:
         main(line.split())
     assert caught.value.code == 2
@@ -363,7 +363,7 @@ def test_loud_and_quiet_exclude_each_other(line: str, capsys: pytest.CaptureFixt
 
 
 def test_full_is_refused_only_where_there_is_no_full_size(capsys: pytest.CaptureFixture[str]) -> None:
-    """A comparison that has one takes it."""
+    """``--full`` is accepted by a comparison that describes a full size."""
     edit("which.yaml", "name: which\n", "name: which\nfull: {criterion: makespan}\n")()
     assert main(["simulate", "which.yaml", "--full", "--json"]) == 0
     assert '"criterion": "makespan"' in capsys.readouterr().out
@@ -380,7 +380,7 @@ def test_full_is_refused_only_where_there_is_no_full_size(capsys: pytest.Capture
     ],
 )
 def test_one_rule_for_a_launcher(command: str, words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The same message and status wherever one is named."""
+    """Every command that takes a launcher gives the same message and status."""
     Path("x.py").write_text("")
     program = ["x.py"] if command.startswith("record") else []
     assert main([*command.split(), words, *program]) == 2
@@ -388,7 +388,7 @@ def test_one_rule_for_a_launcher(command: str, words: str, said: str, capsys: py
 
 
 def test_a_launcher_of_a_processor_is_checked_too(capsys: pytest.CaptureFixture[str]) -> None:
-    """Before its program is recorded."""
+    """The launcher is checked before the program is recorded."""
     Path("pingpong.py").write_text("")
     line = "calibrate processor --trace pingpong.clue --mpiexec no-such-mpiexec"
     assert main(line.split()) == 2
@@ -402,7 +402,7 @@ def test_a_launcher_of_a_processor_is_checked_too(capsys: pytest.CaptureFixture[
      "simulate run.yaml --plots new/one/plots"],
 )  # fmt: skip
 def test_folders_on_the_way_to_an_output_are_made(line: str) -> None:
-    """One rule for all that is written: files, traces and pictures."""
+    """All outputs follow one rule: files, traces and pictures."""
     Path("osu.txt").write_text("# OSU MPI Latency Test\n# Size  Latency (us)\n0 1\n8 1\n")
     assert main(line.split()) == 0
     assert list(Path("new/one").iterdir())
@@ -414,7 +414,7 @@ def test_folders_on_the_way_to_an_output_are_made(line: str) -> None:
 def test_plots_that_cannot_be_drawn_are_refused_before_long_work(
     command: str, plots: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """A file in the place of the folder, or of one above it, and a link to nothing: no program has run by then."""
+    """A file in place of the folder or of its parent, and a dangling link, are refused before any program runs."""
     Path("prog.py").write_text("from pathlib import Path\nPath('ran').touch()\nfrom mpi4py import MPI\n")
     Path("nowhere").symlink_to("none")
     edit("run.yaml", "{trace: pingpong.clue}", "{script: prog.py, ranks: 2}")()
@@ -426,7 +426,7 @@ def test_plots_that_cannot_be_drawn_are_refused_before_long_work(
 
 
 def test_repeats_do_not_hide_that_nothing_can_be_bought(capsys: pytest.CaptureFixture[str]) -> None:
-    """If the budget covers the price of no option, no script is recorded, and the message gives the reason."""
+    """If no option has a price within the budget, no script is recorded, and the message gives the reason."""
     Path("prog.py").write_text("")
     edit("which.yaml", "{trace: pingpong.clue}", "{script: prog.py}")()
     edit("pair.yaml", ", price: 900 EUR", "")()

@@ -1,4 +1,4 @@
-"""``clue parts``, and node types made of parts by ``clue calibrate processor``."""
+"""``clue parts``, and node types that ``clue calibrate processor`` makes of parts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clue.trace import TraceBuilder
 
 
 def test_all_parts_are_listed_with_how_many_have_which_figure(capsys: pytest.CaptureFixture[str]) -> None:
-    """Every name, and the counts."""
+    """JSON lists the names of all shipped parts; the table also counts how many have a figure."""
     assert main(["parts", "--json"]) == 0
     assert {part["part"] for part in json.loads(capsys.readouterr().out)} == set(load_parts())
     assert main(["parts"]) == 0
@@ -24,7 +24,7 @@ def test_all_parts_are_listed_with_how_many_have_which_figure(capsys: pytest.Cap
 
 
 def test_parts_of_one_kind(capsys: pytest.CaptureFixture[str]) -> None:
-    """As JSON, in SI units."""
+    """``--kind`` selects parts of one kind, in JSON with SI units."""
     assert main(["parts", "--kind", "switch", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {part["kind"] for part in found} == {"switch"}
@@ -40,7 +40,7 @@ def test_parts_of_one_kind(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_a_part_is_shown_with_its_sources(name: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each figure says how it is known."""
+    """Each figure is shown with how it is known; JSON has source and date."""
     assert main(["parts", name]) == 0
     assert said in " ".join(capsys.readouterr().out.split())
     assert main(["parts", name, "--json"]) == 0
@@ -49,7 +49,7 @@ def test_a_part_is_shown_with_its_sources(name: str, said: str, capsys: pytest.C
 
 
 def test_an_unknown_part_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    """With the nearest name."""
+    """The message suggests the nearest name."""
     assert main(["parts", "amd-epyc-9645"]) == 2
     assert 'amd-epyc-9645: part must be a file or one of the parts shipped with clue, got "amd-epyc-9645": did' in (
         capsys.readouterr().err
@@ -59,7 +59,7 @@ def test_an_unknown_part_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_node_type_by_published_figures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The processor is found by its name; the written file is a node type that machines take."""
+    """The recording processor is found by its name; the written file is a node type that machines accept."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(calibrate, "processor_name", lambda: "AMD EPYC 9654 96-Core Processor")
     built = TraceBuilder(2, "prog.py")
@@ -88,7 +88,7 @@ def test_a_node_type_by_published_figures(
 def test_an_unknown_recorder_has_to_be_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nobody guesses which processor a virtual computer has."""
+    """A virtual computer's processor name matches no part, so ``--part`` is required."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(calibrate, "processor_name", lambda: "AMD EPYC")
     built = TraceBuilder(1, "prog.py")

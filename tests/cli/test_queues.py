@@ -1,4 +1,4 @@
-"""Comparisons with jobs from the command line."""
+"""Comparisons with jobs and queues from the command line."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from tests.cli.test_commands import run
 folder = test_commands.folder
 pytestmark = pytest.mark.usefixtures("folder")
 
-#: Half a second on two nodes, so two jobs at a time on four: some 0.5 and 0.25 of the nodes' time.
+#: Each job takes two nodes for half a second: a load of about 0.5 on two nodes and 0.25 on four.
 QUEUED = "jobs: {pp: {per_month: 2628000}}\nqueue: {jobs: 500, replications: 3}\n"
 
 
 def change(text: str, criterion: str = "waiting") -> None:
-    """Write a comparison by a criterion, with more in it."""
+    """Write a comparison that is ranked by the given criterion and has further text."""
     Path("q.yaml").write_text(
         f"{text}criterion: {criterion}\n" + Path("which.yaml").read_text().replace("budget: 2000 EUR\n", "")
     )
 
 
 def test_options_are_ranked_by_waiting(capsys: pytest.CaptureFixture[str]) -> None:
-    """As text, JSON, CSV and picture."""
+    """Options are ranked by mean waiting time, as text, JSON, CSV and picture."""
     change(QUEUED)
     status, out, err = run(capsys, "simulate", "q.yaml", "--csv", "q.csv", "--plots", "plots")
     assert status == 0
@@ -41,7 +41,7 @@ def test_options_are_ranked_by_waiting(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_an_accounting_file_is_read(capsys: pytest.CaptureFixture[str]) -> None:
-    """Two jobs at once on two nodes: the second waits; a bad line ends with status 2."""
+    """Two jobs are submitted at once: on two nodes the second waits, on four it does not; a bad line has status 2."""
     log = "JobName|Submit|NNodes|Timelimit|Elapsed\n" + "pp|2026-01-05T09:00:00|2|10:00|05:00\n" * 2
     Path("sacct.txt").write_text(log)
     change("jobs: {pp: {}}\nqueue: {accounting: sacct.txt}\n")
@@ -76,14 +76,14 @@ def test_an_accounting_file_is_read(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_goes_with_no_queue_is_refused(
     capsys: pytest.CaptureFixture[str], criterion: str, more: str, option: str, said: str
 ) -> None:
-    """Before anything is done."""
+    """The status is 2, and the message names the option."""
     change(QUEUED + more, criterion)
     status, _, err = run(capsys, "simulate", "q.yaml", *option.split())
     assert status == 2 and said in err
 
 
 def test_a_queue_without_end_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    """By waiting nothing is ranked: status 1, with the reason and the nearest."""
+    """On a queue that grows without end no option is ranked: status 1, with the reason and the nearest option."""
     change(QUEUED.replace("2628000", "26280000"))
     status, out, err = run(capsys, "simulate", "q.yaml")
     assert status == 1
@@ -92,7 +92,7 @@ def test_a_queue_without_end_is_told(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_a_comparison_with_jobs_is_inspected(capsys: pytest.CaptureFixture[str]) -> None:
-    """What is submitted stands in its text and its JSON."""
+    """The submitted jobs are shown as text and as JSON."""
     change(QUEUED)
     _, out, _ = run(capsys, "inspect", "q.yaml")
     assert "2,628,000" in out and "as in the ranking" in out and "1 × run" in out

@@ -1,4 +1,4 @@
-"""``clue run`` as a user meets it: configurations, programs, what is printed where, and bad usage."""
+"""``clue run`` from the command line: configurations, programs, what goes to which stream, and bad usage."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ for _ in range(int(sys.argv[1])):
 if comm.rank == 0:
     print("played", *sys.argv[1:])
 """
-#: 50 us a message, and nothing else where bursts are what regions declare.
+#: Bursts count only what regions declare, which is nothing here, so a message of 50 us is all that takes time.
 NOTHING_ELSE = ("--bursts", "1 Gflop/s")
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder to work in, with a program, a machine and configurations."""
+    """Return a folder to work in that holds a program, a machine and configurations."""
     monkeypatch.chdir(tmp_path)
     Path("prog.py").write_text(PING_PONG)
     Path("four.yaml").write_text(MACHINE)
@@ -47,7 +47,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Run a command; returns exit status, standard output and standard error."""
+    """Run a command and return its exit status, standard output and standard error."""
     status = main(["run", *arguments])
     captured = capfd.readouterr()
     assert processes_of(Path.cwd()) == []
@@ -55,7 +55,7 @@ def run(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, s
 
 
 def test_a_configuration_runs_live_and_json_is_all_there_is(capfd: pytest.CaptureFixture[str]) -> None:
-    """Six messages of 50 us; what the program prints goes to standard error, and the keys are those of simulate."""
+    """Six messages take 50 us each; the program prints to standard error, and the keys are those of ``simulate``."""
     status, out, err = run(capfd, "run.yaml", "--json", *NOTHING_ELSE)
     document = json.loads(out)
     assert status == 0
@@ -67,7 +67,7 @@ def test_a_configuration_runs_live_and_json_is_all_there_is(capfd: pytest.Captur
 
 
 def test_a_program_runs_with_its_own_options(capfd: pytest.CaptureFixture[str]) -> None:
-    """What stands behind the program is its own, whatever it looks like; its output comes before the table."""
+    """Words after the program belong to the program, also ``--json``; its output precedes the table."""
     status, out, _ = run(capfd, "-n", "2", "--machine", "four.yaml", "prog.py", "5", "--json")
     assert status == 0
     assert out.index("played 5 --json") < out.index("makespan")
@@ -75,7 +75,7 @@ def test_a_program_runs_with_its_own_options(capfd: pytest.CaptureFixture[str]) 
 
 
 def test_a_module_and_code_run_like_a_program(capfd: pytest.CaptureFixture[str]) -> None:
-    """As with ``python -m`` and ``python -c``."""
+    """``-c`` and ``-m`` run code and a module, as Python does."""
     code = "from mpi4py import MPI; print(MPI.COMM_WORLD.allreduce(MPI.COMM_WORLD.rank), end=' ')"
     status, out, _ = run(capfd, "-n", "3", "--machine", "four.yaml", "-c", code)
     assert (status, out[:6]) == (0, "3 3 3 ")
@@ -85,7 +85,7 @@ def test_a_module_and_code_run_like_a_program(capfd: pytest.CaptureFixture[str])
 
 
 def test_what_is_recorded_replays_to_the_same_makespan(capfd: pytest.CaptureFixture[str]) -> None:
-    """Made-up bursts, so that nothing is measured twice."""
+    """With synthetic bursts nothing is measured twice: the recording replays to the makespan of the live run."""
     _, live, err = run(capfd, "run.yaml", "--json", "--bursts", "synthetic", "--record", "kept.clue")
     assert "wrote kept.clue" in err
     assert Trace.open("kept.clue").ranks == 2
@@ -96,14 +96,14 @@ def test_what_is_recorded_replays_to_the_same_makespan(capfd: pytest.CaptureFixt
 
 
 def test_bursts_of_a_trace_give_the_same_run_again(capfd: pytest.CaptureFixture[str]) -> None:
-    """Measured once, then taken from the recording: the makespan to the last bit."""
+    """A run with the bursts of a recording has exactly the recorded run's makespan."""
     _, first, _ = run(capfd, "run.yaml", "--json", "--record", "kept.clue")
     _, again, _ = run(capfd, "run.yaml", "--json", "--bursts", "kept.clue")
     assert json.loads(again)["makespan"] == json.loads(first)["makespan"]
 
 
 def test_the_command_line_has_the_last_word(capfd: pytest.CaptureFixture[str]) -> None:
-    """Ranks and placement of a configuration may be changed: no link within a node is stated."""
+    """Ranks, machine and placement on the command line replace those of the configuration."""
     Path("two.yaml").write_text(MACHINE.replace("name: four", "name: other").replace("30 us", "80 us"))
     _, out, _ = run(
         capfd, "run.yaml", "--json", "-n", "3", "--machine", "two.yaml", "--placement", "2,0,1", *NOTHING_ELSE
@@ -114,7 +114,7 @@ def test_the_command_line_has_the_last_word(capfd: pytest.CaptureFixture[str]) -
 
 
 def test_options_are_ranked_by_what_ran_live(capfd: pytest.CaptureFixture[str]) -> None:
-    """Messages of 50 us and of 100 us, six of them."""
+    """Six messages of 50 us rank before six of 100 us."""
     status, out, _ = run(capfd, "which.yaml", "--json", *NOTHING_ELSE)
     assert status == 0
     ranking = json.loads(out)["ranking"]
@@ -123,7 +123,7 @@ def test_options_are_ranked_by_what_ran_live(capfd: pytest.CaptureFixture[str]) 
 
 
 def test_pictures_are_drawn(capfd: pytest.CaptureFixture[str]) -> None:
-    """The same as for a replay, including the timeline."""
+    """A live run gives the same pictures as a replay, including the timeline."""
     status, _, err = run(capfd, "run.yaml", "--plots", "plots")
     assert status == 0
     assert list(Path("plots").glob("*timeline*"))
@@ -131,7 +131,7 @@ def test_pictures_are_drawn(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_virtual_clock_makes_sleeping_free(capfd: pytest.CaptureFixture[str]) -> None:
-    """An hour of sleep takes none, and passes in virtual time."""
+    """An hour of sleep takes no real time, and an hour of virtual time."""
     Path("sleeps.py").write_text(
         "import time\nfrom mpi4py import MPI\nbegin = time.time()\ntime.sleep(3600)\n"
         "print(round(time.time() - begin), round(MPI.Wtime()))\n"
@@ -164,7 +164,7 @@ def test_a_virtual_clock_makes_sleeping_free(capfd: pytest.CaptureFixture[str]) 
     ],
 )
 def test_bad_usage_is_told_before_anything_runs(capfd: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
-    """With status 2, and nothing on standard output."""
+    """The status is 2, and standard output stays empty."""
     Path("taken").mkdir()
     Path("taken/thing").touch()
     status, out, err = run(capfd, *words)
@@ -173,7 +173,7 @@ def test_bad_usage_is_told_before_anything_runs(capfd: pytest.CaptureFixture[str
 
 
 def test_a_trace_alone_cannot_run(capfd: pytest.CaptureFixture[str]) -> None:
-    """It says what to use instead."""
+    """The message recommends ``clue simulate``."""
     Path("t.clue").mkdir()
     Path("replay.yaml").write_text("program: {trace: t.clue, ranks: 2}\nmachine: four.yaml\n")
     status, _, err = run(capfd, "replay.yaml")
@@ -183,6 +183,6 @@ def test_a_trace_alone_cannot_run(capfd: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("words", [["c.yaml", "--json", "--plots", "d"], ["--plots", "d", "c.yaml", "--json"]])
 def test_options_may_stand_behind_a_configuration(words: list[str]) -> None:
-    """As the interface has it."""
+    """Options after a configuration belong to clue."""
     parsed = parse_arguments(["run", *words])
     assert (parsed.words, parsed.json, parsed.plots) == (["c.yaml"], True, "d")

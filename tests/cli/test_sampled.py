@@ -1,4 +1,4 @@
-"""``clue simulate --sampled``: the part that was simulated, its interval, and why all was replayed if it was."""
+"""``clue simulate --sampled``: the simulated part, its interval, and the reason if the whole program was replayed."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ pytestmark = pytest.mark.usefixtures("folder")
 
 @pytest.fixture
 def config() -> str:
-    """Save a ping-pong of 400 iterations, and what is to be simulated."""
+    """Save a ping-pong of 400 iterations and its configuration, and return the configuration's name."""
     looped(2, 400, ping_pong).save("long.clue")
     Path("long.yaml").write_text("program: {trace: long.clue}\nmachine: pair.yaml\n")
     return "long.yaml"
 
 
 def test_the_document_tells_part_and_interval(config: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """400 × (0.5 s + 2 × (11 + 40 + 5 us)) + 0.125 s, of 40 iterations at most and what is beside the loop."""
+    """400 × (0.5 s + 2 × (11 + 40 + 5 us)) + 0.125 s come from at most 40 iterations and the ops outside the loop."""
     assert main(["simulate", config, "--sampled", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     makespan = 400 * (0.5 + 2 * 56e-6) + 0.125
@@ -45,7 +45,7 @@ def test_the_document_tells_part_and_interval(config: str, capsys: pytest.Captur
 
 
 def test_the_text_tells_them_too(config: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Interval, iterations and ops."""
+    """The table has the interval, the iterations and the ops."""
     assert main(["simulate", config, "--sampled"]) == 0
     shown = capsys.readouterr().out
     for words in ("80 % interval", "of 400 iterations of loop.py:10", " of 1,602"):
@@ -53,7 +53,7 @@ def test_the_text_tells_them_too(config: str, capsys: pytest.CaptureFixture[str]
 
 
 def test_a_program_that_is_not_steady_says_why(capsys: pytest.CaptureFixture[str]) -> None:
-    """Without a long loop, all is replayed: the figures are those of a whole simulation."""
+    """Without a long loop the whole program is replayed, with the figures of a full simulation and the reason."""
     assert main(["simulate", "run.yaml", "--sampled", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert main(["simulate", "run.yaml", "--json"]) == 0
@@ -65,7 +65,7 @@ def test_a_program_that_is_not_steady_says_why(capsys: pytest.CaptureFixture[str
 
 
 def varied(own: RankBuilder, rank: int, i: int) -> None:
-    """Compute longer or shorter by turns that are no period, and agree."""
+    """Compute for a time that varies without a period, and enter a barrier."""
     own.compute(1.0 + 0.3 * (i * 37 % 101) / 101 + 0.1 * rank)
     own.collective(Op.BARRIER)
 
@@ -84,7 +84,7 @@ options:
 
 @pytest.fixture
 def ranking() -> str:
-    """Save a comparison of a machine with one 0.01 % slower, one half as fast, and one that changes over time."""
+    """Save a comparison of a machine, one 0.01 % slower, one half as fast, and one that changes over time."""
     looped(2, 600, varied).save("varied.clue")
     for name, factor in (("alike", "0.50005"), ("slow", "1.0"), ("turning", "2.0")):
         text = MACHINE.replace("name: pair", f"name: {name}").replace("factor: 0.5", f"factor: {factor}")
@@ -95,7 +95,7 @@ def ranking() -> str:
 
 
 def ranked(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    """Return the document of a ranking."""
+    """Return the JSON document of a ranking."""
     assert main(["simulate", *arguments, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert isinstance(document, dict)
@@ -103,7 +103,7 @@ def ranked(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any
 
 
 def test_a_ranking_replays_parts_and_shares_positions_aloud(ranking: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A part does not tell apart what differs by 0.01 %, and says so; it does what is twice as slow.
+    """Options that differ by 0.01 % share a position, with a warning; one that is twice as slow does not.
 
     On the machine that changes, everything is replayed. Makespans lie within the reported intervals.
     """
@@ -132,7 +132,7 @@ def test_a_ranking_replays_parts_and_shares_positions_aloud(ranking: str, capsys
 
 
 def test_a_ranking_of_what_is_not_steady_is_that_of_whole_replays(capsys: pytest.CaptureFixture[str]) -> None:
-    """The same scores, no intervals, and why."""
+    """The scores equal those of a full simulation, there are no intervals, and a warning gives the reason."""
     told, whole = ranked(capsys, "which.yaml", "--sampled"), ranked(capsys, "which.yaml")
     assert [each["score"] for each in told["ranking"]] == [each["score"] for each in whole["ranking"]]
     assert "uncertainty" not in told
@@ -140,7 +140,7 @@ def test_a_ranking_of_what_is_not_steady_is_that_of_whole_replays(capsys: pytest
 
 
 def test_noise_comes_on_top_of_what_parts_may_be_off_by(ranking: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """With samples of the noise and the model's errors intervals are wider; it is drawn in the part, too."""
+    """Samples of the noise and of the model's errors widen the intervals of a sampled simulation."""
     noisy = "price: 900 EUR, noise: {computation: 0.2}"
     Path("pair.yaml").write_text(MACHINE.replace("price: 900 EUR", noisy))
     narrow, wide = (
@@ -152,6 +152,6 @@ def test_noise_comes_on_top_of_what_parts_may_be_off_by(ranking: str, capsys: py
 
 
 def test_what_a_first_place_depends_on_needs_whole_replays(ranking: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Status 2, and why."""
+    """``--sampled`` with ``--explain`` is refused with status 2 and the reason."""
     assert main(["simulate", ranking, "--sampled", "--explain"]) == 2
     assert "--sampled must go without options that need a whole replay, got --explain" in capsys.readouterr().err

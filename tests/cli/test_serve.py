@@ -1,4 +1,4 @@
-"""``clue serve`` as a user meets it: what it says, what it refuses, and how it ends."""
+"""``clue serve`` from the command line: its messages, what it refuses, and how it ends."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.serving import cases
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder with a comparison."""
+    """Return a folder that holds a comparison."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CLUE_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("CLUE_SERVE_TOKEN", raising=False)
@@ -47,7 +47,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_what_is_refused(line: str, status: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Before anything is simulated."""
+    """Each mistake is reported before anything is simulated."""
     Path("token").write_text("a token of twenty characters\n")
     assert main(["serve", *line.split()]) == status
     out, err = capsys.readouterr()
@@ -55,7 +55,7 @@ def test_what_is_refused(line: str, status: int, said: str, capsys: pytest.Captu
 
 
 def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
-    """Is named."""
+    """The message names the address and the port."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert main(["serve", "which.yaml", "--port", str(port)]) == 1
@@ -65,7 +65,7 @@ def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
 def test_without_the_framework_it_says_what_to_install(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is an extra."""
+    """The framework is an extra, so its absence is a message with the command that installs it."""
     for name in [each for each in sys.modules if each.startswith(("starlette", "clue.serving.application"))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "starlette", None)
@@ -75,7 +75,7 @@ def test_without_the_framework_it_says_what_to_install(
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_serves_until_a_signal_ends_it(folder: Path, number: signal.Signals) -> None:
-    """With the status that shells know and without a traceback; what it answers until then is the ranking."""
+    """The server answers with the ranking until a signal ends it, with the usual status and without a traceback."""
     command = [sys.executable, "-c", DRIVER, "serve", "which.yaml", "--port", "0", "-v"]
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=folder, env=environment) as server:

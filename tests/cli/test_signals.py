@@ -1,4 +1,4 @@
-"""Signals at any moment of long work: the status that shells know, no traceback, and no process left behind."""
+"""Signals during long work: the usual exit status, no traceback, and no process left behind."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from clue.recording import find_mpiexec
 from tests.live.programs import MACHINE
 from tests.scenarios.generated import write
 
-#: Which moments; another number tries others: ``CLUE_SIGNAL_SEED=7 pytest tests/cli/test_signals.py``.
+#: Seed of the moments; for other moments: ``CLUE_SIGNAL_SEED=7 pytest tests/cli/test_signals.py``.
 SEED = int(os.environ.get("CLUE_SIGNAL_SEED", "1"))
-#: By this variable all that descends from a command is known, whatever its name and session.
+#: This environment variable marks all descendants of a command, whatever their names and sessions.
 MARK = "CLUE_TEST_MARK"
 PROGRAM = """\
 import time
@@ -30,8 +30,8 @@ end = time.monotonic() + 100.0
 while MPI.COMM_WORLD.allreduce(time.monotonic()) < MPI.COMM_WORLD.size * end:
     time.sleep(0.001)
 """
-#: Runs a command; what comes before it has begun ends it without a word. Shells let what they start in the background
-#: ignore Ctrl-C.
+#: Runs a command; a signal before the command begins ends the process silently. The explicit handlers are needed
+#: because shells let background processes ignore Ctrl-C.
 DRIVER = """\
 import signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -40,7 +40,7 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(main(sys.argv[1:]))
 """
-#: Simulates for ever, in processes of its own from the beginning.
+#: Simulates for ever, in worker processes from the start.
 WORKERS = """\
 import time
 from clue.predict import executors
@@ -56,32 +56,32 @@ executors.Pool._perform_alone = lambda self, tasks: iter(())
 
 
 def recording(folder: Path) -> list[str]:
-    """Record a program that takes long."""
+    """Write a program that runs for long, and return the command that records it."""
     (folder / "prog.py").write_text(PROGRAM)
     return ["record", "-n", "2", "prog.py"]
 
 
 def running(folder: Path) -> list[str]:
-    """Run it live."""
+    """Write a program that runs for long, and return the command that runs it live."""
     (folder / "prog.py").write_text(PROGRAM)
     (folder / "four.yaml").write_text(MACHINE)
     return ["run", "-n", "2", "--machine", "four.yaml", "prog.py"]
 
 
 def comparing(folder: Path) -> list[str]:
-    """Compare options in processes."""
+    """Write a comparison, and return the command that simulates its options in worker processes for ever."""
     write(folder)
     (folder / "driver.py").write_text(DRIVER.replace("from clue.cli", f"{WORKERS}from clue.cli"))
     return ["simulate", "s.yaml", "--workers", "2"]
 
 
 def calibrating(_folder: Path) -> list[str]:
-    """Measure this computer's network."""
+    """Return the command that measures this computer's network."""
     return ["calibrate", "network", "-o", "here.yaml"]
 
 
 def repeating(folder: Path) -> list[str]:
-    """Record a trace's program to compare processors."""
+    """Write a trace and its program, and return the command that records the program to compare processors."""
     ping_pong(8).save(folder / "pp.clue")
     (folder / "prog.py").write_text(PROGRAM)
     return ["calibrate", "processor", "--trace", "pp.clue", "--program", "prog.py", "-o", "here.yaml"]
@@ -98,7 +98,7 @@ WORKS = {
 
 
 def descendants(folder: Path) -> list[str]:
-    """Return the processes that the mark says come from a command, zombies aside."""
+    """Return the command lines of marked processes, except zombies."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -112,9 +112,9 @@ def descendants(folder: Path) -> list[str]:
 @pytest.mark.long
 @pytest.mark.parametrize("work", WORKS)
 def test_a_signal_ends_all_of_it(work: str, tmp_path: Path) -> None:
-    """To the command alone, as ``kill`` and job systems send it; a killed command leaves no process either.
+    """Each signal goes to the command alone, as from ``kill`` and job systems; even SIGKILL leaves no process behind.
 
-    A command for each signal, side by side: most of the time they are waited for.
+    One command for each signal, side by side, as they mostly wait.
     """
     find_mpiexec()
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
@@ -123,7 +123,7 @@ def test_a_signal_ends_all_of_it(work: str, tmp_path: Path) -> None:
 
 
 def signalled(work: str, number: signal.Signals, folder: Path) -> None:
-    """Run a command in a folder, send it a signal at some moment, and check how it ends."""
+    """Run a command in a folder, send it a signal at a random moment, and check how it ends."""
     folder.mkdir()
     (folder / "driver.py").write_text(DRIVER)
     arguments = WORKS[work](folder)
@@ -145,13 +145,13 @@ def signalled(work: str, number: signal.Signals, folder: Path) -> None:
         finally:
             command.kill()
     assert command.returncode in {128 + number, -number}, (number, said)
-    # After a kill, a worker that Python is starting may not find its input; no process is left to help it.
+    # After SIGKILL, a worker that Python is starting may fail to find its input, and then prints a traceback.
     assert number == signal.SIGKILL or "Traceback" not in said, (number, said)
     assert within(30.0, lambda: not descendants(folder)), (number, descendants(folder))
 
 
 def within(seconds: float, true: Callable[[], bool]) -> bool:
-    """Wait until something is true, but not for longer."""
+    """Return whether a condition becomes true within the given seconds."""
     deadline = time.monotonic() + seconds
     while not true():
         if time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""``clue skeleton`` as a user meets it."""
+"""``clue skeleton`` from the command line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.steady.programs import looped
 
 
 def body(own: RankBuilder, rank: int, _i: int) -> None:
-    """Compute and exchange."""
+    """Compute, exchange messages and reduce."""
     own.compute(1.0, "solve")
     own.sendrecv(1 - rank, 800, 1 - rank)
     own.collective(Op.ALLREDUCE, 8, element=8)
@@ -25,7 +25,7 @@ def body(own: RankBuilder, rank: int, _i: int) -> None:
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder to work in, with a recording of 100 s; nothing is timed."""
+    """Return a folder to work in that holds a recording of 100 s; calibrated speeds are constants."""
     monkeypatch.chdir(tmp_path)
     pieces = Pieces({"core": 1e3, "memory": 1e3, "cache": 1e3}, 10.0, "nowhere")
     for name in ("calibrated", "calibrated_c"):
@@ -38,14 +38,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Make a skeleton; returns exit status, standard output and standard error."""
+    """Run ``clue skeleton`` and return its exit status, standard output and standard error."""
     status = main(("skeleton", *arguments))
     captured = capsys.readouterr()
     return status, captured.out, captured.err
 
 
 def test_a_skeleton_is_written_and_told(capsys: pytest.CaptureFixture[str]) -> None:
-    """What it stands for, how well it folds, how short it could be, and how it is run."""
+    """The text has what the skeleton represents, its folding, its shortest length and the command to run it."""
     status, said, err = run(capsys, "loop.clue", "--seconds", "10.025", "-o", "short.py")
     assert status == 0
     for each in (
@@ -62,7 +62,7 @@ def test_a_skeleton_is_written_and_told(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_json_has_the_keys_of_the_interface(capsys: pytest.CaptureFixture[str]) -> None:
-    """And what replays take on each machine."""
+    """The document has the documented keys, and the predicted times of replays on the machine."""
     status, said, _ = run(
         capsys,
         "loop.clue",
@@ -92,7 +92,7 @@ def test_json_has_the_keys_of_the_interface(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_the_shortest_is_good_and_a_shorter_one_warns(capsys: pytest.CaptureFixture[str]) -> None:
-    """With the sequence that does not fit."""
+    """A skeleton below the shortest good one is written, with a warning that names the loop that does not fit."""
     assert json.loads(run(capsys, "loop.clue", "--shortest", "-o", "s.py", "--json")[1])["scale"] == 100.0
     status, said, err = run(capsys, "loop.clue", "--scale", "1000", "-o", "s.py", "--json")
     document = json.loads(said)
@@ -102,7 +102,7 @@ def test_the_shortest_is_good_and_a_shorter_one_warns(capsys: pytest.CaptureFixt
 
 
 def test_the_language_is_that_of_the_file_unless_it_is_stated(capsys: pytest.CaptureFixture[str]) -> None:
-    """Programs in other languages, of other work or memory have names of their own: they take another time."""
+    """The file name decides the language unless ``--language`` does; each variant has its own skeleton name."""
     names = set()
     for file, *options in (
         ("s.py",), ("s.c",), ("s.txt", "--language", "c"), ("s.py", "--memory"), ("s.py", "--work", "solve=cache"),
@@ -137,7 +137,7 @@ def test_the_language_is_that_of_the_file_unless_it_is_stated(capsys: pytest.Cap
     ],
 )
 def test_bad_input_is_refused(capsys: pytest.CaptureFixture[str], arguments: list[str], said: str) -> None:
-    """With status 2, and no program."""
+    """The status is 2, and no skeleton is written."""
     try:
         status = main(("skeleton", *arguments))
     except SystemExit as error:
@@ -148,7 +148,7 @@ def test_bad_input_is_refused(capsys: pytest.CaptureFixture[str], arguments: lis
 
 
 def test_what_no_skeleton_repeats_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    """By its name."""
+    """The message names the call that a skeleton cannot repeat."""
     built = TraceBuilder(1, "app.py")
     built[0].compute(1.0)
     built[0].add(Op.OTHER, call="Win.Put")

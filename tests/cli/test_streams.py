@@ -1,4 +1,4 @@
-"""Output arrives in any locale, and clue ends quietly if the reader is gone or the user interrupts."""
+"""Output works in any locale; clue ends quietly if the reader has gone or the user interrupts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 from clue.cli import main
 from clue.trace import Op, Trace, TraceBuilder
 
-#: In C's own locale, and not in what Python makes of it.
+#: C's own locale, without Python's coercion to UTF-8.
 _ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 _MACHINE = """\
 name: "m\\e[31m × µ – 名"
@@ -39,7 +39,7 @@ def clue(*words: str, stdout: int | str = subprocess.PIPE, **environment: str) -
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder with a trace and a configuration whose names a terminal would obey."""
+    """Return a folder that holds a trace and a configuration whose names contain control sequences."""
     monkeypatch.chdir(tmp_path)
     trace = TraceBuilder(2, "p\x1b[2J\udcff.py")
     trace[0].compute(1.0, "µ\x1b[31m\n名")
@@ -51,7 +51,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-#: Runs commands one after the other, as if each were started: what each prints and its status become files.
+#: Runs commands in turn in one process, with the output, messages and status of each in files.
 _IN_TURN = """
 import json, os, sys
 from pathlib import Path
@@ -68,7 +68,7 @@ for i, words in enumerate(json.loads(sys.argv[1])):
 
 
 def in_turn(commands: list[list[str]], **environment: str) -> Iterator[tuple[int, bytes, bytes]]:
-    """Yield status, output and messages of commands run in one process."""
+    """Yield the status, output and messages of commands that run in one process."""
     driver = [sys.executable, "-c", _IN_TURN, json.dumps(commands)]
     done = subprocess.run(driver, capture_output=True, env={**os.environ, **environment}, check=False, timeout=60)
     for i, words in enumerate(commands):
@@ -80,7 +80,7 @@ def in_turn(commands: list[list[str]], **environment: str) -> Iterator[tuple[int
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 @pytest.mark.usefixtures("folder")
 def test_any_encoding_shows_names_and_obeys_none(encoding: str) -> None:
-    """Text, warnings and errors; JSON stays one that other readers take, too."""
+    """Names are printed in each encoding without control characters, in text, warnings, errors and JSON."""
     commands = [
         ["simulate", "c.yaml"],
         ["inspect", "t.clue"],
@@ -102,14 +102,14 @@ def test_any_encoding_shows_names_and_obeys_none(encoding: str) -> None:
 @pytest.mark.parametrize("words", [["inspect", "m.yaml"], ["inspect", "m.yaml", "--json"], ["schema", "machine"]])
 @pytest.mark.usefixtures("folder")
 def test_a_full_disk_behind_standard_output_is_a_failure(words: list[str]) -> None:
-    """One line, and status 1."""
+    """The failure is one line of message and status 1."""
     done = clue(*words, stdout="/dev/full")
     assert (done.returncode, done.stderr) == (1, b"clue: No space left on device\n")
 
 
 @pytest.mark.usefixtures("folder")
 def test_a_reader_that_has_gone_is_no_failure() -> None:
-    """As of ``clue … | head -0``."""
+    """A closed reader, as in ``clue … | head -0``, gives status 0 and no message."""
     reading, writing = os.pipe()
     os.close(reading)
     done = clue("inspect", "m.yaml", "--json", stdout=writing)
@@ -120,7 +120,7 @@ def test_a_reader_that_has_gone_is_no_failure() -> None:
 @pytest.mark.parametrize("json_too", [[], ["--json"]])
 @pytest.mark.usefixtures("folder")
 def test_closed_streams_take_nothing(json_too: list[str]) -> None:
-    """As of ``>&-`` and ``2>&-``: no traceback, the status of what was done, and no error among results."""
+    """With closed streams, as by ``>&-`` and ``2>&-``, the status is the usual one and nothing is written."""
     for words, closing, status in (
         ("inspect m.yaml", ">&-", 0),
         ("inspect m.yaml", ">&- 2>&-", 0),
@@ -150,7 +150,7 @@ sys.exit(main())
 @pytest.mark.parametrize("module", ["argparse", "clue.cli.inspect", "numpy", "numpy._core._multiarray_umath", "rich"])
 @pytest.mark.usefixtures("folder")
 def test_ctrl_c_while_modules_load_ends_quietly(module: str) -> None:
-    """Wherever in the machinery of imports it comes: one line, and the status that shells report."""
+    """An interrupt anywhere in Python's imports gives one line and the status that shells expect."""
     program = _INTERRUPTED_IMPORT.replace("MODULE", module)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, timeout=60)
     assert (done.returncode, done.stderr) == (128 + signal.SIGINT, b"clue: interrupted\n")
@@ -158,7 +158,7 @@ def test_ctrl_c_while_modules_load_ends_quietly(module: str) -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_a_thread_may_call_the_commands() -> None:
-    """As a server does; signals stay what they are, as Python lets only the main thread handle them."""
+    """Only the main thread may handle signals, so a command in another thread leaves them alone."""
     with ThreadPoolExecutor(1) as threads:
         assert threads.submit(main, ["inspect", "m.yaml", "--json"]).result() == 0
 
@@ -177,7 +177,7 @@ def test_a_thread_may_call_the_commands() -> None:
 )
 @pytest.mark.usefixtures("folder")
 def test_a_full_disk_leaves_nothing_half_written(words: list[str], target: str) -> None:
-    """Whatever a command writes: the error names it, and neither it nor a draft of it is there."""
+    """The error names the output, and neither the output nor its draft remains."""
     program = f"import resource; {_SMALL}; from clue.cli import main; raise SystemExit(main({words}))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, timeout=60)
     assert done.returncode == 1, done.stderr
@@ -187,5 +187,5 @@ def test_a_full_disk_leaves_nothing_half_written(words: list[str], target: str) 
     assert not [path for path in Path("out").rglob("*") if path.is_file()]
 
 
-#: A disk on which files have room for 20 bytes.
+#: A limit of 20 bytes for each file, which stands for a full disk.
 _SMALL = "resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))"

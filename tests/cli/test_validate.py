@@ -1,4 +1,4 @@
-"""``clue validate`` as a user meets it: measured times in, errors and their cause out, and every kind of bad input."""
+"""``clue validate`` from the command line: measured times in, errors and their cause out, and all bad input."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ node_types: {{host: {{processors: 1, performance_factor: {factor}}}}}
 network:
   between_nodes: {{send_delay: 100 us, transmission_delay: {{latency: 400 us, bandwidth: {bandwidth}}}}}
 """
-#: Seconds that a message of 1 MB takes until it arrives, by machine.
+#: Seconds in which a message of 1 MB arrives, by machine.
 MESSAGE = {"near": 0.0005 + 0.01, "far": 0.0005 + 0.1}
 
 
 def relay(ranks: int, seconds: float) -> TraceBuilder:
-    """Return ranks that compute one after the other and hand on 1 MB: ranks × seconds, and ranks - 1 messages."""
+    """Return ranks that compute in turn and pass on 1 MB: ranks × seconds, and ranks - 1 messages."""
     trace = TraceBuilder(ranks, program="relay.py")
     for rank in range(ranks):
         if rank:
@@ -38,15 +38,15 @@ def relay(ranks: int, seconds: float) -> TraceBuilder:
 
 
 def seconds(machine: str, ranks: int, burst: float, slower: float = 1.0) -> float:
-    """Return what a relay takes, by hand; on processors that are so much slower."""
+    """Return the run time of a relay by hand, with processors slower by the given factor."""
     return ranks * burst * slower + (ranks - 1) * MESSAGE[machine]
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder to work in: two machines, traces for two numbers of ranks and two sizes, and measured runs.
+    """Return a folder to work in: two machines, traces at two numbers of ranks and two sizes, and measured runs.
 
-    Really the processors take 1.25 times as long as the machines say; each case ran twice, 1 % apart.
+    The real processors take 1.25 times as long as the machine files state; each case ran twice, 1 % apart.
     """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CLUE_CACHE", str(tmp_path / "cache"))
@@ -69,14 +69,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Run a command; returns exit status, standard output and standard error."""
+    """Run a command and return its exit status, standard output and standard error."""
     status = main(arguments)
     captured = capsys.readouterr()
     return status, captured.out, captured.err
 
 
 def faults(capsys: pytest.CaptureFixture[str], text: str) -> list[str]:
-    """Validate a file of this text, which has to be refused; returns the faults."""
+    """Validate a file of this text, which must be refused, and return the faults."""
     Path("bad.yaml").write_text(text)
     status, out, err = run(capsys, "validate", "bad.yaml")
     assert (status, out) == (2, "")
@@ -84,7 +84,7 @@ def faults(capsys: pytest.CaptureFixture[str], text: str) -> list[str]:
 
 
 def test_document_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
-    """Eight cases of two runs: predicted, median, half range, error, order, and the processors as the cause."""
+    """Eight cases of two runs: prediction, median, half range, error, order, and slow processors as the cause."""
     status, out, err = run(capsys, "validate", "validate.yaml", "--json")
     document = json.loads(out)
     assert (status, err) == (0, "")
@@ -118,7 +118,7 @@ def test_document_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_table_for_people_and_picture(capsys: pytest.CaptureFixture[str]) -> None:
-    """Errors, order, refits and verdict; the picture goes to the folder asked for."""
+    """The table has errors, order, refits and verdict; the picture goes to the given folder."""
     status, out, err = run(capsys, "validate", "validate.yaml", "--plots", "new/plots")
     assert status == 0
     for expected in ("predicted (s)", "Kendall's tau", "Refitted one at a time", "Bandwidth alone cannot explain it"):
@@ -128,7 +128,7 @@ def test_table_for_people_and_picture(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_cases_in_the_file_itself(capsys: pytest.CaptureFixture[str]) -> None:
-    """One program, one machine, cases that differ; times with units; what is at the top counts for all."""
+    """Cases in the file have times with units; keys at the top hold for all cases unless a case replaces them."""
     Path("cases.yaml").write_text(
         "program: {trace: 'relay-{size}-{ranks}.clue'}\nmachine: near.yaml\nsize: 10\n"
         "cases:\n  - {ranks: 2, measured: [250 ms, 0.26]}\n  - {ranks: 4, measured: 0.5, spread: 10 ms}\n"
@@ -147,7 +147,7 @@ def test_cases_in_the_file_itself(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_single_case_as_for_simulate(capsys: pytest.CaptureFixture[str]) -> None:
-    """The file of a simulation with measured times; as many ranks as the trace has."""
+    """A file for ``simulate`` plus measured times is one case, on as many ranks as the trace has."""
     Path("one.yaml").write_text("program: {trace: relay-10-2.clue}\nmachine: near.yaml\nmeasured: [0.2, 0.3, 0.25]\n")
     status, out, _ = run(capsys, "validate", "one.yaml", "--json")
     document = json.loads(out)
@@ -157,7 +157,7 @@ def test_a_single_case_as_for_simulate(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_interval_where_the_machine_states_noise(capsys: pytest.CaptureFixture[str]) -> None:
-    """With noise of the performance factor there is an interval, and the share of runs within it."""
+    """With noise of the performance factor, the case has an interval and the share of runs within it."""
     text = Path("near.yaml").read_text().replace("performance_factor: 1", "noise: {factor: 0.1}")
     Path("noisy.yaml").write_text(text)
     Path("one.yaml").write_text("program: {trace: relay-10-2.clue}\nmachine: noisy.yaml\nmeasured: [0.21, 9]\n")
@@ -172,7 +172,7 @@ def test_interval_where_the_machine_states_noise(capsys: pytest.CaptureFixture[s
 def test_what_a_site_learns_goes_before_what_is_shipped(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All eight cases are off by the same: what a program shares is between that and what is shipped."""
+    """All eight cases have the same error: the learned shared deviation lies between it and the shipped one."""
     monkeypatch.setenv("CLUE_MODEL_ERROR", "of-site/errors.yaml")
     _, _, err = run(capsys, "validate", "validate.yaml", "--learn", "--samples", "0", "--json")
     assert "wrote of-site/errors.yaml" in err
@@ -187,7 +187,7 @@ def test_what_a_site_learns_goes_before_what_is_shipped(
 
 
 def test_table_of_several_runs_in_a_cell(capsys: pytest.CaptureFixture[str]) -> None:
-    """A column of runs goes before that of their median; lines with # are remarks."""
+    """A column of runs replaces that of their median, and lines with # are comments."""
     Path("runs.csv").write_text(
         "# three runs\nmachine,ranks,size,predicted,measured,spread,runs\n"
         "near,2,10,1,0.3,0.1,0.2 0.3 0.5\nfar,4,10,1,0.7,0.07,\n"
@@ -242,12 +242,12 @@ TOP = "program: {trace: relay-10-2.clue}\nmachine: near.yaml\n"
     ],
 )
 def test_bad_file_names_line_rule_and_value(capsys: pytest.CaptureFixture[str], text: str, expected: str) -> None:
-    """Every fault has its place, its rule and what was there instead."""
+    """Each fault is reported with its place, the rule and the value."""
     assert any(line.startswith(expected) for line in faults(capsys, text)), faults(capsys, text)
 
 
 def test_faults_of_times_and_machines_are_told_together(capsys: pytest.CaptureFixture[str]) -> None:
-    """A bad time does not hide a bad machine."""
+    """A bad time and a bad machine are both reported."""
     found = faults(capsys, "program: {trace: relay-10-2.clue}\nmachines: {a: nera}\nmachine: a\nmeasured: [1, x]\n")
     assert [line.split(" ")[:2] for line in found] == [
         ["bad.yaml:2:15:", "machines.a"],
@@ -272,27 +272,27 @@ def test_faults_of_times_and_machines_are_told_together(capsys: pytest.CaptureFi
     ],
 )
 def test_bad_table_names_line_and_column(capsys: pytest.CaptureFixture[str], table: str, expected: str) -> None:
-    """Faults of a CSV file are reported with the line and the position of the cell."""
+    """Faults of a CSV file are reported with the line and the column of the cell."""
     Path("runs.csv").write_text(table)
     found = faults(capsys, TOP + "table: runs.csv\n")
     assert any(line.startswith(expected) for line in found), found
 
 
 def test_trace_of_other_ranks_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    """A case of four ranks needs a trace of four."""
+    """A trace of two ranks cannot serve a case of four ranks."""
     status, _, err = run_file(capsys, TOP + "ranks: 4\nmeasured: 1\n")
     assert status == 2
     assert "trace must have 4 ranks, got 2" in err
 
 
 def test_ranks_of_the_trace_must_fit(capsys: pytest.CaptureFixture[str]) -> None:
-    """A list of nodes for other ranks than the trace has is found out when it is read; the case is named."""
+    """A list of nodes for another number of ranks is found once the trace is read; the message names the case."""
     status, _, err = run_file(capsys, TOP + "placement: [0]\nmeasured: 1\n")
     assert status == 2
     assert err == "clue: relay-10-2 on near.yaml: placement: list must name one node per rank (2), got 1\n"
 
 
 def run_file(capsys: pytest.CaptureFixture[str], text: str) -> tuple[int, str, str]:
-    """Validate a file of this text."""
+    """Validate a file of this text and return exit status, standard output and standard error."""
     Path("bad.yaml").write_text(text)
     return run(capsys, "validate", "bad.yaml")

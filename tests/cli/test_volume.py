@@ -36,7 +36,7 @@ COMMANDS = {
 
 @pytest.fixture(autouse=True)
 def inputs(folder: Path) -> None:
-    """Add what some commands need."""
+    """Write the inputs of some commands."""
     assert Path.cwd() == folder
     Path("osu.txt").write_text(
         "# OSU MPI Latency Test\n# Size  Latency (us)\n" + "".join(f"{2**k} {10 + k}\n" for k in range(12))
@@ -46,7 +46,7 @@ def inputs(folder: Path) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
 def test_quiet_says_nothing_that_is_no_error(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is printed stays the same; nothing of it is on standard error."""
+    """Standard output stays the same, and standard error stays empty."""
     _, usual, _ = run(capsys, *command.split())
     status, out, err = run(capsys, *command.split(), "-q")
     assert (status, err) == (0, "")
@@ -55,7 +55,7 @@ def test_quiet_says_nothing_that_is_no_error(command: str, capsys: pytest.Captur
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
 def test_loud_says_more_and_prints_the_same(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every line begins with the program's name, the last tells how long it took."""
+    """Each line begins with the program's name, and the last line states how long the command took."""
     _, usual, err = run(capsys, *command.split())
     status, out, steps = run(capsys, *command.split(), "--verbose")
     assert (status, out) == (0, usual)
@@ -65,7 +65,7 @@ def test_loud_says_more_and_prints_the_same(command: str, capsys: pytest.Capture
 
 
 def test_quiet_has_warnings_in_the_document(capsys: pytest.CaptureFixture[str]) -> None:
-    """They belong to the figures."""
+    """Warnings are part of the results: ``--quiet`` keeps them in the document."""
     Path("pair.yaml").write_text(Path("pair.yaml").read_text() + "notes: guessed\n")
     _, out, err = run(capsys, "simulate", "run.yaml", "--json")
     assert (json.loads(out)["warnings"], err) == (["pair: guessed"], "clue: warning: pair: guessed\n")
@@ -75,14 +75,14 @@ def test_quiet_has_warnings_in_the_document(capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.parametrize("words", ["simulate none.yaml", "simulate run.yaml --top 3", "inspect none.clue"])
 def test_quiet_says_errors(words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """As loud as ever."""
+    """Errors are the same with ``--quiet``."""
     _, _, usual = run(capsys, *words.split())
     status, _, err = run(capsys, *words.split(), "-q")
     assert (status, err) == (2, usual)
 
 
 def test_loud_tells_whether_a_recording_was_there(capfd: pytest.CaptureFixture[str]) -> None:
-    """Recorded at first, then taken from the cache; and which engine replayed it, and why."""
+    """The first run records, the second uses the cache; both state the recording, the engine and its reason."""
     Path("prog.py").write_text(PROGRAM)
     Path("run.yaml").write_text("program: {script: prog.py, ranks: 2}\nmachine: pair.yaml\n")
     told = []
@@ -104,13 +104,13 @@ def test_loud_tells_whether_a_recording_was_there(capfd: pytest.CaptureFixture[s
     ],
 )
 def test_loud_tells_why_an_engine_was_chosen(options: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """In words."""
+    """The reason is given in words."""
     _, _, err = run(capsys, "simulate", "run.yaml", "-v", *options)
     assert f"clue: the reference engine replayed 4 ops: {why}" in err
 
 
 def test_engine_of_a_comparison_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
-    """In the document, and with the steps: which one, and why."""
+    """The document and the steps state the engine of a comparison and the reason, once."""
     _, out, err = run(capsys, "simulate", "which.yaml", "-v", "--json")
     document = json.loads(out)
     assert (document["engine"], "below 2,000 ops" in document["engine_reason"]) == ("reference", True)
@@ -118,7 +118,7 @@ def test_engine_of_a_comparison_is_told_once(capsys: pytest.CaptureFixture[str])
 
 
 def test_loud_tells_what_bounds_ruled_out(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of two options one is asked for; the other has its bound."""
+    """With ``--top 1`` bounds rule out options, and the steps say how many were simulated."""
     text = Path("which.yaml").read_text().replace("2000 EUR", "9000 EUR")
     slow = "  slow: {machine: pair.yaml, with: {node_types: {host: {performance_factor: 50}}}}\n"
     Path("which.yaml").write_text(f"{text}{slow}criterion: makespan\n")
@@ -131,7 +131,7 @@ def test_loud_tells_what_bounds_ruled_out(capsys: pytest.CaptureFixture[str]) ->
 
 
 def first_lines(capsys: pytest.CaptureFixture[str]) -> str:
-    """Wait for lines on standard error, and return them."""
+    """Wait until something is written to standard error, and return it."""
     for _ in range(2000):
         if told := capsys.readouterr().err:
             return told
@@ -140,7 +140,7 @@ def first_lines(capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def test_long_work_says_a_line_a_minute(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is done, how much of it, and since when; no control characters, and nothing once it has ended."""
+    """Each line states the step, how much of it is done and since when, without control characters, until work ends."""
     assert terminal._EVERY == 60
     monkeypatch.setattr(terminal, "_EVERY", 0.01)
     with progress() as tell:
@@ -156,14 +156,14 @@ def test_long_work_says_a_line_a_minute(capsys: pytest.CaptureFixture[str], monk
 
 
 def test_short_work_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    """Within a minute."""
+    """Work that ends within a minute has no lines of progress."""
     with progress() as tell:
         tell("simulating", 1, 2)
     assert capsys.readouterr().err == ""
 
 
 def test_quiet_work_says_nothing(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """However long it takes."""
+    """Quiet work has no lines of progress, however long it takes."""
     monkeypatch.setattr(terminal, "_EVERY", 0.01)
     with speaking(Volume.ERRORS), progress() as tell:
         tell("simulating", 1, 2)
@@ -174,7 +174,7 @@ def test_quiet_work_says_nothing(capsys: pytest.CaptureFixture[str], monkeypatch
 
 
 def test_each_step_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
-    """When it begins; a number in front that counts up makes no other step of it."""
+    """A step is reported when it begins; a count in front of its text does not make it another step."""
     with speaking(Volume.STEPS), progress() as tell:
         for done in range(3):
             tell("bounding", done, 3)
@@ -201,7 +201,7 @@ LONG = {
 def test_every_long_command_tells_of_its_progress(
     command: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each of them has the lines, here one for each step it tells of, and none without a step."""
+    """Each long command reports at least one step of progress."""
     Path("slow.py").write_text(PROGRAM)
     Path("live.yaml").write_text("workloads: {w: {program: {script: slow.py}}}\noptions: {o: {machine: pair.yaml}}\n")
     noise = "performance_factor: 0.5, noise: {computation: 0.03}"
@@ -229,13 +229,13 @@ def on_a_terminal(**environment: str) -> bytes:
 
 
 def surroundings(**environment: str) -> dict[str, str]:
-    """Return an environment that says nothing of colours but what is given."""
+    """Return an environment whose only settings of colours are the given ones."""
     silent = {name: value for name, value in os.environ.items() if name not in {"NO_COLOR", "FORCE_COLOR"}}
     return silent | {"PYTHONPATH": str(Path(clue.__file__).parent.parent), "TERM": "xterm-256color"} | environment
 
 
 def test_a_terminal_has_a_bar_and_a_file_has_none() -> None:
-    """Whatever FORCE_COLOR says of colours: control characters are for terminals."""
+    """A file gets no bar even with FORCE_COLOR: control characters are for terminals."""
     forced = surroundings(FORCE_COLOR="1")
     done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True, env=forced)
     assert (done.stdout, done.stderr) == ("", "")
@@ -243,12 +243,12 @@ def test_a_terminal_has_a_bar_and_a_file_has_none() -> None:
 
 
 def test_a_bar_has_colours_where_they_are_wanted() -> None:
-    """NO_COLOR takes them away."""
+    """The bar has colours unless NO_COLOR is set."""
     colour = re.compile(rb"\x1b\[(?:\d+;)*(?:3\d|9\d)")
     assert colour.search(on_a_terminal())
     assert not colour.search(on_a_terminal(NO_COLOR="1"))
 
 
 def test_a_dumb_terminal_has_no_bar() -> None:
-    """It knows no control characters."""
+    """A dumb terminal knows no control characters, so it gets no bar."""
     assert on_a_terminal(TERM="dumb") == b"end"

@@ -1,4 +1,4 @@
-"""``--window``: a stretch of the timeline, given with units; refused where it would have no effect."""
+"""``--window``: a period of the timeline, given with units; refused where it would have no effect."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ network: {between_nodes: {send_delay: 10 us, transmission_delay: 40 us}}
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder to work in, with a rank that computes two seconds, and a comparison of one option."""
+    """Return a folder to work in that holds a rank that computes for two seconds, and a comparison of one option."""
     monkeypatch.chdir(tmp_path)
     trace = TraceBuilder(1, program="compute.py")
     trace[0].compute(2.0)
@@ -37,7 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
-    """Run a command; returns exit status and standard error."""
+    """Run a command and return its exit status and standard error."""
     try:
         status = main(arguments)
     except SystemExit as ended:
@@ -46,7 +46,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
 
 
 def test_a_window_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
-    """The timeline gets a second panel, so it is higher than without."""
+    """The window is a second panel of the timeline, so the picture is higher than without."""
     heights = []
     for more in ((), ("--window", "0.5 s:700ms")):
         assert run(capsys, "simulate", "run.yaml", "--plots", "plots", *more)[0] == 0
@@ -56,14 +56,14 @@ def test_a_window_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("command", ["simulate", "run"])
 def test_a_window_needs_plots(capsys: pytest.CaptureFixture[str], command: str) -> None:
-    """What has no effect is an error."""
+    """A window without plots has no effect, so it is refused."""
     status, err = run(capsys, command, "--window", "1s:2s", "run.yaml")
     assert (status, err) == (2, "clue: --window must go with --plots, got no folder for plots\n")
 
 
 @pytest.mark.parametrize("command", ["simulate", "run"])
 def test_a_window_needs_one_program(capsys: pytest.CaptureFixture[str], command: str) -> None:
-    """A comparison has no timeline."""
+    """A comparison has no timeline, so a window is refused."""
     status, err = run(capsys, command, "which.yaml", "--plots", "plots", "--window", "1s:2s")
     assert (status, err) == (
         2, "clue: which: --window must go with one program on one machine, got a comparison\n"
@@ -84,20 +84,20 @@ def test_a_window_needs_one_program(capsys: pytest.CaptureFixture[str], command:
     ],
 )
 def test_a_window_is_two_times(capsys: pytest.CaptureFixture[str], window: str, fault: str) -> None:
-    """Rule and value, and status 2."""
+    """A bad window is refused with rule and value, and status 2."""
     status, err = run(capsys, "simulate", "run.yaml", "--plots", "plots", f"--window={window}")
     assert status == 2
     assert f"argument --window: {fault}" in err
 
 
 def test_a_window_behind_the_end_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    """The program ends after two seconds."""
+    """A window that begins when the program ends, after two seconds, is refused."""
     status, err = run(capsys, "simulate", "run.yaml", "--plots", "plots", "--window", "2s:3s")
     assert (status, err) == (2, "clue: window must begin before the end of the program at 2 s, got 2 s\n")
 
 
 def test_a_window_may_stand_behind_the_configuration_of_a_run() -> None:
-    """Its value is not mistaken for the configuration."""
+    """The value of ``--window`` is not mistaken for the configuration."""
     for words in (["c.yaml", "--window", "1s:2s"], ["--window", "1s:2s", "c.yaml"]):
         parsed = parse_arguments(["run", *words])
         assert (parsed.words, parsed.window) == (["c.yaml"], (1.0, 2.0))
