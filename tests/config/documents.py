@@ -1,4 +1,4 @@
-"""Small files for the tests of the configuration reader, and what is expected of messages."""
+"""Small files for the tests of the configuration reader, and helpers for its messages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ options:
   A: {machine: pair.yaml, price: 900 EUR}
 """
 
-#: Every key of costs, in two currencies.
+#: Uses every key of costs, with prices in two currencies.
 COSTED = """\
 budget: 900000 EUR
 service_life: 5 years
@@ -82,7 +82,7 @@ machine: pair.yaml
 
 
 def faults_of(load: Callable[..., object], *args: object, **options: object) -> tuple[str, ...]:
-    """Return the faults that loading raises; each is one line."""
+    """Return the faults that loading raises, each of which is one line."""
     with pytest.raises(ConfigError) as caught:
         load(*args, **options)
     assert all("\n" not in fault for fault in caught.value.faults)
@@ -90,7 +90,7 @@ def faults_of(load: Callable[..., object], *args: object, **options: object) -> 
 
 
 def folder(path: Path) -> Path:
-    """Fill a folder with a machine, a program and a scenario that refers to both."""
+    """Fill a folder with a machine, a program, a scenario and a simulation that refer to both, and return it."""
     (path / "pair.yaml").write_text(MACHINE)
     (path / "prog.py").write_text("")
     (path / "scenario.yaml").write_text(SCENARIO)
@@ -99,12 +99,12 @@ def folder(path: Path) -> Path:
 
 
 def changed(text: str, old: str, new: str) -> str:
-    """Return a file with one thing changed, which must be there."""
+    """Return a text in which one passage, which must occur once, is replaced."""
     assert text.count(old) == 1
     return text.replace(old, new)
 
 
 def positions(faults: tuple[str, ...]) -> list[tuple[int, int]]:
-    """Return line and column of each fault."""
+    """Return the line and column of each fault."""
     found = [re.match(r".*?:(\d+):(\d+): ", fault) for fault in faults]
     return [(int(match[1]), int(match[2])) for match in found if match is not None]

@@ -1,4 +1,4 @@
-"""Machines drawn at random: as the mapping a user would write, and as the machine it should become."""
+"""Random machines: the mapping that a user would write, and the machine that it should become."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from clue.machine import (
 from clue.machine.contention.topology import FatTree, Switch
 from clue.units import Money
 
-#: A part as written and as it should come out.
+#: What is written, and the value that it should become.
 Pair = tuple[object, object]
 
 NAMES = st.sampled_from(["a", "b", "c", "no", "1e9", "010", "12:30", "null", "x y"])
@@ -39,21 +39,21 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), m
 
 @st.composite
 def times(draw: st.DrawFn) -> tuple[str, float]:
-    """Draw a whole number of nanoseconds, written in some unit."""
+    """Draw a whole number of nanoseconds, as text and in seconds."""
     nanoseconds = draw(st.integers(0, 10**9))
     return f"{nanoseconds} ns", nanoseconds / 1e9
 
 
 @st.composite
 def sizes(draw: st.DrawFn) -> tuple[str, float]:
-    """Draw a size in bytes or binary kilobytes."""
+    """Draw a size in bytes or binary kilobytes, as text and in bytes."""
     number, (unit, factor) = draw(st.integers(0, 10**6)), draw(st.sampled_from([("B", 1), ("KiB", 1024)]))
     return f"{number} {unit}", float(number * factor)
 
 
 @st.composite
 def curves(draw: st.DrawFn) -> tuple[object, Curve]:
-    """Draw a constant, a line or points."""
+    """Draw a curve: a constant, a line or points."""
     form = draw(st.sampled_from(["constant", "line", "points"]))
     text, time = draw(times())
     if form == "constant":
@@ -69,7 +69,7 @@ def curves(draw: st.DrawFn) -> tuple[object, Curve]:
 
 @st.composite
 def links(draw: st.DrawFn, between: bool = False) -> tuple[Mapping[str, object], Link]:
-    """Draw a link, some of its keys left out; between nodes it may say how messages occupy what they share."""
+    """Draw a link with some keys left out; ``busy`` and ``bucket`` occur only between nodes."""
     (send, send_curve), (transmission, curve) = draw(curves()), draw(curves())
     written: dict[str, object] = {"send_delay": send, "transmission_delay": transmission}
     receive = limit = None
@@ -142,7 +142,7 @@ def node_types(draw: st.DrawFn, name: str) -> tuple[Mapping[str, object], NodeTy
 
 @st.composite
 def contentions(draw: st.DrawFn) -> tuple[object, Contention]:
-    """Draw a model of contention that has room for any of these machines."""
+    """Draw a model of contention in which each of these machines has room."""
     form = draw(st.sampled_from(["none", "ports", "table", "factor", "busy", "switch", "fat_tree"]))
     if form == "none":
         return "none", NoContention()
@@ -163,7 +163,7 @@ def contentions(draw: st.DrawFn) -> tuple[object, Contention]:
 
 @st.composite
 def networks(draw: st.DrawFn, names: list[str], across_domains: bool) -> tuple[Mapping[str, object], Network, bool]:
-    """Draw a network for these node types, and whether it says how ranks of one node talk."""
+    """Draw a network for these node types, and whether it states a link within nodes."""
     written_between, between = draw(links(between=True))
     written: dict[str, object] = {"between_nodes": written_between}
     within = between
@@ -199,7 +199,7 @@ def networks(draw: st.DrawFn, names: list[str], across_domains: bool) -> tuple[M
 
 @st.composite
 def machines(draw: st.DrawFn) -> tuple[Mapping[str, object], Machine]:
-    """Draw a machine: as a mapping, and as the value it should become."""
+    """Draw a machine, as a mapping and as the value that it should become."""
     names = draw(st.lists(NAMES, min_size=1, max_size=3, unique=True))
     types = {name: draw(node_types(name)) for name in names}
     groups = draw(st.lists(st.tuples(st.integers(1, 4), st.sampled_from(names)), min_size=1, max_size=4))

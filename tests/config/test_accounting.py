@@ -1,4 +1,4 @@
-"""What sacct prints, and every line that it would not."""
+"""The output of sacct, and lines that sacct does not write."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ LINE = "cg|2026-01-05T09:00:00|2|04:00:00|01:00:00\n"
 
 
 def read(path: Path, text: str) -> list[AccountedJob]:
-    """Return the jobs of a file."""
+    """Return the jobs of a file with the given text."""
     (path / "s.txt").write_text(text)
     return read_accounting(path / "s.txt").jobs
 
 
 def faults(path: Path, text: str) -> list[str]:
-    """Return the faults of a file, without its name."""
+    """Return the faults of a file with the given text, without its name."""
     (path / "s.txt").write_text(text)
     return [each.removeprefix(f"{path}/s.txt:") for each in faults_of(read_accounting, path / "s.txt")]
 
 
 def test_columns_may_be_in_any_order_and_more(tmp_path: Path) -> None:
-    """Start and End tell as much as Elapsed; lines may end with a bar."""
+    """Columns may be in any order, Start and End may replace Elapsed, and lines may end with a bar."""
     text = (
         "User|NNodes|End|Start|Timelimit|Submit|JobName|\n"
         "me|3|2026-01-05T11:00:00|2026-01-05T10:00:00|2-00:00:00|2026-01-05T09:00:00|a b|\n"
@@ -43,13 +43,13 @@ def test_columns_may_be_in_any_order_and_more(tmp_path: Path) -> None:
     [("00:00:01", 1), ("10:00", 600), ("02:30:00", 9000), ("3-00:00:00", 259_200), ("1-02:03:04", 93_784)],
 )
 def test_durations_are_those_of_slurm(tmp_path: Path, written: str, seconds: float) -> None:
-    """[days-][hours:]minutes:seconds."""
+    """Durations have Slurm's form [days-][hours:]minutes:seconds."""
     (job,) = read(tmp_path, HEAD + LINE.replace("01:00:00", written).replace("04:00:00", "9-00:00:00"))
     assert job.run == seconds
 
 
 def test_jobs_come_in_the_order_of_submission(tmp_path: Path) -> None:
-    """However they are written; empty lines count for nothing."""
+    """Jobs are sorted by submission, and empty lines are ignored."""
     later = LINE.replace("cg", "late").replace("T09", "T10")
     assert [job.name for job in read(tmp_path, f"{HEAD}\n{later}\n{LINE}")] == ["cg", "late"]
 
@@ -71,12 +71,12 @@ def test_jobs_come_in_the_order_of_submission(tmp_path: Path) -> None:
     ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, old: str, new: str, fault: str) -> None:
-    """With its number."""
+    """The fault states the line number."""
     assert faults(tmp_path, HEAD + LINE + LINE.replace(old, new)) == [f"3:1: {fault}"]
 
 
 def test_all_bad_lines_are_named_at_once(tmp_path: Path) -> None:
-    """Of very many the first hundred, and how many more."""
+    """All faults are reported, but of very many only the first hundred and the number of the others."""
     assert faults(tmp_path, HEAD + "a|b|c|d|01:00\n" + LINE + "x\n") == [
         '2:1: Submit must be a time such as 2026-11-02T09:30:00, got "b"',
         '2:1: Timelimit must be a duration such as 1-02:03:04, got "d"',
@@ -103,13 +103,13 @@ def test_all_bad_lines_are_named_at_once(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_without_jobs_is_refused(tmp_path: Path, text: str, fault: str) -> None:
-    """Or without the columns."""
+    """A file without jobs that ran, or without the columns, is refused."""
     (found,) = faults(tmp_path, text)
     assert fault in found
 
 
 def test_other_bytes_are_refused(tmp_path: Path) -> None:
-    """As in any text."""
+    """A file that is not UTF-8 text is refused."""
     (tmp_path / "s.txt").write_bytes(b"JobName|\xff\n")
     with pytest.raises(ConfigError, match="file must be UTF-8 text, got other bytes at 8"):
         read_accounting(tmp_path / "s.txt")
@@ -117,7 +117,7 @@ def test_other_bytes_are_refused(tmp_path: Path) -> None:
 
 @given(st.text(max_size=80))
 def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
-    """Nothing else is raised."""
+    """No text raises anything but a ``ConfigError``."""
     file = tmp_path_factory.mktemp("any") / "s.txt"
     file.write_text(HEAD + text, encoding="utf-8", errors="replace")
     try:

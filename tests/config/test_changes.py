@@ -49,7 +49,7 @@ def changeable(tmp_path: Path) -> ChangeableScenario:
 
 
 def test_figures_are_those_that_nothing_is_simulated_for(changeable: ChangeableScenario) -> None:
-    """Written ones, and those that every comparison has; neither sources nor programs nor machines."""
+    """Figures without effect on simulations can be changed, written or default; sources and machines cannot."""
     found = {figure.name: (figure.group, figure.label, figure.text, figure.default) for figure in changeable.figures}
     assert found == {
         "budget": ("The comparison", "budget", "4000 EUR", "no limit"),
@@ -73,7 +73,7 @@ def test_figures_are_those_that_nothing_is_simulated_for(changeable: ChangeableS
 
 
 def test_a_changed_figure_counts(changeable: ChangeableScenario) -> None:
-    """And the file's comparison stays as it is."""
+    """Changed figures take effect in a new comparison; the original comparison stays."""
     changed = changeable.changed({
         "budget": " 5000 EUR", "options.ours.price": "1000 EUR", "discount_rate": "0.05", "criterion": "total_cost",
         "service_life": "5 years", "costs.site.electricity.pue": "2", "workloads.heat.deadline": "",
@@ -108,9 +108,9 @@ def test_a_changed_figure_counts(changeable: ChangeableScenario) -> None:
     ],
 )
 def test_a_bad_figure_is_named(changeable: ChangeableScenario, name: str, text: str, said: str) -> None:
-    """With the rule of the file and what was got, and as that figure's."""
+    """The fault states the rule and the value, and belongs to that figure."""
     if text.endswith("\n"):
-        assert changeable.changed({name: text}).limits.power == 5.0  # blanks around it are none of it
+        assert changeable.changed({name: text}).limits.power == 5.0  # blanks around a value are ignored
         return
     with pytest.raises(ChangeError) as caught:
         changeable.changed({name: text})
@@ -119,7 +119,7 @@ def test_a_bad_figure_is_named(changeable: ChangeableScenario, name: str, text: 
 
 
 def test_what_is_wrong_elsewhere_is_told_too(changeable: ChangeableScenario) -> None:
-    """A budget in a currency without a rate."""
+    """A budget in a currency without a rate is reported, whether as that figure's fault or as another."""
     with pytest.raises(ChangeError) as caught:
         changeable.changed({"budget": "5 CHF"})
     told = [*caught.value.others, *(text for texts in caught.value.of_figures.values() for text in texts)]
@@ -127,7 +127,7 @@ def test_what_is_wrong_elsewhere_is_told_too(changeable: ChangeableScenario) -> 
 
 
 def test_unknown_figures_are_refused(changeable: ChangeableScenario) -> None:
-    """Nothing else of the file can be changed: no program, no machine."""
+    """No other part of the file can be changed, such as a program or a machine."""
     with pytest.raises(
         ChangeError, match=r"figure must be one that can be changed, got 'workloads\.heat\.program\.trace'"
     ):
@@ -135,7 +135,7 @@ def test_unknown_figures_are_refused(changeable: ChangeableScenario) -> None:
 
 
 def test_a_file_with_faults_is_none_to_change(tmp_path: Path) -> None:
-    """It is refused as always; so is one that compares nothing."""
+    """A file with faults is refused as usual, and so is a file that is not a comparison."""
     with pytest.raises(ConfigError, match=r"options must be given"):
         ChangeableScenario({key: value for key, value in SCENARIO.items() if key != "options"}, relative_to=tmp_path)
     with pytest.raises(UsageError, match="file must hold a comparison, got a machine"):
@@ -145,7 +145,7 @@ def test_a_file_with_faults_is_none_to_change(tmp_path: Path) -> None:
 
 
 def test_prices_of_generated_parts_can_be_changed() -> None:
-    """Of nodes, networks and switches, of the file with 5,000 options."""
+    """In the shipped comparison of 5,000 options, prices of nodes, networks and switches can be changed."""
     five = ChangeableScenario("five-thousand")
     names = {figure.name for figure in five.figures}
     assert {"generate.price", "generate.node_types.single.price", "generate.networks.gigabit-ethernet.switch.price",
@@ -153,7 +153,7 @@ def test_prices_of_generated_parts_can_be_changed() -> None:
     assert not [name for name in names if "machine" in name or "points" in name or "delay" in name]
 
 
-#: A comparison of generated clusters whose parts all have prices, by a weighted sum.
+#: A comparison by a weighted sum, of generated clusters whose parts all have prices.
 PARTS: dict[str, Any] = {
     "criterion": "weighted",
     "weighted": {"makespan": 2, "total_cost": 1},
@@ -172,7 +172,7 @@ PARTS: dict[str, Any] = {
 
 
 def test_prices_of_all_parts_and_weights_can_be_changed(tmp_path: Path) -> None:
-    """A price with its spread is one figure, as text that takes the place of the table."""
+    """A price with its spread is one figure, written as text instead of the table."""
     (tmp_path / "heat.clue").mkdir()
     parts = ChangeableScenario(PARTS, relative_to=tmp_path)
     texts = {figure.name: figure.text for figure in parts.figures}
@@ -189,7 +189,7 @@ def test_prices_of_all_parts_and_weights_can_be_changed(tmp_path: Path) -> None:
     }
     assert {name: text for name, text in texts.items() if name.partition(".")[0] in {"weighted", "options", "generate"}
             } == expected  # fmt: skip
-    # Two nodes of 150 + 250 + 40, 10, 20 each, a switch of 99.
+    # Two nodes at 150 + 250 + 40 + 10 + 20 EUR each, and a switch for 99 EUR.
     assert [option.price for option in parts.scenario.options][1] == Money(1029, "EUR")
     changes = {"generate.node_types.pc.price": "160 EUR ± 10 %", "generate.processors.quick.price": "200 EUR",
                "generate.memory[0].price": "50 EUR", "generate.topologies.ports.switch.price": "100 EUR",

@@ -1,4 +1,4 @@
-"""Contention and LogGOPS in a machine's file: what every form becomes, what may change, and what is wrong with one."""
+"""Contention and LogGOPS in a machine's file: what each form becomes, what may change, and each fault."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from clue.trace import Op, TraceBuilder
 from tests.config.documents import MACHINE, changed, faults_of
 
 LINK: Mapping[str, object] = {"send_delay": "1 us", "transmission_delay": "1 us"}
-#: LogGOPSim's example of its README, less O and S.
+#: The example of LogGOPSim's README, without O and S.
 LOGGOPS: Mapping[str, object] = {"L": "2500 ns", "o": "1500 ns", "g": "1000 ns", "G": "6 ns/B"}
 
 
 def machine(nodes: int = 2, **network: object) -> Machine:
-    """Return a machine with some keys of its network set."""
+    """Return a machine whose network has the given keys."""
     given = {"between_nodes": LINK} if "loggops" not in network else {}
     return load_machine({"nodes": [{"count": nodes, "type": "a"}], "node_types": {"a": {}}, "network": given | network})
 
 
 def contention(given: object) -> Contention:
-    """Return what a network of 16 nodes becomes that states this contention."""
+    """Return the contention of a network of 16 nodes that states it like this."""
     return machine(16, contention=given).network.contention
 
 
@@ -37,21 +37,21 @@ def contention(given: object) -> Contention:
 
 
 def test_a_network_that_says_nothing_has_ports() -> None:
-    """Left out, null or by name; a file says none, the word, where it means none."""
+    """Ports are the default, also for null; the word none means no contention."""
     assert machine().network.contention == Ports()
     given = (None, "ports", "none", "None")
     assert [contention(each) for each in given] == [Ports(), Ports(), NoContention(), NoContention()]
 
 
 def test_a_table_of_numbers_is_one_of_factors() -> None:
-    """With or without its name, in any order."""
+    """A table with or without the name ``factor``, in any order, becomes a table of factors."""
     expected = FactorTable(((1, 1.0), (4, 2.0)))
     assert contention({4: 2.0, 1: 1}) == expected
     assert contention({"factor": {4: 2.0, 1: 1}}) == expected
 
 
 def test_ports_may_say_how_long_a_message_keeps_them() -> None:
-    """By any form of a curve: 2 us and 1 GB/s."""
+    """``busy`` takes any form of a curve, here 2 us and 1 GB/s."""
     busy = {"latency": "2 us", "bandwidth": "1 GB/s"}
     assert contention({"ports": {"busy": busy}}) == Ports(Curve.line(2e-6, 1e-9))
     assert contention({"ports": {"busy": "2 us"}}) == Ports(Curve.line(2e-6))
@@ -59,7 +59,7 @@ def test_ports_may_say_how_long_a_message_keeps_them() -> None:
 
 
 def test_a_link_may_say_how_long_a_message_keeps_what_it_shares() -> None:
-    """A pair keeps what the link between nodes says, unless its delays are its own; within a node nothing is shared."""
+    """A pair with its own delays does not inherit ``busy``; links within a node have none."""
     types = {"nodes": [{"count": 2, "type": "a"}, {"count": 1, "type": "b"}], "node_types": {"a": {}, "b": {}}}
     pairs = [{"between": ["a", "b"], "receive_delay": "1 us"}, {"between": ["b", "b"], "send_delay": "2 us"}]
     given = {"between_nodes": {**LINK, "busy": "3 us"}, "pairs": pairs}
@@ -74,7 +74,7 @@ def test_a_link_may_say_how_long_a_message_keeps_what_it_shares() -> None:
 
 
 def test_a_link_may_say_how_much_it_lets_through_at_once() -> None:
-    """In bytes; a pair keeps what the link between nodes says, unless its delays are its own; not within a node."""
+    """``bucket`` is in bytes; a pair with its own delays does not inherit it, and links within a node have none."""
     types = {"nodes": [{"count": 2, "type": "a"}, {"count": 1, "type": "b"}], "node_types": {"a": {}, "b": {}}}
     pairs = [{"between": ["a", "b"], "receive_delay": "1 us"}, {"between": ["b", "b"], "send_delay": "2 us"}]
     given = {"between_nodes": {**LINK, "bucket": "9 KB"}, "pairs": pairs}
@@ -149,13 +149,13 @@ def test_a_link_may_say_how_much_it_lets_through_at_once() -> None:
     ],
 )
 def test_flows_have_a_topology(written: Mapping[str, object], topology: object) -> None:
-    """Every topology with its keys; what may be left out has the value that changes nothing."""
+    """Each topology is read with its keys; defaults of optional keys have no effect."""
     assert contention({"flows": written}) == Flows(topology)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("given", [None, "none", "ports", {"flows": {"topology": "switch", "bandwidth": "1 GB/s"}}])
 def test_a_machine_of_one_node_has_nothing_to_say_about_contention(given: object) -> None:
-    """Whatever it states: no note, and no warning beside a result."""
+    """Whatever contention a machine of one node states, there is no note and no warning."""
     alone = machine(1, contention=given)
     built = TraceBuilder(1)
     built[0].compute(1.0)
@@ -253,7 +253,7 @@ FLOWS = "network.contention.flows"
     ],
 )
 def test_a_fault_of_contention_has_place_rule_and_value(tmp_path: Path, text: str, fault: str) -> None:
-    """One thing wrong with the contention of two nodes, and the message points at it."""
+    """One fault in the contention of two nodes is reported with place, rule and value."""
     file = tmp_path / "m.yaml"
     file.write_text(MACHINE + f"  contention: {text}\n")
     found = [line.removeprefix(f"{file}:") for line in faults_of(load_machine, file)]
@@ -291,7 +291,7 @@ def test_neither_the_model_nor_the_topology_changes_during_a_run(
 
 
 def test_the_figures_of_contention_may_change_during_a_run() -> None:
-    """Factors, and how long ports are busy; a table merges with the one before."""
+    """Factors may change during a run, and a table is merged into the previous one."""
     tables = machine(contention={1: 1.0, 4: 1.5})
     loaded = load_machine(
         {
@@ -310,7 +310,7 @@ def test_the_figures_of_contention_may_change_during_a_run() -> None:
 
 
 def test_ports_may_become_slower_during_a_run() -> None:
-    """From those left out to 5 us a message."""
+    """Ports without ``busy`` may become busy for 5 us per message."""
     loaded = load_machine(
         {
             "nodes": [{"count": 2, "type": "a"}],
@@ -342,7 +342,7 @@ def test_ports_may_become_slower_during_a_run() -> None:
 def test_an_option_may_have_another_contention_than_its_machine(
     shipped: object, given: object, expected: object
 ) -> None:
-    """Another model or topology takes the place of the machine's; figures of the same one merge with them."""
+    """Another model or topology replaces that of the machine; figures of the same one are merged."""
     base = {
         "nodes": [{"count": 2, "type": "a"}],
         "node_types": {"a": {}},
@@ -356,7 +356,7 @@ def test_an_option_may_have_another_contention_than_its_machine(
 
 
 def test_loggops_is_a_link_with_its_ports() -> None:
-    """The example of LogGOPSim: 1024 B are 1023 further bytes of 6 ns; an empty message counts as one of 1 B."""
+    """LogGOPSim's example: 1024 B are 1023 further bytes of 6 ns, and an empty message counts as 1 B."""
     network = machine(loggops={**LOGGOPS, "O": "2 ns/B", "S": "64 KB"}).network
     link = network.between_nodes
     assert link.send_delay(1024) == pytest.approx(1500e-9 + 1023 * 2e-9)
@@ -369,13 +369,13 @@ def test_loggops_is_a_link_with_its_ports() -> None:
 
 
 def test_loggops_without_overhead_per_byte_and_limit_sends_eagerly_at_a_constant_cost() -> None:
-    """The values that LogGOPSim takes too."""
+    """Without O and S, a send costs o and every message is eager, as in LogGOPSim."""
     link = machine(loggops=LOGGOPS).network.between_nodes
     assert (link.send_delay(10**6), link.eager_limit) == (1500e-9, None)
 
 
 def test_loggops_may_state_another_contention() -> None:
-    """None, or ports with their own curve; ports by name are those of LogGOPS."""
+    """Contention may be none or ports with their own curve; ``ports`` by name are those of LogGOPS."""
     own = machine(loggops=LOGGOPS).network.contention
     assert machine(loggops=LOGGOPS, contention="ports").network.contention == own
     assert machine(loggops=LOGGOPS, contention="none").network.contention == NoContention()
@@ -415,7 +415,7 @@ def test_loggops_may_state_another_contention() -> None:
     ],
 )
 def test_a_fault_of_loggops_is_found(tmp_path: Path, old: str, new: str, fault: str) -> None:
-    """Beside another link, with pairs, and with a parameter that is wrong or missing."""
+    """LogGOPS next to another link or pairs, or with a wrong or missing parameter, is a fault."""
     file = tmp_path / "m.yaml"
     file.write_text(changed(MACHINE, old, new) if old else MACHINE + new)
     found = [line.removeprefix(f"{file}:") for line in faults_of(load_machine, file)]
@@ -424,7 +424,7 @@ def test_a_fault_of_loggops_is_found(tmp_path: Path, old: str, new: str, fault: 
 
 @pytest.mark.parametrize("name", ["written", "shipped"])
 def test_loggopsims_example_gives_its_figures(name: str) -> None:
-    """A binomial reduction of 1024 B to rank 0 of 8, as LogGOPSim's README runs it: five finish times in ns."""
+    """A binomial reduction of 1024 B to rank 0 of 8 gives the finish times (ns) of LogGOPSim's README."""
     written = machine(8, loggops=LOGGOPS, collectives={"reduce": "binomial"})
     built = TraceBuilder(8)
     for rank in built:

@@ -1,4 +1,4 @@
-"""What options cost, from YAML: every key, blocks by name, currencies, and every way to get one wrong."""
+"""Costs of options from YAML: every key, named blocks, currencies, and every fault."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ HOUR, KWH = 3600.0, 3.6e6
 
 
 def loaded(path: Path, old: str = "", new: str = "") -> Scenario:
-    """Load the comparison with a change."""
+    """Load the comparison with one change."""
     return load(path, changed(COSTED, old, new) if old else COSTED)
 
 
 def test_every_figure_arrives_in_one_currency(tmp_path: Path) -> None:
-    """Two dollars are a euro; prices are of SI units."""
+    """At 2 USD to 1 EUR, every figure is converted to euros and SI units."""
     bought, rented = loaded(tmp_path).options
     assert bought.costs is not None and rented.costs is not None
     assert bought.costs.parts == (
@@ -49,14 +49,14 @@ def test_every_figure_arrives_in_one_currency(tmp_path: Path) -> None:
 
 
 def test_prices_of_parts_are_part_of_what_is_paid(tmp_path: Path) -> None:
-    """900 and 3 nodes, a switch, 4 cables, a rack, 2 PDUs; nodes of a cloud are paid by the hour."""
+    """The price is 900 EUR, 3 nodes, a switch, 4 cables, a rack and 2 PDUs; nodes of a cloud have no price."""
     bought, rented = loaded(tmp_path).options
     assert bought.price == Money(900 + 3 * 100 + 150 + 4 * 9 + 2500 + 2 * 80, "EUR")
     assert rented.price == Money(0, "EUR")
 
 
 def test_parts_alone_make_no_price(tmp_path: Path) -> None:
-    """What the nodes cost has to be stated, if as nothing."""
+    """Without a price of the nodes the option has no price; nodes that cost nothing need a stated price of 0."""
     (bought, _) = loaded(tmp_path, "price: 900 EUR, cost: [power", "cost: [power").options
     assert bought.price is None and bought.costs is not None
     (bought, _) = loaded(tmp_path, "price: 900 EUR, cost", "price: 0 EUR, cost").options
@@ -64,7 +64,7 @@ def test_parts_alone_make_no_price(tmp_path: Path) -> None:
 
 
 def test_what_is_asked_for_arrives(tmp_path: Path) -> None:
-    """Limits, deadlines, runs a month, the front; exchange rates are shown."""
+    """Limits, deadlines, runs a month and the Pareto criteria are read; exchange rates are noted."""
     found = loaded(tmp_path)
     assert (found.discount_rate, found.service_life, found.criterion) == (0.03, 5 * YEAR, Criterion.TOTAL_COST)
     assert found.limits == Limits(60e3, 50e3, 84, 100, 500e6, Money(2e6, "EUR"))
@@ -75,14 +75,14 @@ def test_what_is_asked_for_arrives(tmp_path: Path) -> None:
 
 
 def test_nothing_stated_is_nothing_limited(tmp_path: Path) -> None:
-    """No costs, no limits, no rates."""
+    """Costs, limits and rates are optional, and without them nothing is limited."""
     found = load(tmp_path)
     assert (found.options[0].costs, found.limits, found.pareto, found.discount_rate) == (None, Limits(), (), 0.0)
     assert (found.workloads[0].deadline, found.workloads[0].demand) == (math.inf, None)
 
 
 def test_prices_are_exchanged_wherever_they_stand(tmp_path: Path) -> None:
-    """The budget, an option's price, the total cost."""
+    """The budget, an option's price and the limit of the total cost are converted."""
     found = loaded(tmp_path, "budget: 900000 EUR", "budget: 900000 USD")
     assert found.budget == Money(450_000, "EUR")
     assert loaded(tmp_path, "price: 900 EUR,", "price: 900 USD,").options[0].price == Money(450 + 3146, "EUR")
@@ -90,13 +90,13 @@ def test_prices_are_exchanged_wherever_they_stand(tmp_path: Path) -> None:
 
 
 def test_a_block_of_the_option_itself(tmp_path: Path) -> None:
-    """Without a name."""
+    """An option may have a block of costs without a name."""
     (_, rented) = loaded(tmp_path, "cost: rented}", "cost: {cloud: {price: 3.60 EUR/h}}}").options
     assert rented.costs == Costs(cloud=Cloud(3.60 / HOUR))
 
 
 def test_generated_options_cost_what_their_parts_do(tmp_path: Path) -> None:
-    """Two nodes for 200, a switch for 30, and a dollar for each node."""
+    """Two nodes cost 200 EUR, a switch 30 EUR, and an adapter 1 EUR for each node."""
     text = """\
 workloads: {large: {program: {script: prog.py}, ranks: [2]}}
 currencies: {USD: {rate: 0.5 EUR, date: 2026-11-02}}
@@ -339,13 +339,13 @@ PLACED = [
 
 @pytest.mark.parametrize(("old", "new", "fault"), PLACED, ids=[fault[:70] for *_, fault in PLACED])
 def test_each_fault_is_told_with_its_place_rule_and_value(tmp_path: Path, old: str, new: str, fault: str) -> None:
-    """One fault each, with line and column."""
+    """One fault is reported with line, column, rule and value."""
     found = faults_in(tmp_path, changed(COSTED, old, new))
     assert any(each.split(": ", 1)[1].startswith(fault) for each in found), found
 
 
 def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
-    """Of a shared block once, however many options name it."""
+    """A fault of a shared block is reported once, however many options name the block."""
     text = changed(changed(COSTED, "busy: 560 W", "busy: 1 W"), "{per_rack: 2,", "{per_rack: 2, rack_units: 1,")
     text = changed(text, "cost: rented}", "cost: [power, {cloud: {price: 1 EUR/h, upfront: 2 EUR}}]}")
     places = [each.split(" ", 2)[1] for each in faults_in(tmp_path, text)]
@@ -357,7 +357,7 @@ def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
 
 
 def test_mixed_currencies_without_a_rate_are_refused(tmp_path: Path) -> None:
-    """Wherever a price stands."""
+    """A price in a currency without a rate is a fault wherever the price is."""
     text = changed(COSTED, "currencies:\n  USD: {rate: 0.5 EUR, date: 2026-11-02, source: a bank}\n", "")
     paths = [each.split(" ")[1] for each in faults_in(tmp_path, text)]
     assert paths == [
@@ -370,14 +370,14 @@ def test_mixed_currencies_without_a_rate_are_refused(tmp_path: Path) -> None:
 
 
 def test_runs_a_month_are_of_all_workloads_or_of_none(tmp_path: Path) -> None:
-    """They share the machine's time."""
+    """Workloads share the machine's time, so all of them have runs a month, or none."""
     text = changed(COSTED, "workloads:\n", "workloads:\n  small: {program: {script: prog.py}}\n")
     (fault,) = faults_in(tmp_path, text)
     assert fault.endswith("workloads.small.runs_a_month must be given if another workload has it, got nothing")
 
 
 def test_a_machine_whose_price_is_known_is_no_cloud(tmp_path: Path) -> None:
-    """What is bought is not rented."""
+    """An option with nodes of a cloud must not have a price, even if only its machine states one."""
     folder(tmp_path)
     (tmp_path / "priced.yaml").write_text((tmp_path / "pair.yaml").read_text() + "price: 700 EUR\n")
     (fault,) = faults_in(tmp_path, changed(COSTED, "pair.yaml, cost: rented", "priced.yaml, cost: rented"))

@@ -1,4 +1,4 @@
-"""Documents laid over one another: what merges, what replaces, and whose line is blamed."""
+"""Documents laid over one another: what is merged, what is replaced, and whose line a fault names."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from clue.config.yaml12 import parse_yaml
 
 
 def test_mappings_merge_and_the_rest_is_replaced() -> None:
-    """A key that is not named stays; a list is taken whole."""
+    """Keys that are not named stay, and a list is replaced as a whole."""
     base = from_python({"a": {"x": 1, "y": 2}, "b": [1, 2], "c": 3})
     assert base.overlaid(from_python({"a": {"y": 5, "z": 6}, "b": [9]})).value == {
         "a": {"x": 1, "y": 5, "z": 6},
@@ -20,12 +20,12 @@ def test_mappings_merge_and_the_rest_is_replaced() -> None:
 
 
 def test_null_takes_a_key_out() -> None:
-    """What should not be there at all is given as null."""
+    """A key given as null is removed."""
     assert from_python({"a": 1, "b": 2}).overlaid(from_python({"a": None, "c": None})).value == {"b": 2}
 
 
 def test_points_replace_a_line_and_a_line_replaces_points() -> None:
-    """Two forms of one curve are not mixed, but a line's bandwidth alone can be changed."""
+    """A line and points replace each other, but a line's bandwidth alone can be changed."""
     line, points = {"d": {"latency": "1 us", "bandwidth": "1 GB/s"}}, {"d": {"points": [["0 B", "1 us"]]}}
     assert from_python(line).overlaid(from_python(points)).value == points
     assert from_python(points).overlaid(from_python(line)).value == line
@@ -34,7 +34,7 @@ def test_points_replace_a_line_and_a_line_replaces_points() -> None:
 
 
 def test_each_part_keeps_the_line_it_was_written_on() -> None:
-    """After laying one file over another, both are still known for what came from them."""
+    """After an overlay, each value still has the line and file that it came from."""
     base = parse_yaml("a:\n  x: 1\n  y: 2\n", "base.yaml")
     both = base.overlaid(parse_yaml("a: {y: 5}\n", "over.yaml"))
     assert both.origins["a", "x"].place() == "base.yaml:2:6"
@@ -42,26 +42,26 @@ def test_each_part_keeps_the_line_it_was_written_on() -> None:
 
 
 def test_a_part_knows_its_path_in_the_whole() -> None:
-    """A machine inside a scenario is blamed by its full path."""
+    """A machine inside a scenario has the full path from the scenario's root."""
     part = parse_yaml("options: {A: {machine: {nodes: 3}}}", "s.yaml").at("options", "A", "machine")
     assert format_path(part.origins["nodes",].path) == "options.A.machine.nodes"
     assert part.nearest(("nodes", "x"))[1] == ("x",)
 
 
 def test_a_value_is_put_in_place_of_another() -> None:
-    """Inside lists as inside mappings; the document itself stays as it was."""
+    """A value inside a list or mapping can be replaced; the original document stays."""
     base = from_python({"nodes": [{"count": 1}, {"count": 2}]})
     assert base.replaced(("nodes", 1, "count"), from_python(7)).value == {"nodes": [{"count": 1}, {"count": 7}]}
     assert base.value == {"nodes": [{"count": 1}, {"count": 2}]}
 
 
 def test_python_values_become_those_of_yaml() -> None:
-    """Tuples are lists, paths are text."""
+    """Tuples become lists, and paths become text."""
     assert from_python({"a": (1, 2.5), "b": Path("x/y")}).value == {"a": [1, 2.5], "b": "x/y"}
 
 
 def test_values_are_shown_on_one_short_line() -> None:
-    """Whatever was written, a message stays readable."""
+    """Any value is shown on one line of at most 80 characters."""
     shown = [format_value(v) for v in (None, True, 5, "a\nb", [], [1], {}, {"a": 1}, float("nan"), "x" * 200)]
     assert shown[:-1] == [
         "nothing",
@@ -86,13 +86,13 @@ TREES = st.recursive(
 
 @given(TREES, TREES)
 def test_the_origins_of_an_overlaid_document_are_those_of_its_values(base: object, over: object) -> None:
-    """Every value that is there has an origin, and nothing else has one."""
+    """Each value of an overlaid document has an origin, and no other origin exists."""
     both = from_python(base).overlaid(from_python(over))
     assert set(both.origins) == set(from_python(both.value).origins)
 
 
 @given(TREES)
 def test_laying_a_document_over_itself_changes_nothing(tree: object) -> None:
-    """Overlaying is idempotent."""
+    """A document laid over itself is unchanged."""
     document: Document = from_python(tree)
     assert document.overlaid(document).value == document.value

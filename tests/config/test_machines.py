@@ -1,4 +1,4 @@
-"""Machines from YAML: every key of the form, what it becomes, and every way to get one wrong."""
+"""Machines from YAML: every key of the form, what it becomes, and every fault."""
 
 import re
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ def loaded(path: Path, text: str) -> object:
 
 
 def faults_in(path: Path, text: str) -> list[str]:
-    """Return the faults of a machine's text, less the name of its file."""
+    """Return the faults of a machine's text, without the name of its file."""
     file = path / "m.yaml"
     file.write_text(text)
     return [fault.removeprefix(f"{file}:") for fault in faults_of(load_machine, file)]
@@ -32,7 +32,7 @@ LINK: Mapping[str, object] = {"send_delay": "1 us", "transmission_delay": "1 us"
 
 
 def mapping(**keys: object) -> dict[str, object]:
-    """Return a machine of two nodes as a mapping, with some keys set."""
+    """Return a machine of two nodes as a mapping, with the given keys set."""
     return {
         "nodes": [{"count": 2, "type": "a"}],
         "node_types": {"a": {}},
@@ -44,7 +44,7 @@ def mapping(**keys: object) -> dict[str, object]:
 
 
 def test_the_example_of_the_interface_becomes_a_machine() -> None:
-    """Two hosts of one processor, with lines and points as delay curves."""
+    """The shipped example has two hosts of one processor, and delays given by a line and by points."""
     machine = load_machine("two-hosts")
     assert [node.name for node in machine.nodes] == ["host", "host"]
     assert machine.price == Money(1800, "EUR")
@@ -55,7 +55,7 @@ def test_the_example_of_the_interface_becomes_a_machine() -> None:
 
 
 def test_every_key_of_a_node_type_arrives() -> None:
-    """The parameters of section 3 of the paper, in SI units."""
+    """Every key of a node type, after section 3 of the paper, becomes a value in SI units."""
     node = {
         "processors": 4,
         "memory": "2 GiB",
@@ -86,14 +86,14 @@ def test_every_key_of_a_node_type_arrives() -> None:
 
 
 def test_every_key_of_the_machine_arrives() -> None:
-    """Name, price, source, notes and reference processor."""
+    """Name, price, source, notes and reference processor of a machine are read."""
     machine = load_machine(mapping(name="m", price="7 EUR", source="s", notes="n", reference_processor="p"))
     assert (machine.name, machine.price, machine.source) == ("m", Money(7, "EUR"), "s")
     assert (machine.notes, machine.reference_processor) == (("n",), "p")
 
 
 def test_domains_and_the_link_across_them_arrive() -> None:
-    """Where that is not stated there is one domain, and no such link."""
+    """Domains and the link across them are read; by default there is one domain and no such link."""
     network = {"between_nodes": LINK, "within_node": LINK, "across_domains": {**LINK, "transmission_delay": "7 us"}}
     machine = load_machine(mapping(node_types={"a": {"processors": 4, "domains": 2}}, network=network))
     assert machine.nodes[0].domains == 2
@@ -104,7 +104,7 @@ def test_domains_and_the_link_across_them_arrive() -> None:
 
 
 def test_what_the_memory_of_a_node_copies_arrives_and_stays() -> None:
-    """A bandwidth, or nothing; it may not change during a run."""
+    """``copy_bandwidth`` is read or has no value, and may not change during a run."""
     assert load_machine(mapping(node_types={"a": {"copy_bandwidth": "16 GB/s"}})).nodes[0].copy_bandwidth == 16e9
     assert load_machine(mapping()).nodes[0].copy_bandwidth is None
     changes = [{"at": "1 s", "node_types": {"a": {"copy_bandwidth": "8 GB/s"}}}]
@@ -127,13 +127,13 @@ def test_what_the_memory_of_a_node_copies_arrives_and_stays() -> None:
 def test_domains_are_equal_and_a_link_across_them_needs_some(
     node: Mapping[str, object], network: Mapping[str, object], fault: str
 ) -> None:
-    """Both faults are reported at their place."""
+    """Domains that do not divide the processors, and a link across domains without any, are faults."""
     with pytest.raises(ConfigError, match=re.escape(fault)):
         load_machine(mapping(node_types={"a": node}, network={"between_nodes": LINK, **network}))
 
 
 def test_a_pair_differs_in_both_directions_and_only_where_it_says() -> None:
-    """What a pair leaves out is that of the link it stands in for."""
+    """A pair holds in both directions; keys that it leaves out are those of the link that it replaces."""
     network = {
         "between_nodes": {**LINK, "receive_delay": "3 us", "eager_limit": "1 KB"},
         "within_node": {**LINK, "eager_limit": "2 KB"},
@@ -154,7 +154,7 @@ def test_a_pair_differs_in_both_directions_and_only_where_it_says() -> None:
 
 
 def test_collectives_have_a_library_and_algorithms_by_size() -> None:
-    """One algorithm for all sizes, or one up to each limit."""
+    """A collective has one algorithm for all sizes, or one up to each limit."""
     collectives = {
         "library": "openmpi",
         "barrier": "dissemination",
@@ -167,7 +167,7 @@ def test_collectives_have_a_library_and_algorithms_by_size() -> None:
 
 
 def test_changes_are_laid_over_the_machine_as_it_is_at_their_time() -> None:
-    """The second change keeps what the first one changed; nodes stay the same."""
+    """The second change keeps the effect of the first, and the original nodes stay the same."""
     changes = [
         {"at": "10 s", "node_types": {"a": {"background_load": 1}}},
         {"at": "20 s", "network": {"between_nodes": {"receive_delay": "5 us"}}},
@@ -181,7 +181,7 @@ def test_changes_are_laid_over_the_machine_as_it_is_at_their_time() -> None:
 
 
 def test_the_price_of_the_whole_comes_before_the_sum_of_the_nodes() -> None:
-    """Two nodes of 900 EUR are 1800 EUR, unless the machine says otherwise; one without a price makes none."""
+    """Two nodes of 900 EUR cost 1800 EUR unless the machine states a price; a node without a price leaves none."""
     types = {"a": {"price": "900 EUR"}, "b": {}}
     assert load_machine(mapping(node_types=types)).price == Money(1800, "EUR")
     assert load_machine(mapping(node_types=types, price="1 EUR")).price == Money(1, "EUR")
@@ -189,27 +189,27 @@ def test_the_price_of_the_whole_comes_before_the_sum_of_the_nodes() -> None:
 
 
 def test_a_missing_link_within_a_node_is_that_between_nodes_and_said_so() -> None:
-    """With one processor per node it hardly matters and is not mentioned."""
+    """The link between nodes replaces a missing link within nodes, with a note if nodes have several processors."""
     plain, dual = load_machine(mapping()), load_machine(mapping(node_types={"a": {"processors": 2}}))
     assert plain.network.within_node == plain.network.between_nodes == dual.network.within_node
     assert (plain.notes, dual.notes) == ((), (NO_WITHIN_NODE,))
 
 
 def test_a_single_node_needs_no_link_between_nodes() -> None:
-    """A workstation has only the link within it."""
+    """A single node needs only the link within it."""
     machine = load_machine(mapping(nodes=[{"type": "a"}], network={"within_node": LINK}))
     assert machine.network.within_node.send_delay(0) == 1e-6
 
 
 def test_a_machine_without_a_name_has_that_of_its_file(tmp_path: Path) -> None:
-    """A file m.yaml is the machine m."""
+    """A file m.yaml without a name is the machine m."""
     file = tmp_path / "m.yaml"
     file.write_text(changed(MACHINE, "name: pair\n", ""))
     assert load_machine(file).name == "m"
 
 
 def test_a_path_is_relative_to_where_it_was_named(tmp_path: Path) -> None:
-    """Text and path alike."""
+    """A relative path, as text or as ``Path``, starts from the given folder."""
     folder(tmp_path)
     assert load_machine("pair.yaml", relative_to=tmp_path).name == "pair"
     assert load_machine(Path("pair.yaml"), relative_to=tmp_path).name == "pair"
@@ -217,7 +217,7 @@ def test_a_path_is_relative_to_where_it_was_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("word", ["none", "None"])
 def test_an_eager_limit_of_none_sends_all_messages_at_once(word: str) -> None:
-    """The word means no limit for any link; null, as for any key, means that the key is left out."""
+    """The word none means no limit for a link; null means that the key is left out."""
     network = {
         "between_nodes": {**LINK, "eager_limit": word},
         "within_node": {**LINK, "eager_limit": None},
@@ -229,7 +229,7 @@ def test_an_eager_limit_of_none_sends_all_messages_at_once(word: str) -> None:
     assert load_machine(mapping(network={"loggops": loggops})).network.between_nodes.eager_limit is None
 
 
-# --- what is wrong with one ---
+# --- faults ---
 
 
 @pytest.mark.parametrize(
@@ -349,7 +349,7 @@ def test_an_eager_limit_of_none_sends_all_messages_at_once(word: str) -> None:
     ],
 )
 def test_a_fault_has_place_path_rule_and_value(tmp_path: Path, old: str, new: str, fault: str) -> None:
-    """One thing wrong, and the message points at it."""
+    """One fault is reported with place, path, rule and value."""
     assert any(found.startswith(fault) for found in faults_in(tmp_path, changed(MACHINE, old, new)))
 
 
@@ -378,7 +378,7 @@ def test_a_fault_has_place_path_rule_and_value(tmp_path: Path, old: str, new: st
     ],
 )
 def test_a_fault_at_the_top_is_found_too(tmp_path: Path, extra: str, fault: str) -> None:
-    """Prices, notes and changes."""
+    """Faults of prices, notes and changes are reported."""
     text = MACHINE + extra + "\n"
     assert any(found.startswith(fault) for found in faults_in(tmp_path, text))
 
@@ -416,13 +416,13 @@ def test_a_fault_at_the_top_is_found_too(tmp_path: Path, extra: str, fault: str)
     ],
 )
 def test_a_fault_of_the_network_is_found(tmp_path: Path, extra: str, fault: str) -> None:
-    """Pairs, contention and collectives."""
+    """Faults of pairs, contention and collectives are reported."""
     found = faults_in(tmp_path, MACHINE + f"  {extra}\n")
     assert any(f": {fault}" in line for line in found), found
 
 
 def test_all_faults_of_a_file_are_reported_at_once_and_in_order(tmp_path: Path) -> None:
-    """Seven things wrong, seven lines, from the top of the file to its end."""
+    """Seven faults give seven lines, from the top of the file to its end."""
     text = """\
 nodes:
   - {count: 0, type: host}
@@ -440,27 +440,27 @@ network:
 
 
 def test_currencies_of_node_prices_must_agree() -> None:
-    """A sum of euros and dollars would mean nothing."""
+    """Prices of nodes must be in one currency, as their sum means nothing otherwise."""
     types = {"a": {"price": "1 EUR"}, "b": {"price": "1 USD"}}
     (fault,) = faults_of(load_machine, mapping(node_types=types))
     assert fault == "node_types.b.price must be in EUR as the other prices, got USD"
 
 
 def test_the_odd_currency_is_blamed() -> None:
-    """Not the others, though it comes first."""
+    """The fault names the type whose currency differs from the others, even if that type is first."""
     types = {"a": {"price": "1 USD"}, "b": {"price": "1 EUR"}, "c": {"price": "2 EUR"}}
     (fault,) = faults_of(load_machine, mapping(node_types=types))
     assert fault == "node_types.a.price must be in EUR as the other prices, got USD"
 
 
 def test_a_missing_file_is_said_to_be_missing(tmp_path: Path) -> None:
-    """By the path that the user gave."""
+    """The message has the path as the user gave it."""
     assert faults_of(load_machine, "none.yaml") == ('none.yaml: machine must be a file that exists, got "none.yaml"',)
     assert faults_of(load_machine, tmp_path)[0].endswith(f'must be a file, got the folder "{tmp_path}"')
 
 
 def test_an_unknown_name_suggests_the_nearest_shipped_machine() -> None:
-    """Or lists them all, if none is near."""
+    """If no name is near, all shipped machines are listed."""
     (near,) = faults_of(load_machine, "kishimoro")
     assert near.endswith('got "kishimoro": did you mean "kishimoto"?')
     (far,) = faults_of(load_machine, "zzz")
@@ -468,7 +468,7 @@ def test_an_unknown_name_suggests_the_nearest_shipped_machine() -> None:
 
 
 def test_a_file_that_is_no_mapping_is_refused(tmp_path: Path) -> None:
-    """A list, plain text, or bytes that are no text at all."""
+    """A list, plain text, an empty file and bytes that are not UTF-8 are refused."""
     file = tmp_path / "m.yaml"
     for content, rule in (
         (b"- 1\n", ":1:1: file must be a mapping, got a list"),
@@ -481,13 +481,13 @@ def test_a_file_that_is_no_mapping_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_mapping_given_in_python_is_blamed_by_path_alone() -> None:
-    """There is no file to point at."""
+    """A mapping has no file and lines, so the fault has only the path of the key."""
     assert faults_of(load_machine, mapping(nodes=[])) == ("nodes must have at least 1 entries, got an empty list",)
     with pytest.raises(ConfigError, match="source must be a path, a name or a mapping, got 5"):
         load_machine(5)  # type: ignore[arg-type]
 
 
 def test_a_node_type_named_by_a_number_is_a_fault_not_a_crash() -> None:
-    """A key of the file may be anything; the message about an unknown type compares with it all the same."""
+    """Node types may have any keys, so the search for a similar name must accept a number."""
     with pytest.raises(ConfigError, match="nodes"):
         load_machine({"nodes": [{"type": "host"}], "node_types": {0: None}, "network": {}})

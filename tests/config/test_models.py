@@ -1,4 +1,4 @@
-"""Models and the tables that they are fitted to: what is written is read back, and faults with their places."""
+"""Models and the tables that they are fitted to: a round trip through files, and faults with their places."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ SIZES = (400.0, 800.0, 1600.0, 3200.0, 6400.0)
 
 
 def a_model(*, plain: bool) -> Model:
-    """Return a model with all that a file can hold."""
+    """Return a model with everything that a file can hold."""
     runs = [
         Run(n, {kind: Use(p, m)}, n**3 / speed / (p * m) * m + 0.01 * p, {})
         for kind, speed, most in (("slow", 1e9, 5), ("fast", 4e9, 1))
@@ -38,7 +38,7 @@ def a_model(*, plain: bool) -> Model:
 
 @pytest.mark.parametrize("plain", [True, False])
 def test_what_is_written_is_read_back(tmp_path: Path, plain: bool) -> None:
-    """To the last bit: what it says, how sure it is, where it holds, what it was fitted to."""
+    """Runs, errors, domain, adjustments and predictions of the model are the same to the last bit after reading."""
     model = a_model(plain=plain)
     (tmp_path / "hpl.yaml").write_text(model_yaml(model))
     read = load_model(tmp_path / "hpl.yaml")
@@ -61,7 +61,7 @@ slow,,,800,1 min,60,0,one
 
 
 def test_a_table(tmp_path: Path) -> None:
-    """A run on each line: on one kind or several, with parts where they were measured; other columns do not matter."""
+    """Each line is a run on one or several kinds of processors; parts are optional, and other columns are ignored."""
     (tmp_path / "runs.csv").write_text(TABLE)
     assert load_runs(tmp_path / "runs.csv") == (
         Run(1600.0, {"slow": Use(2, 3)}, 12.5, {"compute": 10.0, "communicate": 2.5}),
@@ -71,7 +71,7 @@ def test_a_table(tmp_path: Path) -> None:
 
 
 def test_a_table_as_clue_validate_has_it(tmp_path: Path) -> None:
-    """Machines stand for processors, ranks for processors of one process each; several runs for as many."""
+    """Machines become kinds of processors, ranks their number (one process each), and a cell of runs several runs."""
     (tmp_path / "runs.csv").write_text("machine,ranks,size,runs\nbox,4,100,1.5 2.5\n")
     assert load_runs(tmp_path / "runs.csv") == (Run(100.0, {"box": Use(4)}, 1.5), Run(100.0, {"box": Use(4)}, 2.5))
     (tmp_path / "runs.csv").write_text("size,measured\n100,1.5\n")
@@ -106,7 +106,7 @@ def test_a_table_as_clue_validate_has_it(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_bad_tables(tmp_path: Path, table: str, faults: list[str]) -> None:
-    """Each fault with its line, and where it begins there."""
+    """Each fault has its line and the column where the cell begins."""
     (tmp_path / "runs.csv").write_text(table)
     with pytest.raises(ConfigError) as error:
         load_runs(tmp_path / "runs.csv")
@@ -119,7 +119,7 @@ def test_bad_tables(tmp_path: Path, table: str, faults: list[str]) -> None:
 
 
 def broken(tmp_path: Path, old: str, new: str) -> list[str]:
-    """Return the faults of a model's file in which something is replaced."""
+    """Return the faults of a model's file in which a text is replaced."""
     text = model_yaml(a_model(plain=False))
     assert old in text
     (tmp_path / "hpl.yaml").write_text(text.replace(old, new, 1))
@@ -142,12 +142,12 @@ def broken(tmp_path: Path, old: str, new: str) -> list[str]:
     ],
 )  # fmt: skip
 def test_bad_models(tmp_path: Path, old: str, new: str, fault: str) -> None:
-    """Another version, terms that are none, tables of another shape, names that are not there."""
+    """Another version, invalid terms, tables of the wrong shape and unknown names are faults."""
     assert any(fault in each for each in broken(tmp_path, old, new))
 
 
 def test_what_is_unknown_is_null(tmp_path: Path) -> None:
-    """A cubic through four points says nothing of what it is off by elsewhere."""
+    """A cubic through four points has an unknown error elsewhere: null in the file, and an unbounded interval."""
     runs = tuple(Run(n, {"any": Use(1)}, n**3 * (1 + 0.1 * np.sin(n))) for n in SIZES[:4])
     model = Model("cubic", "nt", True, "", "", runs, fit_cluster(runs, Method("nt", plain=True)))
     (tmp_path / "cubic.yaml").write_text(model_yaml(model))

@@ -1,4 +1,4 @@
-"""Options generated from nodes, processors, memory, networks and topologies: names, prices, and what is wrong."""
+"""Options generated from nodes, processors, memory, networks and topologies: names, prices and faults."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ generate:
 
 
 def write(path: Path, old: str = "", new: str = "") -> Path:
-    """Write the scenario with a change."""
+    """Write the scenario with one change."""
     assert old in PARTS
     (folder(path) / "s.yaml").write_text(PARTS.replace(old, new))
     return path / "s.yaml"
 
 
 def generated(path: Path, old: str = "", new: str = "") -> Scenario:
-    """Load it."""
+    """Load the scenario with one change."""
     loaded = load_config(write(path, old, new))
     assert isinstance(loaded, Scenario)
     return loaded
 
 
 def test_every_node_comes_with_every_processor_and_memory_on_every_network_and_topology(tmp_path: Path) -> None:
-    """2 · 2 · 2 kinds of nodes in 2 numbers with ports, in one on a torus of two places; prices by hand."""
+    """2 · 2 · 2 kinds of nodes come in 2 numbers with ports and in one on a torus of two places; prices are by hand."""
     options = {option.name: option for option in generated(tmp_path).options}
     assert len(options) == 8 * 2 + 8
     option = options["4 × box fast 128 GiB, net ports"]
@@ -64,7 +64,7 @@ def test_every_node_comes_with_every_processor_and_memory_on_every_network_and_t
 
 
 def test_parts_of_costs_count_nodes_by_what_they_are_made_of(tmp_path: Path) -> None:
-    """100 W for a fast processor, 50 EUR for a box: of four boxes with it 400 W and 200 EUR."""
+    """With 100 W a fast processor and 50 EUR a box, four boxes with fast processors add 400 W and 200 EUR."""
     parts = "{cpu: {per_node: 1, type: fast, power: 100 W}, case: {per_node: 1, type: box, price: 50 EUR}}"
     costs = f"generate:\n  cost: {{parts: {parts}}}\n"
     options = {option.name: option for option in generated(tmp_path, "generate:\n", costs).options}
@@ -76,7 +76,7 @@ def test_parts_of_costs_count_nodes_by_what_they_are_made_of(tmp_path: Path) -> 
 
 
 def test_pairs_to_mix_are_nodes_with_any_processor(tmp_path: Path) -> None:
-    """2 boxes of 4 kinds with 2 blades of 4 kinds, on ports alone."""
+    """Boxes with 4 combinations of processor and memory are mixed with blades with 4, on ports only."""
     options = generated(tmp_path, "generate:\n", "generate:\n  mixed: [[box, blade]]\n").options
     mixed = [option.name for option in options if "+" in option.name]
     assert len(mixed) == 4 * 4
@@ -84,7 +84,7 @@ def test_pairs_to_mix_are_nodes_with_any_processor(tmp_path: Path) -> None:
 
 
 def test_the_money_that_is_asked_about_reaches_beyond_the_budget(tmp_path: Path) -> None:
-    """In the currency of the comparison; named by the command line it stands instead of the file's."""
+    """With 100 EUR more, options up to 520 EUR are kept beyond 420 EUR; an argument replaces the file's amount."""
     loaded = generated(tmp_path, "5000 EUR", "420 EUR")
     assert (loaded.next_amount, loaded.next_from) == (Money(100, "EUR"), "")
     assert max(option.price.amount for option in loaded.options if option.price) <= 420
@@ -97,7 +97,7 @@ def test_the_money_that_is_asked_about_reaches_beyond_the_budget(tmp_path: Path)
 
 
 def test_an_option_may_be_named_that_more_is_spent_on(tmp_path: Path) -> None:
-    """It stays with another amount."""
+    """The file may name the option on which more is spent; another amount keeps that option."""
     name = "2 × box slow 64 GB, net ports"
     path = write(tmp_path, "next: 100", f'next: {{amount: 100 EUR, from: "{name}"}}')
     loaded = load_config(path, more="7")
@@ -117,7 +117,7 @@ def test_an_option_may_be_named_that_more_is_spent_on(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_placements(tmp_path: Path, written: str, layouts: tuple[Layout, ...], searched: bool) -> None:
-    """One, a list, or all."""
+    """A placement is one order, one layout, a list of them, or a search."""
     (job,) = generated(tmp_path, "placement: search", f"placement: {written}").workloads
     assert (job.layouts, job.layouts_searched) == (layouts, searched)
 
@@ -154,14 +154,14 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD, ids=str)
 def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, case: str) -> None:
-    """File, rule and value."""
+    """The fault is reported with file, rule and value."""
     old, new, told = BAD[case]
     faults = faults_of(load_config, write(tmp_path, old, new))
     assert any(told in fault and "s.yaml:" in fault for fault in faults), faults
 
 
 def test_money_needs_prices_beside_it(tmp_path: Path) -> None:
-    """Without any there is no currency."""
+    """Without any price the currency is unknown, so an amount of money is a fault."""
     (folder(tmp_path) / "s.yaml").write_text(
         "next: 5\nworkloads: {job: {program: {script: prog.py}}}\noptions: {A: {machine: kishimoto}}\n"
     )
@@ -174,7 +174,7 @@ def test_money_needs_prices_beside_it(tmp_path: Path) -> None:
 
 
 def test_a_spread_stands_behind_a_price_or_beside_it(tmp_path: Path) -> None:
-    """In both ways the same; figures keep it, the price of an option does not."""
+    """A spread may follow the price or be a key next to it; the option's price has no spread."""
     for written in (
         "200 EUR ± 5 %",
         "200 EUR +- 5%",
@@ -212,7 +212,7 @@ options:
 
 
 def test_every_price_may_be_uncertain(tmp_path: Path) -> None:
-    """Of options and nodes, in their figures; of costs, by where they stand. Exchanged, they are as uncertain."""
+    """Prices of options, nodes and costs may have a spread; exchange rates leave it unchanged."""
     (folder(tmp_path) / "s.yaml").write_text(COSTED)
     loaded = load_config(tmp_path / "s.yaml")
     assert isinstance(loaded, Scenario)

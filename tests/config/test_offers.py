@@ -1,4 +1,4 @@
-"""Options that are generated: which there are, what they cost, and every way to ask for them wrongly."""
+"""Generated options: which exist, what they cost, and each fault."""
 
 from pathlib import Path
 
@@ -25,21 +25,21 @@ generate:
 
 
 def write(path: Path, old: str = "", new: str = "") -> Path:
-    """Write the scenario with a change, in a folder with what it refers to."""
+    """Write the scenario with one change, in a folder with the files that it refers to."""
     assert old in OFFERS
     (folder(path) / "s.yaml").write_text(OFFERS.replace(old, new))
     return path / "s.yaml"
 
 
 def generated(path: Path, old: str = "", new: str = "") -> Scenario:
-    """Load it."""
+    """Load the scenario with one change."""
     loaded = load_config(write(path, old, new))
     assert isinstance(loaded, Scenario)
     return loaded
 
 
 def test_every_number_of_every_type_with_every_network_that_the_budget_covers(tmp_path: Path) -> None:
-    """Prices by hand: n small cost 110 n on the slow net; on the fast one 100 n + 50 + 30 for each four nodes."""
+    """By hand: n small nodes cost 110 n with the slow network, and 100 n + 50 + 30 per 4 nodes with the fast one."""
     loaded = generated(tmp_path)
     assert {option.name: option.price and option.price.amount for option in loaded.options} == {
         "2 × small, slow": 220,
@@ -57,18 +57,18 @@ def test_every_number_of_every_type_with_every_network_that_the_budget_covers(tm
 
 
 def test_a_generated_machine_is_put_together_from_its_parts(tmp_path: Path) -> None:
-    """Nodes as written, the network taken from a machine with what differs."""
+    """Nodes are as written; the network is taken from a machine, with the keys that differ."""
     option = next(o for o in generated(tmp_path).options if o.name == "2 × big, fast")
     assert [(n.name, n.processors, n.performance_factor) for n in option.machine.nodes] == [("big", 2, 0.5)] * 2
     assert option.machine.network.contention == NoContention()
     assert option.machine.network.between_nodes.transmission_delay(1000) == pytest.approx(10e-6)
-    assert option.price == Money(480, "EUR") and option.machine.price is None  # money stands in the option alone
+    assert option.price == Money(480, "EUR") and option.machine.price is None  # only the option has a price
     slow = next(o for o in generated(tmp_path).options if o.name == "2 × big, slow")
     assert isinstance(slow.machine.network.contention, Ports)
 
 
 def test_types_may_be_mixed(tmp_path: Path) -> None:
-    """Any two in the numbers given, 6 nodes at most: 2 + 2, 2 + 4, 4 + 2; those over 1000 EUR are left out."""
+    """Any two types are mixed to at most 6 nodes: 2 + 2, 2 + 4, 4 + 2; mixtures over 1000 EUR are left out."""
     loaded = generated(tmp_path, "generate:\n", "generate:\n  mixed: true\n")
     mixed = {o.name: o.price and o.price.amount for o in loaded.options if "+" in o.name}
     assert mixed == {
@@ -83,13 +83,13 @@ def test_types_may_be_mixed(tmp_path: Path) -> None:
 
 
 def test_pairs_to_mix_may_be_listed(tmp_path: Path) -> None:
-    """The first of a pair has the first nodes."""
+    """The first type of a listed pair has the first nodes."""
     loaded = generated(tmp_path, "generate:\n", "generate:\n  mixed: [[big, small]]\n")
     assert "2 × big + 2 × small, slow" in {option.name for option in loaded.options}
 
 
 def test_a_node_type_may_be_taken_from_a_machine(tmp_path: Path) -> None:
-    """Its own keys differ; the others are those of the machine."""
+    """Keys next to ``machine`` replace those of the machine's node type."""
     taken = "small: {machine: pair.yaml, memory: 99 MB, price: 100 EUR}"
     loaded = generated(tmp_path, "small: {memory: 128 MB, price: 100 EUR}", taken)
     (node, *_) = loaded.options[0].machine.nodes
@@ -98,13 +98,13 @@ def test_a_node_type_may_be_taken_from_a_machine(tmp_path: Path) -> None:
 
 
 def test_what_every_cluster_needs_besides_is_added_once(tmp_path: Path) -> None:
-    """A rack for 70 EUR."""
+    """A rack for 70 EUR is added once to each option."""
     loaded = generated(tmp_path, "generate:\n", "generate:\n  price: 70 EUR\n")
     assert loaded.options[0].price == Money(290, "EUR")
 
 
 def test_a_network_takes_no_more_nodes_than_it_has_room_for(tmp_path: Path) -> None:
-    """Stated, or the places of its topology."""
+    """The number of nodes is limited by ``most_nodes`` or by the places of the topology."""
     flows = "contention: {flows: {topology: torus, dimensions: [2, 2], bandwidth: 1 GB/s}}"
     for old, new in (("price: 50 EUR,", "price: 50 EUR, most_nodes: 5,"), ("contention: none", flows)):
         loaded = generated(tmp_path, old, new)
@@ -113,7 +113,7 @@ def test_a_network_takes_no_more_nodes_than_it_has_room_for(tmp_path: Path) -> N
 
 
 def test_generated_options_stand_beside_named_ones_and_in_families(tmp_path: Path) -> None:
-    """Named ones first; a list of families has the options of each."""
+    """Named options come first; a list of families has the options of each family."""
     text = OFFERS.replace(
         "generate:\n  nodes", "options: {A: {machine: pair.yaml, price: 900 EUR}}\ngenerate:\n- nodes"
     )
@@ -127,7 +127,7 @@ def test_generated_options_stand_beside_named_ones_and_in_families(tmp_path: Pat
 
 
 def test_a_budget_covers_a_sum_of_prices_but_for_rounding(tmp_path: Path) -> None:
-    """Three nodes of 1,000.49 cost 3,001.47, which as a sum of binary fractions is a little more."""
+    """Three nodes of 1,000.49 EUR fit a budget of 3,001.47 EUR, although their sum in floating point is above it."""
     assert 3 * 1000.49 > 3001.47
     text = OFFERS.replace("budget: 1000 EUR", "budget: 3001.47 EUR").replace("{from: 2, to: 6, step: 2}", "[3]")
     text = text.replace("price: 100 EUR", "price: 1000.49 EUR").replace(", price_per_node: 10 EUR", "")
@@ -138,14 +138,14 @@ def test_a_budget_covers_a_sum_of_prices_but_for_rounding(tmp_path: Path) -> Non
 
 
 def test_a_budget_that_covers_nothing_keeps_the_cheapest_for_the_message(tmp_path: Path) -> None:
-    """220 EUR."""
+    """If the budget covers no option, the cheapest is kept, at 220 EUR."""
     loaded = generated(tmp_path, "1000 EUR", "100 EUR")
     assert [(o.name, o.price) for o in loaded.options] == [("2 × small, slow", Money(220, "EUR"))]
     assert loaded.left_out == 11
 
 
 def test_parts_are_shared_so_that_thousands_of_machines_are_light(tmp_path: Path) -> None:
-    """One object for each node type and network."""
+    """All options share one object for each node type and one for each network."""
     loaded = generated(tmp_path, "to: 6, step: 2", "to: 900")
     assert len({id(node) for o in loaded.options for node in o.machine.nodes}) == 2
     assert len({id(o.machine.network) for o in loaded.options}) == 2
@@ -181,13 +181,13 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD, ids=str)
 def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, case: str) -> None:
-    """File, line, rule and value."""
+    """The fault is reported with file, line, rule and value."""
     old, new, told = BAD[case]
     faults = faults_of(load_config, write(tmp_path, old, new))
     assert any(told in fault and "s.yaml:" in fault for fault in faults), faults
 
 
 def test_options_or_offers_must_be_given(tmp_path: Path) -> None:
-    """Neither is nothing to compare."""
+    """A comparison with neither options nor generated options is a fault."""
     (folder(tmp_path) / "s.yaml").write_text(OFFERS.split("generate:", maxsplit=1)[0])
     assert any("options must be given" in fault for fault in faults_of(load_config, tmp_path / "s.yaml"))

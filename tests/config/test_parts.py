@@ -1,4 +1,4 @@
-"""The hardware library: what is shipped, what machines and costs get from it, and every way to get a part wrong."""
+"""The hardware library: what is shipped, what machines and costs take from parts, and each fault."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ network:
 
 @pytest.fixture
 def parts(tmp_path: Path) -> Path:
-    """Fill a folder with a part of each kind and a machine made of them."""
+    """Fill a folder with a part of each kind and a machine made of them, and return it."""
     for name, text in (("nine", PART), ("wire", NETWORK), ("hub", SWITCH), ("made", MACHINE)):
         (tmp_path / f"{name}.yaml").write_text(text)
     return tmp_path
@@ -75,7 +75,7 @@ def parts(tmp_path: Path) -> Path:
 
 
 def test_every_figure_of_the_library_has_a_source_and_a_date() -> None:
-    """Or a reason why it is missing; and there are some of each kind."""
+    """Each figure has a source and a date, or a reason why it is missing; each kind has several parts."""
     found = load_parts()
     assert list(found) == [f"parts/{name}" for name in shipped_parts()]
     processors = [part for part in found.values() if isinstance(part, Processor)]
@@ -90,7 +90,7 @@ def test_every_figure_of_the_library_has_a_source_and_a_date() -> None:
 
 
 def test_measured_bandwidth_stays_below_the_peak() -> None:
-    """Where both are known."""
+    """Where both are known, a STREAM triad reaches between half and all of the peak bandwidth."""
     compared = 0
     for part in load_parts().values():
         if isinstance(part, Processor) and part.peak_bandwidth and "stream_triad" in part.figures:
@@ -103,12 +103,12 @@ def test_measured_bandwidth_stays_below_the_peak() -> None:
 
 @pytest.mark.parametrize("name", sorted(shipped_parts()))
 def test_shipped_parts_keep_their_schema(name: str) -> None:
-    """What editors check."""
+    """Shipped parts follow the schema that editors check."""
     TypeAdapter(AnyPartForm).validate_python(read_file(shipped_parts()[name]).value)
 
 
 def test_parts_are_called_as_operating_systems_call_them() -> None:
-    """Whatever else they say."""
+    """A processor is recognised in the name that an operating system reports, whatever else the name contains."""
     part = load_part("amd-epyc-9654")
     assert isinstance(part, Processor)
     assert part.is_called("AMD EPYC 9654 96-Core Processor")
@@ -121,7 +121,7 @@ def test_parts_are_called_as_operating_systems_call_them() -> None:
 
 
 def test_what_follows_from_specifications(parts: Path) -> None:
-    """4 channels × 3200 MT/s × 8 B; 8 cores × 2 GHz × 16; a core's share of what two sockets or 12 cores have."""
+    """The peaks are 4 channels × 3200 MT/s × 8 B and 8 cores × 2 GHz × 16; figures are divided by their cores."""
     part = load_part(str(parts / "nine.yaml"))
     assert isinstance(part, Processor)
     assert part.peak_bandwidth == 4 * 3.2e9 * 8
@@ -132,7 +132,7 @@ def test_what_follows_from_specifications(parts: Path) -> None:
 
 
 def test_a_network_of_two_figures(parts: Path) -> None:
-    """A message of 10 MB takes the latency, and its size over the bandwidth; a stream has the bandwidth."""
+    """By its bandwidth, 10 MB take 1 ms to send, plus the latency."""
     part = load_part("wire.yaml", relative_to=parts)
     assert isinstance(part, NetworkPart) and part.link is not None
     assert part.link.send_delay(10e6) == pytest.approx(1e-3)
@@ -141,7 +141,7 @@ def test_a_network_of_two_figures(parts: Path) -> None:
 
 
 def test_a_network_of_a_shipped_machine() -> None:
-    """It is the link of that machine."""
+    """The link of such a network is that of the shipped machine."""
     part = load_part("infiniband-hdr")
     assert isinstance(part, NetworkPart)
     assert part.link == load_machine("azure-cyclecloud").network.between_nodes
@@ -151,7 +151,7 @@ def test_a_network_of_a_shipped_machine() -> None:
 
 
 def test_a_machine_has_what_its_parts_say(parts: Path) -> None:
-    """Cores of all sockets, the link, and where both come from."""
+    """The machine has the cores of all sockets, the part's link, and the sources of both."""
     machine = load_machine(parts / "made.yaml")
     node = machine.nodes[0]
     assert node.processors == 16
@@ -165,7 +165,7 @@ def test_a_machine_has_what_its_parts_say(parts: Path) -> None:
 
 
 def test_a_key_beside_a_part_goes_before_it(parts: Path) -> None:
-    """One core fewer for the operating system; another transmission delay, the rest as the part has it."""
+    """Keys next to a part replace its values: here one core fewer, and another transmission delay."""
     text = changed(MACHINE, "sockets: 2", "sockets: 2, processors: 15")
     text += "  between_nodes: {transmission_delay: 5 us}\n"
     (parts / "made.yaml").write_text(text)
@@ -176,7 +176,7 @@ def test_a_key_beside_a_part_goes_before_it(parts: Path) -> None:
 
 
 def test_a_part_laid_over_a_machine_takes_the_place_of_what_it_stands_for(parts: Path) -> None:
-    """The cores and the link that were written out go."""
+    """A part laid over a machine replaces the machine's cores and link."""
     (parts / "prog.py").write_text("")
     (parts / "pair.yaml").write_text(
         "nodes: [{type: host}]\nnode_types: {host: {processors: 3}}\n"
@@ -194,7 +194,7 @@ def test_a_part_laid_over_a_machine_takes_the_place_of_what_it_stands_for(parts:
 
 
 def test_generated_options_are_made_of_parts(parts: Path) -> None:
-    """Kinds of nodes and networks on offer refer to parts as machines do."""
+    """Node types and networks of generated options may refer to parts."""
     (parts / "prog.py").write_text("")
     scenario = load(
         parts,
@@ -232,7 +232,7 @@ def test_generated_options_are_made_of_parts(parts: Path) -> None:
     ],
 )
 def test_wrong_references(parts: Path, old: str, new: str, rules: list[str]) -> None:
-    """Place, subject, rule and value."""
+    """Each wrong reference is reported with place, subject, rule and value."""
     (parts / "made.yaml").write_text(changed(MACHINE, old, new))
     faults = faults_of(load_machine, parts / "made.yaml")
     assert len(faults) == len(rules)
@@ -263,7 +263,7 @@ def test_wrong_references(parts: Path, old: str, new: str, rules: list[str]) -> 
     ],
 )  # fmt: skip
 def test_wrong_parts(parts: Path, file: str, old: str, new: str, rules: list[str]) -> None:
-    """All faults of a part at once, with their places in its file."""
+    """All faults of a part are reported at once, with their places in its file."""
     text = (parts / f"{file}.yaml").read_text()
     (parts / f"{file}.yaml").write_text(changed(text, old, new))
     faults = faults_of(load_part, str(parts / f"{file}.yaml"))
@@ -272,7 +272,7 @@ def test_wrong_parts(parts: Path, file: str, old: str, new: str, rules: list[str
 
 
 def test_a_wrong_part_is_told_once_by_the_machine_too(parts: Path) -> None:
-    """With the place in the part's file, however often it is named."""
+    """A faulty part named twice by a machine gives one fault, with the place in the part's file."""
     (parts / "nine.yaml").write_text(changed(PART, "cores: 8", "cores: none"))
     text = changed(MACHINE, "network:", "  other: {processor: nine.yaml}\nnetwork:")
     (parts / "made.yaml").write_text(text)
@@ -294,7 +294,7 @@ def _costed(parts: Path, node: str) -> str:
 
 
 def test_costs_get_power_and_room_from_parts(parts: Path) -> None:
-    """A processor takes its thermal design power; a switch has its ports, watts and rack units; neither its price."""
+    """A processor draws its thermal design power; a switch has its ports, power and rack units; neither has a price."""
     text = _costed(parts, "per_node: 2, part: nine.yaml, power: {idle: 30 W}, rack_units: 1")
     old = "switch: {ports: 40, type: host, price: 300 USD, power: 250 W, rack_units: 1, source: offer 7"
     text = changed(text, f"{old}, date: 2026-10-01}}", "switch: {part: hub.yaml, type: host}")
@@ -322,7 +322,7 @@ def test_costs_get_power_and_room_from_parts(parts: Path) -> None:
     ],
 )
 def test_wrong_parts_of_costs(parts: Path, node: str, rule: str) -> None:
-    """An unpublished figure does not count as 0 W."""
+    """Power that is not published must be stated and does not count as 0 W."""
     (parts / "bare.yaml").write_text(changed(PART, "power: 100 W\n", ""))
     faults = faults_in(parts, _costed(parts, node))
     assert any(rule in fault for fault in faults), faults

@@ -1,4 +1,4 @@
-"""Models of programs as files: read again they say the same, and what makes no sense in them is named."""
+"""Files of program models: a round trip, and faults in them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIZES, RANKS = (1.0, 2.0, 3.0, 1.0, 2.0, 3.0), (2.0, 2.0, 2.0, 3.0, 3.0, 3.0)
 
 
 def model(seconds: list[float], how: str = "in-turn") -> ProgramModel:
-    """Return a model of a loop of a worker's computation, and of a call after it."""
+    """Return a model of a loop in which a worker computes, followed by a barrier."""
     loop = Repeated("loop", (4.0,) * 6, (Part("before Send", tuple(seconds), 1),))
     runs = Runs(SIZES, RANKS, (loop, Part("Barrier", (0.5,) * 6)))
     return ProgramModel("deal", how, "bio", "deal-{size}-{ranks}.clue", "2026-11-23", runs)
@@ -27,7 +27,7 @@ def model(seconds: list[float], how: str = "in-turn") -> ProgramModel:
 @pytest.mark.long
 @given(st.lists(st.floats(1e-6, 100), min_size=6, max_size=6), st.sampled_from(sorted(FITS)))
 def test_what_was_written_is_read_again(seconds: list[float], how: str) -> None:
-    """All of it; so it predicts the same, to the last bit."""
+    """A model that was written and read again predicts the same, to the last bit."""
     written = model(seconds, how)
     read = load_any_model(parse_yaml(program_model_yaml(written), "deal.yaml").value)  # type: ignore[arg-type]
     assert isinstance(read, ProgramModel)
@@ -39,7 +39,7 @@ def test_what_was_written_is_read_again(seconds: list[float], how: str) -> None:
 
 
 def test_what_runs_took_is_the_sum_of_their_parts() -> None:
-    """Four times each computation, and half a second: a composed time that goes through them is off by nothing."""
+    """Runs take four times each computation and half a second; a composed time that goes through them has no error."""
     found = model([n / (p - 1) for n, p in zip(SIZES, RANKS, strict=True)])
     assert found.runs.seconds == (4.5, 8.5, 12.5, 2.5, 4.5, 6.5)
     assert found.off == pytest.approx([0] * 6, abs=1e-12)
@@ -47,7 +47,7 @@ def test_what_runs_took_is_the_sum_of_their_parts() -> None:
 
 
 def test_a_model_of_a_program_is_none_of_processors() -> None:
-    """It is known by its form, and refused by name where kinds of processors are asked for."""
+    """The form of a composed model is refused where a model of processors is needed."""
     document: Any = parse_yaml(program_model_yaml(model([1.0] * 6)), "deal.yaml").value
     with pytest.raises(ConfigError, match="form must be nt or pt for this command, got composed"):
         load_model(document)
@@ -75,7 +75,7 @@ def test_a_model_of_a_program_is_none_of_processors() -> None:
     ],
 )
 def test_faults_are_named_with_their_place(change: dict[str, object], fault: str) -> None:
-    """What must be, and what was got."""
+    """Each fault has its place, the rule and the value."""
     document: Any = parse_yaml(program_model_yaml(model([1.0] * 6)), "deal.yaml").value
     with pytest.raises(ConfigError) as caught:
         load_any_model({**document, **change})

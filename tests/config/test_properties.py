@@ -1,4 +1,4 @@
-"""Properties of the reader: what is written comes out, and no input brings a traceback."""
+"""Properties of the reader: round trips, and no traceback whatever the input."""
 
 import contextlib
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from tests.properties import examples
 
 
 class Dumper(yaml.SafeDumper):
-    """Writes YAML 1.2: every text in quotes, floats with all their digits."""
+    """Writes YAML 1.2 with every text in quotes and all digits of floats."""
 
 
 def _quoted(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
@@ -32,7 +32,7 @@ Dumper.add_representer(str, _quoted)
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(machines())
 def test_a_machine_is_the_same_from_yaml_and_from_python(drawn: tuple[Mapping[str, object], Machine]) -> None:
-    """Both ways give the machine that was drawn."""
+    """Read from a mapping and from YAML, the machine is the one that was drawn."""
     written, machine = drawn
     assert load_machine(written) == machine
     text = yaml.dump(written, Dumper=Dumper, allow_unicode=True, width=10**6)
@@ -60,14 +60,14 @@ network:
 """
 
 
-#: On a machine that is there wherever the file is.
+#: Uses a shipped machine, which is found from any folder.
 SHIPPED = COSTED.replace("pair.yaml", "kishimoto")
 
 
 @settings(max_examples=examples(200), deadline=None)
 @given(st.data(), JUNK)
 def test_junk_in_any_place_is_refused_or_read_but_never_a_traceback(data: st.DataObject, junk: object) -> None:
-    """Whatever value stands wherever in a file, what comes out is a value of clue or an error with one line a fault."""
+    """Any value at any place of a file gives a value of clue or a ``ClueError``."""
     text = data.draw(st.sampled_from([MACHINE, SCENARIO, SIMULATION, CONTENDED, LOGGOPS, SHIPPED]))
     document = parse_yaml(text, "f.yaml")
     path = data.draw(st.sampled_from(sorted(document.origins, key=repr)))
@@ -80,7 +80,7 @@ def test_junk_in_any_place_is_refused_or_read_but_never_a_traceback(data: st.Dat
 @settings(max_examples=examples(100), deadline=None)
 @given(st.data())
 def test_a_file_cut_or_garbled_anywhere_is_no_traceback(data: st.DataObject) -> None:
-    """Any characters in place of any others."""
+    """A file in which any passage is replaced by any characters gives a machine or a ``ClueError``."""
     start = data.draw(st.integers(0, len(MACHINE)))
     end = data.draw(st.integers(start, len(MACHINE)))
     text = MACHINE[:start] + data.draw(st.text(max_size=6)) + MACHINE[end:]

@@ -1,4 +1,4 @@
-"""Jobs and their queue from YAML, criteria that take figures of their own, and every way to get one wrong."""
+"""Jobs and their queue from YAML, criteria with keys of their own, and each fault."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.config.test_scenarios import faults_in
 from tests.config.test_scenarios import scenario as load
 
 HOUR = 3600.0
-#: Every key of a mix whose jobs are drawn, and of the criteria.
+#: Every key of a drawn mix of jobs and of the criteria.
 QUEUED = f"""\
 criterion: weighted
 weighted: {{waiting: 2, ssp: 1, ssi: 1, points: 0}}
@@ -50,19 +50,19 @@ JobID|JobName|Submit|Elapsed|NNodes|Timelimit|State
 
 
 def loaded(path: Path, old: str = "", new: str = "", text: str = QUEUED) -> Scenario:
-    """Load the comparison with a change."""
+    """Load the comparison with one change."""
     (path / "sacct.txt").write_text(LOG)
     return load(path, changed(text, old, new) if old else text)
 
 
 def faults(path: Path, old: str, new: str, text: str = QUEUED) -> list[str]:
-    """Return the faults of the comparison with a change, without their places."""
+    """Return the faults of the comparison with one change, without their places."""
     (path / "sacct.txt").write_text(LOG)
     return [each.split(" ", 1)[1] for each in faults_in(path, changed(text, old, new))]
 
 
 def test_every_figure_arrives(tmp_path: Path) -> None:
-    """In seconds, jobs a second, operations."""
+    """Figures are read in seconds, jobs a second and operations."""
     found = loaded(tmp_path)
     assert found.queue == Mix(
         (
@@ -85,7 +85,7 @@ def test_every_figure_arrives(tmp_path: Path) -> None:
 
 
 def test_what_is_left_out_has_its_default(tmp_path: Path) -> None:
-    """Backfilling, at any time alike, limits as long as runs."""
+    """Defaults are backfilling, submissions at any time of day, and time limits equal to run times."""
     found = load(tmp_path, f"jobs: {{large: {{per_month: 730}}}}\n{SCENARIO}").queue
     assert found is not None
     (of,) = found.classes
@@ -96,14 +96,17 @@ def test_what_is_left_out_has_its_default(tmp_path: Path) -> None:
 
 
 def test_listed_jobs_are_sorted(tmp_path: Path) -> None:
-    """By when they are submitted."""
+    """Listed jobs are sorted by the time of submission."""
     found = load(tmp_path, f"jobs: {{large: {{submitted: [2 h, 0 s, 30 min]}}}}\n{SCENARIO}").queue
     assert found is not None and not found.is_drawn
     assert found.classes[0].submitted == (0.0, 1800.0, 7200.0)
 
 
 def test_accounting_tells_when_jobs_were_submitted(tmp_path: Path) -> None:
-    """From the first; steps and jobs that never ran are none; a job that ran over its limit had that as its limit."""
+    """Times count from the first submission; job steps and jobs that never ran are left out.
+
+    A job that ran longer than its limit has its run time as limit.
+    """
     found = loaded(tmp_path, text=ACCOUNTED).queue
     assert found is not None and found.recorded is not None
     of = found.recorded
@@ -118,7 +121,7 @@ def test_accounting_tells_when_jobs_were_submitted(tmp_path: Path) -> None:
 
 
 def test_recorded_waits_are_told(tmp_path: Path) -> None:
-    """Beside those that are simulated, where the file has them: 20 minutes and none."""
+    """Recorded waits of 20 and 0 minutes are reported as their mean, 10 minutes."""
     head = "JobName|Submit|NNodes|Timelimit|Elapsed|Start\n"
     lines = [f"large|2026-01-05T09:00:00|2|10:00|05:00|2026-01-05T09:{minute}:00\n" for minute in ("20", "00")]
     (tmp_path / "sacct.txt").write_text(head + "".join(lines))
@@ -128,7 +131,7 @@ def test_recorded_waits_are_told(tmp_path: Path) -> None:
 
 
 def test_jobs_of_no_class_may_be_left_out(tmp_path: Path) -> None:
-    """Then time begins with the first that is of one."""
+    """Without jobs of no class, times count from the first job of a class."""
     found = loaded(tmp_path, "as recorded", "left out", ACCOUNTED).queue
     assert found is not None and found.recorded is not None
     assert (found.recorded.submit.tolist(), found.recorded.kind.tolist()) == ([0, 10], [0, 0])
@@ -189,7 +192,7 @@ FAULTS = [
 
 @pytest.mark.parametrize(("old", "new", "fault"), FAULTS)
 def test_a_fault_is_named(tmp_path: Path, old: str, new: str, fault: str) -> None:
-    """With the key, the rule and the value."""
+    """The fault has the key, the rule and the value."""
     found = faults(tmp_path, old, new)
     assert any(each.startswith(fault) for each in found), found
 
@@ -215,7 +218,7 @@ def test_a_fault_is_named(tmp_path: Path, old: str, new: str, fault: str) -> Non
     ],
 )  # fmt: skip
 def test_a_fault_beside_accounting_is_named(tmp_path: Path, old: str, new: str, fault: str) -> None:
-    """As any other."""
+    """Faults of an accounting file and of the keys next to it are reported like any other."""
     (tmp_path / "sacct.txt").write_text(LOG)
     found = faults_in(tmp_path, changed(ACCOUNTED, old, new))
     assert any(fault in each for each in found), found
@@ -241,13 +244,13 @@ def test_a_fault_beside_accounting_is_named(tmp_path: Path, old: str, new: str, 
     ],
 )
 def test_what_a_criterion_takes_must_be_there(tmp_path: Path, text: str, fault: str) -> None:
-    """It is named by its key."""
+    """A key that the criterion needs is reported by its name."""
     found = faults_in(tmp_path, text + SCENARIO)
     assert any(fault in each for each in found), found
 
 
 def test_jobs_beside_copies_are_runs_of_one_instance(tmp_path: Path) -> None:
-    """On a number of ranks that is known before."""
+    """Jobs next to copies need a stated number of ranks and one instance."""
     several = changed(SCENARIO, "    ranks: [2]\n", "    ranks: [1, 2]\n    instances: fill\n")
     found = faults_in(tmp_path, f"jobs: {{large: {{per_month: 1}}}}\nqueue: {{sharing: copies}}\n{several}")
     assert [each.split(" ", 1)[1] for each in found] == [
@@ -276,12 +279,12 @@ def test_jobs_beside_copies_are_runs_of_one_instance(tmp_path: Path) -> None:
     ],
 )
 def test_use_is_stated_once(tmp_path: Path, old: str, new: str, fault: str) -> None:
-    """By jobs, or by a share or runs a month."""
+    """The use of nodes is stated either by jobs, or by a utilisation or runs a month."""
     assert faults(tmp_path, old, new) == [fault]
 
 
 def test_what_jobs_slow_each_other_may_be_left_out(tmp_path: Path) -> None:
-    """Nothing, copies, or others of the mix; these may have ranks of their own, and any number of instances."""
+    """``sharing`` is none, copies or mix; with mix, classes may have several ranks and instances."""
     for text, sharing in (("none", Sharing.NONE), ("mix", Sharing.MIX)):
         found = loaded(tmp_path, "sharing: copies", f"sharing: {text}").queue
         assert found is not None and found.sharing is sharing

@@ -1,4 +1,4 @@
-"""Comparisons from YAML: every key, what refers to what, the full-size variant, and every way to get one wrong."""
+"""Comparisons from YAML: every key, references, the full size, and each fault."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from tests.config.documents import SCENARIO, changed, faults_of, folder
 
 
 def scenario(path: Path, text: str = SCENARIO, *, full: bool = False) -> Scenario:
-    """Load a comparison from its text, in a folder with what it refers to."""
+    """Load a comparison from its text, in a folder with the files that it refers to."""
     (folder(path) / "s.yaml").write_text(text)
     loaded = load_config(path / "s.yaml", full=full)
     assert isinstance(loaded, Scenario)
@@ -20,13 +20,13 @@ def scenario(path: Path, text: str = SCENARIO, *, full: bool = False) -> Scenari
 
 
 def faults_in(path: Path, text: str) -> list[str]:
-    """Return the faults of a comparison's text, less the name of its file."""
+    """Return the faults of a comparison's text, without the name of its file."""
     (folder(path) / "s.yaml").write_text(text)
     return [f.removeprefix(f"{path}/s.yaml:") for f in faults_of(load_config, path / "s.yaml")]
 
 
 def test_a_comparison_becomes_its_values(tmp_path: Path) -> None:
-    """Paths are relative to the file; what is left out has its default."""
+    """Paths are relative to the file, and keys that are left out have defaults."""
     loaded = scenario(tmp_path)
     (workload,), (option,) = loaded.workloads, loaded.options
     assert (loaded.name, loaded.budget, loaded.criterion) == ("s", Money(1000, "EUR"), Criterion.POINTS)
@@ -37,7 +37,7 @@ def test_a_comparison_becomes_its_values(tmp_path: Path) -> None:
 
 
 def test_every_key_of_a_workload_arrives(tmp_path: Path) -> None:
-    """Instances, ranks, weight, memory and placement."""
+    """Instances, ranks, weight, memory and placement of a workload are read."""
     text = changed(
         SCENARIO,
         "    ranks: [2]\n",
@@ -51,33 +51,33 @@ def test_every_key_of_a_workload_arrives(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("years", ["3 years", "36 months", "1095 days", "26_280 hours", "26280 h"])
 def test_a_service_life_is_stated_in_years_or_any_other_unit(tmp_path: Path, years: str) -> None:
-    """Without a statement, all of them count."""
+    """Three years in any unit equal the default service life."""
     assert scenario(tmp_path, f"service_life: {years}\n{SCENARIO}").service_life == SERVICE_LIFE
 
 
 @pytest.mark.parametrize("word", ["none", "None", "null", "~", ""])
 def test_a_budget_of_none_is_no_limit(tmp_path: Path, word: str) -> None:
-    """As if it were left out."""
+    """No budget is the same as a budget that is left out."""
     assert scenario(tmp_path, changed(SCENARIO, "1000 EUR", word)).budget is None
 
 
 @pytest.mark.parametrize("price", ["'1,900 EUR'", "1900 eur", "€1900", "1900 €"])
 def test_a_price_is_written_as_people_do(tmp_path: Path, price: str) -> None:
-    """As clue prints it, in small letters, with a symbol."""
+    """A price may be written as clue prints it, in small letters, or with a symbol."""
     text = changed(SCENARIO, "900 EUR", price).replace("1000 EUR", "5,000 EUR")
     loaded = scenario(tmp_path, text)
     assert (loaded.options[0].price, loaded.budget) == (Money(1900, "EUR"), Money(5000, "EUR"))
 
 
 def test_one_size_of_memory_holds_for_all_numbers_of_ranks(tmp_path: Path) -> None:
-    """80 MB on 2 and on 4 ranks alike."""
+    """One size of memory holds for 2 and for 4 ranks."""
     text = changed(SCENARIO, "ranks: [2]", "ranks: [2, 4]\n    memory: 80 MB\n    placement: cyclic")
     (workload,) = scenario(tmp_path, text).workloads
     assert (workload.memory, workload.order) == ({2: 80e6, 4: 80e6}, "cyclic")
 
 
 def test_shares_of_kernels_are_made_to_add_up_to_one(tmp_path: Path) -> None:
-    """3 and 1 are three quarters and one; a share left out counts 1."""
+    """Shares of 3 and, by default, 1 become 0.75 and 0.25."""
     kernels = "kernels: {a: {program: {script: prog.py}, share: 3}, b: {program: {trace: 'b-{ranks}.clue'}}}"
     (workload,) = scenario(tmp_path, changed(SCENARIO, "program: {script: prog.py}", kernels)).workloads
     assert [(k.name, k.share) for k in workload.components] == [("a", 0.75), ("b", 0.25)]
@@ -85,14 +85,14 @@ def test_shares_of_kernels_are_made_to_add_up_to_one(tmp_path: Path) -> None:
 
 
 def test_arguments_may_be_whole_numbers(tmp_path: Path) -> None:
-    """Numbers that come out as they were meant need no quotes."""
+    """Whole numbers need no quotes, but ``"1e9"`` does."""
     text = changed(SCENARIO, "{script: prog.py}", '{script: prog.py, args: [--n, 6000, "1e9"]}')
     (workload,) = scenario(tmp_path, text).workloads
     assert workload.components[0].application.arguments == ("--n", "6000", "1e9")
 
 
 def test_an_option_may_change_its_machine(tmp_path: Path) -> None:
-    """Another number of nodes, and any other key laid over the machine."""
+    """An option may have another number of nodes and any other key laid over its machine."""
     option = "{machine: pair.yaml, nodes: 5, with: {node_types: {host: {processors: 2, price: 10 EUR}}}}"
     (loaded,) = scenario(tmp_path, changed(SCENARIO, "{machine: pair.yaml, price: 900 EUR}", option)).options
     assert (len(loaded.machine.nodes), loaded.machine.processors) == (5, 10)
@@ -100,14 +100,14 @@ def test_an_option_may_change_its_machine(tmp_path: Path) -> None:
 
 
 def test_nodes_may_be_counted_by_type(tmp_path: Path) -> None:
-    """Where a machine has several groups of nodes."""
+    """Nodes are counted by type if the machine has several groups."""
     option = "{machine: kishimoto, nodes: {pentium-ii: 2}, price: 900 EUR}"
     (loaded,) = scenario(tmp_path, changed(SCENARIO, "{machine: pair.yaml, price: 900 EUR}", option)).options
     assert [node.name for node in loaded.machine.nodes] == ["athlon", "pentium-ii", "pentium-ii"]
 
 
 def test_the_price_of_the_whole_is_not_that_of_another_number_of_nodes(tmp_path: Path) -> None:
-    """A machine for 700 EUR as a whole has no known price with more nodes."""
+    """A machine for 700 EUR as a whole has no known price at another number of nodes."""
     folder(tmp_path)
     (tmp_path / "priced.yaml").write_text((tmp_path / "pair.yaml").read_text() + "price: 700 EUR\n")
     text = changed(SCENARIO, "pair.yaml, price: 900 EUR}", "priced.yaml}\n  B: {machine: priced.yaml, nodes: 3}")
@@ -116,7 +116,7 @@ def test_the_price_of_the_whole_is_not_that_of_another_number_of_nodes(tmp_path:
 
 
 def test_a_machine_may_stand_in_the_comparison_itself(tmp_path: Path) -> None:
-    """It is then named for its option, and blamed by its place there."""
+    """A machine inside the comparison is named after its option, and its faults have the path in the comparison."""
     inline = "{nodes: [{type: h}], node_types: {h: {}}, network: {within_node: {send_delay: 1 us, TRANS: 1 us}}}"
     text = changed(SCENARIO, "pair.yaml", inline.replace("TRANS", "transmission_delay"))
     assert scenario(tmp_path, text).options[0].machine.name == "A"
@@ -126,7 +126,7 @@ def test_a_machine_may_stand_in_the_comparison_itself(tmp_path: Path) -> None:
 
 
 def test_the_full_size_is_laid_over_the_comparison(tmp_path: Path) -> None:
-    """Only what differs is written under full; without being asked for it has no effect."""
+    """``full`` states only what differs, and has no effect unless it is asked for."""
     text = SCENARIO + "full:\n  workloads:\n    large: {ranks: [8, 9], program: {args: ['7']}}\n"
     assert scenario(tmp_path, text).workloads[0].ranks == (2,)
     (full,) = scenario(tmp_path, text, full=True).workloads
@@ -135,7 +135,7 @@ def test_the_full_size_is_laid_over_the_comparison(tmp_path: Path) -> None:
 
 
 def test_a_full_size_that_is_not_there_is_a_wrong_usage(tmp_path: Path) -> None:
-    """For comparisons as for single simulations."""
+    """A missing full size is a usage error for comparisons and for simulations."""
     folder(tmp_path)
     for name in ("scenario.yaml", "simulation.yaml"):
         with pytest.raises(UsageError, match="must be described under 'full', got no such key"):
@@ -217,13 +217,13 @@ def test_a_full_size_that_is_not_there_is_a_wrong_usage(tmp_path: Path) -> None:
     ],
 )
 def test_a_fault_has_place_path_rule_and_value(tmp_path: Path, old: str, new: str, fault: str) -> None:
-    """One thing wrong, and the message points at it."""
+    """One fault is reported with place, path, rule and value."""
     found = faults_in(tmp_path, changed(SCENARIO, old, new))
     assert any(line.startswith(fault) for line in found), found
 
 
 def test_faults_of_a_machine_are_reported_with_those_of_the_comparison(tmp_path: Path) -> None:
-    """Each with its own file, all at once."""
+    """Faults of both files are reported at once, each with its own file."""
     folder(tmp_path)
     (tmp_path / "bad.yaml").write_text((tmp_path / "pair.yaml").read_text().replace("count: 2", "count: 0"))
     text = changed(SCENARIO, "pair.yaml", "bad.yaml").replace("ranks: [2]", "ranks: [0]")
@@ -235,7 +235,7 @@ def test_faults_of_a_machine_are_reported_with_those_of_the_comparison(tmp_path:
 
 
 def test_a_broken_machine_file_is_blamed_itself(tmp_path: Path) -> None:
-    """Text that is no YAML is reported at its own place."""
+    """A machine file that is not YAML is reported with its own place."""
     folder(tmp_path)
     (tmp_path / "pair.yaml").write_text("a: [")
     (fault,) = faults_of(load_config, tmp_path / "scenario.yaml")
@@ -243,7 +243,7 @@ def test_a_broken_machine_file_is_blamed_itself(tmp_path: Path) -> None:
 
 
 def test_a_file_of_no_known_kind_is_refused(tmp_path: Path) -> None:
-    """Neither a simulation nor a comparison; a machine is called by its name."""
+    """A file that is neither a simulation nor a comparison is refused, and a machine is named as one."""
     (folder(tmp_path) / "x.yaml").write_text("programm: {}\n")
     (fault,) = faults_of(load_config, tmp_path / "x.yaml")
     assert fault == (
@@ -255,7 +255,7 @@ def test_a_file_of_no_known_kind_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_comparison_may_be_given_as_a_mapping(tmp_path: Path) -> None:
-    """Its paths are then relative to the folder given."""
+    """Paths in a mapping are relative to the given folder."""
     folder(tmp_path)
     loaded = load_config(
         {

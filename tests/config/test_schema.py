@@ -18,12 +18,12 @@ from clue.errors import UsageError
 
 KINDS = ("machine", "scenario", "simulation", "validation", "sequence", "part")
 ROOT = Path(__file__).resolve().parents[2]
-#: What a paper's tables say, for tests: no file that clue reads.
+#: Tables of a paper, used by tests; clue does not read this file.
 NO_CONFIGURATION = {ROOT / "scenarios/reference/wien97-paper.yaml"}
 
 
 def parts(schema: object) -> Iterator[dict[str, Any]]:
-    """Yield every mapping inside a schema."""
+    """Yield each mapping inside a schema."""
     if isinstance(schema, dict):
         yield schema
         for below in schema.values():
@@ -35,7 +35,7 @@ def parts(schema: object) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_key_is_described(kind: str) -> None:
-    """A reader of the schema learns what each key means, without the manual."""
+    """Each form and each key has a description."""
     schema = json_schema(kind)
     forms = [schema, *schema["$defs"].values()]
     assert all(form["description"] for form in forms if "oneOf" not in form)  # kinds, each with its own
@@ -46,7 +46,7 @@ def test_every_key_is_described(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_schema_holds_together(kind: str) -> None:
-    """It is plain JSON, its references lead somewhere and its patterns are regular expressions."""
+    """The schema is plain JSON, its references exist, and its patterns match their examples."""
     schema = json_schema(kind)
     assert json.loads(json.dumps(schema)) == schema
     for part in parts(schema):
@@ -58,7 +58,7 @@ def test_the_schema_holds_together(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_schema_is_one_and_has_a_name_of_its_own(kind: str) -> None:
-    """By the schema of schemas; its identifier does not depend on where it lies."""
+    """The schema is valid, and its identifier does not depend on its location."""
     schema = json_schema(kind)
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["$id"] == f"urn:clue:schema:{kind}"
@@ -66,13 +66,13 @@ def test_a_schema_is_one_and_has_a_name_of_its_own(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_shipped_schema_is_up_to_date(kind: str) -> None:
-    """Editors read the file, so it must say what the reader of configurations does."""
+    """The shipped file, which editors read, equals the schema of the reader."""
     stale = f"{schema_file(kind)} is stale: make it anew by clue schema all -o scenarios/schemas"
     assert schema_file(kind).read_text() == json_text(json_schema(kind)), stale
 
 
 def test_every_kind_has_a_file_and_no_file_is_left_over() -> None:
-    """The list of kinds is that of the command, too."""
+    """Each kind has a file, no other file exists, and the command lists the same kinds."""
     assert SCHEMA_KINDS == KINDS
     assert {file.name for file in (ROOT / "scenarios/schemas").iterdir()} == {f"{kind}.schema.json" for kind in KINDS}
 
@@ -85,12 +85,12 @@ FILES = sorted(
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_a_shipped_file_names_its_schema_and_follows_it(file: Path) -> None:
-    """By a comment in its first line, as yaml-language-server reads it: a path from the file's folder."""
+    """The first line names the schema by a path from the file's folder, in the form of yaml-language-server."""
     found = re.match(r"# yaml-language-server: \$schema=(\S+)\n", file.read_text())
     assert found, f"{file} must begin with # yaml-language-server: $schema=PATH"
     schema = (file.parent / found[1]).resolve()
     assert schema in {schema_file(kind).resolve() for kind in KINDS}
-    # JSON knows only text as keys.
+    # JSON has only text as keys.
     value = json.loads(json.dumps(parse_yaml(file.read_text(), str(file)).value))
     jsonschema.Draft202012Validator(json.loads(schema.read_text())).validate(value)
 
@@ -118,7 +118,7 @@ GOOD = {
         "missing": {"power": "not published", "price": "not published"},
     },
 }  # fmt: skip
-#: By kind: a place, and what must not stand there.
+#: By kind: a place, and a value that is invalid there.
 BAD: list[tuple[str, tuple[str | int, ...], object]] = [
     ("machine", ("nodes",), []),
     ("machine", ("nodes", 0, "count"), 0),
@@ -148,13 +148,13 @@ BAD: list[tuple[str, tuple[str | int, ...], object]] = [
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_good_file_follows_its_schema(kind: str) -> None:
-    """So that what is refused below is refused for its fault."""
+    """The files that are spoilt below are valid before."""
     jsonschema.Draft202012Validator(json_schema(kind)).validate(GOOD[kind])
 
 
 @pytest.mark.parametrize(("kind", "path", "value"), BAD, ids=[f"{kind} {path} {value}" for kind, path, value in BAD])
 def test_a_bad_file_does_not_follow_its_schema(kind: str, path: tuple[str | int, ...], value: object) -> None:
-    """Unknown keys, wrong units, numbers out of range, empty lists."""
+    """Unknown keys, wrong units, numbers out of range and empty lists violate the schema."""
     document: Any = json.loads(json.dumps(GOOD[kind]))
     place = document
     for step in path[:-1]:
@@ -165,7 +165,7 @@ def test_a_bad_file_does_not_follow_its_schema(kind: str, path: tuple[str | int,
 
 
 def test_a_schema_of_anything_else_is_a_wrong_usage() -> None:
-    """The message names the kinds there are."""
+    """An unknown kind is a usage error that lists the kinds."""
     with pytest.raises(
         UsageError, match="must be one of machine, scenario, simulation, validation, sequence, part, got 'trace'"
     ):
@@ -173,7 +173,7 @@ def test_a_schema_of_anything_else_is_a_wrong_usage() -> None:
 
 
 def test_the_package_loads_nothing_heavy_before_it_is_used() -> None:
-    """Commands that read no configuration start without pydantic, PyYAML and numpy."""
+    """Importing ``clue.config`` imports neither pydantic nor PyYAML nor numpy."""
     code = "import sys, clue.config; print([m for m in ('pydantic', 'yaml', 'numpy') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -1,4 +1,4 @@
-"""The machines shipped with clue: every one loads, says where its figures come from, and agrees with them."""
+"""The shipped machines: each loads, states its sources, and agrees with them."""
 
 import csv
 from itertools import pairwise
@@ -19,7 +19,7 @@ CLOUDS = ("aws-parallel-cluster", "azure-cyclecloud", "google-compute-engine", "
 
 @pytest.mark.parametrize("name", MACHINES)
 def test_a_shipped_machine_loads_under_its_name_and_says_its_source(name: str) -> None:
-    """A larger message takes longer, on every link."""
+    """Each machine has a source, and on each of its links a larger message takes longer."""
     machine = load_machine(name)
     assert machine.name == name
     assert machine.source
@@ -31,7 +31,7 @@ def test_a_shipped_machine_loads_under_its_name_and_says_its_source(name: str) -
 
 
 def test_a_shipped_file_is_found_by_name() -> None:
-    """Of any kind; there is no file of a name that is not shipped."""
+    """A shipped file is found by its name and kind; an unknown name gives nothing."""
     assert find("two-hosts") == shipped("machines")["two-hosts"]
     assert find("two-hosts", ("scenarios",)) is None
     assert find("no-such-machine") is None
@@ -49,7 +49,7 @@ def test_a_shipped_file_is_found_by_name() -> None:
     ],
 )
 def test_the_machines_of_wien97_are_those_of_table_1(name: str, nodes: int, memory: float, processors: int) -> None:
-    """Nodes, memory and processors per node; speeds as in Table 2, the dual nodes' contention as in section 4.5."""
+    """Nodes, memory and processors are those of Table 1, speeds those of Table 2, contention that of section 4.5."""
     machine = load_machine(f"wien97-{name}")
     node = machine.nodes[0]
     assert (len(machine.nodes), node.memory, node.processors) == (nodes, memory, processors)
@@ -62,7 +62,7 @@ def test_the_machines_of_wien97_are_those_of_table_1(name: str, nodes: int, memo
 
 
 def test_kishimotos_athlon_is_about_four_times_a_pentium_ii() -> None:
-    """As the paper says, and as its speeds for HPL do."""
+    """The ratio is about 4 by performance factors and by the stated speeds for HPL, as in the paper."""
     machine = load_machine("kishimoto")
     athlon, pentium = machine.node_types()["athlon"], machine.node_types()["pentium-ii"]
     assert (len(machine.nodes), machine.processors) == (5, 9)
@@ -72,7 +72,7 @@ def test_kishimotos_athlon_is_about_four_times_a_pentium_ii() -> None:
 
 
 def test_links_between_different_nodes_of_pempis_het_follow_the_slower_card() -> None:
-    """Gigabit Ethernet only among the intel nodes."""
+    """Only the intel nodes are connected by Gigabit Ethernet."""
     network = load_machine("pempis-het").network
     times = {(a, b): one_way(network.link(a, b, False), 10**6) for a in NODES for b in NODES}
     assert times.pop(("intel", "intel")) < 0.012
@@ -88,7 +88,7 @@ def one_way(link: Link, size: int) -> float:
 
 
 def measured(benchmark: str, environment: str) -> dict[int, float]:
-    """Return the medians of a benchmark by message size, in its own unit."""
+    """Return the medians of a benchmark by message size, in the benchmark's unit."""
     lines = [line for line in EXTRACT.read_text().splitlines() if not line.startswith("#")]
     rows = [r for r in csv.DictReader(lines) if (r["benchmark"], r["environment"]) == (benchmark, environment)]
     return {int(row["size"]): float(row["median"]) for row in rows}
@@ -96,7 +96,7 @@ def measured(benchmark: str, environment: str) -> dict[int, float]:
 
 @pytest.mark.parametrize("name", CLOUDS)
 def test_the_clouds_take_the_measured_time_one_way(name: str) -> None:
-    """Within 5 % of osu_latency at every size from 0 B to 4 MiB."""
+    """One-way times are within 5 % of osu_latency at every size from 0 B to 4 MiB."""
     link = load_machine(name).network.between_nodes
     latencies = measured("osu_latency", name)
     assert len(latencies) == 24
@@ -106,7 +106,7 @@ def test_the_clouds_take_the_measured_time_one_way(name: str) -> None:
 
 @pytest.mark.parametrize("name", CLOUDS)
 def test_the_clouds_stream_at_the_measured_bandwidth(name: str) -> None:
-    """Within 5 % of osu_bw, where a stream was not slower than single messages."""
+    """Bandwidths are within 5 % of osu_bw, except where a stream was slower than single messages."""
     link = load_machine(name).network.between_nodes
     latencies = measured("osu_latency", name)
     for size, bandwidth in measured("osu_bw", name).items():
@@ -116,7 +116,7 @@ def test_the_clouds_stream_at_the_measured_bandwidth(name: str) -> None:
 
 
 def test_the_topologies_of_the_readme_are_read_as_written() -> None:
-    """All five examples, on 64 nodes."""
+    """The README's five examples are read on 64 nodes as the topologies that they describe."""
     readme = (shipped("machines")["two-hosts"].parent / "README.md").read_text()
     block = readme.split("```yaml\n")[1].split("```")[0]
     examples = [f"flows:{text}" for text in block.split("flows:")[1:]]
@@ -133,9 +133,9 @@ def test_the_topologies_of_the_readme_are_read_as_written() -> None:
 
 @pytest.mark.parametrize(("shift", "sharing"), [(1, 1), (4, 2)])
 def test_on_the_shipped_fat_tree_leaves_share_their_uplinks(shift: int, sharing: int) -> None:
-    """Of 16 KB each, four messages in a leaf take 1.28 us on the wire, from leaf to leaf twice that: 2:1."""
+    """Four messages of 16 KB take 1.28 us on the wire within a leaf, and twice that between leaves: 2:1."""
     built = TraceBuilder(16)
-    # Within the leaf round the circle of its nodes, or from each to the same place of the next leaf.
+    # Within a leaf each node sends to the next one, otherwise to the same place of the next leaf.
     pairs = [(node, (node + shift) % 4 if shift < 4 else node + shift) for node in range(4)]
     for node, dest in pairs:
         built[node].send(dest, 16_000)

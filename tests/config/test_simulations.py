@@ -1,4 +1,4 @@
-"""Single simulations from YAML: what runs where, and every way to get one wrong."""
+"""Single simulations from YAML: what runs where, and each fault."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from tests.config.documents import SIMULATION, changed, faults_of, folder
 
 
 def simulation(path: Path, text: str = SIMULATION) -> SimulationConfig:
-    """Load a simulation from its text, in a folder with what it refers to."""
+    """Load a simulation from its text, in a folder with the files that it refers to."""
     (folder(path) / "s.yaml").write_text(text)
     loaded = load_config(path / "s.yaml")
     assert isinstance(loaded, SimulationConfig)
@@ -20,7 +20,7 @@ def simulation(path: Path, text: str = SIMULATION) -> SimulationConfig:
 
 
 def test_a_simulation_becomes_its_values(tmp_path: Path) -> None:
-    """Paths are relative to the file; what is left out has its default."""
+    """Paths are relative to the file, and keys that are left out have defaults."""
     loaded = simulation(tmp_path)
     assert (loaded.name, loaded.path, loaded.ranks) == ("s", tmp_path / "s.yaml", 2)
     assert (loaded.program.script, loaded.program.arguments) == (tmp_path / "prog.py", ("5",))
@@ -28,7 +28,7 @@ def test_a_simulation_becomes_its_values(tmp_path: Path) -> None:
 
 
 def test_what_a_recording_depends_on(tmp_path: Path) -> None:
-    """Files relative to the file that names them, and names of variables."""
+    """Input files are relative to the simulation's file; environment variables are names."""
     (tmp_path / "matrix.bin").write_text("")
     loaded = simulation(
         tmp_path, changed(SIMULATION, "ranks: 2", 'ranks: 2, inputs: [matrix.bin, "part-{ranks}"], environment: [SIZE]')
@@ -38,7 +38,7 @@ def test_what_a_recording_depends_on(tmp_path: Path) -> None:
 
 
 def test_a_trace_knows_its_number_of_ranks(tmp_path: Path) -> None:
-    """Then it need not be given, and the script may be there for when the trace is not."""
+    """Ranks need not be stated if the trace exists, even if a script is named as well."""
     (tmp_path / "t.clue").mkdir()
     text = changed(SIMULATION, '{script: prog.py, args: ["5"], ranks: 2}', "{trace: t.clue, script: prog.py}")
     loaded = simulation(tmp_path, text)
@@ -58,14 +58,14 @@ def test_a_trace_knows_its_number_of_ranks(tmp_path: Path) -> None:
 def test_ranks_are_placed_as_the_file_says(
     tmp_path: Path, text: str, choice: PlacementChoice, nodes: tuple[int, ...]
 ) -> None:
-    """In an order, several to a processor, or on the nodes listed."""
+    """Ranks are placed in an order, several to a processor, or on listed nodes."""
     loaded = simulation(tmp_path, SIMULATION + f"placement: {text}\ninstances: 3\n")
     assert (loaded.placement, loaded.instances) == (choice, 3)
     assert loaded.placement.place(loaded.machine, 2).nodes == nodes
 
 
 def test_a_list_is_for_its_own_number_of_ranks(tmp_path: Path) -> None:
-    """Placing another number is refused."""
+    """A list of nodes for another number of ranks is refused."""
     loaded = simulation(tmp_path, SIMULATION + "placement: [0, 1]\n")
     with pytest.raises(UsageError, match="one node per rank"):
         loaded.placement.place(loaded.machine, 3)
@@ -99,14 +99,14 @@ def test_a_list_is_for_its_own_number_of_ranks(tmp_path: Path) -> None:
     ],
 )
 def test_a_fault_has_place_path_rule_and_value(tmp_path: Path, old: str, new: str, fault: str) -> None:
-    """One thing wrong, and the message points at it."""
+    """One fault is reported with place, path, rule and value."""
     (folder(tmp_path) / "s.yaml").write_text(changed(SIMULATION, old, new))
     found = [f.removeprefix(f"{tmp_path}/s.yaml:") for f in faults_of(load_config, tmp_path / "s.yaml")]
     assert any(line.startswith(fault) for line in found), found
 
 
 def test_anything_may_be_loaded_without_knowing_what_it_is(tmp_path: Path) -> None:
-    """A machine, a comparison, a simulation, or the name of one that is shipped."""
+    """``load_any`` loads a machine, a comparison or a simulation, by path or by shipped name."""
     folder(tmp_path)
     kinds = [type(load_any(tmp_path / f"{name}.yaml")) for name in ("pair", "scenario", "simulation")]
     assert kinds == [Machine, Scenario, SimulationConfig]
@@ -116,7 +116,7 @@ def test_anything_may_be_loaded_without_knowing_what_it_is(tmp_path: Path) -> No
 
 
 def test_text_that_can_be_no_argument_and_no_path_is_refused(tmp_path: Path) -> None:
-    """The operating system takes no NUL, wherever it stands; it is found before anything is recorded."""
+    """NUL and lone surrogates, which no argument or path may contain, are faults before anything is recorded."""
     (folder(tmp_path) / "s.yaml").write_text(
         """program: {script: prog.py, args: ["a\\0b", c], inputs: ["\\0"], ranks: 2}\nmachine: pair.yaml\n"""
     )

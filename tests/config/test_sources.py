@@ -1,4 +1,4 @@
-"""Where configurations come from: files, pipes that a user gives, and nothing that keeps waiting."""
+"""Sources of configurations: files and pipes that a user opens, but nothing that could block."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIMULATION = "program: {trace: t.clue}\nmachine: pair.yaml\n"
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work in a folder with a trace and a machine, a pipe without a writer, and a device."""
+    """Work in a folder that holds a trace, a machine, a pipe without a writer, and a device."""
     monkeypatch.chdir(tmp_path)
     TraceBuilder(1).build().save("t.clue")
     Path("pair.yaml").write_text(MACHINE)
@@ -27,7 +27,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def given(text: str) -> str:
-    """Return the path of a pipe that this process was given, as a shell makes one of ``<(…)``."""
+    """Return the path of a pipe that this process has open, like a shell's ``<(…)``."""
     reading, writing = os.pipe()
     os.write(writing, text.encode())
     os.close(writing)
@@ -36,7 +36,7 @@ def given(text: str) -> str:
 
 @pytest.mark.parametrize(("name", "kind"), [("pipe", "named pipe"), ("device", "device"), ("t.clue", "folder")])
 def test_what_is_no_ordinary_file_is_refused(name: str, kind: str) -> None:
-    """Wherever its name may stand: as the file itself, as a machine, script or table in it."""
+    """Pipes, devices and folders are refused as the file itself and as the machine, script or table that it names."""
     for load in (load_any, load_config, load_machine, load_validation):
         assert faults_of(load, name)[0].endswith(f'must be a file, got the {kind} "{name}"')
     Path("run.yaml").write_text(SIMULATION.replace("pair.yaml", name))
@@ -50,12 +50,12 @@ def test_what_is_no_ordinary_file_is_refused(name: str, kind: str) -> None:
 
 
 def test_what_a_user_gives_open_is_read() -> None:
-    """Paths in it start from the current folder; what it refers to is an ordinary file all the same."""
+    """An open pipe or file is read with paths relative to the current folder; files that it names must be ordinary."""
     config = load_config(given(SIMULATION))
     assert isinstance(config, SimulationConfig)
     assert (config.machine.name, config.program.trace, config.path) == ("pair", "t.clue", None)
     assert load_machine(given(MACHINE)).name == "pair"
-    with Path("elsewhere.yaml").open("w+") as file:  # as of "< elsewhere.yaml"
+    with Path("elsewhere.yaml").open("w+") as file:  # as with "< elsewhere.yaml"
         file.write(SIMULATION)
         file.flush()
         redirected = load_config(f"/dev/fd/{file.fileno()}")
@@ -68,7 +68,7 @@ def test_what_a_user_gives_open_is_read() -> None:
 
 @pytest.mark.parametrize("name", ["x" * 5000, "a/" * 3000 + "x"])
 def test_names_too_long_for_the_system_are_no_files(name: str) -> None:
-    """As the file itself, and in it."""
+    """Overlong names are faults, as the file itself and inside a file."""
     Path("run.yaml").write_text(f'program: {{trace: "{name}"}}\nmachine: "{name}"\n')
     for source in (name, "run.yaml"):
         with pytest.raises(ConfigError, match="must be a"):
@@ -76,7 +76,7 @@ def test_names_too_long_for_the_system_are_no_files(name: str) -> None:
 
 
 def test_files_have_a_size_that_makes_sense() -> None:
-    """One that takes no room on the disk would take all memory; one of many values takes long."""
+    """A sparse file of 1 TB and a file of 250,000 values are refused by their size."""
     with Path("huge.yaml").open("wb") as huge:
         huge.truncate(10**12)
     assert faults_of(load_any, "huge.yaml") == (

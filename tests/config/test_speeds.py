@@ -1,4 +1,4 @@
-"""Speeds by region in machine files: by the operations of a burst, and as a store has them."""
+"""Speeds by region in machine files: by the operations of a burst, and from a store of measurements."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ network: {within_node: {send_delay: 1 us, transmission_delay: 1 us}}
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return a folder with a store, in which a product of m, n and k takes m n k ns."""
+    """Return a folder that holds a store in which a product of m, n and k takes m n k ns."""
     with open_store(tmp_path / "store.sqlite", make=True) as store:
         store.keep(dgemm())
     return tmp_path
 
 
 def speed(folder: Path, text: str) -> Any:
-    """Return what a machine file says."""
+    """Return the speed of a machine file in which it is stated by the given text."""
     (folder / "machine.yaml").write_text(MACHINE.replace("SPEED", text))
     return load_machine(folder / "machine.yaml").nodes[0].speeds["product"]
 
 
 def test_points(tmp_path: Path) -> None:
-    """Operations of a burst, and the speed."""
+    """Points give the speed by the operations of a burst."""
     found = speed(tmp_path, "{points: [[1 Mflop, 500 Mflop/s], [1 Gflop, 2 Gflop/s]]}")
     assert found == SpeedCurve.through([(1e6, 5e8), (1e9, 2e9)])
 
 
 def test_a_routine_that_was_measured(folder: Path) -> None:
-    """2 m n k operations in m n k ns: 2 per ns at all sizes, from the least to the largest that was measured."""
+    """2 m n k operations in m n k ns are 2 per ns at all sizes, from the least to the largest that was measured."""
     found = speed(folder, "{routine: dgemm, store: store.sqlite, host: here}")
     assert isinstance(found, SpeedCurve)
     assert found.domain == pytest.approx((2 * SIZES[0] ** 3, 2 * SIZES[-1] ** 3), rel=0.5)
@@ -71,7 +71,7 @@ def test_a_routine_that_was_measured(folder: Path) -> None:
     ],
 )  # fmt: skip
 def test_faults(folder: Path, text: str, fault: str) -> None:
-    """Each is named with its place."""
+    """Each fault is reported with its place."""
     with pytest.raises(ConfigError) as caught:
         speed(folder, text)
     assert fault in str(caught.value)
@@ -79,7 +79,7 @@ def test_faults(folder: Path, text: str, fault: str) -> None:
 
 
 def test_what_is_calibrated_keeps_speeds(tmp_path: Path) -> None:
-    """The lines of a node type say them again."""
+    """The lines that calibration writes for a node type give the same speeds when read."""
     node = NodeType("host", speeds={"product": SpeedCurve.through([(1e6, 5e8), (1e9, 2e9)])})
     (line,) = (line for line in node_lines(node) if line.startswith("speed"))
     found = speed(tmp_path, line.removeprefix("speed: {product: ").removesuffix("}"))
@@ -89,7 +89,7 @@ def test_what_is_calibrated_keeps_speeds(tmp_path: Path) -> None:
 
 
 def test_a_change_and_what_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Another speed from some time on; inspect shows where it begins and ends, JSON all points."""
+    """A change replaces the speed; ``inspect`` shows the first and last point."""
     from clue.cli import main  # noqa: PLC0415 - this test alone runs a command
 
     (tmp_path / "machine.yaml").write_text(

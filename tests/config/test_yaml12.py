@@ -1,4 +1,4 @@
-"""YAML as YAML 1.2 means it, with the place of everything."""
+"""YAML by the rules of YAML 1.2, with the place of each value."""
 
 import math
 
@@ -9,7 +9,7 @@ from tests.config.documents import faults_of
 
 
 def value(text: str) -> object:
-    """Return what ``a: TEXT`` gives for a."""
+    """Return the value of ``a`` in ``a: TEXT``."""
     top = parse_yaml(f"a: {text}", "f.yaml").value
     assert isinstance(top, dict)
     return top["a"]
@@ -50,26 +50,26 @@ def value(text: str) -> object:
     ],
 )
 def test_plain_scalars_follow_the_core_schema(text: str, expected: object) -> None:
-    """Numbers, truth values and nothing as in YAML 1.2; everything else is text."""
+    """Numbers, truth values and null follow YAML 1.2; everything else is text."""
     got = value(text)
     assert got == expected
     assert type(got) is type(expected)
 
 
 def test_nan_is_a_number() -> None:
-    """It is read as such, for the form to refuse it."""
+    """NaN is read as a number, so that the form can refuse it."""
     got = value(".nan")
     assert isinstance(got, float)
     assert math.isnan(got)
 
 
 def test_keys_are_read_like_values() -> None:
-    """A table by number of processors has numbers as keys."""
+    """Keys that look like numbers are numbers, as in a table by number of processors."""
     assert value("{1: a, 0x2: b, no: c}") == {1: "a", 2: "b", "no": "c"}
 
 
 def test_every_value_knows_where_it_stands() -> None:
-    """Line and column from 1, of the value and of its key."""
+    """Values and keys have their lines and columns, counted from 1."""
     document = parse_yaml("a:\n  - b: 5\n    c: [1, 2]\n", "f.yaml")
     assert document.origins["a", 0, "b"].place() == "f.yaml:2:8"
     assert document.origins["a", 0, "c"].place(of_key=True) == "f.yaml:3:5"
@@ -77,7 +77,7 @@ def test_every_value_knows_where_it_stands() -> None:
 
 
 def test_anchors_and_aliases_give_the_same_value_twice() -> None:
-    """Plain YAML: what is written once may be named again."""
+    """An alias has the value of its anchor."""
     document = parse_yaml("a: &x {b: 1}\nc: *x\n", "f.yaml")
     assert document.value == {"a": {"b": 1}, "c": {"b": 1}}
 
@@ -104,19 +104,19 @@ def test_anchors_and_aliases_give_the_same_value_twice() -> None:
     ],
 )
 def test_what_is_not_plain_yaml_is_refused_with_its_place(text: str, fault: str) -> None:
-    """One line says where and what; nothing is built from tags, nothing is overwritten silently."""
+    """One line has place and fault; tags construct nothing, and no key silently replaces another."""
     assert faults_of(parse_yaml, text, "f.yaml")[0].startswith(fault)
 
 
 @pytest.mark.parametrize("text", ["[" * 50_000, "[" * 50_000 + "]" * 50_000, "- " * 50_000, "{a: " * 50_000])
 def test_a_file_that_is_nested_without_end_is_refused(text: str) -> None:
-    """Neither a crash nor a traceback, however deep the nesting."""
+    """Deep nesting is a fault instead of a crash."""
     (fault,) = faults_of(parse_yaml, text, "f.yaml")
     assert "text must be nested at most 100 levels deep, got more" in fault
 
 
 def test_aliases_that_multiply_are_stopped() -> None:
-    """Nine levels of nine aliases each would be 400 million values."""
+    """Nine levels of nine aliases each would be 400 million values and are refused."""
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 9)]
     (fault,) = faults_of(parse_yaml, "\n".join(lines), "f.yaml")
