@@ -1,1 +1,1 @@
-"""The shipped scenarios and their programs."""
+"""Tests of the shipped scenarios and their programs."""

@@ -37,7 +37,7 @@ ROUNDS = 20
 
 
 def ring(trace: TraceBuilder, ranks: int) -> None:
-    """Add a burst and a message of 100 KB to the next rank, in the middle of the others' computation."""
+    """Add a burst and a message of 100 KB to the next rank, which arrives while other ranks compute."""
     for rank in range(ranks):
         trace[rank].compute((1 + rank / 10) * 0.05 / ranks)
         trace[rank].sendrecv((rank + 1) % ranks, 100_000, (rank - 1) % ranks)
@@ -63,12 +63,12 @@ def trace(name: str, ranks: int) -> Trace:
 
 
 def source(application: Application, ranks: int) -> Trace:
-    """Return what the scenario's files hold."""
+    """Return the trace that a file of the scenario holds."""
     return trace(Path(application.trace or "").name.split("-")[0], ranks)
 
 
 def write(folder: Path, criterion: str = "points") -> Scenario:
-    """Write the comparison as ``s.yaml``, and its traces; returns what it says."""
+    """Write the comparison as ``s.yaml`` with its traces, and return it as loaded."""
     for name in PROGRAMS:
         for ranks in (1, 2, 3, 4):
             trace(name, ranks).save(folder / f"{name}-{ranks}.clue")

@@ -1,4 +1,4 @@
-"""A comparison of generated options through the command line, held to a ranking worked out in full."""
+"""The ranking of generated options by the command line equals one computed option by option."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.scenarios.generated import OPTIONS, source, write
 
 
 def simulated(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, list[dict[str, object]]]:
-    """Return what ``clue simulate`` prints of it."""
+    """Return the document that ``clue simulate`` prints of the comparison."""
     assert main(("simulate", f"{folder}/s.yaml", "--json", "--workers", "1", *arguments)) == 0
     document: dict[str, list[dict[str, object]]] = json.loads(capsys.readouterr().out)
     return document
@@ -27,7 +27,7 @@ def simulated(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str)
 
 @cache
 def whole_ranking_by(criterion: str) -> list[tuple[str, float]]:
-    """Return the ranking worked out in full."""
+    """Return the ranking computed option by option."""
     with TemporaryDirectory() as folder:
         return whole_ranking(write(Path(folder), criterion), source)
 
@@ -37,7 +37,7 @@ def whole_ranking_by(criterion: str) -> list[tuple[str, float]]:
 def test_generated_options_are_ranked_as_one_by_one(
     criterion: str, engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """All scores, and the first five alone; no other option is better than its bound says."""
+    """All scores agree, also with ``--top 5``, where no other option is better than its bound."""
     scenario = write(tmp_path, criterion)
     assert len(scenario.options) + scenario.left_out == OPTIONS
     assert len(scenario.options) == 40
@@ -58,7 +58,7 @@ def test_generated_options_are_ranked_as_one_by_one(
 def test_without_a_compiler_the_ranking_is_the_same_and_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A compiler that fails is asked once (with and without the instructions of this processor) for 40 options."""
+    """The failing compiler is called twice for 40 options: with and without the instructions of this processor."""
     write(tmp_path)
     expected = simulated(tmp_path, capsys, "--engine", "reference", "--top", "5")
     compiler = tmp_path / "compiler"

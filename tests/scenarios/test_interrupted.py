@@ -1,4 +1,4 @@
-"""Ctrl-C at any point of a comparison: a separate status, certain results are shown, no process is left behind."""
+"""Ctrl-C at any point of a comparison: status 130, certain results are shown, and no process is left behind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from tests.purchase.in_full import whole_ranking
 from tests.scenarios.generated import source, write
 
-#: Ctrl-C reaches all processes of a terminal at once. Here it comes as soon as the command tells of something.
+#: Ctrl-C reaches all processes of a terminal at once. Here it is sent when the command reports a certain step.
 DRIVER = """\
 import os, signal, sys
 from clue.cli import main, terminal
@@ -34,7 +34,7 @@ if __name__ == "__main__":
 
 
 def interrupted(folder: Path, moment: str, *arguments: str) -> tuple[int, str, str]:
-    """Simulate until that is told of; returns exit status, standard output and standard error."""
+    """Simulate until a step with this text is reported; return exit status, standard output and standard error."""
     write(folder, "makespan")
     (folder / "driver.py").write_text(DRIVER)
     command = [sys.executable, "driver.py", moment, "simulate", "s.yaml", *arguments]
@@ -47,7 +47,7 @@ def interrupted(folder: Path, moment: str, *arguments: str) -> tuple[int, str, s
 
 
 def all_ended(group: int) -> bool:
-    """Wait for the processes of a group to end, but not for longer than half a minute."""
+    """Return whether all processes of a group end within half a minute."""
     for _ in range(600):
         try:
             os.killpg(group, 0)
@@ -59,13 +59,13 @@ def all_ended(group: int) -> bool:
 
 @pytest.mark.parametrize("phase", ["reading", "placing", "bounding"])
 def test_before_anything_is_certain_nothing_is_shown(phase: str, tmp_path: Path) -> None:
-    """One line, and the status that shells know."""
+    """The output is one line, with the status that shells expect."""
     assert interrupted(tmp_path, phase, "--engine", "fast") == (130, "", "clue: interrupted\n")
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_what_is_certain_by_then_is_shown(workers: str, tmp_path: Path) -> None:
-    """While it simulates, alone or with processes: positions that nothing can change are those of the whole ranking."""
+    """With one worker or two, the positions that are shown as certain are those of the whole ranking."""
     arguments = ("--json", "--engine", "fast", "--top", "30", "--workers", workers)
     status, out, err = interrupted(tmp_path, "34 simulations", *arguments)
     document = json.loads(out)
@@ -78,7 +78,7 @@ def test_what_is_certain_by_then_is_shown(workers: str, tmp_path: Path) -> None:
 
 
 def test_an_interrupted_table_says_so(tmp_path: Path) -> None:
-    """For people, too."""
+    """The table for people states the interruption."""
     status, out, err = interrupted(tmp_path, "simulations")
     assert (status, err) == (130, "")
     assert "Interrupted: " in out

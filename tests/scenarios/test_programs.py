@@ -1,4 +1,4 @@
-"""The shipped programs compute what they say, on every shape of process grid and whatever the size."""
+"""The shipped programs compute correct results, on every shape of process grid and at every size."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / "scenarios" / "programs"
 BESIDE = Path(sys.executable).with_name("mpiexec")
 MPIEXEC = str(BESIDE) if BESIDE.exists() else shutil.which("mpiexec")
-#: More ranks than cores: a waiting rank must yield (MPICH); elsewhere these mean nothing.
+#: There are more ranks than cores, so a waiting rank must yield (MPICH); other MPIs ignore these settings.
 SETTINGS = {
     "OMP_NUM_THREADS": "1",
     "MPIR_CVAR_POLLS_BEFORE_YIELD": "1",
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.skipif(MPIEXEC is None, reason="needs mpiexec")
 
 
 def start(ranks: int, *command: str) -> subprocess.CompletedProcess[str]:
-    """Run Python with this command line on a number of ranks; one rank without mpiexec."""
+    """Run Python with this command line on a number of ranks, and one rank without mpiexec."""
     path = os.pathsep.join(filter(None, [str(ROOT), str(PROGRAMS), os.environ.get("PYTHONPATH")]))
     launcher = [str(MPIEXEC), "-n", str(ranks)] if ranks > 1 else []
     return subprocess.run(
@@ -52,7 +52,7 @@ def lines(output: str) -> list[dict[str, str]]:
     return [dict(re.findall(r"([\w/]+)=(\[.*?\]|\S+)", line)) for line in output.splitlines()]
 
 
-#: What kernels are checked on: process grid, size of the matrix, block.
+#: The cases in which kernels are checked: process grid, size of the matrix, block.
 CHECKED = [
     ("1x1", 300, 64),
     ("1x1", 1, 64),
@@ -69,7 +69,7 @@ CHECKED = [
 
 
 def checking(kernel: str, grid: str, n: int, block: int) -> str:
-    """Return the line that checks a kernel."""
+    """Return the command line that checks a kernel."""
     return f"{kernel} --n {n} --block {block} --grid {grid} --check"
 
 
@@ -79,7 +79,7 @@ def ranks_of(grid: str) -> int:
     return rows * columns
 
 
-#: What is run, by number of ranks: programs with their arguments.
+#: By number of ranks: the programs to run, with their arguments.
 RUNS: dict[int, list[str]] = {
     1: ["jacobi --n 31 --iterations 105"],
     2: ["tridiagonalisation --n 100 --block 16 --columns 50", "jacobi --n 12 --iterations 5000 --tolerance 1e-12"],
@@ -93,13 +93,13 @@ RUNS: dict[int, list[str]] = {
 for _kernel, (_grid, _n, _block) in product(KERNELS, CHECKED):
     RUNS.setdefault(ranks_of(_grid), []).append(checking(_kernel, _grid, _n, _block))
 
-#: Takes a number of ranks and one of its runs; returns the pairs of the line that it prints.
+#: Takes a number of ranks and one of its runs, and returns the pairs that the run prints.
 Run = Callable[[int, str], dict[str, str]]
 
 
 @pytest.fixture
 def run(shared: Path) -> Run:
-    """Return a function for one of the runs. All on so many ranks have one start."""
+    """Return a function that returns the result of a run; all runs on one number of ranks share one start."""
 
     def found(ranks: int, wanted: str) -> dict[str, str]:
         runs = [(PROGRAMS / f"{program}.py", words) for program, *words in map(str.split, RUNS[ranks])]
@@ -115,7 +115,7 @@ def run(shared: Path) -> Run:
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize(("grid", "n", "block"), CHECKED)
 def test_kernel_agrees_with_scipy(kernel: str, grid: str, n: int, block: int, run: Run) -> None:
-    """Both kernels agree with scipy to rounding, also if n is no multiple of the block or ranks idle."""
+    """Both kernels agree with scipy to rounding, also if n is not a multiple of the block or ranks are idle."""
     line = run(ranks_of(grid), checking(kernel, grid, n, block))
     assert line["n"] == str(n)
     assert line["grid"] == grid
@@ -130,7 +130,7 @@ def test_grid_is_as_square_as_it_can_be(ranks: int, grid: str, run: Run) -> None
 
 
 def test_pieces_of_the_matrix_fit_together() -> None:
-    """On a 2 × 3 grid the pieces make up the same matrix as on one rank, and transposing finds each entry."""
+    """On any grid the pieces form the same matrix as on one rank, and ``transpose`` finds each entry."""
     script = """
 import numpy as np
 from mpi4py import MPI
@@ -154,10 +154,10 @@ print("good")
 
 
 def test_only_the_first_columns(run: Run) -> None:
-    """--columns stops early, counts only those operations, and leaves nothing to check."""
+    """``--columns`` stops early and counts only those operations; a partial result cannot be checked."""
     line = run(2, "tridiagonalisation --n 100 --block 16 --columns 50")
     speed = 4 / 3 * (100**3 - 50**3) / float(line["seconds"]) / 1e6
-    assert float(line["Mflop/s"]) == pytest.approx(speed, rel=0.05, abs=0.5)  # printed as a whole number
+    assert float(line["Mflop/s"]) == pytest.approx(speed, rel=0.05, abs=0.5)  # the program prints a whole number
     refused = start(1, str(PROGRAMS / "tridiagonalisation.py"), "--n", "9", "--columns", "5", "--check")
     assert refused.returncode == 2
     assert "--columns must be 1 to 9, and 9 to check, got 5" in refused.stderr
@@ -172,21 +172,21 @@ def test_only_the_first_columns(run: Run) -> None:
     ],
 )
 def test_arguments_without_sense(args: list[str], message: str) -> None:
-    """Arguments that make no sense end a kernel with one line."""
+    """Invalid arguments end a kernel with one line of message."""
     done = start(1, str(PROGRAMS / "cholesky.py"), *args)
     assert done.returncode == 1
     assert done.stderr == message + "\n"
 
 
 def test_pingpong(run: Run) -> None:
-    """The ping-pong plays on two ranks while a third watches, and needs two."""
+    """The ping-pong runs on two ranks while a third is idle, and one rank is refused."""
     line = run(3, "pingpong --repetitions 5 --bytes 1000")
     assert (line["bytes"], line["repetitions"]) == ("1000", "5")
     assert "at least 2 ranks" in start(1, str(PROGRAMS / "pingpong.py")).stderr
 
 
 def test_jacobi_is_the_same_on_any_number_of_ranks(run: Run) -> None:
-    """Three ranks with strips of unequal height find the temperatures that one finds."""
+    """Three ranks with strips of unequal height reach the temperatures of one rank."""
     alone = run(1, "jacobi --n 31 --iterations 105")
     together = run(3, "jacobi --n 31 --iterations 105")
     assert together["iterations"] == alone["iterations"] == "105"
@@ -195,7 +195,7 @@ def test_jacobi_is_the_same_on_any_number_of_ranks(run: Run) -> None:
 
 
 def test_jacobi_converges_to_the_mean_of_the_edges(run: Run) -> None:
-    """By symmetry the four plates heated at one edge each add up to 1: the mean temperature is a quarter."""
+    """By symmetry the four plates heated at one edge each add up to 1, so the mean temperature is a quarter."""
     line = run(2, "jacobi --n 12 --iterations 5000 --tolerance 1e-12")
     assert int(line["iterations"]) < 5000
     assert float(line["mean"]) == pytest.approx(0.25, abs=1e-9)
@@ -203,7 +203,7 @@ def test_jacobi_converges_to_the_mean_of_the_edges(run: Run) -> None:
 
 @pytest.mark.parametrize(("ranks", "n", "rows", "blocks"), [(3, 50, 7, 8), (4, 20, 10, 2)])
 def test_master_worker(ranks: int, n: int, rows: int, blocks: int, run: Run) -> None:
-    """Every block is handed out once, also with a short last block or more workers than blocks."""
+    """Each block is handed out once, also with a short last block or as many workers as blocks."""
     line = run(ranks, f"master_worker --n {n} --rows {rows} --check")
     assert float(line["residual"]) < 1e-12
     assert sum(map(int, line["blocks"].strip("[]").split(","))) == blocks

@@ -1,6 +1,6 @@
-"""Every shipped scenario against its expected output: a prediction that changes must be noticed, and told.
+"""Each shipped scenario is compared with its expected output, so that a changed prediction is noticed and explained.
 
-The expected figures are no truth, only what was predicted last time; truths are in the tests of each rule.
+The expected figures are the last predictions and not the truth, which the tests of each rule compute.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TOLERANCE = 1e-9
 
 
 def differences(expected: object, got: object, place: str = "") -> Iterator[str]:
-    """Yield each place where two JSON values differ, numbers by more than the tolerance."""
+    """Yield each place where two JSON values differ; numbers may differ by the tolerance."""
     if isinstance(expected, dict) and isinstance(got, dict) and expected.keys() == got.keys():
         for key in expected:
             yield from differences(expected[key], got[key], f"{place}.{key}" if place else key)
@@ -36,7 +36,7 @@ def differences(expected: object, got: object, place: str = "") -> Iterator[str]
 
 
 def simulate(name: str) -> dict[str, object]:
-    """Return what ``clue simulate NAME --json`` prints, without what its words or this computer's engine may change."""
+    """Return the figures of ``clue simulate NAME --json``, without warnings and the choice of the engine."""
     command = [sys.executable, "-m", "clue", "simulate", name, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -45,13 +45,13 @@ def simulate(name: str) -> dict[str, object]:
 
 
 def figures(document: dict[str, object]) -> dict[str, object]:
-    """Return a document without its warnings, and without the engine: both engines give the same figures."""
+    """Return a document without its warnings and its engine, as both engines give the same figures."""
     return {name: value for name, value in document.items() if name not in {"warnings", "engine", "engine_reason"}}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_shipped_scenario_predicts_what_it_did(name: str) -> None:
-    """To 1e-9; scenarios/expected/README.md says how to renew what is expected."""
+    """Figures agree to 1e-9; scenarios/expected/README.md says how to renew the expected output."""
     expected = figures(json.loads((EXPECTED / f"{name}.json").read_text()))
     found = list(differences(expected, simulate(name)))
     renew = f"clue simulate {name} --json > scenarios/expected/{name}.json"
@@ -64,12 +64,12 @@ def test_a_shipped_scenario_predicts_what_it_did(name: str) -> None:
 
 
 def test_whatever_is_expected_is_shipped() -> None:
-    """No expected output is left behind without its scenario, and some scenarios have one."""
+    """Each expected output has its scenario, and at least two scenarios have one."""
     assert {file.stem for file in EXPECTED.glob("*.json")} == set(NAMES) >= {"pingpong", "wien97"}
 
 
 def test_a_difference_is_told_with_its_place() -> None:
-    """Beyond the tolerance, in a name, and where something is missing; within it, nothing."""
+    """Differences beyond the tolerance, in a name, and in a length are reported; others are not."""
     expected = {"ranking": [{"option": "Cheap", "score": 100.0}]}
     assert list(differences(expected, {"ranking": [{"option": "Cheap", "score": 100.0 + 1e-8}]})) == []
     assert list(differences(expected, {"ranking": [{"option": "Cheap", "score": 100.0 + 1e-6}]})) == [

@@ -1,4 +1,4 @@
-"""The shared matrix product computes what it says under every strategy, and its machines are what they say."""
+"""The self-scheduled matrix product is right with every strategy, and its machines are as documented."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STRATEGIES = ["ss", "gss", "tss", "vrp", "vrp-live", "vrp-ss"]
 
 
 def product(ranks: int, *args: object) -> dict[str, str]:
-    """Run the product under real MPI; return the ``name=value`` pairs of the one line it prints."""
+    """Run the product under real MPI and return the ``name=value`` pairs of the line that it prints."""
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
         [MPIEXEC or "", "-n", str(ranks), sys.executable, str(PROGRAM), *map(str, args)],
@@ -37,7 +37,7 @@ def product(ranks: int, *args: object) -> dict[str, str]:
 @pytest.mark.skipif(MPIEXEC is None, reason="needs mpiexec")
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_strategy_multiplies_all_rows_under_real_mpi(strategy: str) -> None:
-    """61 rows over two workers, performance measured where it is needed: all done, and the product is right."""
+    """Two workers multiply all 61 rows and the product is right; some strategies measure performance first."""
     said = product(3, strategy, "--n", 61, "--rows", 3, "--check")
     assert sum(json.loads(said["rows"])) == 61
     assert float(said["error"]) < 1e-12
@@ -45,14 +45,14 @@ def test_every_strategy_multiplies_all_rows_under_real_mpi(strategy: str) -> Non
 
 @pytest.mark.skipif(MPIEXEC is None, reason="needs mpiexec")
 def test_given_performance_decides_who_gets_what() -> None:
-    """60 rows at performances 1 and 2: 20 and 40, in one chunk each."""
+    """At performances 1 and 2 the workers get 20 and 40 of 60 rows, in one chunk each."""
     said = product(3, "vrp", "--n", 60, "--performance", "1,2", "--check")
     assert (said["rows"], said["chunks"]) == ("[20, 40]", "2")
 
 
 @pytest.mark.skipif(MPIEXEC is None, reason="needs mpiexec")
 def test_more_workers_than_rows() -> None:
-    """One row among three workers: one does it, the others are let go."""
+    """Of three workers one multiplies the only row, and the others end."""
     said = product(4, "gss", "--n", 1, "--check")
     assert sorted(json.loads(said["rows"])) == [0, 0, 1]
 
@@ -66,7 +66,7 @@ def machine(name: str) -> Machine:
 
 
 def test_the_cluster_is_the_shipped_one_but_for_speeds_by_order() -> None:
-    """Same nodes and network; at n = 1500 the same factors."""
+    """Nodes and network are those of the shipped cluster, and at n = 1500 so are the factors."""
     study, shipped = machine("cluster"), clue.load_machine("pempis-het")
     assert study.network == shipped.network
     assert [replace(node, performance_factors={}) for node in study.nodes] == list(shipped.nodes)
@@ -75,13 +75,13 @@ def test_the_cluster_is_the_shipped_one_but_for_speeds_by_order() -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_speeds_by_order_are_the_stated_lines(n: int) -> None:
-    """A bio node takes 1.15 + n / 10 000 times as long as an intel one, a taurus node 6 + n / 500 times."""
+    """A bio node takes 1.15 + n / 10 000 times as long as an intel node, and a taurus node 6 + n / 500 times."""
     factors = {node.name: node.factor(f"product-{n}") for node in machine("cluster").nodes}
     assert factors == pytest.approx({"intel": 1, "bio": 1.15 + n / 10_000, "taurus": 6 + n / 500})
 
 
 def test_the_loaded_cluster_is_the_steady_one_until_it_changes() -> None:
-    """Nodes differ by name alone; then two of four intel nodes have seven more processes."""
+    """Nodes differ only by name; at 3 s two of the four intel nodes get seven more processes."""
     steady, loaded = machine("cluster"), machine("loaded")
     assert [replace(node, name="") for node in loaded.nodes] == [replace(node, name="") for node in steady.nodes]
     ((at, changed),) = loaded.changes
@@ -94,7 +94,7 @@ def test_the_loaded_cluster_is_the_steady_one_until_it_changes() -> None:
 
 
 def test_performance_at_hand_and_once() -> None:
-    """At n = 2500 a taurus node is the slowest (1), an intel one 11 times as fast; static VRP still believes 7."""
+    """At n = 2500 an intel node is 11 times as fast as a taurus node, but static VRP assumes 7 times."""
     cluster = machine("cluster")
     assert vector(cluster, 2500)[0] == pytest.approx(11)
     assert vector(cluster, 2500)[-1] == 1

@@ -1,6 +1,6 @@
-"""What the study of self-scheduling shows: claims about its committed times, and that they come out again.
+"""The claims of the study of self-scheduling hold for its committed times, which can be reproduced.
 
-The times are no truth, only what was predicted; the claims are what scenarios/self-scheduling/README.md says of them.
+The times are predictions and not the truth; the claims are those of scenarios/self-scheduling/README.md.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from benchmarks.accuracy.self_scheduling.times import read
 
 TIMES = read(RESULTS)
 ON_STEADY, ON_LOADED = split(TIMES)
-#: When the load of the loaded cluster begins, seconds.
+#: Seconds after which the load of the loaded cluster begins.
 BEGINS = 3.0
 
 
 @pytest.mark.parametrize("n", [1250, 1500, 2000, 2500])
 def test_large_first_chunks_lose_on_unequal_nodes(n: int) -> None:
-    """GSS and TSS give a slow node as much as a fast one at first; static VRP knows better, dynamic VRP best."""
+    """GSS and TSS first give all nodes alike and are slowest; static VRP is faster and dynamic VRP faster still."""
     order = ["GSS", "TSS", "VRP static", "VRP dynamic", fastest(ON_STEADY, n)]
     assert all(ON_STEADY[slower][n] > ON_STEADY[faster][n] for slower, faster in pairwise(order))
 
 
 def test_static_is_dynamic_where_it_was_measured() -> None:
-    """At that order both have the same vector."""
+    """At the order at which performance was measured, both have the same vector."""
     assert ON_STEADY["VRP static"][MEASURED_AT] == ON_STEADY["VRP dynamic"][MEASURED_AT]
 
 
 @pytest.mark.parametrize("n", [1000, 1500, 2000, 2500])
 def test_the_algorithm_of_the_paper_is_near_the_best_and_takes_its_times(n: int) -> None:
-    """VRP-SS is within 5 % of the fastest, and within 13 % of what the paper's model of it says (equation 15)."""
+    """VRP-SS is within 5 % of the fastest, and within 13 % of the paper's model of it (equation 15)."""
     assert ON_STEADY["VRP-SS"][n] <= 1.05 * ON_STEADY[fastest(ON_STEADY, n)][n]
     assert ON_STEADY["VRP-SS"][n] == pytest.approx(VRP_SS.by_paper(n), rel=0.13)
 
 
 def test_a_load_that_comes_after_the_end_changes_nothing() -> None:
-    """Until it begins, the loaded cluster is the steady one."""
+    """Runs that end before the load begins take the same time on both clusters."""
     before = [(name, n) for name, line in ON_STEADY.items() for n, seconds in line.items() if seconds < BEGINS]
     assert len(before) >= 24
     assert all(ON_LOADED[name][n] == ON_STEADY[name][n] for name, n in before)
@@ -50,32 +50,32 @@ def test_a_load_that_comes_after_the_end_changes_nothing() -> None:
 
 @pytest.mark.parametrize("n", [1500, 2000, 2500])
 def test_shares_given_beforehand_lose_where_load_changes(n: int) -> None:
-    """With what was right at the start, both VRP take more than twice as long as SS and VRP-SS, and more than GSS."""
+    """With shares for unloaded nodes, both VRP take over twice as long as SS and VRP-SS, and longer than GSS."""
     for fixed in ("VRP static", "VRP dynamic"):
         assert ON_LOADED[fixed][n] > 2 * max(ON_LOADED["SS"][n], ON_LOADED["VRP-SS"][n])
         assert ON_LOADED[fixed][n] > ON_LOADED["GSS"][n]
 
 
 def test_a_replay_from_equal_nodes_misleads() -> None:
-    """It predicts every strategy too slow by 40 % and more, and sees next to no difference between them."""
+    """A replay predicts each strategy more than 40 % too slow and the strategies nearly equal."""
     steady, replay, _ = beside(TIMES)
     assert all(replay[name] > 1.4 * steady[name] for name in steady)
     assert max(replay.values()) < 1.15 * min(replay.values())
     assert max(steady.values()) > 1.5 * min(steady.values())
 
 
-# --- that the times come out again ---
+# --- times are reproduced ---
 
 
 @pytest.mark.parametrize("line", [SS, VRP_DYNAMIC, VRP_SS], ids=lambda line: line.name)
 def test_a_live_run_repeats_the_committed_time(line: Line) -> None:
-    """On the steady cluster at n = 250, to 1e-9: declared bursts make a run the same on any computer."""
+    """On the steady cluster at n = 250 times agree to 1e-9, as declared bursts are equal on any computer."""
     seconds, _ = live(line, 250, UNIT, machine_of(STEADY))
     assert seconds == pytest.approx(ON_STEADY[line.name][250], rel=1e-9)
 
 
 def test_a_replay_of_what_ran_live_takes_as_long() -> None:
-    """On the machine where it ran, to 1e-9."""
+    """A replay on the machine of the live run takes the same time, to 1e-9."""
     machine = machine_of(LOADED)
     seconds, trace = live(GSS, 250, UNIT, machine, record=True)
     assert trace is not None
