@@ -1,1 +1,1 @@
-"""The examples, and what they print."""
+"""Tests of the examples and their output."""

@@ -1,4 +1,4 @@
-"""Write what the examples print into their .out files, and run the notebook: ``python -m tests.examples``."""
+"""Write the output of the examples to their .out files, and run the notebook: ``python -m tests.examples``."""
 
 import tests.conftest  # noqa: F401 - so that what a user has validated here does not count
 from tests.examples.notebook import NOTEBOOK, run_notebook, write_notebook

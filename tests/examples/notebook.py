@@ -1,4 +1,4 @@
-"""The notebook among the examples: running it, and keeping what it shows."""
+"""Runs the notebook among the examples, and writes its output."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from nbclient import NotebookClient
 from tests.examples.running import EXAMPLES
 
 NOTEBOOK = EXAMPLES / "first-ranking.ipynb"
-#: Seconds that a cell may take, its kernel's start included.
+#: Seconds that a cell may take, including the start of its kernel.
 LIMIT = 120
 
 
 def run_notebook(path: Path) -> Any:
-    """Return the notebook with what its cells show here; runs in its folder."""
+    """Run the notebook in its folder, and return it with the output of this run."""
     notebook = nbformat.read(path, as_version=4)
     NotebookClient(notebook, timeout=LIMIT, resources={"metadata": {"path": str(path.parent)}}).execute()
     return notebook
 
 
 def write_notebook(notebook: Any) -> None:
-    """Write the notebook without what differs by computer: times of execution, the version of Python."""
+    """Write the notebook without what depends on the computer: execution times and the version of Python."""
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
     notebook.metadata.pop("language_info", None)

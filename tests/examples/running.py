@@ -1,4 +1,4 @@
-"""Running an example: its command stands in its first lines, as ``Run: clue simulate ping-pong.yaml``."""
+"""Runs an example by the command in its first lines, such as ``Run: clue simulate ping-pong.yaml``."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _RUN = re.compile(r"^(?:# )?Run: (.+)$", re.MULTILINE)
 
 
 def command_of(file: Path) -> str | None:
-    """Return the command that an example names, if it does."""
+    """Return the command that an example names, or None."""
     found = _RUN.search(file.read_text())
     return found[1] if found else None
 
 
 def examples() -> list[Path]:
-    """Return all files that name the command that runs them, sorted."""
+    """Return all files that name the command that runs them, in sorted order."""
     files = sorted([*EXAMPLES.rglob("*.yaml"), *EXAMPLES.rglob("*.py")])
     return [file for file in files if command_of(file) is not None]
 
 
 def output_of(file: Path) -> str:
-    """Return what an example prints to standard output, without blanks at the ends of lines; runs it in its folder."""
+    """Run an example in its folder, and return its standard output without trailing blanks."""
     words = shlex.split(command_of(file) or "")
     before, output = Path.cwd(), io.StringIO()
     os.chdir(file.parent)

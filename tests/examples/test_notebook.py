@@ -1,4 +1,4 @@
-"""The notebook runs, and shows what it has kept."""
+"""The notebook runs and shows its kept output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.examples.notebook import NOTEBOOK, run_notebook  # noqa: E402 - skipp
 
 
 def shown(notebook: Any) -> list[str]:
-    """Return what cells show of clue's own values; how pandas prints its frames is pandas' business."""
+    """Return the output of cells for clue's own values; frames are left to pandas."""
     texts = [
         text
         for cell in notebook.cells
@@ -27,7 +27,7 @@ def shown(notebook: Any) -> list[str]:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 def test_the_notebook_shows_what_it_has_kept() -> None:
-    """Cell by cell in a separate kernel; after an intended change, python -m tests.examples writes it again."""
+    """Each cell is run in a separate kernel; after an intended change, python -m tests.examples renews the output."""
     from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel  # noqa: PLC0415 - of the extra test
 
     try:
