@@ -1,1 +1,1 @@
-"""The README, the pages of the site and the examples."""
+"""Tests of the README, the pages of the site and the examples."""

@@ -1,4 +1,4 @@
-"""What a page asks its reader to type: files, commands, programs, and which of them no test can run."""
+"""What a page asks its reader to type: files, commands, programs, and the reasons why some are not tested."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _MARK = re.compile(r"<!-- (?P<kind>not run|command|file): (?P<text>.*) -->\s*$")
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A part of a page that a reader types or saves.
+    """A block of a page that a reader types or saves.
 
     Attributes:
-        line: Where it stands in the page, from 1.
-        language: Of its fence; ``setup`` for commands in a comment, which make what the page takes for granted.
-        text: What is in it.
-        title: The file that it is, if it is one.
-        not_run: Why no test runs it; empty if one does.
+        line: Its line in the page, from 1.
+        language: The language of its fence, or ``setup`` for commands in a comment that prepare for the page.
+        text: Its content.
+        title: The name of the file that it shows, if it shows one.
+        not_run: The reason why no test runs it; empty if a test does.
     """
 
     line: int
@@ -35,15 +35,15 @@ class Block:
     not_run: str = ""
 
     def commands(self) -> list[str]:
-        """Return the commands of a block, continued lines joined, without comments."""
+        """Return the commands of a block, with continued lines joined and without comments."""
         lines = self.text.replace("\\\n", " ").splitlines()
         return [line for line in map(str.strip, lines) if line and not line.startswith("#")]
 
 
 def blocks(page: Path) -> Iterator[Block]:
-    """Yield the blocks of a page in order; files of other pages that it names come as blocks of their own.
+    """Yield the blocks of a page in order, and with them the files of other pages that it names.
 
-    Two comments speak to the tests: ``<!-- not run: REASON -->`` before a block, and ``<!-- setup`` with a command on
+    Two comments are meant for tests: ``<!-- not run: REASON -->`` before a block, and ``<!-- setup`` with a command on
     each line up to ``-->``. ``<!-- file: NAME from PAGE -->`` stands for the block with that title in another page.
     """
     lines = page.read_text(encoding="utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""The page on clusters: its job script is run here, with an srun that starts the tasks on this computer."""
+"""The job script of the page on clusters runs here, with an srun that starts its tasks on this computer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def write_command(path: Path, text: str) -> None:
 
 
 def test_the_job_script_records(tmp_path: Path) -> None:
-    """As it stands on the page, with a smaller plate. Slurm itself is not needed."""
+    """The page's script records a smaller plate; Slurm itself is not needed."""
     job = next(block for block in blocks(SITE / "how-to" / "cluster.md") if block.title == "job.sh")
     assert "--n 4000" in job.text
     (tmp_path / "job.sh").write_text(job.text.replace("--n 4000", "--n 20 --iterations 10") + "\n")

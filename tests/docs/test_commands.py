@@ -1,4 +1,4 @@
-"""What README, site and examples say to type is typed here, page by page, in a folder of the page's own."""
+"""The commands of the README, the site and the examples run here, page by page, each in its own folder."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from clue.cli.arguments import command_line
 from tests.docs.pages import PAGES, ROOT, SITE, Block, blocks, prose
 
 TYPED = {"sh", "setup"}
-#: What only a shell understands.
+#: Characters that only a shell interprets.
 SHELL = re.compile(r"[|<>&;$*]")
 
 
 def name_of(page: Path) -> str:
-    """Name a page in a test."""
+    """Return the name of a page for a test."""
     return page.relative_to(ROOT).as_posix()
 
 
 def is_run(block: Block) -> bool:
-    """Whether a block is to be run or, for a file, needed."""
+    """Return whether a block is run or, if it is a file, needed."""
     return not block.not_run and (block.language in {*TYPED, "python"} or bool(block.title))
 
 
@@ -43,7 +43,7 @@ NOT_RUN = [
 
 
 class Typist:
-    """Types what stands in pages. A recording that several pages ask for is made once."""
+    """Types the commands of pages; a recording that several pages make is made once."""
 
     def __init__(self, kept: Path) -> None:
         self._kept = kept
@@ -72,7 +72,7 @@ class Typist:
 
 @pytest.fixture(scope="module")
 def typist(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Typist]:
-    """Recordings that configurations make are shared, too, by a cache of these tests alone; each is made once."""
+    """Yield a typist, with a cache for these tests alone; each recording that a configuration needs is made once."""
     with pytest.MonkeyPatch.context() as patch:
         for module in ("repeated", "kept"):
             patch.setattr(f"clue.recording.{module}.OFTEN", 1)
@@ -84,7 +84,7 @@ def typist(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Typist]:
 def test_what_a_page_says_to_type_works(
     page: Path, typist: Typist, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """From top to bottom, with the files that it shows."""
+    """The page's commands and programs run from top to bottom, with the files that the page shows."""
     monkeypatch.chdir(tmp_path)
     if page.is_relative_to(ROOT / "examples"):
         shutil.copytree(page.parent, tmp_path, dirs_exist_ok=True)
@@ -106,14 +106,14 @@ def test_what_a_page_says_to_type_works(
 
 @pytest.mark.parametrize("reason", NOT_RUN)
 def test_what_is_not_run_says_why(reason: str) -> None:
-    """The list of skipped tests is then the list of commands that were not tried here."""
+    """Skipped tests thus list the commands that are not tried, with their reasons."""
     assert reason.strip(), "a mark must say why"
     pytest.skip(reason)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_commands_stand_in_blocks_that_are_run(page: Path) -> None:
-    """A block of another kind that begins with a command would go untested."""
+    """A block of another language that begins with a command would not be tested."""
     assert not re.search(r"(?m)^ +```", page.read_text(encoding="utf-8")), "a block must begin where its line does"
     for block in blocks(page):
         if block.language not in TYPED and not block.title:
@@ -123,7 +123,7 @@ def test_commands_stand_in_blocks_that_are_run(page: Path) -> None:
 
 
 def options_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser | None]:
-    """Return what may follow a command by its name: options, and further commands."""
+    """Return the words that may follow a command: its options, and its subcommands with their parsers."""
     found: dict[str, argparse.ArgumentParser | None] = {}
     for action in parser._actions:
         found |= dict.fromkeys(action.option_strings)
@@ -136,7 +136,7 @@ def options_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPa
     "page", [page for page in PAGES if page.is_relative_to(SITE) or page.parent == ROOT], ids=name_of
 )
 def test_commands_in_sentences_exist(page: Path) -> None:
-    """Of a command between two backticks: its name and its long options."""
+    """In text, a command between backticks must exist, and so must its long options."""
     for command in re.findall(r"`(clue [^`]+)`", prose(page)):
         parser: argparse.ArgumentParser = command_line()
         for word in command.split()[1:]:

@@ -1,4 +1,4 @@
-"""Links between files of the repository lead somewhere, down to the heading."""
+"""Links between files of the repository lead to a file and a heading that exist."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ FILES = sorted(
         *(p for f in ("benchmarks", "machines", "scenarios") for p in (ROOT / f).rglob("*.md")),
     }
 )
-#: Made when the site is built.
+#: Created when the site is built.
 GENERATED = re.compile(r"reference/|figures/")
 
 
 @cache
 def anchors(page: Path) -> frozenset[str]:
-    """Return the anchors of a page's headings, as GitHub and MkDocs make them."""
+    """Return the anchors of a page's headings, formed like those of GitHub and MkDocs."""
     found: set[str] = set()
     for is_prose, piece in prose(page.read_text(encoding="utf-8")):
         for heading in re.findall(r"(?m)^#+ (.+)$", piece) if is_prose else ():
@@ -37,12 +37,12 @@ def anchors(page: Path) -> frozenset[str]:
 
 @pytest.mark.parametrize("page", FILES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_lead_to_files_and_headings(page: Path) -> None:
-    """Relative ones; addresses of the web are not asked for."""
+    """Relative links are checked, and web addresses are not."""
     text = page.read_text(encoding="utf-8")
     for target in targets(text):
         path, _, anchor = target.partition("#")
         if page.is_relative_to(SITE) and GENERATED.search(path):
-            continue  # mkdocs build --strict checks these
+            continue  # checked by mkdocs build --strict
         there = (page.parent / path).resolve()
         assert there.exists(), f"{page.relative_to(ROOT)}: {target}"
         if anchor and there.suffix == ".md":
@@ -52,7 +52,7 @@ def test_links_lead_to_files_and_headings(page: Path) -> None:
 
 
 def test_links_are_rewritten_for_the_site() -> None:
-    """To a page, to a file outside the pages, to a folder; what is code, an address or missing stays."""
+    """Links to pages, other files and folders are rewritten; code, web addresses and missing targets stay."""
     page = SITE / "how-to" / "models.md"
     text = "[a](../limits.md#memory) [b](../../../machines/README.md) [c](../../../README.md) ![d](https://x.y/z.png)\n"
     assert rewritten(text, page, "how-to/models.md") == (
@@ -66,7 +66,7 @@ def test_links_are_rewritten_for_the_site() -> None:
 
 
 def test_what_pages_link_to_becomes_part_of_the_site() -> None:
-    """Files of the repository, also by way of each other, but no page twice and not the README."""
+    """Linked files of the repository join the site, also indirectly, but not pages or the README again."""
     found = linked(sorted(SITE.rglob("*.md")))
     assert ROOT / "machines" / "README.md" in found
     assert not any(path.is_relative_to(SITE) or path == ROOT / "README.md" for path in found)
@@ -74,14 +74,14 @@ def test_what_pages_link_to_becomes_part_of_the_site() -> None:
 
 
 def test_cells_know_the_headings_of_their_columns() -> None:
-    """Row by row; a cell beyond the last heading has none."""
+    """Each cell has the heading of its column, and a cell beyond the last heading has an empty one."""
     table = "<table><tr><th>a &lt; <code>b</code></th></tr><tr><td>1</td><td>2</td></tr></table>"
     cells = '<td data-label="a &lt; b">1</td><td data-label="">2</td>'
     assert labelled(table) == f"<table><tr><th>a &lt; <code>b</code></th></tr><tr>{cells}</tr></table>"
 
 
 def test_the_navigation_has_every_page() -> None:
-    """Those of decisions by their folder."""
+    """All pages are in the navigation except single decisions, which are there by their folder."""
     navigation = (SITE.parent / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
     missing = [
         uri

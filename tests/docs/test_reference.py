@@ -1,4 +1,4 @@
-"""The reference that is made when the site is built has every command, every key and every name."""
+"""The generated reference has every command, every key and every name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MADE = reference.pages()
 
 
 def test_every_command_and_option_is_there() -> None:
-    """Of commands and of what stands below them."""
+    """Options of commands and of their subcommands are listed on the command's page."""
     commands = {name: parser for name, parser in options_of(command_line()).items() if parser}
     assert {f"reference/commands/{name}.md" for name in commands} == {uri for uri in MADE if "/commands/" in uri}
     for name, parser in commands.items():
@@ -23,7 +23,7 @@ def test_every_command_and_option_is_there() -> None:
 
 
 def test_every_form_has_its_keys() -> None:
-    """Down to the keys of what stands inside; links lead to headings of the page."""
+    """Keys of nested forms are listed too, and links lead to headings of the page."""
     page = MADE["reference/yaml/machine.md"]
     for key in ("node_types", "performance_factor", "send_delay", "copy_bandwidth", "routers_per_group"):
         assert f"| `{key}`" in page, key
@@ -33,7 +33,7 @@ def test_every_form_has_its_keys() -> None:
 
 
 def test_every_name_of_the_package_is_there() -> None:
-    """All of ``clue.__all__`` but the version."""
+    """All names of ``clue.__all__`` are there, except the version."""
     page = MADE["reference/python.md"]
     for name in clue.__all__:
         assert f".{name}\n" in page or name.startswith("_"), name
