@@ -1,4 +1,4 @@
-"""Quantities: every unit means what the standards say, and what is no quantity is refused with a rule."""
+"""Quantities: units are read by their standards, and a value that is not a quantity is refused with a rule."""
 
 import math
 import re
@@ -56,7 +56,7 @@ from clue.units import (
     ],
 )
 def test_a_quantity_is_read_into_si(text: str, quantity: Quantity, value: float) -> None:
-    """Prefixes are decimal or binary as written, bits are eighths of bytes."""
+    """Prefixes are decimal or binary as written, and a bit is an eighth of a byte."""
     assert parse_quantity(text, quantity) == pytest.approx(value, rel=1e-15)
 
 
@@ -90,7 +90,7 @@ def test_a_quantity_is_read_into_si(text: str, quantity: Quantity, value: float)
     ],
 )
 def test_what_is_no_time_is_refused(value: object, rule: str) -> None:
-    """The message says the rule and the value, and suggests a unit for a bare number."""
+    """The message has the rule and the value, and suggests a unit for a bare number."""
     with pytest.raises(ValueError, match="must") as caught:
         parse_quantity(value, Quantity.TIME)
     assert rule in str(caught.value)
@@ -98,13 +98,13 @@ def test_what_is_no_time_is_refused(value: object, rule: str) -> None:
 
 @given(st.just(0.0) | st.floats(min_value=1e-20, max_value=1e6), st.sampled_from(["s", "ms", "us", "ns"]))
 def test_a_time_is_its_number_times_its_unit(number: float, unit: str) -> None:
-    """Whatever the number, the unit scales it and nothing else happens."""
+    """The value is the number multiplied by the unit."""
     scale = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[unit]
     assert math.isclose(parse_quantity(f"{number!r} {unit}", Quantity.TIME), number * scale, rel_tol=1e-14)
 
 
 def readings(text: str) -> set[Fraction]:
-    """Return what a number may mean to one who ends the whole with a dot, or with a comma; a lone dot is clue's own."""
+    """Return the values of a number if the decimal mark is a dot and if it is a comma; a lone dot is always decimal."""
     found = set()
     for mark, apart in ((".", ","), (",", ".")):
         whole, point, fraction = text.partition(mark)
@@ -123,7 +123,7 @@ NUMBERS = st.text("0015,,..", min_size=1, max_size=9) | st.from_regex(
 
 @given(NUMBERS)
 def test_what_is_read_can_be_read_in_one_way(number: str) -> None:
-    """An independent reader of dots and commas knows that meaning and no other; two meanings are refused."""
+    """A number that is read has exactly one meaning to an independent parser; one with two meanings is refused."""
     meanings = readings(number)
     try:
         read = parse_quantity(f"{number} s", Quantity.TIME)
@@ -135,7 +135,7 @@ def test_what_is_read_can_be_read_in_one_way(number: str) -> None:
 
 @given(NUMBERS)
 def test_an_amount_of_money_is_read_as_clue_prints_it(number: str) -> None:
-    """Of two meanings of a comma it takes thousands, which is what clue prints."""
+    """In an amount of money a comma separates thousands, as in what clue prints."""
     try:
         money = parse_money(f"{number} EUR")
     except ValueError:
@@ -146,7 +146,7 @@ def test_an_amount_of_money_is_read_as_clue_prints_it(number: str) -> None:
 
 @given(NUMBERS)
 def test_the_schema_takes_the_numbers_that_are_read(number: str) -> None:
-    """The schema for other readers accepts the same numbers as this one."""
+    """The schema's pattern accepts exactly the numbers that clue reads."""
     try:
         parse_quantity(f"{number} s", Quantity.TIME)
     except ValueError:
@@ -156,7 +156,7 @@ def test_the_schema_takes_the_numbers_that_are_read(number: str) -> None:
 
 
 def test_money_has_an_amount_and_a_currency() -> None:
-    """Thousands may be set apart by underscores or commas; letters in any case, or a symbol on either side."""
+    """Underscores or commas separate thousands; the currency is letters in any case, or a symbol on either side."""
     assert parse_money("300000 ATS") == Money(300_000, "ATS")
     assert parse_money("1_200.50 EUR") == parse_money("1,200.50 eur") == Money(1200.5, "EUR")
     assert parse_money("€1,900") == parse_money("1900 €") == parse_money("+1900 Eur") == Money(1900, "EUR")
@@ -189,7 +189,7 @@ def test_money_has_an_amount_and_a_currency() -> None:
     ],
 )
 def test_what_is_no_price_is_refused(value: object) -> None:
-    """A price is a finite amount not below 0 and three capital letters."""
+    """A price is a finite amount, not below 0, with a currency."""
     with pytest.raises(ValueError, match="must be"):
         parse_money(value)
 
@@ -212,7 +212,7 @@ def test_what_is_no_price_is_refused(value: object) -> None:
     ],
 )
 def test_a_price_that_is_refused_comes_with_what_may_be_meant(value: object, hint: str) -> None:
-    """A forgotten currency, its name, a decimal comma, and dots that are thousands to some and decimals to others."""
+    """The message suggests what may be meant: a currency, a decimal dot, or dots as thousands or decimals."""
     with pytest.raises(ValueError, match="must be") as caught:
         parse_money(value)
     assert str(caught.value).endswith(f": did you mean {hint}?")
@@ -235,7 +235,7 @@ def test_a_price_that_is_refused_comes_with_what_may_be_meant(value: object, hin
     ],
 )
 def test_a_forgotten_unit_is_suggested(value: object, quantity: Quantity, hint: str) -> None:
-    """The unit that people leave out: bytes where the number is large, SI where it is tiny, else what is usual."""
+    """The suggested unit of a bare number is bytes if it is large, SI if it is tiny, and otherwise the usual one."""
     with pytest.raises(ValueError, match="must be") as caught:
         parse_quantity(value, quantity)
     assert str(caught.value).endswith(f": did you mean {hint}?")
@@ -253,7 +253,7 @@ ANYTHING = (
 
 @given(ANYTHING, st.sampled_from([*Quantity, None]))
 def test_every_suggestion_is_a_quantity_itself(value: object, quantity: Quantity | None) -> None:
-    """Who takes it over as it stands is understood."""
+    """Each suggestion of a message can be parsed itself."""
 
     def parse(text: object) -> object:
         return parse_money(text) if quantity is None else parse_quantity(text, quantity)
@@ -268,10 +268,10 @@ def test_every_suggestion_is_a_quantity_itself(value: object, quantity: Quantity
 
 @given(st.just(0.0) | st.floats(1e-29, 9e29), st.sampled_from([format_time, format_size, Money]))
 def test_whatever_is_printed_is_read(number: float, kind: object) -> None:
-    """A time, a size or a price can be copied from the output into a file; four digits stay, and whole units."""
+    """A printed time, size or price can be read again; it keeps four digits and is below 24 characters."""
     if kind is Money:
         text = str(Money(number, "EUR"))
-        # Half a cent is 0.005, and as much again as floats are off: 0.625 is shown as 0.62.
+        # Money is printed to 0.01, so it is off by at most half a cent, or a little more with floats: 0.625 gives 0.62.
         assert parse_money(text).amount == pytest.approx(number, rel=5e-3, abs=0.005 + 1e-9)
     else:
         text = format_time(number) if kind is format_time else format_size(number)
@@ -298,7 +298,7 @@ def test_whatever_is_printed_is_read(number: float, kind: object) -> None:
     ],
 )
 def test_huge_and_tiny_figures_have_an_exponent(text: str, shown: str) -> None:
-    """Nobody counts 40 digits."""
+    """Figures with very many digits are printed with an exponent."""
     assert text == shown
 
 
@@ -307,18 +307,18 @@ def test_huge_and_tiny_figures_have_an_exponent(text: str, shown: str) -> None:
     [(0, "0 s"), (12.5e-6, "12.5 us"), (1.25, "1.25 s"), (0.002, "2 ms"), (9000, "2.5 h"), (660, "11 min")],
 )
 def test_a_time_is_shown_in_the_unit_a_reader_would_choose(seconds: float, text: str) -> None:
-    """Small times in small units, large ones in large units."""
+    """Small times are printed in small units, and large times in large units."""
     assert format_time(seconds) == text
 
 
 @pytest.mark.parametrize(("size", "text"), [(64, "64 B"), (64_000, "64 KB"), (1.5e9, "1.5 GB"), (2e13, "20 TB")])
 def test_a_size_is_shown_with_a_decimal_prefix(size: float, text: str) -> None:
-    """Sizes are shown as people write them in machine files."""
+    """Sizes are printed with the prefixes that people use in machine files."""
     assert format_size(size) == text
 
 
 def test_one_is_singular() -> None:
-    """Whatever is counted."""
+    """One of anything is counted in the singular."""
     assert [count_of(number) for number in (0, 1, 2, 2048)] == ["0 ranks", "1 rank", "2 ranks", "2,048 ranks"]
     assert (count_of(1, "file"), count_of(3, "file")) == ("1 file", "3 files")
 
@@ -336,7 +336,7 @@ def test_one_is_singular() -> None:
     ],
 )
 def test_a_price_is_that_of_one_si_unit(text: str, unit: Quantity, price: Money) -> None:
-    """Of a second, a joule, a byte, a byte kept for a second."""
+    """The price is converted to that of a second, a joule, a byte, or a byte kept for a second."""
     parsed = parse_price_per(text, unit, "example")
     assert (parsed.amount, parsed.currency) == (pytest.approx(price.amount, rel=1e-15), price.currency)
 
@@ -355,13 +355,13 @@ def test_a_price_is_that_of_one_si_unit(text: str, unit: Quantity, price: Money)
     ],
 )
 def test_what_is_no_price_of_a_unit_is_refused(text: object, fault: str) -> None:
-    """With the rule and the value."""
+    """The message has the rule and the value."""
     with pytest.raises(ValueError, match=re.escape(fault)):
         parse_price_per(text, Quantity.ENERGY, "0.24 EUR/kWh")
 
 
 def test_power_and_carbon_have_units() -> None:
-    """Watts, and kilograms for a joule."""
+    """Power is in watts, energy in joules, and carbon in kilograms per joule."""
     assert [parse_quantity(text, Quantity.POWER) for text in ("450 W", "60 kW", "1.2 MW")] == [450, 6e4, 1.2e6]
     assert parse_quantity("350 g/kWh", Quantity.MASS_PER_ENERGY) == pytest.approx(0.35 / 3.6e6, rel=1e-15)
     assert parse_quantity("12 kWh", Quantity.ENERGY) == 12 * 3.6e6
