@@ -1,1 +1,1 @@
-"""Opening and writing files at the edge of clue."""
+"""Tests of the module through which clue opens and writes files."""

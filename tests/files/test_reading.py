@@ -1,4 +1,4 @@
-"""An input is an ordinary file of a size that makes sense, or a pipe that this process was given."""
+"""An input is an ordinary file of reasonable size, or a pipe that this process has open."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from clue.files import exists, is_file, is_readable, kind_of, open_file, read_by
 
 
 def pipe(path: Path) -> Path:
-    """Make a named pipe without a writer."""
+    """Make a named pipe without a writer, and return its path."""
     os.mkfifo(path)
     return path
 
 
 def listening(path: Path) -> Path:
-    """Make a socket."""
+    """Make a socket, and return its path."""
     with socket.socket(socket.AF_UNIX) as made:
         made.bind(str(path))
     return path
 
 
 def test_named_pipes_sockets_devices_and_folders_are_refused(tmp_path: Path) -> None:
-    """None of them is opened: opening a pipe without a writer would block for ever."""
+    """None of them is opened, as opening a pipe without a writer would block for ever."""
     found = {
         "named pipe": pipe(tmp_path / "pipe"),
         "socket": listening(tmp_path / "socket"),
@@ -39,7 +39,7 @@ def test_named_pipes_sockets_devices_and_folders_are_refused(tmp_path: Path) -> 
 
 
 def test_links_are_followed(tmp_path: Path) -> None:
-    """To a file it is one; to a device it is that; to itself it is nothing."""
+    """A link to a file is a file, a link to a device is a device, and a link to itself does not exist."""
     (tmp_path / "file").write_text("text")
     for name, target in (("good", "file"), ("bad", "/dev/zero"), ("loop", "loop")):
         (tmp_path / name).symlink_to(target)
@@ -50,7 +50,7 @@ def test_links_are_followed(tmp_path: Path) -> None:
 
 
 def test_sizes_are_bounded_before_anything_is_read(tmp_path: Path) -> None:
-    """A sparse file of a terabyte is recognised by its size."""
+    """A sparse file of a terabyte is refused by its size alone."""
     with (tmp_path / "sparse").open("wb") as sparse:
         sparse.truncate(10**12)
     with pytest.raises(OSError, match=r"1 TB, where 64 MB are the most that is read"):
@@ -63,13 +63,13 @@ def test_sizes_are_bounded_before_anything_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["x" * 5000, "a/" * 3000, "null\0byte"])
 def test_no_name_is_too_odd_to_ask(name: str) -> None:
-    """Too long for the system, or of characters that no name has: nothing is there."""
+    """A name that is too long, or has a NUL, does not exist."""
     assert not exists(Path(name))
     assert not is_readable(Path(name))
 
 
 def test_pipes_given_to_this_process_are_texts() -> None:
-    """As a shell makes one of ``<(…)``; its size is bounded, too."""
+    """A pipe that is open, as from a shell's ``<(…)``, is read as text; a closed one is not readable."""
     reading, writing = os.pipe()
     path = Path(f"/dev/fd/{reading}")
     os.write(writing, b"\xef\xbb\xbfa: \xc2\xb5\r\nb")
@@ -81,5 +81,5 @@ def test_pipes_given_to_this_process_are_texts() -> None:
 
 
 def test_a_device_is_no_given_pipe() -> None:
-    """Whatever its name: ``/dev/stdin`` of a test is none."""
+    """A device such as ``/dev/null`` is not readable as an input."""
     assert not is_readable(Path("/dev/null"))

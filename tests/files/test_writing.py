@@ -1,4 +1,4 @@
-"""An output is there whole or not at all, whatever happens on the way."""
+"""An output is written as a whole or not at all, whatever interrupts it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from clue.files import drafts, exchange, read_bytes, write_texts
 
 
 def contents(folder: Path) -> dict[str, str]:
-    """Return the files of a folder, drafts among them."""
+    """Return the names and texts of a folder's files, including drafts."""
     return {path.name: path.read_text() for path in sorted(folder.iterdir()) if path.is_file()}
 
 
 def test_what_is_written_takes_the_place_of_what_was_there(tmp_path: Path) -> None:
-    """In UTF-8 in every locale; folders on the way are made; no draft stays."""
+    """The new text in UTF-8 replaces the old one, missing folders are created, and no draft stays."""
     path = tmp_path / "new" / "folder" / "x.txt"
     for text in ("µ", "new"):
         write_texts({path: text})
@@ -30,7 +30,7 @@ def test_what_is_written_takes_the_place_of_what_was_there(tmp_path: Path) -> No
 
 
 def test_a_full_disk_leaves_the_old_file_and_no_draft(tmp_path: Path) -> None:
-    """Of several files none is written where one cannot be, and the error names that one."""
+    """If one of several files cannot be written, none is, and the error names that one."""
     write_texts({tmp_path / "a": "old", tmp_path / "b": "old"})
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
@@ -43,7 +43,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_draft(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_leaves_the_old_file_and_no_draft(tmp_path: Path) -> None:
-    """Ctrl-C while a draft is written."""
+    """Ctrl-C while a draft is written leaves the old file and no draft."""
     write_texts({tmp_path / "a": "old"})
     with pytest.raises(KeyboardInterrupt), drafts(tmp_path / "a") as (draft,):
         draft.write_text("half")
@@ -52,7 +52,7 @@ def test_an_interrupt_leaves_the_old_file_and_no_draft(tmp_path: Path) -> None:
 
 
 def interrupted(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    """Let Ctrl-C come right after a number of renames."""
+    """Make Ctrl-C arrive right after a number of renames."""
     rename: Callable[[Path, Path], Path] = Path.rename
     done: list[Path] = []
 
@@ -70,7 +70,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
 def test_an_interrupt_leaves_the_old_folder_or_the_new_one(
     number: int, found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While the draft is put in its place, which takes two renames."""
+    """Ctrl-C may arrive after either of the two renames that put the draft in place."""
     place = tmp_path / "x"
     place.mkdir()
     (place / "a").write_text("old")
@@ -86,7 +86,7 @@ def test_an_interrupt_leaves_the_old_folder_or_the_new_one(
 def test_an_interrupt_leaves_both_of_what_changes_places(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before or after the exchange, which takes three renames."""
+    """Ctrl-C may arrive after any of the three renames of an exchange; both files are always there."""
     write_texts({tmp_path / "a": "1", tmp_path / "b": "2"})
     interrupted(monkeypatch, number)
     try:
@@ -97,7 +97,7 @@ def test_an_interrupt_leaves_both_of_what_changes_places(
 
 
 def test_a_folder_takes_the_place_of_a_folder_or_file(tmp_path: Path) -> None:
-    """And a file that of a folder; nothing of the old one stays."""
+    """A folder replaces a folder or a file, a file replaces a folder, and nothing old stays."""
     for old in ("folder", "file"):
         place = tmp_path / f"for-{old}"
         if old == "folder":
@@ -115,7 +115,7 @@ def test_a_folder_takes_the_place_of_a_folder_or_file(tmp_path: Path) -> None:
 
 
 def test_what_a_link_stands_for_is_written(tmp_path: Path) -> None:
-    """The link stays one."""
+    """The target of the link is written, and the link stays."""
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "link").symlink_to("elsewhere/x")
     write_texts({tmp_path / "link": "text"})
@@ -125,7 +125,7 @@ def test_what_a_link_stands_for_is_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("place", ["pipe", "/dev/null", "file/below"])
 def test_places_that_take_no_file(place: str, tmp_path: Path) -> None:
-    """A pipe, a device, and a place below a file."""
+    """A pipe, a device, and a path below a file are refused, and an existing file stays."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "file").write_text("old")
     with pytest.raises(OutputError, match=f"{place}: output must be writable"):
@@ -134,7 +134,7 @@ def test_places_that_take_no_file(place: str, tmp_path: Path) -> None:
 
 
 def test_permissions_stay(tmp_path: Path) -> None:
-    """Of a file and of a folder that is replaced; what is new has those that this process gives."""
+    """A replaced file or folder keeps its permissions; a new one has the default permissions of this process."""
     secret, folder, new = tmp_path / "secret", tmp_path / "folder", tmp_path / "new"
     write_texts({secret: "old"})
     folder.mkdir()
@@ -150,12 +150,12 @@ def test_permissions_stay(tmp_path: Path) -> None:
 
 
 def test_errors_of_other_files_are_not_those_of_an_output(tmp_path: Path) -> None:
-    """An input that is missing, too long or a folder, while an output is written; the old one stays all the same."""
+    """If an input fails while an output is written, the error names the input, and the old output stays."""
     write_texts({tmp_path / "a": "old", tmp_path / "b": "long"})
     for name, fault in (("none", FileNotFoundError), ("b", OSError), (".", OSError)):
         with pytest.raises(fault) as failed, drafts(tmp_path / "a") as (draft,):
             draft.write_bytes(read_bytes(tmp_path / name, most=1))
         assert failed.value.filename == str(tmp_path / name)
     with pytest.raises(OutputError, match="a: output must be writable, got: No such file"), drafts(tmp_path / "a"):
-        pass  # without writing anything
+        pass  # nothing is written
     assert contents(tmp_path) == {"a": "old", "b": "long"}
