@@ -1,1 +1,1 @@
-"""Tests of where clue keeps things: who may write there, what is believed of it, who makes it."""
+"""Tests of clue's cache folders: who may write there, which files are trusted, and which process makes them."""

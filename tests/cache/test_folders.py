@@ -20,7 +20,7 @@ ANYBODY = 12345
 
 
 def give_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make a file or folder one that belongs to somebody else: really, or by being somebody else."""
+    """Make a file or folder belong to another user, by changing its owner or this process's apparent user."""
     if os.geteuid() == 0:
         os.chown(path, ANYBODY, -1, follow_symlinks=False)
     else:
@@ -28,13 +28,13 @@ def give_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def mode(path: Path) -> int:
-    """Return the rights of a file or folder."""
+    """Return the permissions of a file or folder."""
     return stat.S_IMODE(path.lstat().st_mode)
 
 
 @pytest.fixture
 def open_umask() -> Iterator[None]:
-    """Whatever is made without care may be written by everybody."""
+    """Run a test with a umask of 0, which lets everybody write to new files."""
     before = os.umask(0)
     yield
     os.umask(before)
@@ -42,17 +42,17 @@ def open_umask() -> Iterator[None]:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Return where a folder may be made, below another that is not there either."""
+    """Return the path of a folder that can be made; its parent does not exist either."""
     return tmp_path / "cache" / "things"
 
 
 def write(content: bytes) -> Callable[[Path], object]:
-    """Return what writes a file."""
+    """Return a function that writes a file."""
     return lambda path: path.write_bytes(content)
 
 
 def read(folder: Folder, name: str) -> bytes | None:
-    """Return what a sound file holds."""
+    """Return the content of a file that is sound, or None."""
     descriptor = folder.sound(name)
     if descriptor is None:
         return None
@@ -61,7 +61,7 @@ def read(folder: Folder, name: str) -> bytes | None:
 
 
 def test_place_is_what_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    """CLUE_CACHE, else XDG_CACHE_HOME, else the home folder, else a message that says what to do."""
+    """CLUE_CACHE precedes XDG_CACHE_HOME, which precedes the home folder."""
     monkeypatch.setenv("CLUE_CACHE", "/here")
     monkeypatch.setenv("XDG_CACHE_HOME", "/there")
     monkeypatch.setenv("HOME", "/home/me")
@@ -74,7 +74,7 @@ def test_place_is_what_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.usefixtures("open_umask")
 def test_all_that_is_made_is_ours_alone(path: Path) -> None:
-    """Whatever the umask: the folder, the one above that had to be made, drafts, locks, files and their digests."""
+    """With any umask, only this user has access to folders, created parents, drafts, locks, files and digests."""
     with open_folder(path) as folder, folder.lock("a"), folder.draft("a") as draft:
         os.close(folder.made("b", write(b"content")))
         made = [path.parent, path, draft, path / "b", path / ("b" + DIGEST), path / ".a.lock"]
@@ -85,7 +85,7 @@ def test_all_that_is_made_is_ours_alone(path: Path) -> None:
 
 @pytest.mark.parametrize("rights", [0o770, 0o707, 0o1777])
 def test_folder_that_others_may_write_is_refused(path: Path, rights: int) -> None:
-    """Place, rule, value, and what to do."""
+    """The message has place, rule, value, and what to do."""
     path.mkdir(parents=True)
     path.chmod(rights)
     with (
@@ -96,7 +96,7 @@ def test_folder_that_others_may_write_is_refused(path: Path, rights: int) -> Non
 
 
 def test_folder_of_others_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever owns a folder can change what is in it, whatever its rights."""
+    """The owner of a folder can change its content, whatever the folder's permissions."""
     path.mkdir(parents=True)
     give_away(path, monkeypatch)
     with pytest.raises(CacheError, match="got one that belongs to "), open_folder(path):
@@ -104,7 +104,7 @@ def test_folder_of_others_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_link_in_the_place_of_a_folder_is_refused(path: Path, tmp_path: Path) -> None:
-    """It might lead anywhere, and be changed at any time."""
+    """A link could lead anywhere and be changed at any time."""
     path.parent.mkdir()
     path.symlink_to(tmp_path)
     with pytest.raises(CacheError, match="must be one that you may write, got a symbolic link:"), open_folder(path):
@@ -113,7 +113,7 @@ def test_link_in_the_place_of_a_folder_is_refused(path: Path, tmp_path: Path) ->
 
 @pytest.mark.parametrize(("rights", "taken"), [(0o1777, True), (0o775, True), (0o777, False)])
 def test_folders_above(path: Path, rights: int, taken: bool) -> None:
-    """/tmp and a home that a group may write will do; not a folder where anybody may put another in its place."""
+    """Parents like /tmp or a group's home are accepted, but not one in which anybody may replace the folder."""
     path.parent.mkdir()
     path.parent.chmod(rights)
     try:
@@ -127,7 +127,7 @@ def test_folders_above(path: Path, rights: int, taken: bool) -> None:
 
 
 def test_file_in_the_place_of_a_folder(path: Path) -> None:
-    """An error with its place, not a traceback."""
+    """A file in place of the parent gives an error with its place instead of a traceback."""
     path.parent.write_text("")
     with pytest.raises(CacheError, match="things: folder must be one that you may write, got Not a directory"):
         open_folder(path).__enter__()
@@ -171,7 +171,7 @@ SPOILING = [_truncate, _empty, _open_up, _link, _pipe, _lose, _exchange, give_aw
 def test_file_that_is_not_sound_is_made_again(
     path: Path, spoil: Callable[[Path, pytest.MonkeyPatch], None], ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Damaged, exchanged, of others or open to them, the file or its digest: never used, always replaced."""
+    """A file or digest that is damaged, exchanged, foreign or writable by others is not used, and is made again."""
     with open_folder(path) as folder:
         os.close(folder.made("engine", write(b"the engine")))
         spoil(path / f"engine{ending}", monkeypatch)
@@ -182,7 +182,7 @@ def test_file_that_is_not_sound_is_made_again(
 
 
 def test_file_that_is_sound_is_not_made_again(path: Path) -> None:
-    """What was made by one process serves all others."""
+    """A file that one process made serves all later ones."""
     for content in (b"first", b"second"):
         with open_folder(path) as folder:
             os.close(folder.made("a", write(content)))
@@ -190,7 +190,7 @@ def test_file_that_is_sound_is_not_made_again(path: Path) -> None:
 
 
 def test_what_is_not_made_leaves_nothing(path: Path) -> None:
-    """If making it fails, the error propagates; neither a file nor a draft nor a lock stays."""
+    """If making a file fails, the error propagates, and neither file nor draft nor lock stays."""
 
     def fail(path: Path) -> None:
         path.write_text("half")
@@ -202,7 +202,7 @@ def test_what_is_not_made_leaves_nothing(path: Path) -> None:
 
 
 def test_a_folder_that_is_exchanged_does_not_matter(path: Path) -> None:
-    """What is asked for is looked for in the folder that was checked, not in what has its name by now."""
+    """Files are found in the folder that was checked, even if another folder has its name by then."""
     with open_folder(path) as folder:
         os.close(folder.made("a", write(b"ours")))
         path.rename(path.with_name("away"))
@@ -212,7 +212,7 @@ def test_a_folder_that_is_exchanged_does_not_matter(path: Path) -> None:
 
 
 def test_tree_with_anything_unsafe_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One file that others may write, a link, a file of others: each is named."""
+    """A file that others may write, a link, and a foreign file are each named."""
     tree = tmp_path / "tree"
     (tree / "deep").mkdir(parents=True, mode=0o700)
     file = tree / "deep" / "column"
@@ -241,7 +241,7 @@ with open_folder(pathlib.Path(sys.argv[1])) as folder, folder.lock("a"):
 
 
 def test_lock_of_a_dead_process_is_taken_over(path: Path) -> None:
-    """A process that is killed while it makes something lets go of it; until then it is named to those who wait."""
+    """A killed process releases its lock; until then, those who wait are told the process."""
     holder = subprocess.Popen([sys.executable, "-c", HOLD, str(path)], stdout=subprocess.PIPE, text=True)
     assert holder.stdout is not None and holder.stdout.readline() == "held\n"
     told: list[str] = []
@@ -274,7 +274,7 @@ with open_folder(pathlib.Path(sys.argv[1])) as folder:
 
 
 def test_many_processes_make_it_once(path: Path, tmp_path: Path) -> None:
-    """All get it, one made it; nothing else is left."""
+    """Eight processes need the file, one makes it, and nothing else is left."""
     log = tmp_path / "log"
     processes = [subprocess.Popen([sys.executable, "-c", MAKE, str(path), str(log)]) for _ in range(8)]
     until = time.monotonic() + 60
