@@ -1,1 +1,1 @@
-"""What notebooks show, and data frames."""
+"""Tests of notebook output and data frames."""

@@ -1,4 +1,4 @@
-"""What Python sessions and notebooks show: short, complete, escaped; and data frames."""
+"""Output of clue's values in Python sessions and notebooks is short, complete and escaped; and data frames."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ HOSTILE = '<script>alert("x")</script>\x1b[2J'
 
 
 class Shown(Protocol):
-    """What a notebook shows."""
+    """A value that notebooks show as HTML."""
 
     def _repr_html_(self) -> str: ...
 
 
 class Reader(HTMLParser):
-    """Reads a piece of HTML: checks that what begins ends, and keeps elements, attributes and text."""
+    """Parses HTML: checks that each element is closed, and keeps elements, attributes and text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -46,29 +46,29 @@ class Reader(HTMLParser):
         assert self.open == []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note an element."""
+        """Record an element and its attributes."""
         self.open.append(tag)
         self.elements.add(tag)
         self.attributes |= {name for name, _ in attrs}
 
     def handle_endtag(self, tag: str) -> None:
-        """Check that it is the last one open."""
+        """Check that the last open element is closed."""
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        """Note text."""
+        """Record text."""
         self.text += f"{data}|"
 
 
 def scenario(name: str = "which") -> Scenario:
-    """Return a comparison of two options."""
+    """Return a comparison of two options, the second with the given name."""
     workload = Workload("small", (Component("solve", Application(trace="jacobi.clue")),))
     options = (Option("Cheap", machine(), Money(295_000, "ATS")), Option(name, machine()))
     return Scenario(name, (workload,), options, BUDGET, notes=(name,))
 
 
 def values(name: str) -> dict[str, Shown]:
-    """Return one of each, with a name or warning in it that somebody chose."""
+    """Return a value of each kind, with the given text as its name or warning."""
     extrapolated = Extrapolation(
         replace(trace(), head=replace(trace().head, program=name)),
         4000,
@@ -90,7 +90,7 @@ def values(name: str) -> dict[str, Shown]:
 
 @pytest.mark.parametrize("kind", values(""))
 def test_names_are_text(kind: str) -> None:
-    """Of others' names nothing is an element, an attribute, or obeyed by a terminal."""
+    """A hostile name becomes neither an element nor an attribute nor a control sequence."""
     value = values(HOSTILE)[kind]
     page = Reader(value._repr_html_())
     assert page.elements <= {"div", "strong", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "p"}
@@ -101,7 +101,7 @@ def test_names_are_text(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", values(""))
 def test_a_repr_is_one_short_line(kind: str) -> None:
-    """Whatever the name is, and however large the value."""
+    """The repr is one line below 250 characters, however long the name is."""
     for name in ("plain", "x" * 10_000, "a\nb"):
         shown = repr(values(name)[kind])
         assert len(shown) < 250 and "\n" not in shown
@@ -109,7 +109,7 @@ def test_a_repr_is_one_short_line(kind: str) -> None:
 
 
 def test_reprs_tell_what_matters() -> None:
-    """By hand."""
+    """The repr has the class, the name and the main figures."""
     assert repr(result()) == "<Result: 4 s, 2 ranks, 7 ops>"
     assert repr(ranking()) == "<Ranking: which-cluster, 4 options, first Cheap>"
     assert repr(replace(ranking(), entries=ranking().entries[:1])) == "<Ranking: which-cluster, 1 option, none ranked>"
@@ -121,7 +121,7 @@ def test_reprs_tell_what_matters() -> None:
 
 
 def test_a_ranking_shows_order_splits_reasons_and_warnings() -> None:
-    """The first option first, its workloads below each other, those without a position with the reason."""
+    """Options are in order, with one row per workload; those without a position have the reason."""
     text = Reader(ranking()._repr_html_()).text
     assert text.index("Cheap|") < text.index("Fine|") < text.index("Small: large: a rank needs 900 MB|")
     assert "1|Cheap|295,000 ATS|195 points|small|3 × 6|8 s|" in text
@@ -130,34 +130,34 @@ def test_a_ranking_shows_order_splits_reasons_and_warnings() -> None:
 
 
 def test_a_result_shows_the_first_ranks_and_how_many_there_are() -> None:
-    """A thousand ranks are no page."""
+    """Of a thousand ranks the first rows are shown, and the number of all rows."""
     text = Reader(many_ranks(1000)._repr_html_()).text
     assert f"The first {MOST_ROWS} of 1,000 rows." in text
     assert "19|19|20 s|" in text and "20|20|21 s|" not in text
 
 
 def test_a_machine_shows_what_messages_take() -> None:
-    """8 B: 10 us + 8 ns to send, 40 us + 0.08 us to travel, 5 us to receive."""
+    """8 B take 10 us + 8 ns to send, 40 us + 0.08 us to travel, and 5 us to receive."""
     text = Reader(machine()._repr_html_()).text
     assert "8 B takes 55.09 us" in text
     assert "pc|2|2|256 MB|1.0|20,000 ATS|" in text
 
 
 def test_a_trace_shows_its_calls() -> None:
-    """The call that took longest first: half a second."""
+    """The call that took longest, half a second, is first."""
     text = Reader(trace()._repr_html_()).text
     assert text.index("Win.Put|1|500 ms|") < text.index("Sendrecv|2|12 ms|")
 
 
 @given(st.lists(st.lists(st.one_of(st.none(), st.text(), st.integers()), min_size=2, max_size=2)), st.text())
 def test_any_table_is_well_formed(rows: list[list[object]], title: str) -> None:
-    """Whatever stands in it; cells come out in order."""
+    """Any table gives well-formed HTML of the expected elements."""
     page = Reader(html(title, [(title, title)], ("a", title), rows, [title]))
     assert page.elements <= {"div", "strong", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "p"}
 
 
 def test_empty_words_are_left_out() -> None:
-    """A value without a name has its class."""
+    """Empty words are omitted, so a value without a name shows its class."""
     assert short_repr(BUDGET, "", "x") == "<Money: x>"
     assert short_repr(BUDGET, "") == "<Money>"
 
@@ -166,7 +166,7 @@ def test_empty_words_are_left_out() -> None:
 
 
 def test_a_ranking_as_a_data_frame() -> None:
-    """A row for each workload on each option in order, columns with units; what is not known is missing."""
+    """Each workload on each option is a row, in order; columns have units, and unknown figures are missing."""
     pytest.importorskip("pandas")
     frame = ranking().to_pandas()
     assert list(frame["option"]) == ["Cheap", "Cheap", "Fine", "Fine", "Small", "Gold"]
@@ -177,7 +177,7 @@ def test_a_ranking_as_a_data_frame() -> None:
 
 
 def test_other_values_as_data_frames() -> None:
-    """Figures by hand."""
+    """Results, machines, scenarios and extrapolations become data frames with figures that were computed by hand."""
     pytest.importorskip("pandas")
     ranks = result().to_pandas()
     assert list(ranks["compute (s)"] + ranks["communicate (s)"] + ranks["wait (s)"]) == list(ranks["finish (s)"])
@@ -190,7 +190,7 @@ def test_other_values_as_data_frames() -> None:
 
 
 def test_a_trace_as_a_data_frame() -> None:
-    """A row an op, with names instead of codes; the burst before the first is 1.5 s."""
+    """Each op is a row, with names instead of codes; the burst before the first op is 1.5 s."""
     pytest.importorskip("pandas")
     frame = trace().to_pandas()
     assert len(frame) == len(trace().ops)
@@ -201,7 +201,7 @@ def test_a_trace_as_a_data_frame() -> None:
 
 
 def test_without_pandas_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Importing clue, and all else, goes without it."""
+    """Only data frames need pandas; without it, the error says how to install it."""
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(UsageError, match=r'pandas, which is not installed: pip install "clue\[pandas\]"'):
         data_frame({"x": [1]})
