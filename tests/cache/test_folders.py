@@ -241,7 +241,7 @@ with open_folder(pathlib.Path(sys.argv[1])) as folder, folder.lock("a"):
 
 
 def test_lock_of_a_dead_process_is_taken_over(path: Path) -> None:
-    """A killed process releases its lock; until then, those who wait are told the process."""
+    """A killed process releases its lock; until then, a process that waits learns which process holds it."""
     holder = subprocess.Popen([sys.executable, "-c", HOLD, str(path)], stdout=subprocess.PIPE, text=True)
     assert holder.stdout is not None and holder.stdout.readline() == "held\n"
     told: list[str] = []

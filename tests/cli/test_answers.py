@@ -1,4 +1,4 @@
-"""The buyer's further questions on the command line: answers as text, JSON and CSV."""
+"""A buyer's further questions on the command line, answered as text, JSON and CSV."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_all_questions_are_answered(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_is_not_asked_is_not_told(capsys: pytest.CaptureFixture[str]) -> None:
-    """Without such questions the document has none of their keys, and the CSV file has only its header."""
+    """A comparison that asks none of these questions has none of their keys, and a CSV file with only a header."""
     status, out, _ = run(capsys, "simulate", "which.yaml", "--json", "--answers", "none.csv")
     assert status == 0
     assert not {"cheapest_in_time", "next", "break_even"} & set(json.loads(out))
@@ -62,7 +62,7 @@ def test_what_is_not_asked_is_not_told(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_money_in_a_strange_currency_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    """A budget in a currency other than that of the prices is refused with status 2."""
+    """``--next`` in a currency other than that of the prices is refused with status 2."""
     status, _, err = run(capsys, "simulate", "which.yaml", "--next", "5 USD")
     assert status == 2
     assert "next must be in EUR" in err

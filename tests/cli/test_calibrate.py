@@ -33,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Run a command; returns exit status, standard output and standard error."""
+    """Run a command and return its exit status, standard output and standard error."""
     status = main(arguments)
     captured = capsys.readouterr()
     return status, captured.out, captured.err
@@ -111,7 +111,7 @@ WRONG = {
 
 @pytest.mark.parametrize("case", WRONG, ids=str)
 def test_bad_usage_is_a_short_message_with_exit_status_2(case: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Standard output stays empty, and no machine file is written."""
+    """Each mistake has exit status 2 and a message; standard output stays empty, and no machine file is written."""
     arguments, told = WRONG[case]
     status, out, err = run(capsys, "calibrate", "network", *arguments)
     assert (status, out) == (2, "")
@@ -231,7 +231,7 @@ WRONG_PROCESSORS = {
 
 @pytest.mark.parametrize("case", WRONG_PROCESSORS, ids=str)
 def test_bad_usage_of_processor_is_told_before_anything_runs(case: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each mistake has exit status 2 and leaves standard output empty."""
+    """Each mistake has exit status 2 and a message; standard output stays empty."""
     arguments, told = WRONG_PROCESSORS[case]
     status, out, err = run(capsys, "calibrate", "processor", *arguments)
     assert (status, out) == (2, "")

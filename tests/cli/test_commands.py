@@ -61,7 +61,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Run a command; returns exit status, standard output and standard error."""
+    """Run a command and return its exit status, standard output and standard error."""
     status = main(arguments)
     captured = capsys.readouterr()
     return status, captured.out, captured.err
@@ -316,7 +316,7 @@ CRASHES = "from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\nraise RuntimeError(
     ("script", "told"), [(CRASHES, "exit"), ("print('no MPI here')\n", "MPI")], ids=["crashes", "never calls MPI"]
 )
 def test_program_that_cannot_be_recorded(script: str, told: str, capfd: pytest.CaptureFixture[str]) -> None:
-    """Status 1 and a message; if a crashed program left an incomplete trace, ``inspect`` refuses it."""
+    """A crash, or no MPI call, gives status 1 and a message; ``inspect`` refuses a trace that is incomplete."""
     Path("prog.py").write_text(script)
     assert main(("record", "-n", "1", "prog.py")) == 1
     captured = capfd.readouterr()
@@ -457,7 +457,7 @@ def test_an_option_without_a_price_is_neither_affordable_nor_not(capsys: pytest.
 def test_nothing_ranked_is_a_failure_that_says_why(
     spoil: tuple[Callable[[], None], ...], said: str, form: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The status is 1 and the last message gives the reason; the listing is still printed, and nothing is drawn."""
+    """If no option is ranked, the listing is printed, the last message gives the reason, and the status is 1."""
     for each in spoil:
         each()
     status, out, err = run(capsys, "simulate", "which.yaml", *form)

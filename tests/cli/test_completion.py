@@ -31,7 +31,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class LeftError(Exception):
-    """Stands for the end of the process."""
+    """Raised in place of the end of the process."""
 
 
 def leave(status: int) -> None:

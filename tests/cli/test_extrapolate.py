@@ -334,7 +334,7 @@ def test_a_plan_says_what_it_assumes(capfd: pytest.CaptureFixture[str], monkeypa
 
 
 def test_a_plan_has_what_decides_a_refusal(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A plan with recordings adds what decides a refusal; the recommended command repeats ``--traces``."""
+    """Given recordings, a plan has those that decide a refusal; the recommended command repeats ``--traces``."""
     ask_for(monkeypatch, (8, 1))
     Path("ring.py").write_text("from mpi4py import MPI\nMPI.COMM_WORLD.barrier()\n")
     options = ("--plan", "--size", "40", "--ranks", "8", "--traces", PATTERN)
@@ -444,7 +444,7 @@ def test_what_is_too_long_to_be_written_is_simulated_by_its_loops(
 def test_what_needs_all_ops_says_so_of_a_program_that_is_too_long(
     option: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The message names the option and is one line."""
+    """If only loops can be replayed, an option that needs all ops is refused by name, in one line."""
     Path("run.yaml").write_text(RUN.replace("pair", "many").replace("40", "50"))
     status, out, said = run(capsys, "simulate", "run.yaml", *option.split())
     name = option if "engine" in option else option.split(maxsplit=1)[0]
@@ -454,7 +454,7 @@ def test_what_needs_all_ops_says_so_of_a_program_that_is_too_long(
 
 @pytest.mark.usefixtures("long")
 def test_a_trace_that_is_too_long_is_not_made(capsys: pytest.CaptureFixture[str]) -> None:
-    """The message recommends ``clue simulate``, which replays the loops; a comparison is refused as well."""
+    """The trace is refused in favour of ``clue simulate``, which replays its loops; a comparison is refused too."""
     status, out, said = extrapolated(capsys, "-o", "large.clue", size="50")
     assert (status, out) == (2, "")
     assert "It need not be written: clue simulate replays its loops, by program: {extrapolate:" in said

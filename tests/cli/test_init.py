@@ -42,7 +42,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
 
 
 def record(name: str, ranks: int) -> None:
-    """Save a recording on a number of ranks, each of which computes for a second and enters a barrier."""
+    """Save a recording on a number of ranks, each of which computes for a second."""
     trace = TraceBuilder(ranks, program="solve.py")
     for rank in trace:
         rank.compute(1.0)

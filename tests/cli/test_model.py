@@ -152,7 +152,7 @@ def test_ranks_alone(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_repeating_a_fit_gives_the_same_file(capsys: pytest.CaptureFixture[str]) -> None:
-    """Fits are exact and draw nothing."""
+    """Fits draw no random numbers, so a repeated fit writes an identical file."""
     run(capsys, FIT)
     first = Path("hpl.yaml").read_text()
     run(capsys, FIT)

@@ -76,7 +76,7 @@ def test_an_accounting_file_is_read(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_goes_with_no_queue_is_refused(
     capsys: pytest.CaptureFixture[str], criterion: str, more: str, option: str, said: str
 ) -> None:
-    """The status is 2, and the message names the option."""
+    """Samples, parts and explanations of a ranking by a queue are refused with status 2 and a reason."""
     change(QUEUED + more, criterion)
     status, _, err = run(capsys, "simulate", "q.yaml", *option.split())
     assert status == 2 and said in err

@@ -164,7 +164,7 @@ def test_a_virtual_clock_makes_sleeping_free(capfd: pytest.CaptureFixture[str]) 
     ],
 )
 def test_bad_usage_is_told_before_anything_runs(capfd: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
-    """The status is 2, and standard output stays empty."""
+    """Each mistake is reported with status 2, and standard output stays empty."""
     Path("taken").mkdir()
     Path("taken/thing").touch()
     status, out, err = run(capfd, *words)

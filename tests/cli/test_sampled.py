@@ -29,7 +29,7 @@ def config() -> str:
 
 
 def test_the_document_tells_part_and_interval(config: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """400 × (0.5 s + 2 × (11 + 40 + 5 us)) + 0.125 s come from at most 40 iterations and the ops outside the loop."""
+    """A makespan of 400 × (0.5 s + 2 × (11 + 40 + 5 us)) + 0.125 s is found from at most 10 % of the ops."""
     assert main(["simulate", config, "--sampled", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     makespan = 400 * (0.5 + 2 * 56e-6) + 0.125

@@ -19,7 +19,7 @@ from clue.recording import find_mpiexec
 from tests.live.programs import MACHINE
 from tests.scenarios.generated import write
 
-#: Seed of the moments; for other moments: ``CLUE_SIGNAL_SEED=7 pytest tests/cli/test_signals.py``.
+#: Seed of the moments at which signals come; to try others: ``CLUE_SIGNAL_SEED=7 pytest tests/cli/test_signals.py``.
 SEED = int(os.environ.get("CLUE_SIGNAL_SEED", "1"))
 #: This environment variable marks all descendants of a command, whatever their names and sessions.
 MARK = "CLUE_TEST_MARK"

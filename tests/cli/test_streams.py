@@ -158,7 +158,7 @@ def test_ctrl_c_while_modules_load_ends_quietly(module: str) -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_a_thread_may_call_the_commands() -> None:
-    """Only the main thread may handle signals, so a command in another thread leaves them alone."""
+    """A command runs in another thread and leaves signals alone, which only the main thread may handle."""
     with ThreadPoolExecutor(1) as threads:
         assert threads.submit(main, ["inspect", "m.yaml", "--json"]).result() == 0
 

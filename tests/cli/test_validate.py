@@ -84,7 +84,7 @@ def faults(capsys: pytest.CaptureFixture[str], text: str) -> list[str]:
 
 
 def test_document_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
-    """Eight cases of two runs: prediction, median, half range, error, order, and slow processors as the cause."""
+    """Eight cases of two runs have prediction, median, half range, error, order and cause as computed by hand."""
     status, out, err = run(capsys, "validate", "validate.yaml", "--json")
     document = json.loads(out)
     assert (status, err) == (0, "")

@@ -46,7 +46,7 @@ def inputs(folder: Path) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
 def test_quiet_says_nothing_that_is_no_error(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Standard output stays the same, and standard error stays empty."""
+    """With ``-q``, standard output stays the same, and standard error stays empty."""
     _, usual, _ = run(capsys, *command.split())
     status, out, err = run(capsys, *command.split(), "-q")
     assert (status, err) == (0, "")
@@ -55,7 +55,7 @@ def test_quiet_says_nothing_that_is_no_error(command: str, capsys: pytest.Captur
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
 def test_loud_says_more_and_prints_the_same(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each line begins with the program's name, and the last line states how long the command took."""
+    """``--verbose`` adds lines to standard error, the last with the time taken; standard output stays the same."""
     _, usual, err = run(capsys, *command.split())
     status, out, steps = run(capsys, *command.split(), "--verbose")
     assert (status, out) == (0, usual)
@@ -104,7 +104,7 @@ def test_loud_tells_whether_a_recording_was_there(capfd: pytest.CaptureFixture[s
     ],
 )
 def test_loud_tells_why_an_engine_was_chosen(options: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The reason is given in words."""
+    """The steps state in words why the reference engine was chosen."""
     _, _, err = run(capsys, "simulate", "run.yaml", "-v", *options)
     assert f"clue: the reference engine replayed 4 ops: {why}" in err
 

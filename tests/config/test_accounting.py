@@ -117,7 +117,7 @@ def test_other_bytes_are_refused(tmp_path: Path) -> None:
 
 @given(st.text(max_size=80))
 def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
-    """No text raises anything but a ``ConfigError``."""
+    """Any text after the header gives jobs or a ``ConfigError``."""
     file = tmp_path_factory.mktemp("any") / "s.txt"
     file.write_text(HEAD + text, encoding="utf-8", errors="replace")
     try:

@@ -29,7 +29,7 @@ def machine(nodes: int = 2, **network: object) -> Machine:
 
 
 def contention(given: object) -> Contention:
-    """Return the contention of a network of 16 nodes that states it like this."""
+    """Return the contention that a network of 16 nodes has if it states the given value."""
     return machine(16, contention=given).network.contention
 
 
@@ -282,7 +282,7 @@ SWITCH = "{flows: {topology: switch, bandwidth: 1 GB/s}}"
 def test_neither_the_model_nor_the_topology_changes_during_a_run(
     tmp_path: Path, before: str, after: str, fault: str
 ) -> None:
-    """The message points at the change."""
+    """A change of the model or of the topology is refused, and the message points at it."""
     file = tmp_path / "m.yaml"
     change = f"changes: [{{at: 2 s, network: {{contention: {after}}}}}]\n"
     file.write_text(MACHINE + f"  contention: {before}\n" + change)

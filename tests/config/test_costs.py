@@ -283,7 +283,7 @@ PLACED = [
         "price: 5 EUR, cost: rented}",
         "options.B.price must not be given with nodes of a cloud, got 5.00 EUR",
     ),
-    # what refers to blocks
+    # references to blocks
     (
         "cost: rented}",
         "cost: rent}",
@@ -303,7 +303,7 @@ PLACED = [
         'got "costs": did you mean "cost"?',
     ),
     ("limits: {", "constraints: {", 'constraints must be a known key, got "constraints": did you mean "limits"?'),
-    # what is asked for
+    # limits, workloads and criteria
     ("power: 60 kW", "power: -60 kW", "limits.power must be a power not below 0, got '-60 kW'"),
     (
         "rack_units: 84",

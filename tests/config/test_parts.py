@@ -132,7 +132,7 @@ def test_what_follows_from_specifications(parts: Path) -> None:
 
 
 def test_a_network_of_two_figures(parts: Path) -> None:
-    """By its bandwidth, 10 MB take 1 ms to send, plus the latency."""
+    """At 10 GB/s and 2 us, a message of 10 MB takes 1 ms to send and the latency to arrive."""
     part = load_part("wire.yaml", relative_to=parts)
     assert isinstance(part, NetworkPart) and part.link is not None
     assert part.link.send_delay(10e6) == pytest.approx(1e-3)

@@ -131,7 +131,7 @@ def test_recorded_waits_are_told(tmp_path: Path) -> None:
 
 
 def test_jobs_of_no_class_may_be_left_out(tmp_path: Path) -> None:
-    """Without jobs of no class, times count from the first job of a class."""
+    """If jobs that belong to no class are left out, times count from the first job of a class."""
     found = loaded(tmp_path, "as recorded", "left out", ACCOUNTED).queue
     assert found is not None and found.recorded is not None
     assert (found.recorded.submit.tolist(), found.recorded.kind.tolist()) == ([0, 10], [0, 0])
@@ -250,7 +250,7 @@ def test_what_a_criterion_takes_must_be_there(tmp_path: Path, text: str, fault: 
 
 
 def test_jobs_beside_copies_are_runs_of_one_instance(tmp_path: Path) -> None:
-    """Jobs next to copies need a stated number of ranks and one instance."""
+    """With ``sharing: copies``, jobs need a stated number of ranks and one instance."""
     several = changed(SCENARIO, "    ranks: [2]\n", "    ranks: [1, 2]\n    instances: fill\n")
     found = faults_in(tmp_path, f"jobs: {{large: {{per_month: 1}}}}\nqueue: {{sharing: copies}}\n{several}")
     assert [each.split(" ", 1)[1] for each in found] == [

@@ -38,7 +38,7 @@ def test_every_key_is_described(kind: str) -> None:
     """Each form and each key has a description."""
     schema = json_schema(kind)
     forms = [schema, *schema["$defs"].values()]
-    assert all(form["description"] for form in forms if "oneOf" not in form)  # kinds, each with its own
+    assert all(form["description"] for form in forms if "oneOf" not in form)  # kinds describe themselves
     for form in forms:
         for key, below in form.get("properties", {}).items():
             assert "description" in below or "$ref" in below or key == "points", (form["title"], key)
@@ -148,7 +148,7 @@ BAD: list[tuple[str, tuple[str | int, ...], object]] = [
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_good_file_follows_its_schema(kind: str) -> None:
-    """The files that are spoilt below are valid before."""
+    """The files that the next test spoils are valid."""
     jsonschema.Draft202012Validator(json_schema(kind)).validate(GOOD[kind])
 
 
