@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / "scenarios" / "programs"
 BESIDE = Path(sys.executable).with_name("mpiexec")
 MPIEXEC = str(BESIDE) if BESIDE.exists() else shutil.which("mpiexec")
-#: There are more ranks than cores, so a waiting rank must yield (MPICH); other MPIs ignore these settings.
+#: There are more ranks than cores: with MPICH a waiting rank must yield, and Open MPI must allow it.
 SETTINGS = {
     "OMP_NUM_THREADS": "1",
     "MPIR_CVAR_POLLS_BEFORE_YIELD": "1",
