@@ -1,8 +1,8 @@
-"""A comparison of generated clusters worked out one by one, from what its file says and the pages of the site.
+"""An independent reference: a comparison of generated clusters, worked out cluster by cluster.
 
-Nothing here uses what is tested: clusters, prices, placements, queues, costs and scores are made of the file's own
-figures, by docs/pages/how-to/search.md and queues.md and docs/pages/model/costs.md. What a program takes has a formula,
-which :class:`ByFormula` tells clue.
+It reads the figures of the scenario file and follows the documentation: docs/pages/how-to/search.md, queues.md and
+docs/pages/model/costs.md. It uses no code under test for clusters, prices, placements, queues, costs and scores. A
+formula gives the run times; :class:`ByFormula` passes it to clue.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ SHORTEST = 10.0
 HIGHER = {"points", "throughput", "weighted"}
 
 
-# --- what programs take ---
+# --- run times of programs ---
 
 
 def formula(program: str, ranks: int, latency: float, nodes: Sequence[tuple[int, int, float]]) -> float:
-    """Return what a program takes, seconds.
+    """Return the run time of a program, in seconds.
 
     Args:
-        program: Its name: seconds of work, and of messages for each node more.
-        ranks: Its ranks.
-        latency: Of the network.
-        nodes: Of each node in use: ranks, processors and performance factor.
+        program: Its name, which contains the seconds of work and the seconds of messages for each additional node.
+        ranks: Number of its ranks.
+        latency: Latency of the network, in seconds.
+        nodes: For each node in use: its ranks, processors and performance factor.
     """
     work, messages = map(float, program.split("-")[1:3])
     slowest = max(factor * max(1.0, on / processors) * (1 + 0.07 * (on - 1)) for on, processors, factor in nodes)
@@ -44,7 +44,7 @@ def formula(program: str, ranks: int, latency: float, nodes: Sequence[tuple[int,
 
 
 class ByFormula(Predictor):
-    """Tells what the formula says, and bounds below that."""
+    """A predictor that returns the formula's run times, and lower bounds below them."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -56,7 +56,7 @@ class ByFormula(Predictor):
         return formula(application.name, ranks, machine.network.between_nodes.transmission_delay(0), nodes)
 
     def _share(self, seconds: float, which: int) -> float:
-        """Return a share from 0 to 1 that is always the same of equal times; sometimes nothing is known: 0."""
+        """Return a share from 0 to 1 that depends only on the time; a share of 0 means that nothing is known."""
         if which != 1 and self._seed % 3 == 0:
             return 0.0
         return math.modf(abs(math.sin(seconds * 1e4 + self._seed + which)) * 1e3)[0]
@@ -80,7 +80,7 @@ class ByFormula(Predictor):
 
 @dataclass(frozen=True)
 class Node:
-    """A node: the name of its kind, processors, performance factor, bytes, price."""
+    """A node: name of its kind, number of processors, performance factor, memory in bytes, price."""
 
     kind: str
     processors: int
@@ -91,7 +91,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Cluster:
-    """A cluster: its name, nodes, latency of its network, price."""
+    """A cluster: its name, its nodes, the latency of its network, its price."""
 
     name: str
     nodes: tuple[Node, ...]
@@ -100,7 +100,7 @@ class Cluster:
 
 
 def clusters(of: dict[str, Any]) -> Iterator[Cluster]:
-    """Yield the clusters that the budget covers, of one kind of node first."""
+    """Yield the clusters within the budget; those with one kind of node come first."""
     generate = of["generate"]
     kinds = []
     for (node, a), (processor, b), memory in product(
@@ -138,7 +138,7 @@ def _cluster(
 
 
 def amount(price: str) -> float:
-    """Return an amount of money."""
+    """Return the amount of a price such as ``100 EUR``."""
     return float(price.split(maxsplit=1)[0])
 
 
@@ -147,14 +147,14 @@ def amount(price: str) -> float:
 
 @dataclass(frozen=True)
 class Run:
-    """A run on a cluster: seconds and nodes."""
+    """A run on a cluster: its time in seconds, and the number of its nodes."""
 
     seconds: float
     nodes: int
 
 
 def runs(form: dict[str, Any], cluster: Cluster, only: int | None = None) -> list[Run]:
-    """Return a workload's runs in all its placements and numbers of ranks, or on one number."""
+    """Return a workload's runs for all its placements and all its numbers of ranks, or for one number."""
     found = []
     for ranks in form["ranks"] if only is None else [only]:
         for placed in _placements(form["placement"], cluster, ranks):
@@ -166,7 +166,7 @@ def runs(form: dict[str, Any], cluster: Cluster, only: int | None = None) -> lis
 
 
 def _placements(placement: Any, cluster: Cluster, ranks: int) -> Iterator[Counter[int]]:
-    """Yield how many ranks stand on which nodes."""
+    """Yield, for each placement, how many ranks run on which nodes."""
     stated = placement if isinstance(placement, list) else [placement]
     if placement == "search":
         most = max(node.processors for node in cluster.nodes)
@@ -193,7 +193,7 @@ def _placements(placement: Any, cluster: Cluster, ranks: int) -> Iterator[Counte
 
 @dataclass
 class Job:
-    """A job: when it is submitted, nodes, seconds, limit, weight; and when it starts."""
+    """A job: submission time, nodes, run time, time limit, weight, and start time."""
 
     submitted: float
     nodes: int
@@ -204,12 +204,12 @@ class Job:
 
     @property
     def end(self) -> float:
-        """When it ends."""
+        """Time at which the job ends."""
         return self.start + self.run
 
 
 def queued(jobs: list[Job], nodes: int, policy: str) -> list[Job]:
-    """Start jobs, which are in the order of their submission."""
+    """Set the start times of jobs, which are ordered by submission, and return them."""
     now = 0.0
     while any(job.start == math.inf for job in jobs):
         waiting = [job for job in jobs if job.submitted <= now and job.start == math.inf]
@@ -234,7 +234,7 @@ def _starting(waiting: list[Job], running: list[Job], free: int, now: float, pol
         return
     first, others = waiting[0], waiting[1:]
     for job in others:
-        # When the first has its nodes if all use up their limits, and how many are left over then.
+        # When the first job gets its nodes if all running jobs use up their limits, and how many nodes are left then.
         for end in sorted({each.start + each.limit for each in running}):
             then = free + sum(each.nodes for each in running if each.start + each.limit <= end)
             if then >= first.nodes:
@@ -250,7 +250,7 @@ def _starting(waiting: list[Job], running: list[Job], free: int, now: float, pol
 
 @dataclass
 class Known:
-    """A cluster with what is known of it: the run of each workload that counts, whether that is late, its jobs."""
+    """A cluster with its results: the run of each workload that counts, the late workloads, and its jobs."""
 
     cluster: Cluster
     best: dict[str, Run]
@@ -259,7 +259,7 @@ class Known:
 
     @property
     def utilisation(self) -> float:
-        """The share of the nodes' time with jobs, from the first submission to the last."""
+        """The share of node time that jobs use, from the first submission to the last."""
         begin, end = self.jobs[0].submitted, self.jobs[-1].submitted
         if begin == end:
             end = max(job.end for job in self.jobs)
@@ -268,7 +268,7 @@ class Known:
 
 
 def known(of: dict[str, Any], cluster: Cluster) -> Known | None:
-    """Return what is known of a cluster; ``None`` if it misses a limit that needs no run, or cannot run something."""
+    """Return a cluster's results, or ``None`` if it breaks a limit without any run, or cannot run a workload."""
     limits = of["limits"]
     if len(cluster.nodes) > limits.get("nodes", math.inf):
         return None
@@ -299,7 +299,7 @@ def known(of: dict[str, Any], cluster: Cluster) -> Known | None:
 
 
 def total_cost(of: dict[str, Any], each: Known) -> float:
-    """Return price and energy over the life."""
+    """Return the price plus the cost of energy over the service life."""
     node, busy, nodes = of["generate"]["cost"]["parts"]["node"]["power"], _busy(of, each), len(each.cluster.nodes)
     watts = nodes * (node["idle"] + busy * (node["busy"] - node["idle"]))
     energy: float = watts / 1000 * of["service_life"] / 3600
@@ -316,7 +316,7 @@ def _busy(of: dict[str, Any], each: Known) -> float:
 
 
 def _cost_per_run(of: dict[str, Any], each: Known) -> float:
-    """Return what a run costs: of all jobs, of all runs that are wanted, or the mean over workloads."""
+    """Return the cost of a run: the mean over all jobs, over all demanded runs, or over workloads."""
     total, forms, life = total_cost(of, each), of["workloads"], float(of["service_life"])
     if each.jobs:
         work = sum(job.nodes * job.run for job in each.jobs) / len(each.jobs)
@@ -329,7 +329,7 @@ def _cost_per_run(of: dict[str, Any], each: Known) -> float:
 
 
 def keeps(of: dict[str, Any], each: Known) -> bool:
-    """Tell whether a cluster keeps all limits in use."""
+    """Tell whether a cluster keeps the limits that depend on its use."""
     limits = of["limits"]
     waits = figure(of, "waiting", each, []) if "waiting" in limits else 0.0
     return (
@@ -341,7 +341,10 @@ def keeps(of: dict[str, Any], each: Known) -> bool:
 
 
 def figure(of: dict[str, Any], criterion: str, each: Known, others: Sequence[Known]) -> float:
-    """Return a figure by a criterion that is not weighted; others are all that could run the workloads."""
+    """Return a cluster's figure by one criterion other than weighted.
+
+    *others* are all clusters that can run the workloads; points are relative to the fastest of them.
+    """
     weights = [job.weight for job in each.jobs]
     if criterion == "waiting":
         return _mean([job.start - job.submitted for job in each.jobs], weights)
@@ -367,7 +370,7 @@ def _mean(values: Sequence[float], weights: Sequence[float]) -> float:
 
 
 def scores(of: dict[str, Any], criterion: str, all_known: Sequence[Known]) -> dict[str, float]:
-    """Return the score of each cluster that keeps all limits, by name."""
+    """Return the scores, by name, of the clusters that keep all limits."""
     within = [each for each in all_known if keeps(of, each)]
     if criterion != "weighted":
         return {each.cluster.name: figure(of, criterion, each, all_known) for each in within}
@@ -382,7 +385,7 @@ def scores(of: dict[str, Any], criterion: str, all_known: Sequence[Known]) -> di
 
 
 def on_the_front(of: dict[str, Any], all_known: Sequence[Known]) -> set[str]:
-    """Return the clusters that no other beats: as good in all criteria and better in one."""
+    """Return the Pareto front: clusters that no other equals in all criteria and beats in one."""
     columns = [scores(of, criterion, all_known) for criterion in of["pareto"]]
     signs = [-1 if criterion in HIGHER else 1 for criterion in of["pareto"]]
     rows = {

@@ -1,4 +1,4 @@
-"""A ranking worked out in full: every split of every workload on every option, one after the other."""
+"""An independent reference: a ranking from all splits of all workloads on all options, one after the other."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ HIGHER = {Criterion.POINTS, Criterion.THROUGHPUT, Criterion.SSP, Criterion.SSI, 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A workload on an option, in the split with the highest throughput.
+    """The result of a workload on an option, in the split with the highest throughput.
 
     Attributes:
         throughput: Instances finished per second.
-        makespan: Seconds until all instances of all kernels are done.
-        seconds: That a run takes from its own start.
-        instances: How many are done in the makespan.
-        nodes: That it uses.
+        makespan: Seconds until all instances of all kernels finish.
+        seconds: Duration of a run, from its own start.
+        instances: Number of instances that finish within the makespan.
+        nodes: Number of nodes in use.
         rates: Instances of each kernel finished per second.
     """
 
@@ -38,7 +38,7 @@ class Outcome:
 
 
 def all_outcomes(scenario: Scenario, traces: TraceSource) -> dict[str, list[Outcome]]:
-    """Return the outcome of each workload on each option that can run all of them, whatever the criterion."""
+    """Return the outcome of each workload on each option that can run all of them, independent of the criterion."""
     found: dict[str, list[Outcome]] = {}
     for option in scenario.options:
         outcomes = [_best_outcome(workload, option.machine, traces) for workload in scenario.workloads]
@@ -53,14 +53,14 @@ def whole_ranking(
 ) -> list[tuple[str, float]]:
     """Return the options that can run all workloads with their scores: by score, price, and place in the scenario.
 
-    Those that miss a deadline, or cannot do the runs a month, are left out; they count for what is best. *found* are
-    the outcomes, where they are known from the same comparison by another criterion.
+    Options that miss a deadline or cannot do the runs per month are left out, but still count when the best figure is
+    sought. *found* holds the outcomes if they are known from the same comparison by another criterion.
     """
     found = all_outcomes(scenario, traces) if found is None else found
     sign = -1 if scenario.criterion in HIGHER else 1
     options = [option for option in scenario.options if option.name in found and _keeps(scenario, option, found)]
     scores = _scores(scenario, options, found)
-    # What is equal but for rounding is a tie, which the price decides.
+    # Scores that are equal except for rounding tie; the price breaks the tie.
     order = sorted(options, key=lambda option: (sign * float(f"{scores[option.name]:.12g}"), _price(option)))
     return [(option.name, scores[option.name]) for option in order]
 
@@ -85,7 +85,7 @@ def _keeps(scenario: Scenario, option: Option, found: dict[str, list[Outcome]]) 
 
 
 def _busy(scenario: Scenario, costs: Costs, outcomes: list[Outcome]) -> float:
-    """Return the share of the time for which runs keep an option busy."""
+    """Return the share of time during which runs keep an option busy."""
     if scenario.workloads[0].demand is None:
         return costs.capacity
     return sum((w.demand or 0.0) / outcome.throughput for w, outcome in zip(scenario.workloads, outcomes, strict=True))
@@ -124,7 +124,7 @@ def _price(option: Option) -> float:
 
 
 def _costs(scenario: Scenario, option: Option, outcomes: list[Outcome], w: int) -> dict[Criterion, float]:
-    """Return what an option costs, and what a run of a workload does, by the definitions of the items."""
+    """Return an option's figures for a workload by the definitions of the cost items."""
     costs, nodes, life = option.costs or Costs(), len(option.machine.nodes), scenario.service_life
     grid, cloud = costs.electricity or Electricity(), costs.cloud or Cloud(0.0)
     (node,) = costs.parts or (Part("node"),)
@@ -152,13 +152,13 @@ def _costs(scenario: Scenario, option: Option, outcomes: list[Outcome], w: int) 
 
 
 def _billed(quantum: float, outcome: Outcome) -> float:
-    """Return the seconds that are billed for a run."""
+    """Return the seconds billed for a run."""
     whole = math.ceil(outcome.makespan / quantum * (1 - 1e-9)) * quantum if quantum else outcome.makespan
     return whole / outcome.instances
 
 
 def _sustained(scenario: Scenario, option: Option, found: dict[str, list[Outcome]]) -> float:
-    """Return SSP or SSI by their definitions."""
+    """Return SSP or SSI by its definition."""
     product, size = 1.0, len(option.machine.nodes)
     total = sum(workload.weight for workload in scenario.workloads)
     for workload, outcome in zip(scenario.workloads, found[option.name], strict=True):

@@ -1,4 +1,4 @@
-"""Rankings of generated clusters, with queues, limits and searched placements, are those of working out every one."""
+"""Rankings of generated clusters with queues, limits and searched placements match a brute-force calculation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clue.purchase import Scenario, rank_options
 from tests.properties import examples
 from tests.purchase.brute_force import HIGHER, ByFormula, Known, clusters, known, on_the_front, scores
 
-#: Comparisons that are drawn; ``CLUE_RANKING_CASES=600 pytest tests/purchase/test_brute_force.py`` takes a minute.
+#: Number of comparisons drawn; ``CLUE_RANKING_CASES=600 pytest tests/purchase/test_brute_force.py`` takes a minute.
 CASES = examples(int(os.environ.get("CLUE_RANKING_CASES", "20")))
 PLAIN = ("points", "makespan", "throughput", "total_cost", "cost_per_run")
 QUEUED = ("waiting", "slowdown", "unused_nodes")
@@ -30,7 +30,7 @@ PLACEMENTS = (
 
 @st.composite
 def comparisons(draw: st.DrawFn) -> dict[str, Any]:
-    """Draw what a file says: figures of two digits, so that few ties come from rounding."""
+    """Draw a scenario file as a mapping; figures have two digits, so that few ties come from rounding."""
 
     def number(low: float, high: float) -> float:
         return round(draw(st.floats(low, high)), 2)
@@ -100,7 +100,7 @@ def comparisons(draw: st.DrawFn) -> dict[str, Any]:
     _limit(draw, found, with_jobs=with_jobs)
     if with_jobs:
         times = st.lists(st.integers(0, 100), min_size=1, max_size=5)
-        # According to the formula, neighbours slow no job: all run as if alone.
+        # In the formula, neighbours do not slow a job: all run as if alone.
         sharing = draw(st.sampled_from(("none", "mix")))
         found["queue"] = {"policy": draw(st.sampled_from(("fcfs", "backfill"))), "sharing": sharing}
         found["jobs"] = {
@@ -116,7 +116,7 @@ def comparisons(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def _limit(draw: st.DrawFn, found: dict[str, Any], *, with_jobs: bool) -> None:
-    """Add limits; some of them no option meets."""
+    """Add limits, some of which no option meets."""
     limits = {
         "nodes": st.integers(2, 4),
         "memory_per_core": st.sampled_from((300, 600)),
@@ -134,7 +134,7 @@ def _limit(draw: st.DrawFn, found: dict[str, Any], *, with_jobs: bool) -> None:
 
 
 def loaded(of: dict[str, Any]) -> Scenario:
-    """Write the file with its units, and load it: a mapping in JSON is one in YAML."""
+    """Write the scenario as JSON, which is valid YAML, with units, and load it."""
     form = json.loads(json.dumps(of))
     units = {"memory_per_core": "MB", "total_cost": "EUR", "waiting": "s"}
     form["limits"] = {key: f"{value} {units[key]}" if key in units else value for key, value in of["limits"].items()}
@@ -151,7 +151,7 @@ def loaded(of: dict[str, Any]) -> Scenario:
         path = Path(folder) / "s.yaml"
         path.write_text(json.dumps(form))
         for workload in form["workloads"].values():
-            (path.parent / workload["program"]["trace"]).touch()  # its times have a formula
+            (path.parent / workload["program"]["trace"]).touch()  # the formula gives the times
         found = load_config(path)
     assert isinstance(found, Scenario)
     return found
@@ -160,11 +160,11 @@ def loaded(of: dict[str, Any]) -> Scenario:
 @settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(of=comparisons(), top=st.sampled_from((None, 1, 3, 10)), seed=st.integers(0, 99))
 def test_rankings_are_those_of_every_cluster_worked_out(of: dict[str, Any], top: int | None, seed: int) -> None:
-    """Clusters, prices, the best split of each workload, queues, limits, scores, order and front."""
+    """Clusters, prices, best splits, queues, limits, scores, order and front all match the brute-force results."""
     made = list(clusters(of))
     scenario = loaded(of)
     if not made:
-        return  # the budget covers none
+        return  # the budget covers no cluster
     assert {option.name: option.price and option.price.amount for option in scenario.options} == pytest.approx(
         {cluster.name: cluster.price for cluster in made}
     )
@@ -184,7 +184,7 @@ def test_rankings_are_those_of_every_cluster_worked_out(of: dict[str, Any], top:
 
 
 def _check_runs(entry: Any, each: Known, of: dict[str, Any]) -> None:
-    """Check the run of each workload, and what the option costs."""
+    """Check the run of each workload, and the costs of the option."""
     for outcome in entry.workloads:
         assert outcome.makespan == pytest.approx(each.best[outcome.workload].seconds)
     if each.jobs:

@@ -1,4 +1,4 @@
-"""Columns tell of many options what the scores of each tell one by one."""
+"""Scores computed by columns for many options equal the scores computed one by one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CRITERIA = (
 @settings(max_examples=examples(40), deadline=None)
 @given(scenario=scenarios(), criterion=st.sampled_from(CRITERIA), settled=st.integers(0, 8))
 def test_scores_by_columns_are_those_one_by_one(scenario: Scenario, criterion: Criterion, settled: int) -> None:
-    """At first, when some options are settled, and when all are; so is what is settled."""
+    """Scores and settled flags agree before any option is settled, after some are, and after all are."""
     plain = tuple(replace(each, deadline=float("inf"), demand=None) for each in scenario.workloads)
     priced = tuple(replace(each, costs=None) for each in scenario.options)
     asked = replace(scenario, workloads=plain, options=priced, criterion=criterion)
@@ -52,7 +52,7 @@ def test_scores_by_columns_are_those_one_by_one(scenario: Scenario, criterion: C
 
 
 def test_where_options_are_limited_they_are_looked_at_one_by_one() -> None:
-    """By criteria of power, and where more than a price is stated."""
+    """Criteria of costs and energy without plain prices have no scores by columns."""
     for criterion in (Criterion.TOTAL_COST, Criterion.ENERGY_PER_RUN):
         scenario = Scenario("none", (), (), criterion=criterion)
         assert Scores(scenario, ()).by_columns(Columns(), np.zeros((1, 0), np.int64)) is None
@@ -71,7 +71,7 @@ def test_where_options_are_limited_they_are_looked_at_one_by_one() -> None:
     ],
 )
 def test_what_rounding_may_put_among_the_least_is_near(figures: Sequence[float], number: int, near: list[int]) -> None:
-    """Ties and what differs in the last digits; of fewer figures all."""
+    """Entries that tie with the least within rounding are included; if there are fewer entries than wanted, all are."""
     found = np.array(figures)
     assert near_least(found, number).tolist() == near
     assert not_above(found, sorted(figures)[min(number, len(figures)) - 1]).tolist() == near

@@ -1,4 +1,4 @@
-"""Rankings by what options cost, and limits beside the budget: small comparisons that can be added up by hand."""
+"""Rankings by the costs of options, and limits other than the budget: comparisons computed by hand."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ HOUR, KWH = 3600.0, 3.6e6
 
 
 def powered(idle: float, busy: float, **more: Any) -> Costs:
-    """Return costs of nodes that take power at 0.5 a kWh and 400 g."""
+    """Return costs of nodes that draw this power, at 0.5 and 400 g per kWh."""
     node = Part("node", Number(Per.NODE), idle=idle, busy=busy, rack_units=1)
     return Costs((node,), electricity=Electricity(0.5 / KWH, 0.4 / KWH), **more)
 
 
 def costing(name: str, nodes: int, price: float, costs: Costs, **node: Any) -> Option:
-    """Return an option of equal nodes with its costs."""
+    """Return an option of equal nodes with these costs."""
     return Option(name, machine(nodes, **node), Money(price, "EUR"), costs=costs)
 
 
 def ranked(of: Scenario) -> Ranking:
-    """Rank the options of a comparison."""
+    """Rank the options of a scenario."""
     return rank_options(of, ReplayPredictor(traces))
 
 
@@ -41,7 +41,7 @@ def scores(of: Scenario) -> dict[str, float | None]:
 
 
 def reasons(of: Scenario) -> dict[str, str]:
-    """Return why options have no position."""
+    """Return the reasons of the options that have no position."""
     return {entry.option: entry.reason for entry in ranked(of).entries if entry.position is None}
 
 
@@ -51,12 +51,12 @@ def entry_of(of: Scenario, name: str) -> Entry:
 
 
 def by(criterion: Criterion, *options: Option, **fields: Any) -> Scenario:
-    """Return a comparison over a year on one job that may use 1, 2 or 4 ranks and takes 12 s on one."""
+    """Return a comparison over a year on one job, which may use 1, 2 or 4 ranks and takes 12 s on one."""
     return scenario(*options, criterion=criterion, service_life=YEAR, **fields)
 
 
 def test_the_total_cost_is_that_of_the_life() -> None:
-    """1,000 and a year at 100 W: 876 kWh for 438."""
+    """The price of 1,000 plus a year at 100 W: 876 kWh for 438."""
     dear, cheap = costing("steady", 1, 1000, powered(100, 100)), costing("none", 1, 1100, powered(0, 1e-9))
     found = scores(by(Criterion.TOTAL_COST, dear, cheap))
     assert list(found) == ["none", "steady"]
@@ -85,7 +85,7 @@ def test_runs_a_month_are_what_a_cloud_is_paid_for() -> None:
 
 
 def test_runs_cost_together_what_they_cost_each() -> None:
-    """Two workloads, with power that depends on use and a cloud that bills minutes."""
+    """The costs of all runs add up to the total, with power that depends on use and a cloud that bills minutes."""
     jobs = (workload("a", ranks=(1,), demand=5000 / MONTH), workload("b", ranks=(4,), factor="3", demand=900 / MONTH))
     costs = powered(50, 400, cloud=Cloud(1 / HOUR, Tariff.SPOT, 60.0, 0.2), yearly={"staff": 99.0})
     asked = by(Criterion.TOTAL_COST, costing("o", 4, 700, costs), workloads=jobs, discount_rate=0.04)
@@ -96,7 +96,7 @@ def test_runs_cost_together_what_they_cost_each() -> None:
 
 
 def test_without_costs_a_run_costs_its_share_of_the_price() -> None:
-    """As it always did: 100 · 12 s / 1,200 s."""
+    """Without a cost sheet: 100 · 12 s / 1,200 s."""
     asked = scenario(option("one", 1, 100), criterion=Criterion.COST_PER_RUN, service_life=1200.0)
     assert scores(asked) == {"one": 100 * 12 / 1200}
     assert entry_of(asked, "one").cost is None
@@ -111,13 +111,13 @@ def test_without_costs_a_run_costs_its_share_of_the_price() -> None:
     ],
 )
 def test_a_criterion_needs_its_figures(criterion: Criterion, what: str) -> None:
-    """The option that lacks them is named."""
+    """The message names the option that lacks the figure."""
     with pytest.raises(UsageError, match=f"by hand: {what} of a must be stated for the criterion {criterion.value}"):
         ranked(by(criterion, option("a", 1)))
 
 
 def test_carbon_needs_that_of_electricity() -> None:
-    """Power alone does not tell it."""
+    """Power is not enough: the carbon emissions of electricity must be stated."""
     costs = Costs((Part("node", Number(Per.NODE), busy=1.0),))
     with pytest.raises(UsageError, match="carbon of electricity of a must be stated for the criterion carbon_per_run"):
         ranked(by(Criterion.CARBON_PER_RUN, costing("a", 1, 1, costs)))
@@ -139,7 +139,7 @@ def test_carbon_needs_that_of_electricity() -> None:
     ],
 )
 def test_a_limit_bars_an_option(limits: Limits, reason: str) -> None:
-    """It is affordable and has no position, with the reason."""
+    """An option that breaks a limit has no position, and the reason states the limit and its value."""
     wide = costing("wide", 4, 500, powered(300, 300), memory=2e9)
     slim = costing("slim", 1, 10, powered(1, 1), memory=8e9)
     asked = by(Criterion.MAKESPAN, wide, slim, limits=limits)
@@ -148,7 +148,7 @@ def test_a_limit_bars_an_option(limits: Limits, reason: str) -> None:
 
 
 def test_a_limit_of_what_is_not_stated_is_not_kept() -> None:
-    """Nobody knows."""
+    """A limit on a figure that is not stated excludes the option."""
     asked = by(Criterion.MAKESPAN, option("a", 1, 1), limits=Limits(power=1.0, rack_units=1.0))
     assert reasons(asked) == {
         "a": "power must be at most 1 W, got none stated; rack units must be at most 1, got none stated"
@@ -156,7 +156,7 @@ def test_a_limit_of_what_is_not_stated_is_not_kept() -> None:
 
 
 def test_what_is_rented_takes_no_room_on_the_site() -> None:
-    """Nodes of a cloud stand elsewhere; how many there are still counts."""
+    """Cloud nodes do not count for limits of the site, but still count for the number of nodes."""
     rented = costing("cloud", 4, 0, Costs(cloud=Cloud(1.0)))
     here = Limits(power=1.0, cooling=1.0, rack_units=1.0)
     assert list(scores(by(Criterion.MAKESPAN, rented, limits=here))) == ["cloud"]
@@ -166,7 +166,7 @@ def test_what_is_rented_takes_no_room_on_the_site() -> None:
 
 
 def test_more_cores_than_a_licence_covers_bar_an_option() -> None:
-    """Whatever else is stated."""
+    """An option with more cores than its licence covers has no position."""
     licensed = Costs(licences=(Licence("solver", "cores", ((2, 5.0),)),))
     asked = by(Criterion.TOTAL_COST, costing("four", 4, 1, licensed), costing("two", 2, 1, licensed))
     assert reasons(asked) == {"four": "cores (licence solver) must be at most 2, got 4"}
@@ -174,7 +174,7 @@ def test_more_cores_than_a_licence_covers_bar_an_option() -> None:
 
 
 def test_a_deadline_is_of_one_run_and_decides_between_splits() -> None:
-    """Four runs at once take 12 s each; within 7 s they run on two nodes each, in two turns."""
+    """Four runs at once take 12 s each; a deadline of 7 s selects two ranks per run, in two turns."""
     job = workload(ranks=(1, 2, 4), instances=4, deadline=7.0)
     slowest = workload(ranks=(1, 2, 4), instances=4)
     four = option("four", 4, 1)
@@ -184,7 +184,7 @@ def test_a_deadline_is_of_one_run_and_decides_between_splits() -> None:
 
 
 def test_an_option_that_misses_a_deadline_has_no_position() -> None:
-    """It takes 6 s on two nodes."""
+    """The run takes 6 s on two nodes, beyond the deadline of 5 s."""
     job = workload(ranks=(1, 2, 4), deadline=5.0)
     asked = scenario(option("two", 2, 1), option("four", 4, 1), workloads=(job,))
     assert scores(asked) == {"four": 100.0}
@@ -192,7 +192,7 @@ def test_an_option_that_misses_a_deadline_has_no_position() -> None:
 
 
 def test_a_deadline_that_nobody_meets_names_the_nearest() -> None:
-    """3 s on four nodes."""
+    """No option meets 2 s; the nearest is four nodes with 3 s."""
     job = workload(ranks=(1, 2, 4), deadline=2.0)
     ranking = ranked(scenario(option("two", 2, 1), option("four", 4, 1), workloads=(job,)))
     assert not any(entry.position for entry in ranking.entries)
@@ -201,7 +201,7 @@ def test_a_deadline_that_nobody_meets_names_the_nearest() -> None:
 
 
 def test_a_limit_that_nobody_keeps_names_the_nearest() -> None:
-    """Power that is stated goes before power that is not."""
+    """The nearest option has the least stated power; an option without stated power is not considered."""
     options = (option("unknown", 1, 1), costing("a", 4, 1, powered(9, 300)), costing("b", 3, 1, powered(9, 300)))
     ranking = ranked(by(Criterion.MAKESPAN, *options, limits=Limits(power=500)))
     assert ranking.warnings == (
@@ -210,7 +210,7 @@ def test_a_limit_that_nobody_keeps_names_the_nearest() -> None:
 
 
 def test_runs_a_month_have_to_fit_in_the_time() -> None:
-    """220,000 runs of 12 s are 2,640,000 s of a month's 2,628,000 s; of these it is available for 95 %."""
+    """220,000 runs of 12 s are 2,640,000 s of a month's 2,628,000 s; the option is available for 95 % of these."""
     job = workload(ranks=(1,), demand=220_000 / MONTH)
     one, two = (
         costing(name, 1, 1, Costs(availability=0.95), performance_factor=f) for name, f in (("a", 1.0), ("b", 0.5))
@@ -221,7 +221,7 @@ def test_runs_a_month_have_to_fit_in_the_time() -> None:
 
 
 def test_only_so_many_positions_are_filled_by_options_that_keep_the_limits() -> None:
-    """Of five options the two cheapest miss the deadline; the first two of the others are found."""
+    """The two cheapest of five options miss the deadline; the next two get positions 1 and 2."""
     job = workload(ranks=(1, 2, 3, 4), deadline=5.0)
     options = [option(f"{n}", n, price) for price, n in enumerate((1, 2, 3, 4, 5), start=1)]
     asked = scenario(*options, workloads=(job,), criterion=Criterion.TOTAL_COST, service_life=YEAR)
@@ -233,7 +233,7 @@ def test_only_so_many_positions_are_filled_by_options_that_keep_the_limits() -> 
 
 
 def test_the_front_is_of_options_that_nobody_beats() -> None:
-    """Two nodes for the price of four, and slower: not on it."""
+    """Two nodes at the price of four are slower, so they are not on the front."""
     options = (option("one", 1, 100), option("two", 2, 400), option("four", 4, 400), option("none", 4))
     asked = scenario(*options, criterion=Criterion.POINTS, pareto=(Criterion.COST_PER_RUN, Criterion.MAKESPAN))
     with pytest.raises(UsageError, match="price of none must be stated for the criterion cost_per_run"):
@@ -248,7 +248,7 @@ def test_the_front_is_of_options_that_nobody_beats() -> None:
 
 
 def test_points_on_the_front_are_those_of_a_ranking_by_points() -> None:
-    """Whatever the ranking is by."""
+    """Points on the front do not depend on the criterion of the ranking."""
     options = (option("one", 1, 100), option("four", 4, 400))
     pareto = (Criterion.POINTS, Criterion.TOTAL_COST)
     for criterion in Criterion.POINTS, Criterion.MAKESPAN:
@@ -258,7 +258,7 @@ def test_points_on_the_front_are_those_of_a_ranking_by_points() -> None:
 
 
 def test_the_document_has_the_cost() -> None:
-    """Total, currency, and every item."""
+    """The document contains the total, the currency and every cost item."""
     costs = powered(100, 100, yearly={"staff": 50.0})
     document = ranking_document(ranked(by(Criterion.TOTAL_COST, costing("a", 1, 1000, costs))))
     cost = document["ranking"][0]["cost"]  # type: ignore[index]
@@ -273,7 +273,7 @@ def test_the_document_has_the_cost() -> None:
 
 
 def test_what_is_paid_up_to_the_end_of_each_year() -> None:
-    """1,000 at once, 438 a year for two years and a half at 3 %; at the end a tenth of the price is left."""
+    """1,000 at once, 438 a year for two and a half years at 3 %; at the end, a tenth of the price is left."""
     asked = by(Criterion.TOTAL_COST, costing("one", 1, 1000, powered(100, 100, residual=0.1)))
     asked = replace(asked, service_life=2.5 * YEAR, discount_rate=0.03)
     cost = entry_of(asked, "one").cost

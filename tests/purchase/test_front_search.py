@@ -1,4 +1,4 @@
-"""The Pareto front found with few simulations is that of all options, which is worked out in full."""
+"""The Pareto front found with few simulations equals the front of all options, worked out in full."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tests.purchase.in_full import whole_ranking
 from tests.purchase.test_search import bounds_of_quality, many, scenarios, trace
 
 HIGHER = {Criterion.POINTS, Criterion.THROUGHPUT, Criterion.SSP, Criterion.SSI}
-#: What needs neither a queue nor the figures of all options.
+#: Criteria that need neither a queue nor the figures of all options.
 BOUNDED = [each for each in Criterion if each not in QUEUED and each is not Criterion.WEIGHTED]
 
 
 def whole_front(scenario: Scenario) -> set[str]:
-    """Return the front by its definition, of figures that are worked out in full."""
+    """Return the front by its definition, from rankings worked out in full."""
     tables = [dict(whole_ranking(replace(scenario, criterion=each), trace)) for each in scenario.pareto]
     signs = [-1 if each in HIGHER else 1 for each in scenario.pareto]
     rows = {
@@ -56,7 +56,7 @@ def test_the_front_is_that_of_all_options_whatever_the_bounds(  # noqa: PLR0917 
     few: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """However few positions are wanted, bounded at once or one after the other; with the figures of its options."""
+    """The front and its figures are correct for any number of positions and any quality of bounds."""
     monkeypatch.setattr("clue.predict.replaying.contention_free", bounds_of_quality(qualities))
     monkeypatch.setattr("clue.purchase.search._FEW_RUNS", few)
     asked = replace(scenario, pareto=tuple(criteria))
@@ -73,7 +73,7 @@ def test_the_front_is_that_of_all_options_whatever_the_bounds(  # noqa: PLR0917 
 
 
 def test_few_of_many_options_are_simulated_for_the_front(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 300 options each faster one is cheaper but for the price, which rises: the front is a fraction of them."""
+    """The fastest of 300 options is also best in energy and forms the front; few options are simulated to find it."""
     monkeypatch.setattr("clue.predict.replaying.contention_free", bounds_of_quality([0.99]))
     monkeypatch.setattr("clue.purchase.search._FEW_RUNS", 0)
     asked = replace(many(Criterion.MAKESPAN), pareto=(Criterion.MAKESPAN, Criterion.ENERGY_PER_RUN))

@@ -1,4 +1,4 @@
-"""The Pareto front, beside its definition."""
+"""The Pareto front, compared with its definition."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ ROWS = st.integers(2, 3).flatmap(
 
 
 def test_who_is_beaten_in_all_is_not_on_it() -> None:
-    """The third is as cheap as the first and slower; the fourth is dearest and fastest."""
+    """The third row is as cheap as the first and slower, so it is beaten; the fourth is dearest but fastest."""
     assert front([[1.0, 5.0], [2.0, 4.0], [1.0, 6.0], [9.0, 1.0]]) == [0, 1, 3]
 
 
 @given(ROWS)
 def test_it_is_what_the_definition_says(rows: list[list[float]]) -> None:
-    """Nobody on it is beaten; everybody else is. Equal rows are on it together."""
+    """The front is the set of rows that no other row beats; equal rows are on it together."""
 
     def beaten(row: list[float]) -> bool:
         return any(all(a <= b for a, b in zip(o, row, strict=True)) and o != row for o in rows)
@@ -30,7 +30,7 @@ def test_it_is_what_the_definition_says(rows: list[list[float]]) -> None:
 
 @given(ROWS, ROWS)
 def test_a_table_beats_rows_by_the_same_definition(rows: list[list[float]], others: list[list[float]]) -> None:
-    """As good in all, better in one; a row that is equal does not."""
+    """A row is beaten if another is as good in all columns and better in one; an equal row does not beat it."""
     by = [row for row in others if rows and len(row) == len(rows[0])]
 
     def beats(one: list[float], row: list[float]) -> bool:
@@ -42,5 +42,5 @@ def test_a_table_beats_rows_by_the_same_definition(rows: list[list[float]], othe
 
 
 def test_of_nobody_there_is_no_front() -> None:
-    """An empty table."""
+    """An empty table has an empty front."""
     assert front([]) == []

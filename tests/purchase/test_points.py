@@ -1,4 +1,4 @@
-"""Points against Table 3 of the CLUE paper, fed with its Table 2."""
+"""Points computed from Table 2 of the CLUE paper, compared with its Table 3."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ PRINTED = {row["name"]: row for row in TABLES["points"]}
 
 
 def awarded(performance: dict[str, float], most: float = FULL_POINTS) -> dict[str, float]:
-    """Return the points of performances, by option."""
+    """Return the points of each option from their performances."""
     best = max(performance.values())
     return {option: points_for(rate, best, most) for option, rate in performance.items()}
 
 
 def best_rows(kernel: str) -> dict[str, float]:
-    """Return each configuration's better row of Table 2, in Mflop/s."""
+    """Return the better row of Table 2 for each configuration, in Mflop/s."""
     best: dict[str, float] = {}
     for row in TABLES["large_case"]:
         best[row["name"]] = max(best.get(row["name"], 0.0), row[kernel])
@@ -30,7 +30,7 @@ def best_rows(kernel: str) -> dict[str, float]:
 
 
 def small_case() -> dict[str, float]:
-    """Return section 4.5's analytical performance: processors times the mean memory-contention factor."""
+    """Return the analytical performance of section 4.5: processors times the mean memory-contention factor."""
     factors = TABLES["small_case"]["memory_contention_factor"]
     performance = {}
     for row in TABLES["configurations"]:
@@ -41,14 +41,14 @@ def small_case() -> dict[str, float]:
 
 
 def test_small_case_earns_the_points_of_table_3() -> None:
-    """100, 85, 60, 60, 40, 40."""
+    """The points are 100, 85, 60, 60, 40, 40."""
     points = awarded(small_case(), 100)
     assert {name: round(value) for name, value in points.items()} == {n: row["small"] for n, row in PRINTED.items()}
 
 
 @pytest.mark.parametrize("kernel", ["kernel_1", "kernel_2"])
 def test_large_case_earns_the_points_of_table_3_but_for_its_misprint(kernel: str) -> None:
-    """Each kernel gives at most 50; the paper prints 22 for Fine's kernel 1 where 50 · 2225 / 5194 is 21.4."""
+    """Each kernel gives at most 50 points; for Fine's kernel 1 the paper prints 22, but 50 · 2225 / 5194 is 21.4."""
     points = {name: round(value) for name, value in awarded(best_rows(kernel), 50).items()}
     printed = {name: row[kernel] for name, row in PRINTED.items()}
     if kernel == "kernel_1":
@@ -57,12 +57,12 @@ def test_large_case_earns_the_points_of_table_3_but_for_its_misprint(kernel: str
 
 
 def test_order_of_table_3() -> None:
-    """Cheap, Cheapest, Network, Memory, Coarse, Fine."""
+    """The order is Cheap, Cheapest, Network, Memory, Coarse, Fine."""
     cases = [awarded(small_case()), *(awarded(best_rows(k), 50) for k in ("kernel_1", "kernel_2"))]
     sums = {name: sum(case[name] for case in cases) for name in PRINTED}
     assert sorted(sums, key=sums.__getitem__, reverse=True) == list(PRINTED)
 
 
 def test_nobody_who_does_nothing_earns_points() -> None:
-    """Performances of zero earn zero, without a division by it."""
+    """A performance of zero earns zero points, without a division by zero."""
     assert awarded({"a": 0.0}) == {"a": 0.0}

@@ -1,4 +1,4 @@
-"""Figures of costs changed one at a time, and samples of uncertain prices: by hand."""
+"""Cost figures changed one at a time, and samples of uncertain prices: computed by hand."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ COSTS = Costs(
 
 
 def priced(costs: Costs | None = COSTS, nodes: int = 3) -> Option:
-    """Return nodes for 100 each, with a console for 40, and what their costs add."""
+    """Return nodes for 100 each, a console for 40, and the price of the parts in their costs."""
     stated = (Stated("node_types.host.price", 100.0, 0.05, nodes), Stated("console", 40.0))
     parts = 0.0 if costs is None else hardware_of(costs, {"host": nodes}).price
     return Option("ours", machine(nodes), Money(100.0 * nodes + 40 + parts, "EUR"), costs=costs, stated=stated)
 
 
 def test_all_figures_have_names() -> None:
-    """Those that are 0 are left out."""
+    """Each figure has a name; figures of 0 are left out."""
     assert {name: figure.value for name, figure in figures_of(priced()).items()} == {
         "node_types.host.price": 100.0,
         "console": 40.0,
@@ -71,7 +71,7 @@ def test_all_figures_have_names() -> None:
     ],
 )
 def test_a_price_is_the_sum_of_its_figures(name: str, price: float) -> None:
-    """A tenth more of one of them."""
+    """One figure that rises by a tenth changes the price by its share."""
     changed = with_factors(priced(), {name: 1.1})
     assert changed.price is not None
     assert changed.price.amount == pytest.approx(price)
@@ -94,19 +94,19 @@ def test_a_price_is_the_sum_of_its_figures(name: str, price: float) -> None:
     ],
 )
 def test_one_figure_changes_alone(name: str, value: float) -> None:
-    """Shares end at 1."""
+    """A factor changes only its figure, and shares are capped at 1."""
     before, after = figures_of(priced()), figures_of(with_factors(priced(), {name: 1.1}))
     assert after[name].value == pytest.approx(value)
     assert {k: v.value for k, v in after.items() if k != name} == {k: v.value for k, v in before.items() if k != name}
 
 
 def test_a_site_takes_no_less_than_its_parts() -> None:
-    """A PUE below 1 there is not."""
+    """The PUE cannot fall below 1."""
     assert figures_of(with_factors(priced(), {"electricity.pue": 0.5}))["electricity.pue"].value == 1.0
 
 
 def test_an_option_with_one_price_has_one_figure() -> None:
-    """Named by the option; the additions of its costs are listed separately."""
+    """The single price is named after the option; it excludes the prices added by its costs."""
     option = replace(priced(), stated=())
     figure = figures_of(option)["options.ours.price"]
     assert figure.value == pytest.approx(340.0)
@@ -115,7 +115,7 @@ def test_an_option_with_one_price_has_one_figure() -> None:
 
 
 def test_which_figures_a_criterion_depends_on() -> None:
-    """Money by all but carbon; energy by the site and use; times by none."""
+    """Costs depend on all figures except carbon; energy depends on site and use figures; times on none."""
     assert "electricity.carbon" not in figures_for(Criterion.TOTAL_COST, priced())
     assert set(figures_for(Criterion.ENERGY_PER_RUN, priced())) == {
         "electricity.pue",
@@ -130,7 +130,7 @@ def test_which_figures_a_criterion_depends_on() -> None:
 
 
 def test_a_draw_changes_what_is_uncertain_alone() -> None:
-    """The node's price, by the sample's multiplier of it."""
+    """Only the node's price is uncertain; the sample's multiplier scales it."""
     sample = Sample(3, 5)
     factor = sample.multiplier(0.05, "price", "node_types.host.price", 100.0)
     found = drawn(priced(), sample)
@@ -142,7 +142,7 @@ def test_a_draw_changes_what_is_uncertain_alone() -> None:
 
 
 def test_what_is_uncertain_is_at_best_at_the_lower_end() -> None:
-    """Of the 80 % interval."""
+    """The best case sets an uncertain price to the lower end of its 80 % interval."""
     found = at_best(priced())
     low = math.exp(-NormalDist().inv_cdf(0.9) * math.sqrt(math.log1p(0.05**2)))
     assert found.price is not None
@@ -150,19 +150,19 @@ def test_what_is_uncertain_is_at_best_at_the_lower_end() -> None:
 
 
 def by_cost(*options: Option) -> Ranking:
-    """Rank options by their total cost, with samples."""
+    """Rank options by total cost, with samples."""
     asked = Scenario("by hand", (workload(ranks=(1,)),), options, criterion=Criterion.TOTAL_COST, service_life=YEAR)
     return rank_options(asked, ReplayPredictor(traces), sampling=Sampling(400, 2))
 
 
 def of_price(name: str, value: float, deviation: float = 0.0, nodes: int = 1, of: str = "") -> Option:
-    """Return an option whose nodes cost so much each."""
+    """Return an option whose nodes have this price each."""
     figure = Stated(of or f"options.{name}.price", value, deviation, nodes)
     return Option(name, machine(nodes), Money(value * nodes, "EUR"), stated=(figure,))
 
 
 def test_uncertain_prices_make_the_first_place_uncertain() -> None:
-    """100 ± 10 % beside 105 for certain: the first is cheaper where z < ln 1.05 / deviation of the logarithm."""
+    """100 ± 10 % against a fixed 105: the first is cheaper where z < ln 1.05 / deviation of the logarithm."""
     ranking = by_cost(of_price("may be", 100, 0.1), of_price("is", 105))
     assert [(entry.option, entry.position) for entry in ranking.entries] == [("may be", 1), ("is", 1)]
     share = NormalDist().cdf(math.log(1.05) / math.sqrt(math.log1p(0.01)))
@@ -176,7 +176,7 @@ def test_uncertain_prices_make_the_first_place_uncertain() -> None:
 
 
 def test_a_price_that_options_have_in_common_does_not_make_their_order_uncertain() -> None:
-    """Ten nodes cost less than eleven of the same whatever one costs; drawn apart they would not."""
+    """Ten nodes cost less than eleven at any common price; if prices are drawn separately, this is uncertain."""
     common = [of_price(name, 100, 0.3, nodes, of="node") for name, nodes in (("ten", 10), ("eleven", 11))]
     assert [entry.best for entry in by_cost(*common).entries] == [1.0, 0.0]
     apart = [of_price("ten", 100, 0.3, 10), of_price("eleven", 100, 0.3, 11)]
@@ -184,7 +184,7 @@ def test_a_price_that_options_have_in_common_does_not_make_their_order_uncertain
 
 
 def test_prices_do_not_make_times_uncertain() -> None:
-    """By makespan there is nothing to draw, and a message says so."""
+    """By makespan no sample is drawn, and a warning says so."""
     options = (of_price("may be", 100, 0.1), of_price("is", 105))
     asked = Scenario("by hand", (workload(ranks=(1,)),), options, criterion=Criterion.MAKESPAN)
     ranking = rank_options(asked, ReplayPredictor(traces), sampling=Sampling(10))
@@ -193,7 +193,7 @@ def test_prices_do_not_make_times_uncertain() -> None:
 
 
 def test_a_weighted_sum_counts_the_money_in_it() -> None:
-    """By total cost alone its first is the cheapest of each sample; others are relative to it there."""
+    """A weighted sum of total cost alone has the same first options per sample, and scores relative to them."""
     options = (of_price("may be", 100, 0.1), of_price("is", 105))
     asked = Scenario(
         "by hand", (workload(ranks=(1,)),), options, criterion=Criterion.WEIGHTED,
@@ -207,7 +207,7 @@ def test_a_weighted_sum_counts_the_money_in_it() -> None:
 
 
 def test_a_limit_on_money_counts_uncertain_prices() -> None:
-    """By makespan both are equal; 100 ± 10 % is within 105 where z < ln 1.05 / deviation of the logarithm."""
+    """Makespans tie; 100 ± 10 % stays within the limit of 105 where z < ln 1.05 / deviation of the logarithm."""
     asked = Scenario(
         "by hand", (workload(ranks=(1,)),), (of_price("may be", 100, 0.1), of_price("is", 105)),
         criterion=Criterion.MAKESPAN, limits=Limits(total_cost=Money(105, "EUR")),
@@ -219,7 +219,7 @@ def test_a_limit_on_money_counts_uncertain_prices() -> None:
 
 
 def test_an_uncertain_price_may_bring_a_later_option_first() -> None:
-    """Asked for one position, the option whose price reaches the first one's is sampled as well."""
+    """With one position requested, an option whose uncertain price reaches the first one's is sampled as well."""
     asked = Scenario(
         "by hand", (workload(ranks=(1,)),), (of_price("is", 100), of_price("may be", 101, 0.1), of_price("no", 900)),
         criterion=Criterion.TOTAL_COST, service_life=YEAR,
@@ -229,5 +229,5 @@ def test_an_uncertain_price_may_bring_a_later_option_first() -> None:
 
 
 def test_kinds_of_nodes_keep_their_figures() -> None:
-    """A node type's price says nothing of how it runs."""
+    """A node type keeps its price with the price's deviation."""
     assert NodeType("host", price=Money(1, "EUR", 0.1)).price == Money(1, "EUR", 0.1)

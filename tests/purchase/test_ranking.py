@@ -1,4 +1,4 @@
-"""Rankings of small comparisons that can be added up by hand."""
+"""Rankings of small comparisons that are computed by hand."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.kernel.cases import machine
 
 
 def traces(application: Application, ranks: int) -> Trace:
-    """Return a program of 12 s divided evenly over its ranks; ``{arguments[0]}`` multiplies them."""
+    """Return a program of 12 s divided evenly over its ranks; its first argument, if any, multiplies the time."""
     factor = float(application.arguments[0]) if application.arguments else 1.0
     trace = TraceBuilder(ranks)
     for rank in range(ranks):
@@ -46,18 +46,18 @@ def scenario(*options: Option, workloads: tuple[Workload, ...] = (), **fields: o
 
 
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let processes be started however little there is to do."""
+    """Let predictors start processes even for very little work."""
     monkeypatch.setattr("clue.predict.executors._ALONE", 0)
     monkeypatch.setattr("clue.predict.executors._WORTH_PROCESSES", 0)
 
 
 def order(ranking_of: Scenario) -> list[tuple[str, int | None]]:
-    """Return options and positions as listed."""
+    """Return options with their positions, in the listed order."""
     return [(entry.option, entry.position) for entry in rank_options(ranking_of, ReplayPredictor(traces)).entries]
 
 
 def test_best_split_is_chosen_and_idle_processors_told() -> None:
-    """On five nodes 4 ranks take 3 s and leave one node idle."""
+    """On five nodes, 4 ranks take 3 s and leave one node idle."""
     (entry,) = rank_options(scenario(option("five", 5)), ReplayPredictor(traces)).entries
     (outcome,) = entry.workloads
     assert (outcome.ranks, outcome.side_by_side, outcome.turns, outcome.idle) == (4, 1, 1, 1)
@@ -83,7 +83,7 @@ def test_instances_that_fill_the_machine() -> None:
 
 
 def test_points_add_up_over_workloads_and_kernels() -> None:
-    """The faster gets 100 for each of two equal workloads, the one of half its speed 50."""
+    """For each of two equal workloads, the faster option gets 100 points and the one at half its speed 50."""
     both = (workload("a", weight=0.5), workload("b", weight=0.5))
     ranking = rank_options(
         scenario(option("fast", 1), option("slow", 1, performance_factor=2.0), workloads=both),
@@ -93,7 +93,7 @@ def test_points_add_up_over_workloads_and_kernels() -> None:
 
 
 def test_kernels_share_the_points_of_their_workload() -> None:
-    """Two kernels run one after the other; each option is best at one of them."""
+    """Two kernels run one after the other, and each option is best at one of them."""
     kernels = tuple(Component(n, Application(arguments=("1",), trace=n), 0.5) for n in ("x", "y"))
 
     def by_region(application: Application, ranks: int) -> Trace:
@@ -119,7 +119,7 @@ def test_weights_count_relative_to_their_mean() -> None:
 
 
 def test_unaffordable_options_come_last_without_position_and_are_not_scored_against() -> None:
-    """The dear one is faster but sets no standard."""
+    """The unaffordable option is faster, but points are relative to the affordable ones."""
     options = (option("dear", 4, 2000), option("cheap", 1, 500), option("fair", 2, 900))
     ranking = rank_options(scenario(*options, budget=Money(1000, "EUR")), ReplayPredictor(traces))
     assert [(e.option, e.position, e.affordable) for e in ranking.entries] == [
@@ -131,7 +131,7 @@ def test_unaffordable_options_come_last_without_position_and_are_not_scored_agai
 
 
 def test_options_that_cannot_be_told_apart_share_a_position() -> None:
-    """1, 1, 3."""
+    """Options with equal scores get positions 1, 1, 3."""
     options = (option("a", 2), option("b", 2), option("c", 1))
     assert order(scenario(*options)) == [("a", 1), ("b", 1), ("c", 3)]
 
@@ -191,7 +191,7 @@ def test_currencies_must_agree() -> None:
 
 
 def test_a_budget_covers_a_price_but_for_rounding() -> None:
-    """A sum of binary fractions may be a little more than that of the decimal ones; a cent is not."""
+    """A sum of binary fractions that exceeds the budget by rounding is covered; an excess of a cent is not."""
     compared = scenario(
         option("as much", 1, 3 * 1000.49), option("a cent", 1, 3001.48), budget=Money(3001.47, "EUR")
     )  # fmt: skip
@@ -200,7 +200,10 @@ def test_a_budget_covers_a_price_but_for_rounding() -> None:
 
 
 def test_an_option_without_a_price_stands_apart_under_a_budget() -> None:
-    """Neither affordable nor not: without a position, before those over the budget; nothing is scored against it."""
+    """An unknown price is neither affordable nor not: such an option has no position and sets no standard.
+
+    It is listed before the options over the budget.
+    """
     compared = scenario(
         *(option("dear", 4, 200), option("unknown", 4), option("slow", 1, 100)), budget=Money(150, "EUR")
     )
@@ -212,13 +215,13 @@ def test_an_option_without_a_price_stands_apart_under_a_budget() -> None:
 
 
 def test_an_option_without_a_price_is_ranked_like_any_other_without_a_budget() -> None:
-    """There is nothing to cover."""
+    """Without a budget, an option without a price gets a position and counts as affordable."""
     ranking = rank_options(scenario(option("a", 1)), ReplayPredictor(traces))
     assert [(e.option, e.position, e.affordable) for e in ranking.entries] == [("a", 1, True)]
 
 
 def test_nothing_is_ranked_where_no_price_is_stated() -> None:
-    """Unknown options, and options over the budget, are listed; nothing is simulated, nothing fails."""
+    """Options without a price and options over the budget are listed; nothing is simulated, and nothing fails."""
     compared = scenario(option("unknown", 4), option("dear", 4, 200), budget=Money(100, "EUR"))
     ranking = rank_options(compared, ReplayPredictor(traces))
     assert [(e.option, e.position, e.affordable) for e in ranking.entries] == [
@@ -228,7 +231,7 @@ def test_nothing_is_ranked_where_no_price_is_stated() -> None:
 
 
 def test_a_service_life_may_be_as_short_as_numbers_are() -> None:
-    """A run then costs more than any number, which is no reason to fail."""
+    """With the shortest service life possible, the cost of a run is infinite, and nothing fails."""
     compared = scenario(option("a", 1, 100), criterion=Criterion.COST_PER_RUN, service_life=5e-324)
     assert rank_options(compared, ReplayPredictor(traces)).entries[0].score == math.inf
 
@@ -242,13 +245,13 @@ def test_cost_per_run_needs_prices(budget: Money | None) -> None:
 
 
 def test_trace_of_another_size_is_refused() -> None:
-    """A trace for two ranks does not stand for one."""
+    """A trace for two ranks is refused for a run of one rank."""
     with pytest.raises(UsageError, match="trace must have 1 rank, got 2"):
         rank_options(scenario(option("a", 2), workloads=(workload(),)), ReplayPredictor(lambda p, _: traces(p, 2)))
 
 
 def test_progress_counts_up() -> None:
-    """Reading traces, then placing and bounding, then options compared: each rises towards its total."""
+    """Progress of reading traces, of placing and bounding, and of comparing rises towards its total."""
     seen: dict[str, list[tuple[int, int]]] = {}
     rank_options(
         scenario(*(option(name, 4) for name in "abc")),
@@ -280,7 +283,7 @@ def test_processes_do_not_change_the_figures(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_deadlock_in_another_process_is_still_a_deadlock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who waits for what survives the way between processes."""
+    """The information about blocked ranks is kept when the error crosses the process boundary."""
 
     def stuck(_: Application, ranks: int) -> Trace:
         trace = TraceBuilder(ranks)
@@ -295,7 +298,7 @@ def test_deadlock_in_another_process_is_still_a_deadlock(monkeypatch: pytest.Mon
 
 
 def test_splits_that_cannot_win_are_skipped_unless_asked_for() -> None:
-    """On four nodes 4 ranks take 3 s, which fewer cannot beat; a thorough ranking shows how the job scales."""
+    """On four nodes, 4 ranks take 3 s, and fewer cannot win; a thorough ranking tries all of them."""
     compared = scenario(option("four", 4))
     (entry,) = rank_options(compared, ReplayPredictor(traces)).entries
     assert [outcome.ranks for outcome in entry.tried] == [4]
@@ -316,7 +319,7 @@ def test_programs_are_not_recorded_at_ranks_that_no_option_has_processors_for() 
 
 
 def test_scores_that_differ_by_rounding_alone_are_a_tie() -> None:
-    """12 s on a cluster of 3 EUR cost what 36 s on one of 1 EUR cost, however that is rounded: the cheaper is first."""
+    """12 s at 3 EUR cost as much as 36 s at 1 EUR, except for rounding: the cheaper cluster comes first."""
     options = option("fast", 1, 3.0), option("slow", 1, 1.0, performance_factor=3.0)
     asked = scenario(*options, workloads=(workload(ranks=(1,), factor="0.1"),), criterion=Criterion.COST_PER_RUN)
     for service_life in (7.0, 11.0, 13.0, 1e6):

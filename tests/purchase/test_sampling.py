@@ -1,4 +1,4 @@
-"""Samples of rankings: what is certain, what is not, and that every sample is a ranking of its own."""
+"""Samples of rankings: certain and uncertain orders; each sample is a ranking of its own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SAMPLING = Sampling(200, 1)
 def option(
     name: str, price: float = 1000, nodes: int = 2, *, computation: float = 0.0, factor: float = 0.0, pf: float = 1.0
 ) -> Option:
-    """Return an option of equal nodes with this noise."""
+    """Return an option of equal nodes with the given noise."""
     on = machine(nodes, noise=NodeNoise(computation, factor), performance_factor=pf)
     return Option(name, on, Money(price, "EUR"))
 
@@ -37,19 +37,19 @@ def ranked(*options: Option, criterion: Criterion = Criterion.MAKESPAN, **argume
 
 
 def positions(ranking: Ranking) -> list[tuple[str, int | None]]:
-    """Return options and positions as listed."""
+    """Return options with their positions, in the listed order."""
     return [(entry.option, entry.position) for entry in ranking.entries]
 
 
 def test_who_is_twice_as_fast_is_the_best_for_certain() -> None:
-    """5 % of noise on each do not make up for a factor of 2."""
+    """5 % of noise on each option cannot offset a factor of 2."""
     ranking = ranked(option("slow", factor=0.05, pf=2.0), option("fast", factor=0.05))
     assert positions(ranking) == [("fast", 1), ("slow", 2)]
     assert [entry.best for entry in ranking.entries] == [1.0, 0.0]
 
 
 def test_who_is_a_little_faster_may_not_be() -> None:
-    """1 % against 10 % of noise in each factor: the position is shared, and each may be the best."""
+    """A lead of 1 % against 10 % of noise: both share the position, and either may be best."""
     ranking = ranked(option("a", factor=0.1, pf=1.01), option("b", factor=0.1))
     assert positions(ranking) == [("b", 1), ("a", 1)]
     (b, a) = (entry.best for entry in ranking.entries)
@@ -60,7 +60,7 @@ def test_who_is_a_little_faster_may_not_be() -> None:
 
 
 def test_noise_in_common_does_not_make_an_order_uncertain() -> None:
-    """Bursts of 20 % noise are the same on both, so who is 1 % faster is the best in every sample."""
+    """Both options have the same bursts with 20 % of noise, so a lead of 1 % wins in every sample."""
     ranking = ranked(option("a", computation=0.2, pf=1.01), option("b", computation=0.2))
     assert positions(ranking) == [("b", 1), ("a", 2)]
     first = ranking.entries[0]
@@ -71,16 +71,16 @@ def test_noise_in_common_does_not_make_an_order_uncertain() -> None:
 
 
 def test_equal_options_share_everything() -> None:
-    """Two names for the same cluster: each is the best in half of the samples."""
+    """Two names for the same cluster are best in half of the samples each."""
     ranking = ranked(option("a", factor=0.1), option("b", factor=0.1), criterion=Criterion.POINTS)
     assert positions(ranking) == [("a", 1), ("b", 1)]
     assert [entry.best for entry in ranking.entries] == [0.5, 0.5]
-    # Points are relative to the best of the sample, which both are.
+    # Points are relative to the best of the sample, and both are best.
     assert [entry.spread for entry in ranking.entries] == [None, None]
 
 
 def test_without_noise_there_are_no_intervals() -> None:
-    """The ranking is as ever, and says why."""
+    """The ranking is unchanged, without intervals, and a warning says that no noise is stated."""
     ranking = ranked(option("a"), option("b", pf=2.0))
     assert positions(ranking) == [("a", 1), ("b", 2)]
     assert ranking.sampling is None
@@ -89,7 +89,7 @@ def test_without_noise_there_are_no_intervals() -> None:
 
 
 def test_options_without_noise_are_named() -> None:
-    """Its makespan has no interval; beside the others its order may still be uncertain."""
+    """An option without noise has no interval, and a warning names it; its position may still be uncertain."""
     ranking = ranked(option("sure"), option("unsure", factor=0.1, pf=1.01))
     assert [entry.spread is None for entry in ranking.entries] == [True, False]
     assert [entry.workloads[0].spread is None for entry in ranking.entries] == [True, False]
@@ -98,7 +98,7 @@ def test_options_without_noise_are_named() -> None:
 
 
 def test_who_may_come_among_the_first_is_sampled_and_listed() -> None:
-    """Of the first one asked for: the second shares its position, the third is far behind."""
+    """With one position requested, the second option shares it, and the third is far behind."""
     options = [option(name, factor=0.1, pf=pf) for name, pf in (("a", 1.0), ("b", 1.01), ("c", 2.0))]
     ranking = ranked(*options, top=1)
     assert positions(ranking)[:2] == [("a", 1), ("b", 1)]
@@ -109,7 +109,7 @@ def test_who_may_come_among_the_first_is_sampled_and_listed() -> None:
 
 
 def test_the_spread_of_a_makespan_is_that_of_its_samples() -> None:
-    """Two instances in turn on one processor: twice what one takes."""
+    """Two instances in turn on one processor: each sample is twice the makespan of one instance."""
     single = option("one", nodes=1, computation=0.1, factor=0.1)
     scenario = Scenario("turns", (workload(ranks=(1,), instances=2),), (single,), criterion=Criterion.MAKESPAN)
     (entry,) = rank_options(scenario, ReplayPredictor(traces), sampling=SAMPLING).entries
@@ -119,7 +119,7 @@ def test_the_spread_of_a_makespan_is_that_of_its_samples() -> None:
 
 
 def test_who_misses_a_limit_in_a_sample_is_not_the_best_in_it() -> None:
-    """12 s ± 10 % must end within 13 s, or be done every 12.5 s: in all other samples the dearer one is the best."""
+    """12 s ± 10 % must end within 13 s, or run every 12.5 s; where it does not, the dearer option is best."""
     cheap, sure = option("cheap", 100, nodes=1, factor=0.1), option("sure", 200, nodes=1)
     program = compile_program(traces(Application(arguments=("1",)), 1))
     seconds = sample_makespans(program, cheap.machine, Placement((0,)), SAMPLING)
@@ -143,7 +143,7 @@ def test_who_misses_a_limit_in_a_sample_is_not_the_best_in_it() -> None:
 
 
 def test_without_any_option_in_time_there_is_nothing_to_sample() -> None:
-    """Whether noise is stated or not, nor does anything fail if only a price is uncertain."""
+    """If no option meets its deadline, there are no samples and no warnings, even if a price is uncertain."""
     figure = Stated("options.a.price", 1000.0, 0.1)
     asked = Scenario(
         "by hand", (workload(ranks=(1,), deadline=1.0),), (replace(option("a"), stated=(figure,)),),
@@ -165,7 +165,7 @@ def exchange(application: Application, ranks: int) -> Trace:
 
 
 def networked(name: str, contention: bool, delay: float) -> Option:
-    """Return four nodes with all kinds of noise, and ports or nothing where messages meet."""
+    """Return an option of four nodes with all kinds of noise, with contention at ports or none."""
     link = replace(LINK, noise=LinkNoise(0.1, 0.1), receive_delay=delay)
     on = machine(4, noise=NodeNoise(0.1, 0.05))
     network = Network(link, LOCAL_LINK, contention=Ports() if contention else NoContention())
@@ -173,14 +173,14 @@ def networked(name: str, contention: bool, delay: float) -> Option:
 
 
 def exchanges(*options: Option) -> Scenario:
-    """Return a comparison by points on two workloads of two and four ranks, one of them of two kernels."""
+    """Return a comparison by points on two workloads, of two and four ranks; the second has two kernels."""
     kernels = [Component(f"{kb} KB", Application(arguments=(kb,), trace="built"), 0.5) for kb in ("1", "20")]
     workloads = Workload("small", (kernels[0],), ranks=(2,)), Workload("large", tuple(kernels), ranks=(4,), weight=3.0)
     return Scenario("exchanges", workloads, options)
 
 
 def test_every_sample_is_a_ranking_of_what_was_drawn() -> None:
-    """Ranked once more for each sample, with its machines and bursts: the same scores, and the same share of firsts."""
+    """One ranking per sample, with its machines and bursts, gives the same scores and shares of first places."""
     options = [networked("a", False, 0.001), networked("b", True, 0.001), networked("c", False, 0.02)]
     sampling = Sampling(12, 3)
     ranking = rank_options(exchanges(*options), ReplayPredictor(exchange), sampling=sampling)
@@ -208,7 +208,7 @@ def test_every_sample_is_a_ranking_of_what_was_drawn() -> None:
 
 
 def test_figures_do_not_depend_on_who_simulates(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One process or two, one engine or the other."""
+    """Figures are the same with one process or two, and with either engine."""
     options = [networked("a", False, 0.001), networked("b", True, 0.001)]
     sampling = Sampling(6, 3)
     told: list[list[tuple[str, int, int]]] = [[], []]
@@ -235,7 +235,7 @@ def test_figures_do_not_depend_on_who_simulates(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_interrupted_samples_leave_the_ranking() -> None:
-    """Ctrl-C while samples are simulated: positions and scores stand, intervals do not."""
+    """After Ctrl-C during samples, positions and scores stand, but there are no intervals."""
 
     def tell(what: str, _done: int, _total: int) -> None:
         if what.startswith("samples"):
@@ -249,7 +249,7 @@ def test_interrupted_samples_leave_the_ranking() -> None:
 
 
 def test_a_machine_is_drawn_once_for_all_its_nodes() -> None:
-    """Drawn nodes of one type are one type: a simulation of thousands of them costs no more."""
+    """Drawn nodes of one type stay one type, so thousands of nodes cost no more to simulate."""
     drawn: Machine = draw_machine(option("a", nodes=4, factor=0.1).machine, SAMPLING.each()[0])
     assert len({id(node) for node in drawn.nodes}) == 1
 

@@ -1,4 +1,4 @@
-"""The first options found with few simulations are those of the whole ranking, which is worked out in full."""
+"""The first options found with few simulations equal those of a ranking worked out in full."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NETWORKS = (Network(LINK, LOCAL_LINK), Network(SLOW, LOCAL_LINK))
 TYPES = (NodeType("one"), NodeType("dual", processors=2, performance_factor=0.7), NodeType("old", performance_factor=3))
 NODE = Part("node", Number(Per.NODE), idle=40, busy=100)
 GRID = Electricity(1e-5, 1e-6)
-#: Bought and rented, idle and busy, whole hours and seconds.
+#: Bought and rented, at full and half utilisation, billed by quanta of 4 s and by the second.
 COSTS = (
     Costs((NODE,), electricity=GRID, cloud=Cloud(0.0)),
     Costs((NODE,), electricity=GRID, cloud=Cloud(1e-3), utilisation=0.5),
@@ -44,7 +44,7 @@ COSTS = (
 #: Criteria whose figures have bounds.
 BOUNDED = [each for each in Criterion if each not in QUEUED and each is not Criterion.WEIGHTED]
 _NAMES = ("w0", "w1", "1", "3")
-#: What criteria take.
+#: Inputs of the criteria.
 CRITERIA: Any = {
     "operations": {name: 3e12 + len(name) for name in _NAMES},
     "reference": ReferenceSystem(5, {name: Reference(2, 1000.0, 1.5) for name in _NAMES}),
@@ -54,7 +54,7 @@ CRITERIA: Any = {
 
 @cache
 def trace(application: Application, ranks: int) -> Trace:
-    """Return a program that divides its seconds over its ranks, which send this many kilobytes to the first."""
+    """Return a program that divides its seconds over its ranks; all others send this many KB to the first."""
     seconds, kilobytes = map(int, application.arguments)
     built = TraceBuilder(ranks)
     for rank in range(ranks):
@@ -67,7 +67,7 @@ def trace(application: Application, ranks: int) -> Trace:
 
 @st.composite
 def scenarios(draw: st.DrawFn) -> Scenario:
-    """Draw some options from few parts, so that they share runs and tie, and some workloads."""
+    """Draw options from few parts, so that they share runs and tie, and some workloads."""
     kernel = st.tuples(st.integers(1, 9), st.integers(0, 9))
 
     demand = draw(st.sampled_from((None, None, 0.01, 0.1)))
@@ -107,7 +107,7 @@ def scenarios(draw: st.DrawFn) -> Scenario:
 
 
 def bounds_of_quality(qualities: Sequence[float]) -> object:
-    """Return a stand-in for the kernel's bounds: makespans times these factors in turn; 1 is told to be exact."""
+    """Return a stand-in for the kernel's bounds: makespans times these factors in turn; a factor of 1 is exact."""
     asked = 0
 
     def contention_free(
@@ -123,14 +123,17 @@ def bounds_of_quality(qualities: Sequence[float]) -> object:
 
 
 def compare(scenario: Scenario, top: int, found: dict[str, list[Outcome]] | None = None) -> int:
-    """Hold the first options to the whole ranking, of these outcomes if given; returns the number of simulations."""
+    """Compare the first options with the full ranking and return the number of simulations.
+
+    *found* holds the outcomes for the full ranking, if they are known.
+    """
     whole = whole_ranking(scenario, trace, found)
     ranking = rank_options(scenario, ReplayPredictor(trace), top=top)
     listed = [entry for entry in ranking.entries if entry.position is not None]
     assert [(entry.option, pytest.approx(entry.score, rel=1e-12)) for entry in listed] == whole[:top]
     higher = 1 if ranking.higher_is_better else -1
     later = {entry.option: entry.bound for entry in ranking.entries if entry.bound is not None}
-    # An option that is not simulated may miss a limit unnoticed.
+    # An option that is not simulated may miss a limit without notice.
     assert later.keys() & dict(whole).keys() == {name for name, _ in whole[top:]}
     for name, true in whole[top:]:
         assert higher * true <= higher * later[name] + 1e-9 * abs(true)
@@ -149,7 +152,7 @@ def compare(scenario: Scenario, top: int, found: dict[str, list[Outcome]] | None
 def test_the_first_are_those_of_the_whole_ranking_whatever_the_bounds(
     scenario: Scenario, top: int, qualities: list[float], few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Names, order and scores, ties included; no later option is better than its bound says, rough or not."""
+    """Names, order and scores agree, ties included, and no later option is better than its bound."""
     monkeypatch.setattr("clue.purchase.search._FEW_RUNS", few)
     monkeypatch.setattr("clue.predict.replaying.contention_free", bounds_of_quality(qualities))
     compare(scenario, top)
@@ -158,12 +161,12 @@ def test_the_first_are_those_of_the_whole_ranking_whatever_the_bounds(
 @settings(max_examples=examples(30), deadline=None)
 @given(scenario=scenarios(), top=st.integers(1, 4))
 def test_the_first_are_those_of_the_whole_ranking_by_the_bounds_of_the_kernel(scenario: Scenario, top: int) -> None:
-    """As they are computed."""
+    """The same holds with the bounds that the kernel computes."""
     compare(scenario, top)
 
 
 def many(criterion: Criterion) -> Scenario:
-    """Return 300 options that differ in speed, for two workloads."""
+    """Return 300 options of different speeds, for two workloads."""
     options = tuple(
         Option(
             f"{i}",
@@ -179,7 +182,7 @@ def many(criterion: Criterion) -> Scenario:
 
 @cache
 def outcomes_of_many() -> dict[str, list[Outcome]]:
-    """Return what these workloads do on these options, which no criterion changes."""
+    """Return the outcomes of these workloads on these options, which do not depend on the criterion."""
     return all_outcomes(many(Criterion.POINTS), trace)
 
 
@@ -197,7 +200,7 @@ def test_few_of_many_options_are_simulated(
 
 @pytest.mark.long
 def test_many_options_are_ranked_as_far_as_asked_for() -> None:
-    """Of more than a hundred the first twenty, where nothing else is asked for; all of them if so."""
+    """By default, the first twenty of more than a hundred options get positions; all do if all are requested."""
     ranking = rank_options(many(Criterion.POINTS), ReplayPredictor(trace))
     assert (ranking.first, sum(e.position is not None for e in ranking.entries)) == (20, 20)
     assert "not among the first 20" in ranking.entries[-1].reason
@@ -218,7 +221,7 @@ def test_options_that_use_the_same_nodes_share_a_simulation() -> None:
 
 
 def test_options_that_differ_in_memory_and_price_share_a_simulation() -> None:
-    """However their nodes are called; a node that computes otherwise is another one, and so is one that is crowded."""
+    """Memory, price and type names do not matter; other speeds or ranks that share a node need their own simulation."""
     kinds = (
         NodeType("small", memory=1e9),
         NodeType("large", memory=2e9, price=Money(9, "EUR")),
@@ -234,7 +237,7 @@ def test_options_that_differ_in_memory_and_price_share_a_simulation() -> None:
 
 
 def test_of_options_with_one_score_the_cheaper_comes_first() -> None:
-    """They share the position all the same."""
+    """Options with equal scores share the position, but the cheaper is listed first."""
     node = NodeType("host")
     prices = {"dear": 3, "cheap": 1, "fair": 2}
     options = tuple(Option(n, Machine(n, (node,), NETWORKS[0]), Money(p, "EUR")) for n, p in prices.items())
@@ -244,7 +247,7 @@ def test_of_options_with_one_score_the_cheaper_comes_first() -> None:
 
 
 def test_a_bound_of_nothing_rules_nothing_out() -> None:
-    """A machine whose parameters change is not bounded, and simulated."""
+    """A machine with changing parameters has no bound, so it is simulated and can win."""
     node = NodeType("host")
     faster = Machine("later", (NodeType("host", performance_factor=0.1),), NETWORKS[0])
     options = (
@@ -260,7 +263,7 @@ def test_a_bound_of_nothing_rules_nothing_out() -> None:
 
 
 def test_placement_decides_what_is_shared() -> None:
-    """Machines alike in the nodes used, but not in who runs where, are simulated apart."""
+    """Machines with the same nodes in another order place ranks differently, so they are simulated separately."""
     one, dual = TYPES[0], TYPES[1]
     options = (
         Option("one first", Machine("a", (one, dual), NETWORKS[0])),

@@ -1,4 +1,4 @@
-"""Ways to place ranks: who sits where, by hand; which of them are tried where the placement is searched."""
+"""Placement of ranks: nodes of each layout by hand, and the layouts tried in a search."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MIXED = Machine("mixed", (QUAD, DUAL), NETWORK)
 
 
 def places(of: Workload, on: Machine) -> dict[str, tuple[int, ...]]:
-    """Return the node of each rank by layout."""
+    """Return the node of each rank, by layout."""
     found = allowed_splits(of, on, [[0.0] * ranks for ranks in of.ranks])
     return {str(each.layout): each.placement.nodes for each in found if isinstance(each, Split)}
 
@@ -36,17 +36,20 @@ def places(of: Workload, on: Machine) -> dict[str, tuple[int, ...]]:
     ids=str,
 )
 def test_who_sits_where(layout: Layout, nodes: tuple[int, ...]) -> None:
-    """Four ranks on two nodes of four processors."""
+    """Four ranks on two nodes of four processors each."""
     assert places(workload(ranks=(4,), layouts=(layout,)), TWO) == {str(layout): nodes}
 
 
 def test_a_layout_is_told_in_words() -> None:
-    """As tables show it."""
+    """The text is the one that tables show."""
     assert str(Layout("cyclic", 2, 3, backwards=True)) == "cyclic, 2 a processor, 3 a node, last nodes first"
 
 
 def test_all_placements_that_differ_are_tried_once() -> None:
-    """On one kind of node; with one rank on a node, block and cyclic are the same, and so are 4 and no limit."""
+    """On equal nodes, placements that coincide are tried once.
+
+    With one rank per node, block equals cyclic; a limit of 4 per node equals no limit.
+    """
     found = places(workload(ranks=(2,), layouts_searched=True), TWO)
     assert found == {"block": (0, 0), "cyclic": (0, 1)}
     found = places(workload(ranks=(4,), layouts_searched=True), TWO)
@@ -54,24 +57,24 @@ def test_all_placements_that_differ_are_tried_once() -> None:
 
 
 def test_of_two_kinds_of_nodes_either_comes_first() -> None:
-    """Two ranks on a quad and a dual: together on one of them, or apart in either order."""
+    """Two ranks on a quad and a dual node: together on either node, or apart in either order."""
     found = places(workload(ranks=(2,), layouts_searched=True), MIXED)
     assert set(found.values()) == {(0, 0), (0, 1), (1, 1), (1, 0)}
 
 
 def test_what_is_searched_holds_what_is_stated() -> None:
-    """First."""
+    """A stated layout is tried first."""
     stated = (Layout("cyclic", ranks_per_node=3),)
     assert layouts_on(workload(ranks=(4,), layouts=stated, layouts_searched=True), TWO)[0] == stated[0]
 
 
 def test_too_many_ranks_for_so_few_on_a_node_are_told() -> None:
-    """Eight ranks do not fit where two nodes take three each."""
+    """Eight ranks do not fit on two nodes with at most three each; the misfit says so."""
     (found,) = allowed_splits(workload(ranks=(8,), layouts=(Layout(ranks_per_node=3),)), TWO, [[0.0] * 8])
     assert found == Misfit(8, "8 ranks need as many processors, the machine has 8, with at most 3 on a node")
 
 
 def test_an_order_that_nobody_knows_is_refused() -> None:
-    """As before."""
+    """An unknown order is refused."""
     with pytest.raises(UsageError, match="placement must be block or cyclic in a comparison, got random"):
         list(allowed_splits(workload(ranks=(2,), order="random"), TWO, [[0.0] * 2]))

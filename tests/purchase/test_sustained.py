@@ -1,4 +1,4 @@
-"""NERSC's figures, beside figures that NERSC published and by hand."""
+"""NERSC's figures, compared with published ones and computed by hand."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ def test_rates_of_hopper(name: str, tflop: float, seconds: float, rate: float) -
 
 
 def test_improvement_by_hand() -> None:
-    """Half the nodes of twice as many, a third of the time, a problem four times as large: 2 · 2 · 3 · 4 = 48."""
+    """Half the nodes, a system twice as large, a third of the time, a problem 4 times as large: 2 · 2 · 3 · 4 = 48."""
     system = ReferenceSystem(100, {"solver": Reference(10, 600.0, 4.0)})
     assert improvement(system.workloads["solver"], system, 200, 5, 200.0) == pytest.approx(48.0)
 
 
 def test_the_reference_system_is_no_improvement_of_itself() -> None:
-    """By its own figures: 1."""
+    """The reference system's own figures give an improvement of 1."""
     system = ReferenceSystem(100, {"solver": Reference(10, 600.0)})
     assert improvement(system.workloads["solver"], system, 100, 10, 600.0) == 1.0
 
 
 def test_a_weighted_mean() -> None:
-    """Of 2 twice and 16 once: the cube root of 64; what has no weight does not count."""
+    """2 with weight 2 and 16 with weight 1: the cube root of 64; a weight of zero does not count."""
     assert geometric_mean([(2.0, 2.0), (16.0, 1.0), (1e9, 0.0)]) == pytest.approx(4.0)
     assert geometric_mean([(0.0, 1.0), (3.0, 1.0)]) == 0.0
 
 
 @given(FIGURES, st.floats(0.1, 10))
 def test_a_mean_lies_between_and_grows_with_its_figures(figures: list[tuple[float, float]], factor: float) -> None:
-    """It is as many times as large as all of them are."""
+    """The mean lies between the least and the largest figure, and scales with all of them."""
     mean = geometric_mean(figures)
     assert min(each for each, _ in figures) * 0.999 <= mean <= max(each for each, _ in figures) * 1.001
     assert geometric_mean([(factor * each, weight) for each, weight in figures]) == pytest.approx(factor * mean)

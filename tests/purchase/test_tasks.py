@@ -1,4 +1,4 @@
-"""The tasks behind an option's figures: they give the makespans of the ranking, and can be watched."""
+"""The tasks behind an option's figures give the makespans of the ranking and can be replayed with a timeline."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from tests.purchase.test_ranking import option, scenario, traces, workload
 
 
 def test_tasks_are_those_that_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the best split of each workload; a replay with a timeline takes as long, and one that is too long is none."""
+    """Tasks are those of the best split of each workload; replays with timelines have the same makespans.
+
+    A task beyond the size limit has no timeline.
+    """
     jobs = (workload("a", ranks=(1, 2, 4)), workload("b", ranks=(1, 2), factor="3"))
     asked = scenario(option("two", 2), option("five", 5), workloads=jobs)
     predictor = DispatchingPredictor([], ReplayPredictor(traces))

@@ -1,1 +1,1 @@
-"""Tests of what options cost."""
+"""Tests of the costs of options."""

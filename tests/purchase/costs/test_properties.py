@@ -1,4 +1,4 @@
-"""Costs grow with prices and with use, fall with the discount rate, and follow their currency."""
+"""Costs grow with prices and with use, fall with the discount rate, and scale with the currency."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NODES = {"one": 30, "other": 7}
 
 
 def licences() -> st.SearchStrategy[Licence]:
-    """Draw a licence of steps that rise and cover all nodes."""
+    """Draw a licence whose steps rise in price and cover all nodes."""
 
     def made(sizes: list[int], prices: list[float], of: str, yearly: bool) -> Licence:
         return Licence("l", of, tuple(zip(sorted([*sizes, 1000]), sorted(prices), strict=True)), yearly)
@@ -94,7 +94,7 @@ def account(costs: Costs, life: Life, purchase: float = 1e5) -> Account:
 def test_every_currency_gives_the_same_sheet(
     costs: Costs, years: float, rate: float, busy: float, billed: float
 ) -> None:
-    """All prices times four: the total times four, exactly."""
+    """If all prices are multiplied by four, so is the total, exactly."""
     life = Life(years * YEAR, rate)
     before = account(costs, life, 1e5).sheet(busy, billed).total
     after = account(_dearer(costs, 4.0), life, 4e5).sheet(busy, billed).total
@@ -102,7 +102,7 @@ def test_every_currency_gives_the_same_sheet(
 
 
 def _dearer(costs: Costs, factor: float) -> Costs:
-    """Return costs whose every price is multiplied."""
+    """Return the costs with every price multiplied by the factor."""
     electricity, racks, cloud = costs.electricity, costs.racks, costs.cloud
     return dataclasses.replace(
         costs,
@@ -130,7 +130,7 @@ def _dearer(costs: Costs, factor: float) -> Costs:
 def test_higher_prices_never_cost_less(  # noqa: PLR0917
     group: str, costs: Costs, years: float, rate: float, busy: float, factor: float
 ) -> None:
-    """Each kind of prices on its own; those of parts and racks are part of the purchase."""
+    """Raise each group of prices alone; prices of parts and racks count in the purchase."""
     life, before = Life(years * YEAR, rate), hardware_of(costs, NODES).price
     dearer = dataclasses.replace(costs, **{group: getattr(_dearer(costs, factor), group)})
     less = account(costs, life, before).sheet(busy, busy).total
@@ -142,7 +142,7 @@ def test_higher_prices_never_cost_less(  # noqa: PLR0917
 def test_more_use_never_costs_less_and_the_sheet_is_linear(  # noqa: PLR0917
     costs: Costs, years: float, rate: float, low: float, high: float, between: float
 ) -> None:
-    """The total at a mean of two uses is the mean of the totals."""
+    """More use does not lower the total, and the total at a use between two others is interpolated linearly."""
     low, high = sorted((low, high))
     of = account(costs, Life(years * YEAR, rate))
     less, more = of.sheet(low, low).total, of.sheet(high, high).total
@@ -153,14 +153,14 @@ def test_more_use_never_costs_less_and_the_sheet_is_linear(  # noqa: PLR0917
 
 @given(LIVES, RATES, RATES)
 def test_money_that_costs_more_makes_later_payments_count_less(years: float, rate: float, other: float) -> None:
-    """The value today of 1 a year falls with the rate, from the number of years on."""
+    """The present value of 1 a year falls as the rate rises, and is at most the number of years."""
     low, high = sorted((rate, other))
     assert annuity(years, high) <= annuity(years, low) * (1 + 1e-12) <= years * (1 + 2e-12)
 
 
 @given(LIVES, st.floats(1e-4, 0.5))
 def test_the_value_today_is_the_sum_of_what_is_paid(years: float, rate: float) -> None:
-    """Year by year."""
+    """The annuity equals the sum of the discounted payments year by year."""
     whole = int(years)
     by_year = sum((1 + rate) ** -k for k in range(1, whole + 1)) + (years - whole) * (1 + rate) ** -years
     assert annuity(years, rate) == pytest.approx(by_year, rel=1e-9)
@@ -168,7 +168,7 @@ def test_the_value_today_is_the_sum_of_what_is_paid(years: float, rate: float) -
 
 @given(licences(), st.integers(1, 1000), st.integers(1, 1000))
 def test_licences_rise_in_steps(licence: Licence, one: int, other: int) -> None:
-    """More is never cheaper, and between two steps nothing changes."""
+    """More cores or nodes are never cheaper, and the price is constant between two steps."""
     less, more = sorted((one, other))
     low, high = licence.price(less), licence.price(more)
     assert low is not None and high is not None and low <= high
@@ -178,7 +178,7 @@ def test_licences_rise_in_steps(licence: Licence, one: int, other: int) -> None:
 
 @given(COSTS, st.floats(0, 1e6), st.floats(0, 1e6))
 def test_longer_runs_are_billed_for_no_less(costs: Costs, one: float, other: float) -> None:
-    """To the last bit, and never for less than they take but for rounding."""
+    """The billed time grows with the run time exactly, and is never below the run time except for rounding."""
     of = account(costs, Life(YEAR))
     less, more = sorted((one, other))
     assert of.billed(less) <= of.billed(more)
@@ -187,7 +187,7 @@ def test_longer_runs_are_billed_for_no_less(costs: Costs, one: float, other: flo
 
 @given(COSTS, st.integers(1, 100), st.integers(1, 100))
 def test_more_nodes_take_no_less(costs: Costs, one: int, other: int) -> None:
-    """Money, power, room."""
+    """More nodes never lower the price, the power, the rack units or the number of racks."""
     less, more = (hardware_of(costs, {"one": n}) for n in sorted((one, other)))
     for figure in ("price", "idle", "busy", "rack_units", "racks"):
         assert getattr(more, figure) >= getattr(less, figure) * (1 - 1e-12)

@@ -1,4 +1,4 @@
-"""Sheets computed by hand, to the cent."""
+"""Cost sheets computed by hand, to the cent."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ NODES = {"node": 64}
 
 
 def years(number: float, rate: float = 0.0) -> Life:
-    """Return a service life."""
+    """Return a service life of a number of years at a discount rate."""
     return Life(number * YEAR, rate)
 
 
 def account(
     costs: Costs, purchase: float = 0.0, nodes: Mapping[str, int] = NODES, *, cores: int = 64, life: Life | None = None
 ) -> Account:
-    """Return the account of some nodes, by default over a year."""
+    """Return the account of the given nodes, by default over one year."""
     return account_of(costs, purchase, hardware_of(costs, nodes), sum(nodes.values()), cores, life or years(1))
 
 
@@ -48,14 +48,14 @@ def cents(amount: float | None) -> float:
 
 
 def test_a_run_in_a_cloud() -> None:
-    """359.483 s × 64 nodes × 5.06 USD/h = 32.3375 USD."""
+    """A run bills its node-hours: 359.483 s × 64 nodes × 5.06 USD/h = 32.3375 USD."""
     rented = account(Costs(cloud=Cloud(5.06 / HOUR)))
     assert rented.cost_of_run(1.0, 1 / 359.483, rented.billed(359.483)) == pytest.approx(32.3375, abs=5e-5)
 
 
-#: Published: price of a node for an hour in USD, nodes, seconds, cost of the run. CMAQ of two days on HBv3-120 and
-#: c5n.18xlarge nodes: performance and cost tables of the manuals of CMASCenter/cyclecloud-cmaq and
-#: CMASCenter/pcluster-cmaq, which round hours to three or four digits and costs to cents or less.
+#: Published figures: price per node-hour in USD, nodes, run time in seconds, cost of the run. CMAQ over two days on
+#: HBv3-120 and c5n.18xlarge nodes, from the performance and cost tables in the manuals of CMASCenter/cyclecloud-cmaq
+#: and CMASCenter/pcluster-cmaq. These round hours to three or four digits and costs to cents or less.
 CMAQ = [
     (3.6, 1, 5911.45, 5.911),
     (3.6, 1, 5345.91, 5.34),
@@ -69,7 +69,7 @@ CMAQ = [
 
 @pytest.mark.parametrize(("price", "nodes", "seconds", "published"), CMAQ)
 def test_the_cost_table_of_a_study_in_clouds(price: float, nodes: int, seconds: float, published: float) -> None:
-    """As published, but for the rounding there; and as multiplied, exactly."""
+    """The cost equals the published one except for the table's rounding, and the product of its factors exactly."""
     rented = account(Costs(cloud=Cloud(price / HOUR)), nodes={"node": nodes})
     cost = rented.cost_of_run(1.0, 1 / seconds, rented.billed(seconds))
     assert cost == pytest.approx(published, abs=0.01)
@@ -78,13 +78,13 @@ def test_the_cost_table_of_a_study_in_clouds(price: float, nodes: int, seconds: 
 
 @pytest.mark.parametrize(("seconds", "hours"), [(359.483, 1), (3600.0, 1), (3600.0000001, 1), (3600.1, 2), (0.0, 0)])
 def test_a_run_is_billed_for_all_quanta_that_it_begins(seconds: float, hours: int) -> None:
-    """64 nodes × 5.06 USD = 323.84 USD for each hour; what rounding left of an hour begins none."""
+    """Each started hour of 64 nodes costs 5.06 USD × 64 = 323.84 USD; an excess within rounding starts no hour."""
     rented = account(Costs(cloud=Cloud(5.06 / HOUR, quantum=HOUR)))
     assert cents(rented.cost_of_run(1.0, math.inf, rented.billed(seconds))) == cents(323.84 * hours)
 
 
 def test_five_years_at_five_per_cent() -> None:
-    """1,000,000 at once, 100,000 a year × 4.329477, and a tenth back after 1.05^5 = 1.276282."""
+    """1,000,000 at once, 100,000 a year × 4.329477, and a tenth back, divided by 1.05^5 = 1.276282."""
     items = account(Costs(yearly={"staff": 100_000.0}, residual=0.1), 1e6, life=years(5, 0.05)).sheet(1, 0).items
     assert {item: cents(amount) for item, amount in items.items()} == {
         "purchase": 1_000_000.00,
@@ -94,16 +94,16 @@ def test_five_years_at_five_per_cent() -> None:
 
 
 def test_a_part_of_a_year_is_paid_at_its_end() -> None:
-    """2.5 years at 10 %: 1/1.1 + 1/1.21 + 0.5/1.1^2.5."""
+    """2.5 years at 10 %: 1/1.1 + 1/1.21 + 0.5/1.1^2.5; without a rate, 2.5."""
     assert annuity(2.5, 0.1) == pytest.approx(1 / 1.1 + 1 / 1.21 + 0.5 / 1.1**2.5, rel=1e-15)
     assert annuity(2.5, 0.0) == 2.5
 
 
 def test_power_of_nodes_idle_and_busy_with_the_site() -> None:
-    """40 nodes of 210 W, at work 560 W, and a switch of 250 W: 8.65 to 22.65 kW.
+    """40 nodes of 210 W idle and 560 W busy, and a switch of 250 W, draw 8.65 to 22.65 kW.
 
-    Busy for 0.8 of the time, with a PUE of 1.3: 19.85 kW × 1.3 × 8,760 h = 226,051.8 kWh, at 0.25 a kWh 56,512.95; at
-    350 g a kWh 79,118.13 kg.
+    With nodes busy 0.8 of the time and a PUE of 1.3: 19.85 kW × 1.3 × 8,760 h = 226,051.8 kWh. At 0.25 per kWh this
+    costs 56,512.95; at 350 g per kWh it emits 79,118.13 kg.
     """
     costs = Costs(
         parts=(
@@ -121,7 +121,7 @@ def test_power_of_nodes_idle_and_busy_with_the_site() -> None:
 
 
 def test_what_a_cluster_is_made_of() -> None:
-    """100 nodes, 2 spares; 3 switches; 200 cables; 103 units and 56.75 kW in 3 racks; 6 PDUs: 1,083,900."""
+    """100 nodes, 2 spares; 3 switches; 200 cables; 103 units and 56.75 kW in 3 racks; 6 PDUs: 1,083,900 in total."""
     costs = Costs(
         parts=(
             Part("node", Number(Per.NODE), 9_800, 210, 560, 1, 0.02),
@@ -139,21 +139,21 @@ def test_what_a_cluster_is_made_of() -> None:
 
 
 def test_racks_are_filled_by_what_runs_out_first() -> None:
-    """Ten nodes of 1 kW in racks of 42 units that feed 3 kW."""
+    """Ten nodes of 1 kW need 4 racks of 42 units that feed 3 kW each, but 1 rack without a power limit."""
     node = Part("node", Number(Per.NODE), busy=1_000, rack_units=1)
     assert hardware_of(Costs((node,), Racks(42, 3_000)), {"node": 10}).racks == 4
     assert hardware_of(Costs((node,), Racks(42)), {"node": 10}).racks == 1
 
 
 def test_parts_may_be_of_one_type_of_nodes() -> None:
-    """Accelerators of the three nodes that have them; the others count for no adapter."""
+    """Only the three nodes of type fat get accelerators; ports of the other nodes do not count for its hubs."""
     costs = Costs((Part("gpu", Number(Per.NODE, 4, "fat"), 1_000), Part("hub", Number(Per.PORTS, 2, "fat"), 10)))
     assert hardware_of(costs, {"fat": 3, "thin": 50}).numbers == {"gpu": 12, "hub": 2}
 
 
 @pytest.mark.parametrize(("cores", "price"), [(1, 5_000), (8, 5_000), (9, 9_000), (128, 14_000), (129, 20_000)])
 def test_licences_in_packs(cores: int, price: float) -> None:
-    """Packs of 8, 32, 128 and 512 cores, paid in each of three years."""
+    """Packs cover 8, 32, 128 and 512 cores; they are paid in each of three years, or once."""
     packs = Licence("solver", "cores", ((8, 5_000.0), (32, 9_000.0), (128, 14_000.0), (512, 20_000.0)))
     assert cents(account(Costs(licences=(packs,)), cores=cores, life=years(3)).sheet(1, 0).total) == 3 * price
     once = Licence("solver", "cores", packs.steps, yearly=False)
@@ -161,14 +161,14 @@ def test_licences_in_packs(cores: int, price: float) -> None:
 
 
 def test_a_licence_ends_with_its_last_step() -> None:
-    """513 cores are not licensed at any price."""
+    """No price covers 513 cores when the last step ends at 512."""
     packs = Licence("solver", "cores", ((512, 20_000.0),))
     with pytest.raises(ValueError, match="licence solver covers 512 cores at most, got 513"):
         account(Costs(licences=(packs,)), cores=513)
 
 
 def test_reserved_nodes_are_paid_whether_they_are_used_or_not() -> None:
-    """10 nodes × 2.10 × 26,280 h = 551,880, and 50,000 at once."""
+    """At any utilisation: 10 nodes × 2.10 × 26,280 h = 551,880, plus 50,000 upfront."""
     reserved = Costs(cloud=Cloud(2.10 / HOUR, Tariff.RESERVED, upfront=50_000))
     rented = account(reserved, nodes={"node": 10}, life=years(3))
     assert cents(rented.sheet(0.2, 0.2).total) == cents(rented.sheet(1, 1).total) == 601_880.00
@@ -186,5 +186,5 @@ def test_spot_nodes_repeat_what_was_taken_away_and_data_are_kept() -> None:
 
 
 def test_a_run_bears_its_share_of_all_that_is_paid() -> None:
-    """A machine of 876 for a year, busy half of it, does a run an hour while it is busy: 4,380 runs of 0.20."""
+    """A machine costs 876 a year and is busy half of it at one run an hour: 4,380 runs at 0.20 each."""
     assert cents(account(Costs(), 876.0).cost_of_run(0.5, 1 / HOUR, 0.0)) == 0.20

@@ -1,1 +1,1 @@
-"""What a buyer asks beside the order of options."""
+"""Tests of a buyer's questions other than the ranking of options."""

@@ -1,4 +1,4 @@
-"""From which use on owning is cheaper than renting: added up by hand."""
+"""The utilisation above which owning is cheaper than renting, computed by hand."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ OWN = Costs((Part("node", Number(Per.OPTION), busy=100.0),), electricity=Electri
 
 
 def rented(quantum: float = 0.0, **more: Any) -> Costs:
-    """Return nodes for 3.60 an hour."""
+    """Return the costs of cloud nodes at 3.60 an hour each."""
     return Costs(cloud=Cloud(3.60 / HOUR, quantum=quantum, **more))
 
 
 def answers(own: Costs, cloud: Costs, *workloads: Workload) -> tuple[BreakEven, ...]:
-    """Compare one node for 1,000 with two nodes of a cloud, which do a job twice as fast: 12 and 6 s."""
+    """Compare one node for 1,000 with two cloud nodes that run a job twice as fast: 12 s and 6 s."""
     options = (
         Option("own", machine(1), Money(1000, "EUR"), costs=own),
         Option("cloud", machine(2), Money(0, "EUR"), costs=cloud),
@@ -50,7 +50,7 @@ def test_two_lines_meet() -> None:
 
 
 def test_both_cost_the_same_there() -> None:
-    """By the accounts of both, at that many runs."""
+    """At the break-even utilisation, both options cost the same."""
     (found,) = answers(OWN, rented())
     assert found.utilisation is not None
     own = found.own_fixed + found.utilisation * found.own_busy
@@ -58,13 +58,13 @@ def test_both_cost_the_same_there() -> None:
 
 
 def test_a_run_is_billed_in_quanta() -> None:
-    """A run of 6 s is billed for 60: ten times the rent."""
+    """A run of 6 s is billed for 60 s: the rent is ten times as high."""
     (found,) = answers(OWN, rented(quantum=60.0))
     assert found.utilisation == pytest.approx(1000 / (315_360 - 438))
 
 
 def test_runs_a_month_decide_what_both_do() -> None:
-    """Of two jobs, 12 s and 24 s, twice as many of the first: both take the own node 24 s, the cloud 12 s."""
+    """The short job (12 s) runs twice as often as the long one (24 s): each takes half of the busy time."""
     jobs = (
         workload("short", ranks=(1, 2), demand=200 / MONTH),
         workload("long", factor="2", ranks=(1, 2), demand=100 / MONTH),
@@ -72,20 +72,20 @@ def test_runs_a_month_decide_what_both_do() -> None:
     (found,) = answers(OWN, rented(), *jobs)
     assert found.cloud_busy == pytest.approx(31_536.0)
     (found,) = answers(OWN, rented(quantum=20.0), *jobs)
-    # Per 48 s of the own node: two runs billed for 20 s each, one of 12 s for 20 s.
+    # Per 48 s of the own node: two runs of 6 s and one of 12 s, each billed for 20 s.
     assert found.cloud_busy == pytest.approx(63_072 * 60 / 48)
 
 
 def test_without_runs_a_month_time_is_shared_by_weight() -> None:
-    """A third of the time for the first job, two thirds for the second; the cloud is twice as fast at both."""
+    """The first job gets a third of the time, the second two thirds; the cloud runs both twice as fast."""
     jobs = (workload("short", ranks=(1, 2)), workload("long", factor="2", ranks=(1, 2), weight=2.0))
     (found,) = answers(OWN, rented(quantum=24.0), *jobs)
-    # A second of the own node: 1/36 runs billed for 24 s, and 2/72 runs for 24 s.
+    # Per second of the own node: 1/36 runs billed for 24 s, and 2/72 runs billed for 24 s.
     assert found.cloud_busy == pytest.approx(63_072 * (24 / 36 + 48 / 72))
 
 
 def test_who_is_never_cheaper_is_said() -> None:
-    """A cloud for next to nothing; a machine of the cloud that is paid for upfront and then costs more to use."""
+    """The cloud always wins at nearly no price; the own node always wins if the cloud also pays for storage."""
     (found,) = answers(OWN, Costs(cloud=Cloud(1e-9)))
     assert (found.utilisation, found.cheaper_below) == (None, "cloud")
     assert break_even_sentence(found) == "cloud is cheaper than own however much it is used."
@@ -94,7 +94,7 @@ def test_who_is_never_cheaper_is_said() -> None:
 
 
 def test_what_lies_out_of_reach_is_said() -> None:
-    """At 2.8 % of use at most, 3.2 % cannot be."""
+    """The nodes can be busy for 2.8 % of the time at most, so a break-even at 3.2 % is out of reach."""
     busy = Costs(OWN.parts, electricity=OWN.electricity, utilisation=0.028)
     (found,) = answers(busy, rented())
     assert not found.is_within_reach
@@ -105,7 +105,7 @@ def test_what_lies_out_of_reach_is_said() -> None:
 
 
 def test_without_a_cloud_there_is_nothing_to_ask() -> None:
-    """Nor without anything that is bought."""
+    """There is no answer without a cloud option, or without an option that is bought."""
     assert answers(OWN, OWN) == ()
     assert answers(rented(), rented()) == ()
 
@@ -116,5 +116,5 @@ def test_without_a_cloud_there_is_nothing_to_ask() -> None:
      ((0.0, 1.0, 10.0, 2.0), None), ((5.0, 1.0, 5.0, 2.0), 0.0)],
 )  # fmt: skip
 def test_where_lines_meet(lines: tuple[float, float, float, float], meeting: float | None) -> None:
-    """At 0 or above, or nowhere."""
+    """Two lines meet at a utilisation of at least 0, or not at all."""
     assert crossing(*lines) == meeting

@@ -1,4 +1,4 @@
-"""The cheapest option that meets every deadline, beside all options worked out in full."""
+"""The cheapest option that meets all deadlines, compared with a ranking worked out in full."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def ranked(deadline: float = math.inf, criterion: Criterion = Criterion.MAKESPAN
 
 
 def test_the_cheapest_in_time_need_not_be_the_first() -> None:
-    """Within 7 s two nodes do; by makespan four are first."""
+    """Two nodes meet a deadline of 7 s and are cheapest, although four nodes rank first by makespan."""
     ranking = ranked(7.0)
     assert ranking.entries[0].option == "four"
     assert ranking.answers.cheapest == Cheapest("two", Money(300, "EUR"))
 
 
 def test_it_is_found_beyond_the_first() -> None:
-    """Where one position is asked for."""
+    """The cheapest option is found even if only the first position is requested."""
     assert ranked(7.0, top=1).answers.cheapest == Cheapest("two", Money(300, "EUR"))
 
 
 def test_where_none_is_in_time_the_nearest_is_named() -> None:
-    """2 s are too few: four nodes take 3 s, also where the first option is another one."""
+    """No option meets a deadline of 2 s; the nearest is four nodes with 3 s, whichever option ranks first."""
     for criterion in (Criterion.MAKESPAN, Criterion.TOTAL_COST):
         found = ranked(2.0, criterion).answers.cheapest
         assert found == Cheapest("", nearest=(Nearest("job", 2.0, "four", pytest.approx(3.0)),))  # type: ignore[arg-type]
@@ -51,7 +51,7 @@ def test_where_none_is_in_time_the_nearest_is_named() -> None:
 
 
 def test_runs_a_month_have_to_be_done_as_well() -> None:
-    """500,000 runs a month keep two nodes busier than a month is long (6 s each), four nodes not."""
+    """500,000 runs a month of 6 s each exceed a month on two nodes, but fit on four nodes."""
     options = (option("two", 2, 300), option("four", 4, 900))
     job = workload(ranks=(1, 2, 4), demand=500_000 / MONTH)
     ranking = rank_options(scenario(*options, workloads=(job,)), ReplayPredictor(traces))
@@ -59,14 +59,14 @@ def test_runs_a_month_have_to_be_done_as_well() -> None:
 
 
 def test_each_deadline_may_be_met_and_all_of_them_by_none() -> None:
-    """The answer says that there is none."""
+    """If each deadline is met by some option but no option meets all, the answer says so."""
     assert cheapest_sentences(Cheapest("")) == [
         "None of the options meets every deadline: each meets one or misses another limit."
     ]
 
 
 def test_nothing_is_asked_without_deadlines_or_prices() -> None:
-    """Then there is no answer."""
+    """Without deadlines, or without prices, there is no answer."""
     assert ranked().answers.cheapest is None
     job = workload(ranks=(1,), deadline=99.0)
     assert rank_options(scenario(option("one", 1), workloads=(job,)), ReplayPredictor(traces)).answers.cheapest is None
@@ -77,7 +77,7 @@ def test_nothing_is_asked_without_deadlines_or_prices() -> None:
 def test_it_is_the_first_by_total_cost_of_those_in_time(
     scenario: Scenario, top: int, quality: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever the criterion of the ranking, and whatever the bounds."""
+    """The cheapest option is the first by total cost, for any ranking criterion and any quality of bounds."""
     monkeypatch.setattr("clue.predict.replaying.contention_free", bounds_of_quality([quality]))
     monkeypatch.setattr("clue.purchase.search._FEW_RUNS", 0)
     found = rank_options(scenario, ReplayPredictor(trace), top=top).answers.cheapest

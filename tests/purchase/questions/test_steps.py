@@ -1,4 +1,4 @@
-"""Where more money goes: every step by hand."""
+"""The best use of additional money; all steps are computed by hand."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ generate:
 
 
 def job(_: Application, ranks: int) -> Trace:
-    """Return 12 s divided over ranks, each of which then tells the first one."""
+    """Return a trace of 12 s divided over the ranks; each rank but the first then sends a message to the first."""
     built = TraceBuilder(ranks)
     for rank in range(ranks):
         built[rank].compute(12.0 / ranks)
@@ -51,7 +51,7 @@ def job(_: Application, ranks: int) -> Trace:
 
 
 def generated(folder: Path, more: str = "next: 120 EUR", criterion: str = "makespan") -> Scenario:
-    """Write and load the comparison."""
+    """Write the traces and the scenario to the folder, and load the scenario."""
     for ranks in (1, 2, 3):
         job(Application(), ranks).save(folder / f"job-{ranks}.clue")
     (folder / "s.yaml").write_text(GENERATED.format(more=more, criterion=criterion))
@@ -61,13 +61,13 @@ def generated(folder: Path, more: str = "next: 120 EUR", criterion: str = "makes
 
 
 def steps_of(ranking: Ranking) -> Steps:
-    """Return what is answered."""
+    """Return the ranking's steps, which must exist."""
     assert ranking.answers.steps is not None
     return ranking.answers.steps
 
 
 def test_every_step_of_a_generated_option(tmp_path: Path) -> None:
-    """From two plain nodes on the slow network (200 EUR, 6 s and 2 s of message): by gain for the money."""
+    """From two plain nodes on the slow network (200 EUR; 6 s and 2 s of message): steps by gain per money."""
     base = "2 × host plain 1 GB, slow"
     ranking = rank_options(generated(tmp_path, f'next: {{amount: 120 EUR, from: "{base}"}}'), ReplayPredictor(job))
     steps = steps_of(ranking)
@@ -89,7 +89,7 @@ def test_every_step_of_a_generated_option(tmp_path: Path) -> None:
 
 
 def test_steps_may_lie_beyond_the_budget(tmp_path: Path) -> None:
-    """The first costs 280 of 300 EUR; another 120 EUR pay the fast network, which the budget does not."""
+    """The first option costs 280 of 300 EUR; with 120 EUR more it can pay for the fast network beyond the budget."""
     asked = generated(tmp_path)
     assert {option.price.amount for option in asked.beyond if option.price} <= set(range(301, 421))
     ranking = rank_options(asked, ReplayPredictor(job))
@@ -100,7 +100,7 @@ def test_steps_may_lie_beyond_the_budget(tmp_path: Path) -> None:
 
 
 def test_points_of_steps_are_relative_to_the_best_of_all(tmp_path: Path) -> None:
-    """A step that is faster than all that the budget covers has 100 points, the option fewer."""
+    """A step faster than every option within the budget has 100 points, and the base option fewer."""
     asked = generated(tmp_path, "next: 120 EUR")
     ranking = rank_options(
         Scenario(asked.name, asked.workloads, asked.options, asked.budget, Criterion.POINTS,
@@ -113,7 +113,7 @@ def test_points_of_steps_are_relative_to_the_best_of_all(tmp_path: Path) -> None
 
 
 def test_of_listed_options_a_step_is_another_one() -> None:
-    """That costs more, by no more than there is."""
+    """A step leads to another option that costs more, by at most the additional money."""
     options = (option("one", 1, 100), option("two", 2, 150), option("four", 4, 900), option("none", 3))
     asked = scenario(*options, criterion=Criterion.MAKESPAN, next_amount=Money(60, "EUR"), next_from="one")
     steps = steps_of(rank_options(asked, ReplayPredictor(traces)))
@@ -126,7 +126,7 @@ def test_of_listed_options_a_step_is_another_one() -> None:
 
 
 def test_where_nothing_costs_so_little_that_is_said() -> None:
-    """There is no step."""
+    """If no option is affordable, there are no steps, and the text says so."""
     asked = scenario(option("one", 1, 100), option("two", 2, 500), next_amount=Money(9, "EUR"), next_from="one")
     steps = steps_of(rank_options(asked, ReplayPredictor(traces)))
     assert steps.steps == ()
@@ -134,7 +134,7 @@ def test_where_nothing_costs_so_little_that_is_said() -> None:
 
 
 def test_steps_keep_limits_in_use() -> None:
-    """What misses the deadline is no step, however cheap."""
+    """An option that misses the deadline is not a step, even if it is cheap."""
     job_in_time = workload(ranks=(1, 2, 4), deadline=7.0)
     options = (option("two", 2, 100), option("one", 1, 120), option("four", 4, 150))
     asked = scenario(*options, workloads=(job_in_time,), next_amount=Money(99, "EUR"), next_from="two")
@@ -147,7 +147,7 @@ def test_steps_keep_limits_in_use() -> None:
      (100.0, "USD", "additional money must be in EUR like prices, got 9.00 USD")],
 )  # fmt: skip
 def test_what_nobody_can_answer_is_refused(price: float | None, currency: str, told: str) -> None:
-    """Without a price, or in another currency."""
+    """A base option without a price, or an amount in another currency, is refused."""
     asked = scenario(option("one", 1, price), next_amount=Money(9, currency), next_from="one")
     with pytest.raises(UsageError, match=told):
         rank_options(asked, ReplayPredictor(traces))
@@ -155,9 +155,9 @@ def test_what_nobody_can_answer_is_refused(price: float | None, currency: str, t
 
 @pytest.mark.parametrize("start", ["", "2 × host plain 1 GB, slow"])
 def test_steps_by_a_weighted_sum(tmp_path: Path, start: str) -> None:
-    """Each criterion is relative to the best of all options and of what the money makes of them, beyond the budget too.
+    """Each criterion is relative to the best of all options and steps, including steps beyond the budget.
 
-    Prices: total costs are prices alone here.
+    Total costs are the prices alone here.
     """
     more = "next: 120 EUR" if not start else f'next: {{amount: 120 EUR, from: "{start}"}}'
     weighted = generated(tmp_path, f"{more}\nweighted: {{makespan: 3, total_cost: 1}}", "weighted")

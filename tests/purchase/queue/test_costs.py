@@ -1,4 +1,4 @@
-"""What options cost as they are used by the jobs of a queue: sheets by hand."""
+"""Costs of options that a queue of jobs uses: cost sheets computed by hand."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from tests.kernel.cases import machine
 from tests.purchase.test_ranking import option, scenario, traces, workload
 
 LIFE = 1000.0
-#: A job every 10 s, on four ranks for 3 s: of the 30 s up to the last submission nodes work 9 s, which is 0.3.
+#: A job every 10 s, on four ranks for 3 s: nodes work 9 of the 30 s up to the last submission, a utilisation of 0.3.
 EVERY_TEN = Mix((JobClass("job", "job", ranks={4: 1.0}, submitted=(0.0, 10.0, 20.0, 30.0)),))
-#: 100 W idle and 300 W busy a node, at 1 a MJ and 1 kg a GJ.
+#: A node draws 100 W idle and 300 W busy; a MJ costs 1, and a GJ emits 1 kg.
 POWER = Costs((Part("node", Number(Per.NODE), idle=100.0, busy=300.0),), electricity=Electricity(1e-6, 1e-9))
 
 
 def rented(quantum: float = 0.0) -> Costs:
-    """Return nodes for 2 a second."""
+    """Return the costs of cloud nodes at 2 a second each."""
     return Costs(cloud=Cloud(2.0, quantum=quantum))
 
 
 def option_with(costs: Costs, nodes: int = 4, price: float = 0.0, name: str = "four") -> Option:
-    """Return an option of equal nodes with costs."""
+    """Return an option of equal nodes with the given costs."""
     return Option(name, machine(nodes), Money(price, "EUR"), costs=costs)
 
 
 def ranked(*options: Option, queue: Mix = EVERY_TEN, **fields: Any) -> Ranking:
-    """Rank options by what they cost in a life of 1,000 s."""
+    """Rank options by total cost over a life of 1,000 s."""
     asked = scenario(*options, **{"criterion": Criterion.TOTAL_COST, "service_life": LIFE, "queue": queue, **fields})
     return rank_options(asked, ReplayPredictor(traces))
 
 
 def first(ranking: Ranking) -> tuple[Entry, OptionCost]:
-    """Return the first option, and what it costs."""
+    """Return the first option's entry and its costs."""
     entry = ranking.entries[0]
     assert entry.position == 1 and entry.cost is not None
     return entry, entry.cost
@@ -68,14 +68,17 @@ def test_power_follows_the_queue() -> None:
 
 
 def test_a_cloud_bills_what_jobs_use() -> None:
-    """Four nodes for 3 s, a hundred times: 2,400. By the four seconds: 3,200. Nodes that stand idle cost nothing."""
+    """100 jobs on four nodes for 3 s cost 2,400, or 3,200 if billed in quanta of 4 s; idle nodes cost nothing."""
     assert first(ranked(option_with(rented())))[0].score == pytest.approx(2400.0)
     assert first(ranked(option_with(rented(4.0))))[0].score == pytest.approx(3200.0)
     assert first(ranked(option_with(rented(4.0), nodes=8)))[0].score == pytest.approx(3200.0)
 
 
 def test_a_job_on_a_part_of_the_nodes_bears_its_part() -> None:
-    """Two of four nodes for 6 s: as busy; 8 s are billed of each. Of 10 for the nodes a job bears a hundredth."""
+    """Two of four nodes for 6 s give the same utilisation, and 8 s of each are billed.
+
+    A job also pays a hundredth of the purchase price of 10.
+    """
     two = replace(EVERY_TEN, classes=(replace(EVERY_TEN.classes[0], ranks={2: 1.0}),))
     entry, cost = first(ranked(option_with(rented(4.0), price=10.0), queue=two))
     assert cost.sheet.busy == pytest.approx(0.3)
@@ -84,7 +87,7 @@ def test_a_job_on_a_part_of_the_nodes_bears_its_part() -> None:
 
 
 def test_jobs_of_no_class_are_paid_for_too() -> None:
-    """Three recorded jobs, one of them of no class on all nodes for 3 s, too: nothing changes."""
+    """One of the recorded jobs has no class, but also uses all nodes for 3 s; the costs stay the same."""
     recorded = Recorded(
         "log", np.array([0.0, 10, 20, 30]), np.array([0, -1, 0, 0]), np.full(4, 4), np.full(4, 3.0), np.full(4, 3.0)
     )
@@ -95,7 +98,7 @@ def test_jobs_of_no_class_are_paid_for_too() -> None:
 
 
 def test_where_the_queue_grows_without_end_nodes_are_as_busy_as_they_can_be() -> None:
-    """A job of 3 s on all nodes every second: all the time, 1,000 / 3 jobs."""
+    """A job of 3 s on all nodes arrives every second: nodes are always busy and run 1,000 / 3 jobs."""
     busy = Mix((JobClass("job", "job", 1.0, ranks={4: 1.0}),), jobs=200, replications=2)
     told = ranked(option_with(POWER), queue=busy)
     entry, cost = first(told)
@@ -106,7 +109,7 @@ def test_where_the_queue_grows_without_end_nodes_are_as_busy_as_they_can_be() ->
 
 
 def test_billed_quanta_of_run_times_that_vary() -> None:
-    """On average as many as are begun: the sum over i of the share of jobs that run longer than i quanta."""
+    """The mean number of quanta is the sum over i of the share of jobs that run longer than i quanta."""
     varied = replace(EVERY_TEN, classes=(replace(EVERY_TEN.classes[0], variation=0.5),))
     entry, cost = first(ranked(option_with(rented(3.0)), queue=varied))
     deviation = np.log1p(0.25) ** 0.5
@@ -116,7 +119,7 @@ def test_billed_quanta_of_run_times_that_vary() -> None:
 
 
 def test_break_even_of_jobs() -> None:
-    """The own nodes cost 600; busy all the time they do 1/3 job a second, for which the cloud bills 4 · 2 a second."""
+    """The own nodes cost 600; fully busy, they run 1/3 job a second, for which the cloud bills 4 · 2 a second."""
     options = option_with(Costs(), price=600.0, name="own"), option_with(rented(), nodes=8, name="cloud")
     (found,) = ranked(*options).answers.break_even
     assert found.cloud_busy == pytest.approx(8000.0)
@@ -125,21 +128,21 @@ def test_break_even_of_jobs() -> None:
 
 @pytest.mark.parametrize("top", [1, None])
 def test_the_order_by_cost_is_that_of_the_sheets(top: int | None) -> None:
-    """Options that were not simulated count as unused, so no cheaper one is ruled out."""
+    """Options that were not simulated count as unused, so no cheaper option is ruled out."""
     options = [option_with(POWER, nodes, 0.1 * nodes, f"n{nodes}") for nodes in (4, 5, 6, 8)]
     found = rank_options(
         scenario(*options, criterion=Criterion.TOTAL_COST, service_life=LIFE, queue=EVERY_TEN),
         ReplayPredictor(traces),
         top=top,
     )
-    # Nodes that stand idle cost 0.1 and their 100 J a second.
+    # An idle node costs 0.1, plus its 100 J a second.
     expected = [(f"n{n}", 0.1 * n + 1e-3 * (100 * n + 0.3 * 4 * 200)) for n in (4, 5, 6, 8)]
     got = [(each.option, each.score) for each in found.entries if each.position]
     assert got == [(name, pytest.approx(score)) for name, score in expected[:top]]
 
 
 def test_use_is_said_once() -> None:
-    """Not by a queue and by a share, nor by runs a month."""
+    """Jobs conflict with a stated utilisation and with runs a month; both together are refused."""
     with pytest.raises(UsageError, match=r"utilisation of four must be left out with jobs, got both \(jobs and 0.5\)"):
         ranked(option_with(replace(POWER, utilisation=0.5)))
     with pytest.raises(UsageError, match="runs a month of job must be left out with jobs, got both"):
@@ -147,7 +150,7 @@ def test_use_is_said_once() -> None:
 
 
 def test_samples_of_costs_say_what_they_leave_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Prices are drawn; the queue is one, and simulated once for each option, in a weighted sum of costs, too."""
+    """Prices are drawn, but the queue is simulated once per option, also for a weighted sum; a warning says so."""
     simulated: list[int] = []
 
     def counted(mix: Mix, takes: Any, nodes: int) -> Any:

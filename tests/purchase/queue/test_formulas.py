@@ -1,4 +1,4 @@
-"""Simulated queues beside formulas of queueing theory: M/M/c and M/D/1, within four standard errors of the mean."""
+"""Simulated queues match the formulas for M/M/c and M/D/1, within four standard errors of the mean."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from clue.purchase.queue import fast
 from clue.purchase.queue.jobs import Jobs
 from clue.purchase.queue.mix import Policy
 
-#: Replications, jobs of each, and how many of these do not count.
+#: Replications, jobs of each replication, and the number of its first jobs that do not count.
 REPLICATIONS, JOBS, LEFT_OUT = 30, 4000, 1000
 
 
 def waiting_of_mmc(rate: float, service: float, servers: int) -> float:
-    """Return the mean wait in a queue of exponential times between arrivals and of service: Erlang's C formula.
+    """Return the mean wait in a queue with exponential inter-arrival and service times: Erlang's C formula.
 
     Args:
-        rate: Arrivals a second.
-        service: Mean seconds of service.
-        servers: How many there are.
+        rate: Arrivals per second.
+        service: Mean service time in seconds.
+        servers: Number of servers.
     """
     offered = rate * service
     load = offered / servers
@@ -31,13 +31,13 @@ def waiting_of_mmc(rate: float, service: float, servers: int) -> float:
 
 
 def waiting_of_md1(rate: float, service: float) -> float:
-    """Return the mean wait with one server and constant service (Pollaczek and Khinchine)."""
+    """Return the mean wait with one server and a constant service time (Pollaczek and Khinchine)."""
     load = rate * service
     return load * service / (2 * (1 - load))
 
 
 def simulated(rate: float, nodes: int, *, exponential: bool, policy: Policy) -> tuple[float, float]:
-    """Return the mean wait of jobs of a node that take a second on average, and its standard error."""
+    """Return the mean wait, and its standard error, of one-node jobs that run for a second on average."""
     means = []
     for number in range(REPLICATIONS):
         draws = np.random.default_rng([11, number])
@@ -57,7 +57,7 @@ def test_erlang_by_hand() -> None:
 
 @pytest.mark.parametrize(("nodes", "load"), [(1, 0.5), (4, 0.7), (8, 0.85)])
 def test_waits_are_those_of_mmc(nodes: int, load: float) -> None:
-    """Jobs of one node each: the nodes are the servers."""
+    """Jobs use one node each, so that nodes are the servers."""
     mean, error = simulated(load * nodes, nodes, exponential=True, policy=Policy.FCFS)
     expected = waiting_of_mmc(load * nodes, 1.0, nodes)
     assert abs(mean - expected) < 4 * error
@@ -66,7 +66,7 @@ def test_waits_are_those_of_mmc(nodes: int, load: float) -> None:
 
 @pytest.mark.parametrize("load", [0.5, 0.8])
 def test_waits_are_those_of_md1(load: float) -> None:
-    """Constant run times on one node."""
+    """Run times are constant, on one node."""
     mean, error = simulated(load, 1, exponential=False, policy=Policy.FCFS)
     expected = waiting_of_md1(load, 1.0)
     assert abs(mean - expected) < 4 * error
@@ -74,6 +74,6 @@ def test_waits_are_those_of_md1(load: float) -> None:
 
 
 def test_jobs_of_one_node_leave_nothing_to_backfill() -> None:
-    """Whoever waits could start on any free node: there are none."""
+    """With one-node jobs, a waiting job could start on any free node, so backfilling changes nothing."""
     served, backfilled = (simulated(3.4, 4, exponential=True, policy=policy)[0] for policy in Policy)
     assert served == backfilled

@@ -1,4 +1,4 @@
-"""What is submitted, what is measured of it, queues that grow without end: small cases that can be added up by hand."""
+"""Submitted jobs, figures measured from them, and queues that grow without end: small cases computed by hand."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.purchase.queue.test_policies import jobs_of
 
 HOUR, DAY = 3600.0, 86400.0
 WEEK = 7 * DAY
-#: Two jobs an hour of a node for 15 minutes, one an hour of three nodes for 10 minutes.
+#: Per hour: two one-node jobs of 15 minutes, and one three-node job of 10 minutes.
 SMALL, WIDE = JobClass("small", "small", 2 / HOUR), JobClass("wide", "wide", 1 / HOUR)
 TAKES = ({0: Taken(1, 900.0)}, {0: Taken(3, 600.0)})
 
@@ -27,11 +27,11 @@ def mix(*classes: JobClass, **fields: object) -> Mix:
     return Mix(classes or (SMALL, WIDE), **fields)  # type: ignore[arg-type]
 
 
-# --- what is submitted ---
+# --- submitted jobs ---
 
 
 def test_jobs_come_as_often_as_stated() -> None:
-    """Two of three are small; three an hour."""
+    """Two of three jobs are small, and three jobs arrive per hour."""
     jobs = draw_jobs(mix(jobs=20_000), TAKES, 0)
     assert (jobs.kind == 0).mean() == pytest.approx(2 / 3, abs=0.02)
     assert len(jobs) / jobs.submit[-1] == pytest.approx(3 / HOUR, rel=0.03)
@@ -42,7 +42,7 @@ def test_jobs_come_as_often_as_stated() -> None:
 
 
 def test_options_see_the_same_jobs() -> None:
-    """On one that is twice as fast the same are submitted at the same times; twice as many come twice as fast."""
+    """The same jobs arrive at the same times on a machine twice as fast; a doubled rate halves the times."""
     slow, fast = (draw_jobs(mix(), [{0: Taken(1, run)}, {0: Taken(3, run)}], 4) for run in (100.0, 50.0))
     assert (slow.submit == fast.submit).all() and (slow.kind == fast.kind).all()
     assert draw_jobs(mix(), TAKES, 4, 2.0).submit == pytest.approx(slow.submit / 2)
@@ -50,7 +50,7 @@ def test_options_see_the_same_jobs() -> None:
 
 
 def test_time_limits_are_stated_or_overestimated() -> None:
-    """Four times what a job takes; 20 minutes; never less than it takes."""
+    """Limits are four times the run time, or 20 minutes as stated; by default they equal the run time."""
     over, stated = replace(SMALL, overestimate=4.0), replace(WIDE, limit=1200.0)
     jobs = draw_jobs(mix(over, stated), TAKES, 0)
     assert set(jobs.limit[jobs.kind == 0]) == {3600.0} and set(jobs.limit[jobs.kind == 1]) == {1200.0}
@@ -59,7 +59,7 @@ def test_time_limits_are_stated_or_overestimated() -> None:
 
 
 def test_run_times_may_vary() -> None:
-    """About the mean that is predicted; limits go by the prediction, but never end a job."""
+    """Run times vary around the prediction; limits follow the prediction but are never below the run time."""
     varied = replace(SMALL, variation=0.5, overestimate=2.0)
     jobs = draw_jobs(mix(varied, jobs=50_000), TAKES[:1], 0)
     assert jobs.run.mean() == pytest.approx(900, rel=0.01)
@@ -77,7 +77,7 @@ def test_waits_grow_with_the_variation_of_run_times() -> None:
 
 
 def test_numbers_of_ranks_have_shares() -> None:
-    """Three of four jobs on 8 ranks."""
+    """With shares of 3 to 1, three of four jobs use 8 ranks."""
     several = replace(SMALL, ranks={8: 3.0, 16: 1.0})
     jobs = draw_jobs(mix(several, jobs=8000), [{8: Taken(1, 40.0), 16: Taken(2, 25.0)}], 0)
     assert (jobs.nodes == 1).mean() == pytest.approx(0.75, abs=0.02)
@@ -85,7 +85,7 @@ def test_numbers_of_ranks_have_shares() -> None:
 
 
 def test_office_hours_hold_their_share() -> None:
-    """Nine in ten jobs between 8 and 18 on five days of seven, as many on each."""
+    """Nine in ten jobs arrive between 8 and 18 on five days of the week, equally many on each day."""
     hours = OfficeHours(8 * HOUR, 18 * HOUR, 0.9)
     jobs = draw_jobs(mix(jobs=20_000, office_hours=hours), TAKES, 0)
     day, time = np.divmod(jobs.submit % WEEK, DAY)
@@ -97,7 +97,7 @@ def test_office_hours_hold_their_share() -> None:
 
 @given(st.floats(0, 0.9), st.floats(0.01, 1), st.floats(0.01, 1))
 def test_office_hours_are_a_distribution(begin: float, length: float, share: float) -> None:
-    """Times and shares rise, from nothing to the whole week."""
+    """Times and shares rise from zero to the whole week."""
     end = min(begin + length, 1.0)
     times, shares = zip(*OfficeHours(begin * DAY, end * DAY, share).knots, strict=True)
     assert (np.diff(times) >= 0).all() and (np.diff(shares) >= -1e-12).all()
@@ -106,14 +106,17 @@ def test_office_hours_are_a_distribution(begin: float, length: float, share: flo
 
 
 def test_listed_jobs_come_when_they_are_listed() -> None:
-    """Of two classes, in the order of their times."""
+    """Jobs of two classes are submitted at their listed times, in order of time."""
     both = mix(replace(SMALL, rate=0.0, submitted=(5.0, 60.0)), replace(WIDE, rate=0.0, submitted=(0.0, 30.0)))
     jobs = draw_jobs(both, TAKES, 0)
     assert (jobs.submit.tolist(), jobs.kind.tolist()) == ([0, 5, 30, 60], [1, 0, 1, 0])
 
 
 def test_recorded_jobs_take_what_is_predicted_or_what_was_recorded() -> None:
-    """Who asked for three times what a job took asks for that on any machine; of no class: as it was."""
+    """A job's overestimate of its time limit holds on any machine; a job of no class keeps its recorded figures.
+
+    The first job asked for three times its run time; the second has no class.
+    """
     recorded = Recorded(
         "sacct.txt",
         submit=np.array([0.0, 10.0]),
@@ -126,7 +129,7 @@ def test_recorded_jobs_take_what_is_predicted_or_what_was_recorded() -> None:
     assert (jobs.nodes.tolist(), jobs.run.tolist(), jobs.limit.tolist()) == ([1, 2], [900, 50], [2700, 60])
 
 
-# --- what is measured ---
+# --- measured figures ---
 
 
 def test_figures_by_hand() -> None:
@@ -149,7 +152,7 @@ def test_figures_by_hand() -> None:
 
 
 def test_jobs_that_come_at_once_are_measured_until_they_are_done() -> None:
-    """Three of 5 s on two nodes: 0, 0 and 5 s of waiting; 15 of 20 node-seconds in 10 s."""
+    """Three jobs of 5 s on two nodes wait for 0, 0 and 5 s, and use 15 of 20 node-seconds in 10 s."""
     one = mix(JobClass("small", "small", submitted=(0.0, 0.0, 0.0)))
     found = simulate_queue(one, [{0: Taken(1, 5.0)}], 2)
     assert found.figures is not None and found.errors is None
@@ -159,7 +162,7 @@ def test_jobs_that_come_at_once_are_measured_until_they_are_done() -> None:
 
 
 def test_the_load_is_the_work_that_is_submitted() -> None:
-    """An hour's jobs: 2 · 900 + 3 · 600 node-seconds of 4 · 3,600; in replications as much."""
+    """Jobs of an hour need 2 · 900 + 3 · 600 of 4 · 3,600 node-seconds; the replications measure the same load."""
     found = simulate_queue(mix(), TAKES, 4)
     assert found.load == pytest.approx(0.25)
     assert found.figures is not None and found.errors is not None
@@ -170,7 +173,7 @@ def test_the_load_is_the_work_that_is_submitted() -> None:
 
 
 def test_whole_weeks_count_with_office_hours() -> None:
-    """Three an hour are 504 a week: of some ten weeks nine count, and what is used is the load again."""
+    """Three jobs an hour are 504 a week: nine of about ten weeks count, and the utilisation equals the load."""
     busy = mix(office_hours=OfficeHours(8 * HOUR, 18 * HOUR, 0.9), jobs=5040)
     found = simulate_queue(busy, TAKES, 4)
     assert found.figures is not None and found.errors is not None
@@ -182,7 +185,7 @@ def test_whole_weeks_count_with_office_hours() -> None:
 
 
 def test_what_is_done_at_most_depends_on_the_policy() -> None:
-    """Jobs of 3 nodes on 4, alone: 3 of 4 nodes work, 4 jobs of 900 s an hour."""
+    """Under FCFS, jobs of 3 nodes keep 3 of 4 nodes busy: 4 jobs of 900 s an hour; backfilling raises the capacity."""
     wide = [{0: Taken(3, 900.0)}]
     found = simulate_queue(mix(SMALL, policy=Policy.FCFS), wide, 4)
     assert found.capacity == pytest.approx(0.75)
@@ -193,14 +196,14 @@ def test_what_is_done_at_most_depends_on_the_policy() -> None:
 
 @pytest.mark.parametrize(("an_hour", "ends"), [(3.9, True), (4.1, False)])
 def test_a_queue_without_end_has_no_figures(an_hour: float, ends: bool) -> None:
-    """Where nodes cannot do more than 4 an hour, whatever the load says: 0.77 of the nodes' time here."""
+    """More than 4 jobs an hour exceed the capacity although the load is only 0.77; such a queue has no figures."""
     found = simulate_queue(mix(replace(SMALL, rate=an_hour / HOUR), jobs=500), [{0: Taken(3, 900.0)}], 4)
     assert (found.figures is not None) is ends
     assert found.load < 1
 
 
 def test_replications_differ_and_agree() -> None:
-    """The mean of other seeds is within the errors; more replications have smaller ones."""
+    """Means for different seeds agree within the errors, and more replications have smaller errors."""
     few, other = (simulate_queue(mix(seed=seed, jobs=1000), TAKES, 2 + 1) for seed in (0, 1))
     many = simulate_queue(mix(jobs=1000, replications=60), TAKES, 3)
     assert few.figures and other.figures and few.errors and other.errors and many.errors
@@ -210,7 +213,7 @@ def test_replications_differ_and_agree() -> None:
 
 
 def test_a_curve_rises_with_the_load() -> None:
-    """Up to 95 % of what can be done."""
+    """Waits rise with the load, up to 95 % of the capacity."""
     found = with_curve(mix(jobs=1000), simulate_queue(mix(jobs=1000), TAKES, 4))
     loads, waits = zip(*found.curve, strict=True)
     assert loads[-1] == pytest.approx(0.95 * found.capacity)

@@ -1,4 +1,4 @@
-"""Who starts when: by hand, and the fast implementation held to the one in SimPy."""
+"""Start times of jobs: computed by hand, and the fast implementation compared with the one in SimPy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clue.purchase.queue.jobs import Doubles, Jobs
 from clue.purchase.queue.mix import Policy
 
 NODES = 10
-#: Submitted, nodes, run, time limit.
+#: Submission time, nodes, run time, time limit.
 TWELVE = [
     (0, 6, 10, 10),
     (1, 6, 5, 8),
@@ -33,7 +33,7 @@ Start = Callable[[Jobs, int, Policy], Doubles]
 
 
 def jobs_of(rows: list[tuple[float, int, float, float]]) -> Jobs:
-    """Return jobs by when they are submitted, their nodes, run times and limits."""
+    """Return jobs from rows of submission time, nodes, run time and limit."""
     submit, nodes, run, limit = (np.array(column) for column in zip(*rows, strict=True))
     floats = (column.astype(np.float64) for column in (submit, run, limit))
     when, run, limit = floats
@@ -42,7 +42,9 @@ def jobs_of(rows: list[tuple[float, int, float, float]]) -> Jobs:
 
 @pytest.mark.parametrize("start", [reference.start_times, fast.start_times])
 def test_twelve_jobs_with_backfilling(start: Start) -> None:
-    """Ten nodes; job: nodes, run (limit where it differs). First is the first that waits.
+    """Twelve jobs on ten nodes with backfilling; the table gives each job as (nodes, run time of limit).
+
+    *First* is the job at the head of the queue, which waits for its nodes.
 
     ====  ==============================================================================================  ======
     time  what happens                                                                                    free
@@ -68,9 +70,9 @@ def test_twelve_jobs_with_backfilling(start: Start) -> None:
 
 @pytest.mark.parametrize("start", [reference.start_times, fast.start_times])
 def test_twelve_jobs_first_come_first_served(start: Start) -> None:
-    """The same jobs: 3 waits for 2 at 10, 4 and 5 for the end of 2 at 15, 6 to 9 for those of 3 and 4 at 18.
+    """The same jobs: 3 waits for 2 at 10, 4 and 5 for the end of 2 at 15, 6 to 9 for the ends of 3 and 4 at 18.
 
-    10 needs 5 nodes: at 19 there are 3, at 20 4, at 22 6. 11 waits for its end at 28, 12 for that of 11 at 32.
+    10 needs 5 nodes: 3 are free at 19, 4 at 20, and 6 at 22. 11 waits until 10 ends at 28, and 12 until 11 ends at 32.
     """
     found = start(jobs_of([*TWELVE]), NODES, Policy.FCFS)
     assert found.tolist() == [0, 10, 10, 15, 15, 18, 18, 18, 18, 22, 28, 32]
@@ -78,7 +80,7 @@ def test_twelve_jobs_first_come_first_served(start: Start) -> None:
 
 @st.composite
 def queues(draw: st.DrawFn) -> tuple[Jobs, int]:
-    """Draw jobs, many of them at the same times, and how many nodes there are."""
+    """Draw jobs, many of them with equal submission times, and a number of nodes."""
     nodes = draw(st.integers(1, 12))
     time = st.integers(0, 40) | st.floats(0, 40)
     positive = st.integers(1, 12) | st.floats(0.1, 12)
@@ -91,7 +93,7 @@ def queues(draw: st.DrawFn) -> tuple[Jobs, int]:
 @pytest.mark.parametrize("policy", Policy)
 @pytest.mark.parametrize("few", [0, 1, 24])
 def test_fast_starts_jobs_when_the_reference_does(few: int, policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To the last bit, whether jobs are tried one by one or as columns."""
+    """Start times agree to the last bit, whether jobs are tried one by one or in blocks."""
     monkeypatch.setattr(fast, "_FEW", few)
     monkeypatch.setattr(fast, "_BLOCK", 3)
 
@@ -106,7 +108,7 @@ def test_fast_starts_jobs_when_the_reference_does(few: int, policy: Policy, monk
 @pytest.mark.parametrize("policy", Policy)
 @given(queues())
 def test_nodes_are_never_taken_twice(policy: Policy, drawn: tuple[Jobs, int]) -> None:
-    """Nor does a job start before it is submitted."""
+    """Running jobs never use more nodes than there are, and no job starts before its submission."""
     jobs, nodes = drawn
     starts = fast.start_times(jobs, nodes, policy)
     assert (starts >= jobs.submit).all()
@@ -117,14 +119,14 @@ def test_nodes_are_never_taken_twice(policy: Policy, drawn: tuple[Jobs, int]) ->
 
 @given(queues())
 def test_nobody_overtakes_where_who_comes_first_is_served_first(drawn: tuple[Jobs, int]) -> None:
-    """Start times do not fall."""
+    """Under FCFS, start times are in the order of submission."""
     jobs, nodes = drawn
     assert (np.diff(fast.start_times(jobs, nodes, Policy.FCFS)) >= 0).all()
 
 
 @given(queues())
 def test_the_first_in_the_queue_is_not_delayed_by_backfilling(drawn: tuple[Jobs, int]) -> None:
-    """The first job that finds too few nodes starts no later than without it, where limits are what jobs take."""
+    """With exact limits, the first job that has to wait starts no later than without backfilling."""
     jobs, nodes = drawn
     exact = Jobs(jobs.submit, jobs.nodes, jobs.run, jobs.run, jobs.kind)
     served, backfilled = (fast.start_times(exact, nodes, policy) for policy in (Policy.FCFS, Policy.BACKFILL))
@@ -134,9 +136,10 @@ def test_the_first_in_the_queue_is_not_delayed_by_backfilling(drawn: tuple[Jobs,
 
 
 def test_a_job_that_takes_all_nodes_gets_its_turn() -> None:
-    """Eight nodes; two jobs of 4 and 3 from 0 to 100, one of all 8 at 1, small ones of 10 s at 2 and 95.
+    """Eight nodes; two jobs of 4 and 3 nodes from 0 to 100, one of all 8 at 1, one-node jobs of 10 s at 2 and 95.
 
-    The small one at 2 ends before 100: it starts. That at 95 would end at 105: it waits until the large one is done.
+    The job submitted at 2 would end before 100, so it starts. The one at 95 would end at 105, so it waits for the large
+    job.
     """
     rows: list[tuple[float, int, float, float]] = [(0, 4, 100, 100), (0, 3, 100, 100), (1, 8, 10, 10)]
     rows += [(2, 1, 10, 10), (95, 1, 10, 10)]

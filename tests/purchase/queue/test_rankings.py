@@ -1,4 +1,4 @@
-"""Rankings by queues, by NERSC's figures and by weighted sums: comparisons that can be added up by hand."""
+"""Rankings by queues, by NERSC's figures and by weighted sums: comparisons computed by hand."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from clue.uncertainty import Sampling
 from tests.kernel.cases import machine
 from tests.purchase.test_ranking import option, scenario, traces, workload
 
-#: A job every 10 s: on four nodes it takes these for 3 s, on two nodes for 6 s.
+#: A job every 10 s; it takes 3 s on four nodes and 6 s on two.
 JOBS = Mix((JobClass("job", "job", 0.1),), jobs=600, replications=6)
 FOUR, TWO = option("four", 4, 300), option("two", 2, 100)
 
 
 def ranked(of: Scenario, **more: Any) -> Ranking:
-    """Rank the options of a comparison."""
+    """Rank the options of a scenario."""
     return rank_options(of, ReplayPredictor(traces), **more)
 
 
@@ -39,13 +39,13 @@ def by(criterion: Criterion, *options: Any, **fields: Any) -> dict[str, float | 
 
 
 def entries(**fields: Any) -> dict[str, Entry]:
-    """Return the entries of a comparison of both options by waiting."""
+    """Return the entries of both options, ranked by waiting time."""
     asked = scenario(FOUR, TWO, **{"criterion": Criterion.WAITING, "queue": JOBS, **fields})
     return {entry.option: entry for entry in ranked(asked).entries}
 
 
 def test_jobs_wait_as_queueing_theory_says() -> None:
-    """All nodes for each: M/D/1. Load 0.3: 0.3 · 3 s / 1.4 = 0.643 s; load 0.6: 0.6 · 6 s / 0.8 = 4.5 s."""
+    """Each job uses all nodes: M/D/1. Load 0.3: 0.3 · 3 s / 1.4 = 0.643 s; load 0.6: 0.6 · 6 s / 0.8 = 4.5 s."""
     found = entries(queue=replace(JOBS, jobs=3000, replications=10))
     assert list(found) == ["four", "two"]
     for entry, expected in zip(found.values(), (0.9 / 1.4, 4.5), strict=True):
@@ -58,7 +58,7 @@ def test_jobs_wait_as_queueing_theory_says() -> None:
 
 
 def test_criteria_of_queues() -> None:
-    """1,200 jobs an hour at most on four nodes, 600 on two; some 2.8 and 0.8 nodes without a job."""
+    """At most 1,200 jobs an hour on four nodes and 600 on two; about 2.8 and 0.8 nodes are idle on average."""
     assert by(Criterion.JOB_THROUGHPUT) == pytest.approx({"four": 1200.0, "two": 600.0})
     unused = by(Criterion.UNUSED_NODES)
     assert list(unused) == ["two", "four"]
@@ -69,7 +69,10 @@ def test_criteria_of_queues() -> None:
 
 
 def test_numbers_of_ranks_decide_how_many_nodes_a_job_takes() -> None:
-    """On one rank 12 s on a node, on four 3 s on all, half of the jobs each: 12 node-seconds every 10 s of 40."""
+    """Half of the jobs use one rank for 12 s, half four ranks for 3 s: each needs 12 of 40 node-seconds in 10 s.
+
+    An option of two nodes cannot run jobs of four ranks.
+    """
     both = replace(JOBS, classes=(replace(JOBS.classes[0], ranks={1: 1.0, 4: 1.0}),))
     found = entries(queue=both)
     queue = found["four"].queue
@@ -82,7 +85,7 @@ def test_numbers_of_ranks_decide_how_many_nodes_a_job_takes() -> None:
 @pytest.mark.parametrize("slow_first", [False, True])
 @pytest.mark.parametrize("searched", [False, True])
 def test_jobs_are_placed_as_is_best(slow_first: bool, searched: bool) -> None:
-    """On one rank 12 s on the fast node, 24 s on the slow one, whichever is listed first; on both nodes 12 s."""
+    """One rank gets the fast node (12 s) instead of the slow one (24 s), in any node order; two ranks take 12 s."""
     fast, slow = NodeType("fast"), NodeType("slow", performance_factor=2.0)
     nodes = (slow, fast) if slow_first else (fast, slow)
     mixed = Option("mixed", Machine("mixed", nodes, machine(2).network))
@@ -96,7 +99,7 @@ def test_jobs_are_placed_as_is_best(slow_first: bool, searched: bool) -> None:
 
 
 def test_a_queue_that_grows_without_end_has_no_position() -> None:
-    """A job every 5 s that takes 6 s on both nodes."""
+    """A job every 5 s takes 6 s on two nodes; that option has no position, and a warning names the load."""
     busy = replace(JOBS, classes=(JobClass("job", "job", 0.2),))
     found = entries(queue=busy)
     assert found["four"].position == 1
@@ -111,7 +114,7 @@ def test_a_queue_that_grows_without_end_has_no_position() -> None:
 
 
 def test_nobody_may_be_able_to() -> None:
-    """Then the nearest is named."""
+    """If every option's queue grows without end, a warning names the nearest option."""
     busy = replace(JOBS, classes=(JobClass("job", "job", 0.5),))
     told = ranked(scenario(TWO, FOUR, queue=busy, criterion=Criterion.WAITING))
     assert all(entry.position is None for entry in told.entries)
@@ -122,7 +125,7 @@ def test_nobody_may_be_able_to() -> None:
 
 
 def test_limits_of_queues() -> None:
-    """Of mean waiting, and of what users ask for."""
+    """A limit on the mean wait, or a time limit of a job class below the run time, excludes an option."""
     found = entries(criterion=Criterion.POINTS, limits=Limits(waiting=2.0))
     assert found["four"].position == 1
     assert found["two"].reason.startswith("mean waiting must be at most 2 s, got 4.")
@@ -132,7 +135,7 @@ def test_limits_of_queues() -> None:
 
 
 def test_what_a_queue_leaves_out_is_said() -> None:
-    """Contention between jobs; differing nodes."""
+    """Warnings name what the queue ignores: contention between jobs, and nodes that differ."""
     told = ranked(scenario(FOUR, TWO, queue=JOBS))
     assert any("run times of jobs are those on an empty machine" in each for each in told.warnings)
     both = (NodeType("one"), NodeType("other"))
@@ -143,7 +146,7 @@ def test_what_a_queue_leaves_out_is_said() -> None:
 
 
 def test_jobs_may_run_beside_copies_of_themselves() -> None:
-    """Two on four nodes: as long as alone where nothing is shared; on three nodes there is no room for a second."""
+    """With nothing shared, a two-rank job beside a copy on four nodes takes as long as alone."""
     asked = replace(JOBS, classes=(replace(JOBS.classes[0], ranks={2: 1.0}),), sharing=Sharing.COPIES)
     told = ranked(scenario(FOUR, queue=asked))
     queue = told.entries[0].queue
@@ -152,7 +155,7 @@ def test_jobs_may_run_beside_copies_of_themselves() -> None:
 
 
 def message(application: Application, ranks: int) -> Trace:  # noqa: ARG001 - as others
-    """Return a program that sends a message."""
+    """Return a trace in which rank 0 sends a message to rank 1."""
     trace = TraceBuilder(ranks)
     trace[0].send(1, 1000)
     trace[1].recv(0)
@@ -160,7 +163,7 @@ def message(application: Application, ranks: int) -> Trace:  # noqa: ARG001 - as
 
 
 def test_what_jobs_slow_each_other_is_said() -> None:
-    """Alone 11 ms to send, 102 ms on the way, 1 ms to receive; of two at a time each takes twice the 113 ms."""
+    """Alone: 11 ms to send, 102 ms on the way, 1 ms to receive; two transfers at once take twice the 113 ms each."""
     asked = replace(JOBS, classes=(replace(JOBS.classes[0], ranks={2: 1.0}),), sharing=Sharing.COPIES)
     shared = replace(FOUR, machine=machine(4, contention={1: 1.0, 2: 2.0}))
     job = workload(ranks=(2,))
@@ -173,7 +176,7 @@ def test_what_jobs_slow_each_other_is_said() -> None:
 
 
 def test_copies_stand_on_nodes_of_their_own() -> None:
-    """Each takes the next nodes of the same types."""
+    """The copy takes the next nodes of the same types; if there are too few, the job stays alone."""
     alone = Split(1, 3, 1, Placement((0, 0, 1)), 0)
     assert beside_copies(alone, machine(5)).placement.nodes == (0, 0, 1, 2, 2, 3)
     assert beside_copies(alone, machine(3)).placement == alone.placement
@@ -190,25 +193,25 @@ def test_copies_stand_on_nodes_of_their_own() -> None:
 
 
 def test_sustained_system_performance() -> None:
-    """12 Tflop on four nodes in 3 s: 1 a node and second, times 4; on two in 6 s as much a node, times 2."""
+    """12 Tflop in 3 s on four nodes: 1 Tflop/s per node, times 4; in 6 s on two nodes: 1 per node, times 2."""
     assert by(Criterion.SSP, operations={"job": 12e12}) == pytest.approx({"four": 4.0, "two": 2.0})
 
 
 def test_scalable_system_improvement() -> None:
-    """Ten nodes, five of them for 24 s: 5/4 · 4/10 · 24/3 = 4, and 5/2 · 2/10 · 24/6 = 2."""
+    """The reference took 24 s on five of its ten nodes: 5/4 · 4/10 · 24/3 = 4, and 5/2 · 2/10 · 24/6 = 2."""
     system = ReferenceSystem(10, {"job": Reference(5, 24.0)})
     assert by(Criterion.SSI, reference=system) == pytest.approx({"four": 4.0, "two": 2.0})
 
 
 def test_weights_count_in_geometric_means() -> None:
-    """The second takes 36 s on one rank, on as many nodes as there are, and counts twice: (4 · (4/3)²)^(1/3)."""
+    """The second workload takes three times as long and counts twice: (4 · (4/3)²)^(1/3)."""
     jobs = (workload(ranks=(4,)), workload("large", ranks=(4,), factor="3", weight=2.0))
     found = by(Criterion.SSP, FOUR, workloads=jobs, queue=None, operations={"job": 12e12, "large": 12e12})
     assert found["four"] == pytest.approx((4 * (4 / 3) ** 2) ** (1 / 3))
 
 
 def test_a_speedup_below_one_is_said() -> None:
-    """NERSC takes none."""
+    """NERSC requires a speedup of at least 1; a warning says if it is lower."""
     system = ReferenceSystem(10, {"job": Reference(5, 1.5)})
     told = ranked(scenario(FOUR, criterion=Criterion.SSI, reference=system))
     assert any(
@@ -218,7 +221,7 @@ def test_a_speedup_below_one_is_said() -> None:
 
 @pytest.mark.parametrize("top", [1, 2])
 def test_bounds_find_the_first_by_nerscs_figures(top: int) -> None:
-    """Without simulating more than it takes, with the same first."""
+    """The first options are the same as in the full ranking, even if only the top ones are requested."""
     many = [option(f"n{n}", n) for n in (1, 2, 3, 4, 5, 6)]
     asked = scenario(*many, criterion=Criterion.SSP, operations={"job": 12e12})
     assert [each.option for each in ranked(asked, top=top).entries][:top] == [
@@ -230,7 +233,7 @@ def test_bounds_find_the_first_by_nerscs_figures(top: int) -> None:
 
 
 def test_a_weighted_sum_by_hand() -> None:
-    """Points: 100 and 50. A run costs 300 · 3 and 100 · 6 a life: 600 / 900 and all. Together 83.3 and 75."""
+    """Points: 100 and 50. Costs of a run: 300 · 3 and 100 · 6, shares 600 / 900 and 1. Together 83.3 and 75."""
     weights = {Criterion.POINTS: 1.0, Criterion.COST_PER_RUN: 1.0}
     found = by(Criterion.WEIGHTED, weighted=weights, queue=None)
     assert found == pytest.approx({"four": 50 + 100 / 3, "two": 75.0})
@@ -240,7 +243,7 @@ def test_a_weighted_sum_by_hand() -> None:
 
 @pytest.mark.parametrize("top", [1, None])
 def test_weighted_sums_have_queues_in_them(top: int | None) -> None:
-    """Figures of all parts are reported."""
+    """A weighted sum may include a criterion of queues, and the entry reports the figures of all parts."""
     weights = {Criterion.SLOWDOWN: 1.0, Criterion.THROUGHPUT: 3.0}
     asked = scenario(TWO, FOUR, criterion=Criterion.WEIGHTED, weighted=weights, queue=JOBS)
     first = ranked(asked, top=top).entries[0]
@@ -250,14 +253,14 @@ def test_weighted_sums_have_queues_in_them(top: int | None) -> None:
 
 
 def test_a_weighted_sum_where_nobody_keeps_a_limit() -> None:
-    """Nothing is ranked, and nothing fails."""
+    """If no option meets the deadline, no option has a position, and nothing fails."""
     job = workload(ranks=(1, 2, 4), deadline=1.0)
     asked = scenario(TWO, FOUR, workloads=(job,), criterion=Criterion.WEIGHTED, weighted={Criterion.POINTS: 1.0})
     assert all(entry.position is None for entry in ranked(asked).entries)
 
 
 def test_the_best_by_one_criterion_alone_has_all_its_points() -> None:
-    """A weighted sum of one criterion orders as that does."""
+    """A weighted sum of one criterion gives the order of that criterion, and 100 to the first option."""
     for criterion in (Criterion.MAKESPAN, Criterion.WAITING, Criterion.COST_PER_RUN, Criterion.POINTS):
         alone, summed = by(criterion), by(Criterion.WEIGHTED, weighted={criterion: 2.0})
         assert list(alone) == list(summed)
@@ -265,7 +268,7 @@ def test_the_best_by_one_criterion_alone_has_all_its_points() -> None:
 
 
 def test_the_front_may_have_weighted_sums_and_queues() -> None:
-    """Beside a criterion that is neither."""
+    """The front combines a weighted sum with a criterion of queues."""
     weights = {Criterion.POINTS: 1.0}
     asked = scenario(TWO, FOUR, pareto=(Criterion.WEIGHTED, Criterion.UNUSED_NODES), weighted=weights, queue=JOBS)
     found = ranked(asked)
@@ -275,7 +278,7 @@ def test_the_front_may_have_weighted_sums_and_queues() -> None:
     )
 
 
-# --- what is refused ---
+# --- refused input ---
 
 
 @pytest.mark.parametrize(
@@ -288,19 +291,19 @@ def test_the_front_may_have_weighted_sums_and_queues() -> None:
     ],
 )
 def test_a_criterion_needs_its_figures(criterion: Criterion, what: str) -> None:
-    """They are named."""
+    """The message names the missing input and the criterion."""
     with pytest.raises(UsageError, match=f"by hand: {what} must be stated for the criterion {criterion.value}"):
         ranked(scenario(FOUR, criterion=criterion))
 
 
 def test_samples_have_no_queues() -> None:
-    """Each would be simulated again."""
+    """Samples by a criterion of queues are refused, as each sample would need its own queue simulation."""
     with pytest.raises(UsageError, match="samples must be of criteria without a queue, got waiting"):
         ranked(scenario(FOUR, criterion=Criterion.WAITING, queue=JOBS), sampling=Sampling(30))
 
 
 def test_an_interrupted_ranking_has_queues_of_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Positions are not certain, and nothing fails."""
+    """After an interrupt, scores are finite, but no position is certain."""
     from clue.purchase.search import Search  # noqa: PLC0415 - what is interrupted
 
     def interrupted(self: Search, *, thorough: bool = False) -> None:  # noqa: ARG001 - as it is
@@ -315,7 +318,7 @@ def test_an_interrupted_ranking_has_queues_of_what_is_known(monkeypatch: pytest.
 
 
 def test_classes_of_jobs_wait_on_their_own() -> None:
-    """By hand, one job after the other: a at 0, b at 1 s behind it, b at 20 s alone; jobs take 3 s on four nodes."""
+    """Jobs take 3 s on four nodes: a at 0, b at 1 s (waits 2 s), b at 20 s (waits 0 s); b waits 1 s on average."""
     classes = (JobClass("a", "job", 0.0, submitted=(0.0,)), JobClass("b", "job", 0.0, submitted=(1.0, 20.0)))
     queue = entries(queue=Mix(classes), criterion=Criterion.JOB_THROUGHPUT)["four"].queue
     assert queue is not None and queue.figures is not None

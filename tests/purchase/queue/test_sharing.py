@@ -1,4 +1,4 @@
-"""Jobs beside others of the mix: which stand there, and what they slow each other, by hand."""
+"""Jobs beside others of the mix: placement of the neighbours and the slowdown they cause, by hand."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from clue.trace import Trace, TraceBuilder
 from tests.kernel.cases import machine
 from tests.purchase.test_ranking import at_once
 
-#: A byte a second; three nodes at each switch, whose uplink takes a byte a second.
+#: A link carries a byte a second; each switch has three nodes and an uplink of a byte a second.
 LINK = Link(Curve.line(0.0), Curve.line(0.0, 1.0))
 TREE = Network(LINK, LINK, contention=Flows(Switches(3, 1.0, 3.0)))
 EIGHT = Option("eight", Machine("eight", (NodeType("host"),) * 8, TREE))
 
 
 def program(application: Application, ranks: int) -> Trace:
-    """Return a program that computes, then sends: its arguments are seconds, bytes, sender and receiver."""
+    """Return a program that computes, then sends a message; its arguments are seconds, bytes, sender and receiver."""
     seconds, nbytes, sender, receiver = map(int, application.arguments)
     trace = TraceBuilder(ranks)
     for rank in trace:
@@ -46,35 +46,36 @@ def program(application: Application, ranks: int) -> Trace:
 
 
 def workload(name: str, *arguments: int, ranks: int = 4, **fields: Any) -> Workload:
-    """Return a workload of one program."""
+    """Return a workload of one program with the given arguments."""
     application = Application(arguments=tuple(map(str, arguments)), trace=name)
     return Workload(name, (Component(name, application),), ranks=(ranks,), **fields)
 
 
-#: 4 B from the first rank to the last; 6 B from the third to the first.
+#: OUT sends 4 B from the first rank to the last; BACK sends 6 B from the third rank to the first.
 OUT, BACK = workload("out", 0, 4, 0, 3), workload("back", 0, 6, 2, 0)
 CLASSES = (JobClass("out", "out", 1e-3), JobClass("back", "back", 1e-3))
 
 
 def ranked(*workloads: Workload, on: Option = EIGHT, classes: tuple[JobClass, ...] = CLASSES, **fields: Any) -> Ranking:
-    """Rank one option by how long jobs wait, beside others of the mix."""
+    """Rank one option by the waiting time of jobs that run beside others of the mix."""
     mix = Mix(classes, jobs=200, replications=2, **{"sharing": Sharing.MIX, **fields})
     asked = Scenario("by hand", workloads, (on,), criterion=Criterion.WAITING, queue=mix)
     return rank_options(asked, ReplayPredictor(program))
 
 
 def takes(ranking: Ranking) -> list[dict[int, float]]:
-    """Return what jobs take, by class and ranks."""
+    """Return the run times of jobs, by class and number of ranks."""
     queue = ranking.entries[0].queue
     assert queue is not None
     return [{ranks: taken.run for ranks, taken in by_ranks.items()} for by_ranks in queue.takes]
 
 
 def test_two_programs_share_a_link_to_a_switch() -> None:
-    """Alone 4 s and 6 s, so a job of either stands beside one of the other, on nodes 4 to 7.
+    """Alone, jobs take 4 s and 6 s; a job of either class runs beside one of the other on nodes 4 to 7.
 
-    4 B come from the first switch to node 3 at the second one, 6 B from the third switch to node 4 at that: half a byte
-    a second each, so that 4 B take 8 s. Where 6 B stay at the first switch, they share nothing.
+    4 B go from the first switch to node 3 at the second one, 6 B from the third switch to node 4 at the second one.
+    Both share its downlink at half a byte a second each, so that 4 B take 8 s. The 6 B of a job on nodes 0 to 3 stay at
+    the first switch, so they share nothing.
     """
     told = ranked(OUT, BACK)
     assert takes(told) == [{0: pytest.approx(8.0)}, {0: pytest.approx(6.0)}]
@@ -86,25 +87,25 @@ def test_two_programs_share_a_link_to_a_switch() -> None:
 
 
 def test_neighbours_repeat_what_they_do() -> None:
-    """2 B at a time: 4 B get half a byte a second until they are through, however short the others are."""
+    """A neighbour repeats its short run (2 B), so that 4 B get half a byte a second to the end."""
     short = workload("back", 0, 2, 2, 0)
     assert takes(ranked(OUT, short)) == [{0: pytest.approx(8.0)}, {0: pytest.approx(2.0)}]
 
 
 def test_neighbours_of_several_kernels_run_them_in_turn() -> None:
-    """1 s of computation and 1 B at half a byte a second, again and again: 4 B get 1 B, then 1 B in 2 s, and so on."""
+    """A neighbour alternates 1 s of computation and a message of 1 B, so that 4 B take 6 s."""
     kernels = tuple(
         Component(name, Application(arguments=arguments, trace=name), 0.5)
         for name, arguments in (("compute", ("1", "0", "0", "0")), ("send", ("0", "1", "2", "0")))
     )
     both = Workload("back", kernels, ranks=(4,))
-    # Until 1 s 1 B, until 3 s 1 B more, until 4 s, until 6 s the fourth.
+    # 1 B until 1 s, another byte until 3 s, the third until 4 s, the fourth until 6 s.
     assert takes(ranked(OUT, both))[0] == {0: pytest.approx(6.0)}
 
 
 @pytest.mark.parametrize("network", [machine(2).network, replace(TREE, contention=Flows(Switches(8, 1.0)))])
 def test_with_nothing_shared_jobs_take_what_they_take_alone(network: Network) -> None:
-    """To the last bit: without contention, or at one switch that never blocks."""
+    """Without contention, or at one switch that never blocks, run times equal those alone to the last bit."""
     on = Option("eight", Machine("eight", (NodeType("host"),) * 8, network))
     odd = workload("out", 1, 345, 0, 3), workload("back", 2, 77, 2, 0)
     beside = takes(ranked(*odd, on=on))
@@ -112,7 +113,7 @@ def test_with_nothing_shared_jobs_take_what_they_take_alone(network: Network) ->
 
 
 def test_jobs_of_no_class_hold_nodes_and_send_nothing() -> None:
-    """Recorded ones that hold nearly all time stand where the other class would."""
+    """A recorded job of no class takes the place of a neighbour but sends nothing, so that 4 B take 4 s."""
     recorded = Recorded(
         "log", np.array([0.0, 1.0, 2.0]), np.array([0, 1, -1]), np.full(3, 4), np.full(3, 1e6), np.full(3, 1e6)
     )
@@ -121,7 +122,7 @@ def test_jobs_of_no_class_hold_nodes_and_send_nothing() -> None:
 
 
 def test_what_a_model_tells_slows_nobody() -> None:
-    """Its messages are unknown, and a warning says so."""
+    """A program that a model predicts has unknown messages; it slows no job, and a warning says so."""
     modelled = Workload("back", (Component("back", Application(modelled=Modelled("m.yaml", 1.0))),), ranks=(4,))
 
     class Told(ReplayPredictor):
@@ -153,7 +154,7 @@ def test_what_a_model_tells_slows_nobody() -> None:
 
 
 def test_nothing_is_simulated_twice_and_processes_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Equal options share what runs beside others, too; prices are no reason to simulate."""
+    """Equal options share simulations beside others; processes return the same run times."""
     mix = Mix(CLASSES, jobs=200, replications=2, sharing=Sharing.MIX)
     asked = Scenario(
         "twice", (OUT, BACK), (EIGHT, replace(EIGHT, name="again")), criterion=Criterion.WAITING, queue=mix
@@ -161,7 +162,7 @@ def test_nothing_is_simulated_twice_and_processes_give_the_same(monkeypatch: pyt
     predictor = RememberingPredictor(ReplayPredictor(program))
     first = rank_options(asked, predictor)
     made = predictor.asked
-    assert made == 4  # each program alone, and beside the other
+    assert made == 4  # each program alone, and beside the other program
     rank_options(asked, predictor)
     assert predictor.asked == made
     at_once(monkeypatch)
@@ -169,7 +170,7 @@ def test_nothing_is_simulated_twice_and_processes_give_the_same(monkeypatch: pyt
 
 
 def test_copies_count_nodes_of_the_placement_that_counts() -> None:
-    """Alone one rank a node is the better, beside copies both ranks on one node: a job takes one node then."""
+    """One rank per node is faster alone, both ranks on one node beside copies: the job then takes one node."""
     layouts = (Layout("block", ranks_per_node=1), Layout("block"))
     pair = workload("out", 0, 1000, 0, 1, ranks=2, layouts=layouts)
     fast, slow = Link(Curve.line(0.0), Curve.line(0.2)), Link(Curve.line(0.0), Curve.line(0.1))
@@ -182,7 +183,7 @@ def test_copies_count_nodes_of_the_placement_that_counts() -> None:
     assert (queue.takes[0][2].nodes, queue.takes[0][2].run) == (1, pytest.approx(0.2))
 
 
-# --- who stands where ---
+# --- placement of neighbours ---
 
 
 def hosts(nodes: int) -> Machine:
@@ -191,7 +192,7 @@ def hosts(nodes: int) -> Machine:
 
 
 def test_nodes_are_filled_by_shares() -> None:
-    """Of ten nodes the first kind holds 6, the second 4: beside one job of two nodes."""
+    """Beside a job of two nodes on ten nodes, the first kind ends up with 6 nodes and the second with 4."""
     kinds = [Kind(6.0, (0, 1)), Kind(4.0, (0, 0, 1, 1))]
     assert neighbours_of(0, kinds, hosts(10)) == [
         (0, (2, 3)), (1, (4, 4, 5, 5)), (0, (6, 7)), (1, (8, 8, 9, 9)),
@@ -201,14 +202,17 @@ def test_nodes_are_filled_by_shares() -> None:
 
 
 def test_who_does_not_fit_leaves_nodes_to_others() -> None:
-    """Large jobs lack the most, but four nodes are too few for another."""
+    """A kind whose next job does not fit leaves the remaining nodes to other kinds.
+
+    Large jobs lack the most node time, but four nodes are too few for another of them.
+    """
     kinds = [Kind(9.0, tuple(range(8))), Kind(1.0, (0,))]
     assert neighbours_of(0, kinds, hosts(12)) == [(1, (n,)) for n in range(8, 12)]
     assert neighbours_of(0, [Kind(1.0, (0,)), Kind(0.0, (0,))], hosts(3)) == [(0, (1,)), (0, (2,))]
 
 
 def test_beside_jobs_of_one_class_stand_copies() -> None:
-    """On the same nodes as with copies."""
+    """The copies take the same nodes as in the mode that simulates copies."""
     alone = Split(1, 3, 1, Placement((0, 0, 1)), 0)
     others = neighbours_of(0, [Kind(1.0, alone.placement.nodes)], hosts(7))
     copies = beside_copies(alone, hosts(7)).placement.nodes
@@ -216,7 +220,7 @@ def test_beside_jobs_of_one_class_stand_copies() -> None:
 
 
 def test_neighbours_stand_on_nodes_of_the_same_types() -> None:
-    """In the same order; jobs of no class on any."""
+    """Neighbours keep the node types of their placement, in order; jobs of no class take any node."""
     small, large = NodeType("small"), NodeType("large")
     mixed = Machine("mixed", (small, large, large, small, small), TREE)
     kinds = [Kind(2.0, (0,)), Kind(2.0, (0, 1)), Kind(0.001, ())]
@@ -227,13 +231,13 @@ def test_neighbours_stand_on_nodes_of_the_same_types() -> None:
 
 
 def task(name: str, *nodes: int, seconds: int = 0, nbytes: int = 0) -> Task:
-    """Return a task of a program of two ranks."""
+    """Return a task of a program with two ranks on these nodes."""
     key = Application(arguments=(str(seconds), str(nbytes), "0", "1"), trace=name), 2
     return Task(key, Candidate(EIGHT.machine, Placement(nodes)))
 
 
 def test_too_many_runs_of_a_neighbour_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A job of 100 s next to runs of 1 s: as many of these are replayed as the limit allows."""
+    """Beside a job of 100 s, runs of 1 s are repeated only until the limit of ops, and a warning says so."""
     long, short = task("long", 0, 1, seconds=100), task("short", 2, 3, seconds=1)
     programs = {each.key: _compiled(each) for each in (long, short)}
     beside = replace(long, beside=((short,),))
@@ -253,7 +257,7 @@ def _compiled(of: Task) -> Any:
 
 
 def test_live_runs_stand_alone() -> None:
-    """Programs that run live cannot be joined."""
+    """Programs that run live cannot run beside others."""
     beside = replace(task("one", 0, 1), beside=((task("other", 2, 3),),))
     with pytest.raises(UsageError, match="one: programs that run beside others must be replayed, got a live run"):
         list(LivePredictor(lambda _: pytest.fail("it runs")).predict([beside]))
