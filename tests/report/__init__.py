@@ -1,1 +1,1 @@
-"""Tests of the reports: documents, tables and pictures."""
+"""Tests of reports: documents, tables and pictures."""

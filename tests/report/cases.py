@@ -1,4 +1,4 @@
-"""Results, rankings and machines with round numbers, made by hand."""
+"""Results, rankings and machines with round figures, written by hand."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BUDGET = Money(300_000, "ATS")
 
 
 def timeline() -> Timeline:
-    """Return what the ranks of :func:`result` did: rank 0 computes, sends and waits, rank 1 computes and waits."""
+    """Return the timeline of :func:`result`: rank 0 computes, sends and waits, rank 1 computes and waits."""
     segments = [
         (0, Activity.COMPUTE, 0, 0, 0.0, 2.0),
         (0, Activity.SEND, 0, 0, 2.0, 3.0),
@@ -33,7 +33,7 @@ def timeline() -> Timeline:
 
 
 def result() -> Result:
-    """Return a result of two ranks: 4 s = 2 + 1 + 1 and 3 s = 1 + 0 + 2."""
+    """Return a result of two ranks that compute, communicate and wait: 4 s = 2 + 1 + 1 and 3 s = 1 + 0 + 2."""
     return Result(
         makespan=4.0,
         engine="reference",
@@ -48,7 +48,7 @@ def result() -> Result:
 
 
 def many_ranks(ranks: int) -> Result:
-    """Return a result whose rank r takes r + 1 s, all of it computing."""
+    """Return a result whose rank r computes for r + 1 s and does nothing else."""
     times = [rank + 1.0 for rank in range(ranks)]
     segments = np.array([(r, Activity.COMPUTE, 0, 0, 0.0, time) for r, time in enumerate(times)], SEGMENT)
     nbytes = np.full((ranks, ranks), 1000)
@@ -62,7 +62,7 @@ def many_ranks(ranks: int) -> Result:
 
 
 def workload(name: str, points: float | None = 50.0, kernels: tuple[str, ...] = ("solve",)) -> WorkloadOutcome:
-    """Return a workload of kernels that take two turns of 4 s each, on 3 × 6 processors with 2 idle."""
+    """Return an outcome of kernels that take two turns of 4 s each, on 3 × 6 processors with 2 idle."""
     each = None if points is None else points / len(kernels)
     return WorkloadOutcome(
         workload=name,
@@ -78,13 +78,13 @@ def workload(name: str, points: float | None = 50.0, kernels: tuple[str, ...] = 
 
 
 def entry(option: str, position: int, score: float, price: float) -> Entry:
-    """Return an option with a position, and with the points of its two workloads adding up to its score."""
+    """Return an option with a position; the points of its two workloads add up to its score."""
     workloads = (workload("small", score / 4), workload("large", score * 3 / 4, ("cholesky", "reduce")))
     return Entry(option, f"{option} machine", Money(price, "ATS"), True, position, score, "", workloads)
 
 
 def ranking() -> Ranking:
-    """Return a ranking: two options with a position, one that cannot run, one over the budget; not in order."""
+    """Return an unordered ranking: two options with a position, one that cannot run, one over the budget."""
     return Ranking(
         scenario="which-cluster",
         criterion=Criterion.POINTS,
@@ -102,7 +102,7 @@ def ranking() -> Ranking:
 
 
 def by_makespan() -> Ranking:
-    """Return a ranking in seconds, without points or budget."""
+    """Return a ranking by makespan in seconds, without points or budget."""
     entries = tuple(
         Entry(name, name, None, True, i + 1, 8.0 + i, "", (workload("large", None),))
         for i, name in enumerate(("[red]first[/red]", "a $trange $ second with a name that does not fit on a line"))
@@ -111,7 +111,10 @@ def by_makespan() -> Ranking:
 
 
 def machine() -> Machine:
-    """Return two nodes of one type and one of another, with a line, points, pairs and an eager limit."""
+    """Return a machine with two nodes of one type and one of another, and with every kind of link parameter.
+
+    Its links have a line, points, pairs and an eager limit.
+    """
     line = Link(Curve.line(10e-6, 1e-9), Curve.through([(0, 40e-6), (1000, 50e-6), (1_000_000, 9e-3)]), 5e-6, 64_000)
     zero = Link(Curve.line(0.0), Curve.line(0.0, 1e-9))
     pc = NodeType("pc", processors=2, memory=256e6, price=Money(20_000, "ATS"))
@@ -131,7 +134,7 @@ def machine() -> Machine:
 
 
 def trace() -> Trace:
-    """Return a program of three ranks: a burst, a message, an exchange, an unmodelled call and an Alltoallv."""
+    """Return a trace of three ranks: a burst, a message, an exchange, an unmodelled call and an Alltoallv."""
     built = TraceBuilder(3, "program.py")
     built[0].compute(1.5, "solve")
     built[0].send(1, 1000)
@@ -149,14 +152,14 @@ def trace() -> Trace:
 
 
 def rendered(text: RenderableType | None, width: int = 100) -> str:
-    """Return the text as a file would get it, lines without their trailing blanks."""
+    """Return the text as written to a file, without trailing blanks."""
     file = StringIO()
     Console(file=file, width=width).print(text)
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
 
 
 def row(text: str, begin: str) -> str:
-    """Return the first line that begins so, with single blanks."""
+    """Return the first line that starts with *begin*, with single blanks."""
     return next(line for line in map(" ".join, map(str.split, text.splitlines())) if f"{line} ".startswith(f"{begin} "))
 
 
@@ -167,5 +170,5 @@ SCALING = (
 
 
 def read(text: str) -> list[dict[str, str]]:
-    """Read CSV."""
+    """Return the rows of a CSV text."""
     return list(csv.DictReader(StringIO(text)))

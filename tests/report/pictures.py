@@ -1,4 +1,4 @@
-"""What is wrong with a picture for who reads it: words that are cut, lie on each other, or on data."""
+"""Faults that a reader of a picture would notice: words that are cut, overlap, or cover data."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox, BboxBase
 
-#: Pixels by which the boxes of words may be over an edge: they hold the room that letters do not use.
+#: Tolerance in pixels for boxes of words, which are larger than the letters.
 _EDGE = 2.0
 
 
 def faults(drawn: Figure) -> list[str]:
-    """Draw a picture and return what its reader would stumble over."""
+    """Draw a picture and return its faults."""
     canvas = drawn.canvas
     assert isinstance(canvas, FigureCanvasAgg)
     canvas.draw()
@@ -34,7 +34,7 @@ def faults(drawn: Figure) -> list[str]:
 
 
 def texts(drawn: Figure) -> list[str]:
-    """Draw a picture and return all its texts, seen or not."""
+    """Draw a picture and return all its texts, visible or not."""
     drawn.canvas.draw()
     return [text.get_text() for text in drawn.findobj(Text) if isinstance(text, Text)]
 
@@ -51,7 +51,7 @@ def points(line: Line2D) -> list[list[float]]:
 
 
 def visible_words(drawn: Figure) -> Iterator[tuple[Text, Bbox]]:
-    """Yield all texts of a drawn picture that can be seen, and where they are, in pixels."""
+    """Yield the visible texts of a drawn picture and their boxes in pixels."""
     canvas = drawn.canvas
     assert isinstance(canvas, FigureCanvasAgg)
     renderer = canvas.get_renderer()
@@ -71,7 +71,7 @@ def visible_words(drawn: Figure) -> Iterator[tuple[Text, Bbox]]:
 
 
 def _is_in_view(axes: Axes, axis: Axis, tick: Tick) -> bool:
-    """Tell whether a tick lies within its axis; matplotlib keeps others, and does not draw them."""
+    """Tell whether a tick lies within its axis; matplotlib keeps other ticks but does not draw them."""
     along = int(axis is axes.yaxis)
     place = axes.transData.transform((tick.get_loc(),) * 2)[along]
     low, high = (axes.bbox.y0, axes.bbox.y1) if along else (axes.bbox.x0, axes.bbox.x1)
@@ -111,5 +111,5 @@ def _legends_on_data(drawn: Figure) -> list[str]:
 
 
 def is_picture(path: Path) -> bool:
-    """Tell whether a file is a PNG of more than a blank page."""
+    """Tell whether a file is a PNG larger than a blank page."""
     return path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 8000

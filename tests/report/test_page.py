@@ -1,4 +1,4 @@
-"""The page of a ranking: that it holds what a reader decides by, needs nothing else, and obeys no name."""
+"""The page of a ranking has all that a decision needs, needs no other file, and escapes names."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from clue.uncertainty import Sampling, Spread
 from clue.units import YEAR, Money
 from tests.report.cases import BUDGET, by_makespan, entry, machine, many_ranks, ranking, result
 
-#: Elements that have no end.
+#: Elements without an end tag.
 _VOID = {"meta"}
 
 
 class Reader(HTMLParser):
-    """Reads a page, and checks that what begins ends."""
+    """Reads a page and checks that every element is closed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,23 +42,23 @@ class Reader(HTMLParser):
         self.text: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note an element."""
+        """Note an element and its attributes."""
         self.found.append((tag, dict(attrs)))
         if tag not in _VOID:
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        """Check that it is the last one open."""
+        """Check that the end tag closes the last open element."""
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        """Note text, but that of styles and scripts."""
+        """Note text outside of styles and scripts."""
         if self.open and self.open[-1] not in {"style", "script"} and data.strip():
             self.text.append(" ".join(data.split()))
 
 
 def scenario() -> Scenario:
-    """Return two options and a workload."""
+    """Return a comparison of two options on a workload."""
     component = Component("solve", Application(script=None, trace="jacobi.clue"))
     workload = Workload("small", (component,), None, (4, 8))
     options = (Option("Cheap", machine(), Money(295_000, "ATS")), Option("<b>", machine()))
@@ -66,7 +66,7 @@ def scenario() -> Scenario:
 
 
 def sampled() -> Ranking:
-    """Return a ranking with samples, in which the first option is the best in 87 % of them."""
+    """Return a ranking with samples; each option with a position is best in 87 % of them."""
     entries = tuple(
         each if each.position is None else replace(each, spread=Spread(80.0, 190.0, 200.0), best=0.87)
         for each in ranking().entries
@@ -75,13 +75,13 @@ def sampled() -> Ranking:
 
 
 def test_infinite_figures_sort_as_none() -> None:
-    """Scripts read no figure from the words that Python writes for them."""
+    """Infinite figures have no sort value, as scripts cannot read Python's word for them."""
     shown = sheet("t", "T", [("figure", True)], [(Cell("inf", math.inf),), (Cell("2", 2.0),)])
     assert [row[0].value for row in shown.rows] == [None, 2.0]
 
 
 def with_costs() -> Ranking:
-    """Return a ranking whose options state what they cost over two years: one bought, one rented."""
+    """Return a ranking whose options state their costs over two years: one is bought, one rented."""
     bought = OptionCost(
         CostSheet({"purchase": 1e5, "energy": 2e4, "residual": -1e4}, 0.5, 7.2e10, 7000.0), "ATS",
         {"small": RunCost(1.5, 3.6e6, 0.35)}, {}, 2, 40.0, 9e3,
@@ -96,7 +96,7 @@ def with_costs() -> Ranking:
 
 
 def read(page: str) -> Reader:
-    """Read a page to its end."""
+    """Read a whole page and return its reader."""
     reader = Reader()
     reader.feed(page)
     reader.close()
@@ -105,7 +105,7 @@ def read(page: str) -> Reader:
 
 
 def test_a_page_says_what_to_decide_by() -> None:
-    """The decision with its probability, the table, what is left out, warnings, limits, inputs, and how to get it."""
+    """The page has the decision with its probability, the table, warnings, limits, inputs, and the command."""
     reader = read(ranking_page(sampled(), scenario(), "clue simulate which.yaml --html r.html", "clue 0.1"))
     text = reader.text
     assert "Cheap comes first: 195.0 points for 295,000 ATS. It is the best option in 87% of 200 samples" in " ".join(
@@ -122,7 +122,7 @@ def test_a_page_says_what_to_decide_by() -> None:
 
 
 def test_a_page_needs_no_network() -> None:
-    """No address but pictures that it holds; each has words; its policy forbids the rest."""
+    """The page has no addresses or external files; its pictures are part of it."""
     page = ranking_page(sampled(), scenario(), "clue", "clue 0.1")
     reader = read(page)
     assert not [tag for tag, _ in reader.found if tag in {"link", "iframe", "object", "img"}]
@@ -132,7 +132,7 @@ def test_a_page_needs_no_network() -> None:
 
 
 def test_a_page_allows_its_own_script_and_style_alone() -> None:
-    """By their digests, as browsers reckon them."""
+    """The policy of the page allows its own style and script by their digests, and nothing else."""
     page = ranking_page(sampled(), scenario(), "clue", "clue 0.1")
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
     policy = html.unescape(policy)
@@ -144,7 +144,7 @@ def test_a_page_allows_its_own_script_and_style_alone() -> None:
 
 
 def test_charts_have_words_and_their_marks_tell_what_they_are() -> None:
-    """For who does not see them, and where the pointer is."""
+    """Charts have a description for screen readers, and their marks have texts for the pointer."""
     reader = read(ranking_page(sampled(), scenario(), "clue", "clue 0.1"))
     charts = [attributes for tag, attributes in reader.found if tag == "svg" and attributes.get("class") == "chart"]
     assert len(charts) == 4  # scores, price and time, makespans of two workloads
@@ -155,7 +155,7 @@ def test_charts_have_words_and_their_marks_tell_what_they_are() -> None:
 
 
 def test_a_page_can_be_used_by_keyboard_and_reader() -> None:
-    """Headings of columns are buttons, regions that scroll have a focus and a name, identities are unique."""
+    """Column headings are buttons, labels refer to existing elements, and ids are unique."""
     reader = read(ranking_page(sampled(), scenario(), "clue", "clue 0.1"))
     heads = sum(tag == "th" for tag, _ in reader.found)
     assert heads == sum(tag == "button" for tag, _ in reader.found) > 0
@@ -167,7 +167,7 @@ def test_a_page_can_be_used_by_keyboard_and_reader() -> None:
 
 
 def test_names_are_shown_and_not_obeyed() -> None:
-    """An option called like an element."""
+    """An option named like an HTML element is escaped."""
     first = replace(ranking().entries[3], option="<script>alert(1)</script>")
     page = ranking_page(replace(ranking(), entries=(first,)), scenario(), "clue simulate '<b>'", "clue 0.1")
     assert "<script>alert" not in page and "&lt;script&gt;alert(1)" in page
@@ -175,7 +175,7 @@ def test_names_are_shown_and_not_obeyed() -> None:
 
 
 def test_a_ranking_without_positions_is_a_page_too() -> None:
-    """It says so, and why."""
+    """A ranking without positions says so, with the reasons, and has no charts."""
     reader = read(ranking_page(replace(ranking(), entries=ranking().entries[:1]), scenario(), "clue", "clue 0.1"))
     assert "No option can be ranked." in reader.text
     assert "Gold (500,000 ATS): costs more than the budget" in reader.text
@@ -183,7 +183,7 @@ def test_a_ranking_without_positions_is_a_page_too() -> None:
 
 
 def test_costs_stand_by_item_over_the_years_and_for_a_run() -> None:
-    """Figures, energy in MWh, and where they come from; a dash where nothing is stated."""
+    """The page has costs by item, energy in MWh, costs of a run and sources; missing figures are dashes."""
     page = content_of(with_costs(), scenario(), "clue", "clue 0.1")
     rows = {name: section.rows for name in ("costs", "energy", "runs", "cost-sources")
             if isinstance(section := page.section(name), Sheet)}  # fmt: skip
@@ -201,7 +201,7 @@ def test_costs_stand_by_item_over_the_years_and_for_a_run() -> None:
 
 
 def test_what_would_change_the_decision() -> None:
-    """Without --explain by how much the first leads; with it which parameters give its place away."""
+    """Without an explanation, the page gives the lead of the first option; with one, the parameters that change it."""
     page = content_of(ranking(), scenario(), "clue", "clue 0.1")
     told = page.section("changes")
     assert isinstance(told, Lines)
@@ -215,7 +215,10 @@ def test_what_would_change_the_decision() -> None:
 
 
 def test_pieces_of_a_page_say_what_was_changed_and_what_is_being_computed() -> None:
-    """What a server puts in the place of the last ranking: each one element, called by its name."""
+    """A server replaces pieces of the page; each is a single element with a name.
+
+    The pieces list the changes of the user and what is being computed.
+    """
     pieces = ranking_pieces(ranking(), scenario(), "clue", "clue 0.1", ["budget: <1 EUR>"], ["How sure the order is."])
     assert list(pieces)[:4] == ["head", "changed", "awaited", "ranking"]
     for name, piece in pieces.items():
@@ -228,14 +231,14 @@ def test_pieces_of_a_page_say_what_was_changed_and_what_is_being_computed() -> N
 
 
 def test_the_decision_says_how_sure_it_is() -> None:
-    """Options that share the first place are named; without samples it says how to get them."""
+    """The decision names options that share the first place; without samples, it says how to get a probability."""
     assert decision(ranking()).endswith("Its probability was not computed: add --samples 200.")
     together = tuple(replace(each, position=1) if each.position else each for each in sampled().entries)
     assert decision(replace(sampled(), entries=together)).startswith("2 options cannot be told apart: Fine, Cheap.")
 
 
 def test_long_tables_are_cut_and_say_so() -> None:
-    """A page of thousands of options would not be read."""
+    """Tables are cut after a number of rows and say so, as a page of thousands of options would not be read."""
     entries = tuple(entry(f"option {i}", i, 1000.0 - i, 100.0 + i) for i in range(1, MOST_ROWS + 8))
     page = content_of(replace(ranking(), entries=entries), scenario(), "clue", "clue 0.1")
     shown = page.section("ranking")
@@ -246,13 +249,13 @@ def test_long_tables_are_cut_and_say_so() -> None:
 
 
 def test_sources_are_those_of_machine_and_nodes() -> None:
-    """Each once; none is reported as missing."""
+    """A source is named once; without one, the text says that it is not stated."""
     assert sources(machine()) == "by hand"
     assert sources(replace(machine(), source="")) == "not stated"
 
 
 def test_the_front_is_what_nothing_beats() -> None:
-    """In price and in the mean of its makespans by their weights: the cheaper of two that take as long."""
+    """Of two options with equal times, only the cheaper is on the front; the mean makespan uses the weights."""
     page = content_of(ranking(), scenario(), "clue", "clue 0.1")
     chart = page.section("price-time")
     assert isinstance(chart, Picture) and chart.words.endswith("Pareto front: Cheap.")
@@ -264,7 +267,7 @@ def test_the_front_is_what_nothing_beats() -> None:
 
 @pytest.mark.parametrize("case", ["one price", "two currencies", "no prices"])
 def test_without_comparable_prices_there_is_no_chart_of_them(case: str) -> None:
-    """Nothing can be compared."""
+    """Without prices in one currency, there is no chart of price and time."""
     cheap, fine = ranking().entries[3], ranking().entries[1]
     other = {"one price": replace(fine, price=None), "two currencies": replace(fine, price=Money(1.0, "EUR"))}
     shown = by_makespan() if case == "no prices" else replace(ranking(), entries=(cheap, other[case]))
@@ -275,7 +278,7 @@ def test_without_comparable_prices_there_is_no_chart_of_them(case: str) -> None:
 
 
 def test_a_run_is_a_page_with_a_timeline() -> None:
-    """4 s of two ranks: of 7 s 3 are computing, 1 is sending, 3 are waiting."""
+    """Of 7 s over both ranks, 3 are computing, 1 is sending, 3 are waiting; the makespan is 4 s."""
     page = run_page.content_of(result(), machine(), "pair", "clue simulate run.yaml", "clue 0.1")
     assert page.decision == "It takes 4 s: of its ranks' time 43% computing, 14% communicating and 43% waiting."
     timeline = page.section("timeline")
@@ -289,7 +292,7 @@ def test_a_run_is_a_page_with_a_timeline() -> None:
 
 
 def test_long_timelines_are_thinned_to_what_can_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short segments are merged with their neighbours, in the most frequent kind; omissions are stated."""
+    """Short segments are merged with their neighbours and get the most frequent kind; a caption says so."""
     monkeypatch.setattr(timelines, "MOST_SEGMENTS", 4)
     page = run_page.content_of(result(), machine(), "pair", "clue", "clue 0.1")
     timeline = page.section("timeline")
@@ -299,7 +302,7 @@ def test_long_timelines_are_thinned_to_what_can_be_seen(monkeypatch: pytest.Monk
 
 
 def test_a_run_of_many_ranks_shows_some_of_them() -> None:
-    """From the one that waits least to the one that waits most."""
+    """The page shows 64 of 200 ranks."""
     page = run_page.content_of(many_ranks(200), machine(), "many", "clue", "clue 0.1")
     timeline = page.section("timeline")
     assert isinstance(timeline, TimelineData)
@@ -307,7 +310,7 @@ def test_a_run_of_many_ranks_shows_some_of_them() -> None:
 
 
 def test_a_ranking_shows_what_runs_on_its_first_option() -> None:
-    """A timeline for each component that has one, and a sentence where it would be too long."""
+    """Each component with a timeline has a section; one that is too long has a sentence instead."""
     watched = [("small", result()), ("large", None)]
     page = content_of(ranking(), scenario(), "clue", "clue 0.1", watched=watched)
     first, second = page.section("timeline-1"), page.section("timeline-2")

@@ -1,4 +1,4 @@
-"""What queues say, and what else was asked, on the page of a ranking; nothing where there is nothing to show."""
+"""Queues and answers on the page of a ranking; sections without content are left out."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ STEPS = Steps(
         Step("Cheap, fast", "network fast instead of slow", Money(18_000, "ATS"), 190.0, -5.0),
     ),
 )
-#: 100,000 + 20,000 u and 400,000 u: equal at u = 100,000 / 380,000 = 26.3 %, 105,263.
+#: 100,000 + 20,000 u = 400,000 u at u = 100,000 / 380,000 = 26.3 %, where both cost 105,263.
 CROSSING = BreakEven("Cheap", "Fine", 100 / 380, 0.9, 1e5, 2e4, 0.0, 4e5, "ATS")
 NEVER = replace(CROSSING, own="Fine", cloud="Cheap", utilisation=None)
 
 
 def asked(**answers: object) -> Ranking:
-    """Return a ranking with answers."""
+    """Return a ranking with these answers."""
     return replace(ranking(), answers=Answers(**answers))  # type: ignore[arg-type]
 
 
 def with_queues() -> Ranking:
-    """Return a ranking whose first option has a queue of two classes, and whose second one has one without end."""
+    """Return a ranking with a queue of two classes on its first option, and a queue without end on its second."""
     of = {"solver": ClassFigures(7200.0, 12.5), "other": ClassFigures(float("nan"), float("nan"))}
     whole = queued()
     first = queue(classes=("solver", "other"), takes=(*queue().takes, {0: queue().takes[0][0]}), by_class=of)
@@ -48,13 +48,13 @@ def section(of: Ranking, name: str) -> Section | None:
 
 
 def rows(found: Section | None) -> list[tuple[str, ...]]:
-    """Return the rows of a table."""
+    """Return the texts of a table's rows."""
     assert isinstance(found, Sheet)
     return [tuple(cell.text for cell in row) for row in found.rows]
 
 
 def test_a_page_without_queues_and_questions_says_nothing_of_them() -> None:
-    """No headings without content."""
+    """Without queues and answers, the page has no sections for them."""
     page = content_of(ranking(), scenario(), "clue", "clue 0.1")
     names = {each.name for each in page.sections}
     assert not names & {"queue", "jobs", "queue-waiting", "queue-nodes", "queue-load"}
@@ -62,7 +62,7 @@ def test_a_page_without_queues_and_questions_says_nothing_of_them() -> None:
 
 
 def test_queues_by_option_and_by_class() -> None:
-    """Waiting, what nodes do, waiting over load; a queue without end has no figures, and says so."""
+    """Tables and charts show waiting, use and load; a queue without end has no figures, and a caption says so."""
     (cheap, fine) = rows(section(with_queues(), "queue"))
     assert cheap == ("Cheap", "0.8", "80.0%", "12.8 of 64", "2 h ± 10 min", "60 s", "10 h", "12.5", "36", "43.2")
     assert fine == ("Fine", "1.37", *("–",) * 7, "43.2")
@@ -87,7 +87,7 @@ def test_queues_by_option_and_by_class() -> None:
 
 
 def test_the_cheapest_in_time_or_the_nearest() -> None:
-    """Its name and cost; else of each deadline who comes nearest."""
+    """The section names the cheapest option and its cost, or the nearest option for each deadline."""
     found = section(asked(cheapest=Cheapest("Fine", Money(298_500, "ATS"))), "cheapest")
     assert isinstance(found, Lines)
     assert found.lines == ("The cheapest that meets every deadline is Fine: 298,500 ATS.",)
@@ -96,7 +96,7 @@ def test_the_cheapest_in_time_or_the_nearest() -> None:
 
 
 def test_steps_are_told_and_drawn_where_one_gains() -> None:
-    """By gain for the money; without a gain there is no chart, without a step no table."""
+    """Steps are ordered by gain per money; without a gain there is no chart, without a step no table."""
     assert rows(section(asked(steps=STEPS), "steps")) == [
         ("1 node more of <pc>", "Cheaper + 1", "5,000 ATS", "205.0", "+10", "+2"),
         ("network fast instead of slow", "Cheap, fast", "18,000 ATS", "190.0", "-5", "-0.2778"),
@@ -107,11 +107,11 @@ def test_steps_are_told_and_drawn_where_one_gains() -> None:
     assert section(asked(steps=worse), "steps-gain") is None and section(asked(steps=worse), "steps") is not None
     none = section(asked(steps=replace(STEPS, steps=())), "steps")
     assert isinstance(none, Lines) and none.caption.endswith("no step is affordable and keeps all limits.")
-    read(ranking_page(asked(steps=STEPS), scenario(), "clue", "clue 0.1"))  # names are shown, not obeyed
+    read(ranking_page(asked(steps=STEPS), scenario(), "clue", "clue 0.1"))  # names are escaped
 
 
 def test_own_or_rented() -> None:
-    """Where both cost the same, as a table and as lines; one that is always cheaper has none."""
+    """The break-even is shown as a table and as lines; an option that is always cheaper has no lines."""
     found = asked(break_even=(CROSSING, NEVER))
     assert rows(section(found, "break-even")) == [
         ("Cheap", "Fine", "26.3%", "Fine", "105,263", "90.0%"),

@@ -1,4 +1,4 @@
-"""The pictures: that they are drawn, and that what they show is what they were given."""
+"""Pictures are drawn for their inputs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.report.pictures import is_picture
 
 @pytest.mark.long
 def test_ranking_machine_and_scaling_are_drawn_with_fixed_names(tmp_path: Path) -> None:
-    """The other pictures have their names too."""
+    """The pictures of rankings, machines and scaling have fixed file names."""
     written = [
         *plot_ranking(ranking(), tmp_path),
         plot_machine(machine(), tmp_path),
@@ -33,7 +33,7 @@ def test_ranking_machine_and_scaling_are_drawn_with_fixed_names(tmp_path: Path) 
 
 @pytest.mark.parametrize("ranks", [1, 2, pytest.param(12, marks=pytest.mark.long), 200])
 def test_timeline_and_matrix_of_any_size(ranks: int) -> None:
-    """Pictures of few and of many ranks are drawn without a warning, within a page."""
+    """Pictures of few and many ranks are drawn without a warning, within a page."""
     many = many_ranks(ranks)
     assert many.traffic is not None
     for drawn in (draw_timeline(many, "a title"), draw_communication(many.traffic, "a title")):
@@ -44,7 +44,7 @@ def test_timeline_and_matrix_of_any_size(ranks: int) -> None:
 
 
 def test_a_program_that_takes_no_time_is_drawn() -> None:
-    """Neither a makespan of 0 nor the absence of messages is a fault."""
+    """A makespan of 0 and the absence of messages can be drawn."""
     ranks = tuple(replace(rank, finish=0.0, compute=0.0, communicate=0.0, wait=0.0) for rank in result().ranks)
     nothing = Result(0.0, "reference", ranks, timeline=Timeline(np.zeros(0, SEGMENT), ("",)))
     draw_timeline(nothing, "nothing").canvas.draw()

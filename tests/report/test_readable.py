@@ -1,4 +1,4 @@
-"""Every picture at every size: no word is cut, none lies on another, and no legend lies on data."""
+"""In every picture at every size, no word is cut, no words overlap, and no legend covers data."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from tests.report.pictures import faults, points, visible_words
 from tests.report.timeline.test_plot import iterating
 from tests.validation.test_figures import compared, refit, validation
 
-#: Names as readers have them: of eighty letters with and without joints, in other scripts, with signs of mathematics.
+#: Names of users: eighty letters with and without breaks, other scripts, and signs of mathematics.
 NAMES = (
     "a",
     "eighty letters with $dollar signs$, under_scores and a tail that ends in the end of it",
@@ -51,12 +51,12 @@ NAMES = (
 
 
 def name(i: int) -> str:
-    """Return a name that no other number has."""
+    """Return a distinct name for a number."""
     return f"{NAMES[i % len(NAMES)]} {i}"
 
 
 def stretched(result: Result, times: float) -> Result:
-    """Return a result with its times multiplied by a factor."""
+    """Return the result with its times multiplied by a factor."""
     assert result.timeline is not None
     segments = result.timeline.segments.copy()
     for key in ("begin", "end"):
@@ -69,7 +69,7 @@ def stretched(result: Result, times: float) -> Result:
 
 
 def in_regions(result: Result, regions: int) -> Result:
-    """Return a result whose computation is in this many regions with names of all kinds."""
+    """Return the result with its computation in this many regions, which have names of all kinds."""
     assert result.timeline is not None
     segments = result.timeline.segments.copy()
     computing = segments["activity"] == Activity.COMPUTE
@@ -78,7 +78,7 @@ def in_regions(result: Result, regions: int) -> Result:
 
 
 def ranked(options: int, workloads: int, *, sampled: bool = False) -> Ranking:
-    """Return a ranking of this many options and workloads, and of three options without a position."""
+    """Return a ranking of this many options and workloads, plus three options without a position."""
     entries = []
     for i in range(options):
         done = tuple(workload(name(j), 90.0 / (1 + i + j)) for j in range(workloads))
@@ -96,7 +96,7 @@ def ranked(options: int, workloads: int, *, sampled: bool = False) -> Ranking:
 
 
 def scaled(options: int, most: int, *, fewest: int = 1) -> list[Series]:
-    """Return options that are tried on powers of two, the first of them better than ideal for each of the reasons."""
+    """Return series of options on powers of two; the first ones are better than ideal, each for another reason."""
     numbers = [n for n in (1, 2, 4, 16, 64, 1024) if fewest <= n <= most]
     found = []
     for i in range(options):
@@ -109,7 +109,7 @@ def scaled(options: int, most: int, *, fewest: int = 1) -> list[Series]:
 
 
 def traffic(ranks: int, most: float) -> Traffic:
-    """Return bytes from 1 to a largest number, unevenly spread over pairs of ranks."""
+    """Return traffic from 1 byte to the largest number, unevenly spread over pairs of ranks."""
     nbytes = np.maximum(np.random.default_rng(1).random((ranks, ranks)) ** 4 * most, 1).astype(np.int64)
     return Traffic(np.sign(nbytes), nbytes)
 
@@ -120,7 +120,7 @@ def sites(count: int) -> Sites:
 
 
 def explanation(regions: int, parameters: int, places: int = 0) -> Explanation:
-    """Return an explanation of a path through many regions, all parts, thirty ranks and many call sites."""
+    """Return an explanation of a critical path through many regions, all parts, thirty ranks and many call sites."""
     pieces = [(i % 30, Part.COMPUTATION, i) for i in range(regions)] + [(0, part, 0) for part in Part]
     stretches = np.array(
         [(rank, -1, part, region, i % (places + 1), i, i + 1.0) for i, (rank, part, region) in enumerate(pieces)],
@@ -134,14 +134,14 @@ def explanation(regions: int, parameters: int, places: int = 0) -> Explanation:
 
 
 def links(count: int, times: float, limit: float | None) -> Machine:
-    """Return a machine with this many links and with delays multiplied by a factor."""
+    """Return a machine with this many links, and with delays multiplied by a factor."""
     link = Link(Curve.line(1e-5 * times, 1e-9 * times), Curve.line(0.0, 1e-9 * times), 0.0, limit)
     within = {name(i): link for i in range(count - 2)}
     return replace(machine(), name=NAMES[1], network=Network(link, link, within=within))
 
 
 def pairs() -> tuple[PairMeasurement, list[Judged], Machine]:
-    """Return pairs of up to 32 at once of nine sizes, one of them measured alone and with two only."""
+    """Return measured pairs, up to 32 at once, of nine sizes; one size is measured only alone and with two pairs."""
     sizes = [4**k for k in range(9)]
     rows = [
         PairRow(n, size, Estimate.alone(1e-5 * n)) for size in sizes for n in ((1, 2) if size == 1 else (1, 2, 8, 32))
@@ -207,7 +207,7 @@ PICTURES = {
 }
 
 
-#: The first picture of each kind, by its first word: quick tests draw these.
+#: The first picture of each kind, by the first word of its name; quick tests draw only these.
 FIRST = {which.split()[0]: which for which in reversed(PICTURES)}.values()
 
 
@@ -215,7 +215,7 @@ FIRST = {which.split()[0]: which for which in reversed(PICTURES)}.values()
     "which", [which if which in FIRST else pytest.param(which, marks=pytest.mark.long) for which in PICTURES]
 )
 def test_nothing_is_cut_and_nothing_overlaps(which: str) -> None:
-    """Measured in the boxes of the drawn words; no picture is too large to be looked at."""
+    """The boxes of the drawn words neither overlap nor leave the page, and the picture has a reasonable size."""
     drawn = PICTURES[which]()
     assert faults(drawn) == []
     width, height = drawn.get_size_inches()
@@ -223,7 +223,7 @@ def test_nothing_is_cut_and_nothing_overlaps(which: str) -> None:
 
 
 def test_faults_are_found() -> None:
-    """A word over the edge, two on each other, and a legend on data."""
+    """The check finds a word over the edge, two overlapping words, and a legend on data."""
     drawn = style.figure(4, 3, "")
     axes = drawn.subplots()
     axes.plot([0, 1], label="a line")
@@ -237,7 +237,7 @@ def test_faults_are_found() -> None:
 
 @pytest.mark.parametrize("which", ["timeline of 4 ranks, ns", "ranking of 7 options, 30 workloads"])
 def test_dollars_are_no_mathematics(which: str) -> None:
-    """No text of a drawn picture is parsed."""
+    """Dollar signs in names are drawn, and no text is parsed as mathematics."""
     drawn = PICTURES[which]()
     drawn.canvas.draw()
     assert not any(text.get_parse_math() for text, _ in visible_words(drawn))
@@ -246,7 +246,7 @@ def test_dollars_are_no_mathematics(which: str) -> None:
 
 @given(least=st.floats(1, 1e6), ratio=st.floats(1.01, 1e15))
 def test_a_colour_bar_names_its_ends_and_sizes_between(least: float, ratio: float) -> None:
-    """Labels rise, no two are close together, and a scale of a decade or more has three."""
+    """Labels rise with enough distance, and a scale of a decade or more has at least three."""
     sizes = np.array(sizes_to_label(least, least * ratio))
     assert (sizes[0], sizes[-1]) == (least, least * ratio)
     assert (np.diff(np.log(sizes)) >= 0.09 * np.log(ratio)).all()
@@ -254,7 +254,7 @@ def test_a_colour_bar_names_its_ends_and_sizes_between(least: float, ratio: floa
 
 
 def test_a_colour_bar_of_one_size_is_said_in_words() -> None:
-    """A scale from a tenth of it, as colours need, would be none of the data's."""
+    """If all messages have one size, a sentence replaces the colour bar, which would suggest other sizes."""
     nbytes = np.array([[0, 5000], [5000, 0]])
     drawn = draw_communication(Traffic(np.sign(nbytes), nbytes), "a title")
     assert len(drawn.axes) == 3
@@ -262,7 +262,7 @@ def test_a_colour_bar_of_one_size_is_said_in_words() -> None:
 
 
 def test_equal_instances_have_one_matrix() -> None:
-    """Of 64 that are alike one is drawn; if one sends more, all are."""
+    """One of 64 equal instances is drawn; if one instance sends more, all are drawn."""
     one = traffic(3, 1e6)
     whole = Traffic(*(np.kron(np.eye(64, dtype=np.int64), each) for each in (one.messages, one.nbytes)))
     drawn = draw_communication(whole, "a title", 64)
@@ -273,7 +273,7 @@ def test_equal_instances_have_one_matrix() -> None:
 
 
 def test_bytes_of_a_picture_do_not_overflow() -> None:
-    """Sums of many huge messages are not negative."""
+    """Sums of many huge messages do not overflow."""
     nbytes = np.full((8, 8), 2**62)
     title = draw_communication(Traffic(np.ones_like(nbytes), nbytes), "a title").axes[1].get_title(loc="left")
     assert title == "8 ranks, 295.1 EB in 64 messages"
@@ -281,7 +281,7 @@ def test_bytes_of_a_picture_do_not_overflow() -> None:
 
 @pytest.mark.long
 def test_breakdown_of_very_much_says_what_it_leaves_out() -> None:
-    """Of 13 workloads twelve, of 21 options twenty."""
+    """The picture shows 12 of 13 workloads and 20 of 21 options, and says so."""
     drawn = draw_breakdown(ranked(21, 13))
     assert len([axes for axes in drawn.axes if axes.axison]) == MOST_PANELS
     assert (
@@ -291,14 +291,14 @@ def test_breakdown_of_very_much_says_what_it_leaves_out() -> None:
 
 
 def test_ranking_of_very_many_says_what_it_leaves_out() -> None:
-    """Of 300 options forty are drawn, and all without a position, who are three."""
+    """The picture shows 40 of 300 options and the three without a position, and says so."""
     drawn = draw_ranking(ranked(300, 1))
     assert len(drawn.axes[0].get_yticks()) == 43
     assert drawn.axes[0].get_xlabel().endswith("\nnot drawn: 260 more with a position")
 
 
 def test_ranking_says_who_comes_first() -> None:
-    """One, several, or none."""
+    """The title names one first option, several that share the place, or none."""
     first = ranked(2, 1)
     assert draw_ranking(first).get_suptitle().endswith("a 0 comes first\nwith 90.0 points")
     entries = tuple(replace(each, position=1) if each.position else each for each in first.entries)
@@ -309,7 +309,7 @@ def test_ranking_says_who_comes_first() -> None:
 
 
 def above(drawn: Figure) -> str:
-    """Return the words above a picture, on one line."""
+    """Return the title of a picture on one line."""
     return " ".join(drawn.axes[0].get_title(loc="left").split())
 
 
@@ -330,13 +330,13 @@ def above(drawn: Figure) -> str:
     ],
 )
 def test_points_better_than_ideal_are_explained(costs: tuple[Cost, ...], why: str) -> None:
-    """10 s on one processor and 3.5 s on two: what there is less of than on one."""
+    """10 s on one processor and 3.5 s on two are better than ideal; the title names the part that shrinks."""
     told = above(draw_common_speedup([Series("A", ((1, 10.0), (2, 3.5)), costs)], ""))
     assert told.endswith(f"A is better than ideal on 2 processors: {why}")
 
 
 def test_a_faster_machine_is_not_better_than_ideal() -> None:
-    """Each line has the ideal of its own first point; a machine that starts later has none."""
+    """Each line has an ideal from its own first point; a series that starts later has none."""
     drawn = draw_common_speedup(
         [Series("slow", ((2, 10.0), (4, 5.0))), Series("fast", ((2, 1.0), (4, 0.6))), Series("late", ((4, 0.1),))], ""
     )
@@ -349,7 +349,7 @@ def test_a_faster_machine_is_not_better_than_ideal() -> None:
 
 
 def test_lines_on_each_other_are_one() -> None:
-    """Options that take equally long share a line that has both names."""
+    """Options with equal times share a line, and the legend names both."""
     same = [Series(each, ((1, 2.0), (2, 1.0))) for each in ("A", "B", "C")]
     drawn = draw_common_speedup([*same, Series("D", ((1, 3.0),))], "")
     (legend,) = drawn.legends
@@ -357,24 +357,24 @@ def test_lines_on_each_other_are_one() -> None:
 
 
 def test_what_was_not_measured_is_no_point() -> None:
-    """The size that was measured with two pairs only has no slowdown of eight."""
+    """A size that was measured with up to two pairs has no points for 8 and 32 pairs."""
     found, models, where = pairs()
     line = draw_contention(found, models, where, "").axes[0].get_lines()[0]
     np.testing.assert_array_equal(line.get_ydata(), [1.0, 2.0, np.nan, np.nan])
 
 
 def test_names_of_files_are_names_and_differ() -> None:
-    """Two workloads never share a file, whatever their names have in common."""
+    """Workloads get distinct file names, even if their names are similar."""
     assert file_names(["a b", "a-b", "a/b", "x" * 300]) == ["a-b", "a-b-2", "a-b-3", "x" * 60]
 
 
 def test_many_ranks_stay_a_page() -> None:
-    """However many ranks there are, a timeline is no higher than a screen and a half."""
+    """A timeline of many ranks is no higher than a screen and a half."""
     assert draw_timeline(many_ranks(500), "many").get_figheight() <= 12
 
 
 def test_activities_differ_without_colour() -> None:
-    """Printed in grey, computing, sending, receiving, waiting and the white of the end differ in lightness."""
+    """In grey print, the colours of computing, sending, receiving, waiting and paper differ in lightness."""
     shades = sorted(
         sum(weight * int(colour[at : at + 2], 16) for weight, at in ((0.299, 1), (0.587, 3), (0.114, 5))) / 255
         for colour in (style.COMPUTE, style.SEND, style.RECEIVE, style.WAIT, style.PAPER)

@@ -1,4 +1,4 @@
-"""Tables as files: the figures of the terminal's, whatever names stand in them."""
+"""Tables in files have the figures of the tables in the terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.report.cases import ranking, rendered, result
 
 
 def test_figures_are_those_of_the_terminal() -> None:
-    """Every cell of the Markdown table stands in the text, too."""
+    """Every cell of the Markdown table is also in the text."""
     for text, markdown in (
         (rendered(ranking_text(ranking()), 160), ranking_markdown(ranking())),
         (rendered(result_text(result()), 160), result_markdown(result(), "")),

@@ -1,4 +1,4 @@
-"""The tables for the terminal: what they must hold, at 100 columns and without a terminal."""
+"""Tables for the terminal at 100 columns."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from tests.report.cases import (
 
 @pytest.mark.parametrize("width", [60, 80, 100])
 def test_no_line_is_wider_than_asked(width: int) -> None:
-    """Tables shrink to the width there is."""
+    """Tables shrink to the given width."""
     for text in (ranking_text(ranking()), ranking_text(by_makespan()), machine_text(machine()), trace_text(trace())):
         assert max(map(len, rendered(text, width).splitlines())) <= width
 
 
 def test_warnings_are_told_once() -> None:
-    """The same warning of several simulations is one line; no warnings are no block."""
+    """Equal warnings are one line, and no warnings give no block."""
     assert rendered(warnings_text(["a: b", "a: b", "c: d"])) == "Warnings\n- a: b\n- c: d"
     assert warnings_text([]) is None
 
 
 def test_packages_are_light_until_used() -> None:
-    """Importing tables and documents loads neither rich nor numpy, so that the command starts at once."""
+    """Importing tables and documents loads neither rich, numpy nor matplotlib, so that the command starts fast."""
     heavy = "{'rich', 'numpy', 'matplotlib'} & set(sys.modules)"
     subjects = ("machine", "ranking", "result", "scenario", "trace")
     light = [f"clue.report.{subject}.{form}" for subject in subjects for form in ("document", "text")]
@@ -49,7 +49,7 @@ def test_packages_are_light_until_used() -> None:
 
 
 def test_a_sampled_result_and_ranking_show_their_intervals() -> None:
-    """10th and 90th percentile of 11 samples from 3.5 to 4.5 s; a score and a probability beside an option."""
+    """Results show the 10th and 90th percentiles of 11 samples from 3.5 to 4.5 s; rankings, score and probability."""
     sampling = Sampling(11, 7)
     shown = rendered(result_text(result(), sampled=Sampled(sampling, np.linspace(3.5, 4.5, 11), 4.0, reasons=("why",))))
     assert "3.6 s to 4.4 s, median 4 s (11 samples, seed 7)" in shown

@@ -1,4 +1,4 @@
-"""Explanations as text, documents and pictures: what they must hold."""
+"""Contents of explanations as text, documents and pictures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ MAKESPAN = 4.0 + sending(1) + transmission(1) + RECEIVE
 
 
 def explanation(ranks: int = 2, *, messages: bool = True) -> Explanation:
-    """Explain rank 0 computing 3 s and sending 1 KB to rank 1, which computes 1 s and passes on 1 KB, and so on."""
+    """Explain a chain of messages: rank 0 computes 3 s and sends 1 KB to rank 1.
+
+    Each further rank computes 1 s after the message from the previous rank, and then sends 1 KB to the next.
+    """
     trace = TraceBuilder(ranks)
     trace[0].compute(3.0, "solve $x_1$")
     for rank in range(1, ranks):
@@ -37,14 +40,17 @@ def explanation(ranks: int = 2, *, messages: bool = True) -> Explanation:
 
 
 def text_of(explained: Explanation) -> list[str]:
-    """Return the lines of the text at 120 columns, with single blanks."""
+    """Return the lines of the explanation at 120 columns, with single blanks."""
     file = StringIO()
     Console(file=file, width=120).print(explanation_text(explained))
     return [" ".join(line.split()) for line in file.getvalue().splitlines()]
 
 
 def test_call_sites_are_named() -> None:
-    """Where the path arises, with what all ranks compute, wait and send there; sites of one name by their callers."""
+    """The text and the document list each call site on the critical path, with its times over all ranks.
+
+    Two sites of the same name are told apart by their callers.
+    """
     main, other = Frame("p.py", "<module>", 90, 1), Frame("p.py", "<module>", 95, 1)
     dot = Frame("lib/p.py", "solve.<locals>.dot", 10, 1)
     trace = TraceBuilder(2)
@@ -69,14 +75,14 @@ def test_call_sites_are_named() -> None:
 
 
 def test_without_call_sites_that_is_told() -> None:
-    """A trace that knows none says so, and its document has none."""
+    """If a trace has no call sites, the text says so, and the document has none."""
     told = "Where in the program this arises is not known: the trace has no call sites; record it again"
     assert told in text_of(explanation())
     assert explanation_document(explanation())["sites"] is None
 
 
 def test_text_holds_path_ranks_efficiencies_and_sensitivities() -> None:
-    """Each figure of the explanation stands in its table."""
+    """Each figure of the explanation appears in its table."""
     lines = text_of(explanation())
     assert f"computation solve $x_1$ host 3.0000 {3 / MAKESPAN:.1%}" in lines
     assert f"computation (no region) host 1.0000 {1 / MAKESPAN:.1%}" in lines
@@ -92,18 +98,18 @@ def test_text_holds_path_ranks_efficiencies_and_sensitivities() -> None:
 
 
 def test_text_of_many_ranks_counts_those_left_out() -> None:
-    """Eight of ten ranks are listed."""
+    """The text lists eight of ten ranks and counts the others."""
     assert "and 2 more ranks with less" in text_of(explanation(10))
 
 
 def test_text_of_a_program_without_messages_has_no_processor_sharing() -> None:
-    """What takes no part is not shown."""
+    """Parts that take no time are not shown."""
     lines = text_of(explanation(messages=False))
     assert not any(line.startswith(("transmission", "processor sharing")) for line in lines)
 
 
 def test_text_of_a_program_that_takes_no_time() -> None:
-    """Nothing to explain is no error."""
+    """A program that takes no time is explained without an error."""
     program = compile_program(TraceBuilder(2).build())
     lines = text_of(explain(program, machine(), Placement((0, 1))))
     assert lines[0].startswith("Sensitivity")
@@ -111,7 +117,7 @@ def test_text_of_a_program_that_takes_no_time() -> None:
 
 
 def test_document_is_json_and_adds_up() -> None:
-    """Parts and ranks add up to the makespan; efficiencies multiply; every parameter has its figures."""
+    """Parts and ranks add up to the makespan, efficiencies multiply, and the first parameter has its figures."""
     document = json.loads(json.dumps(explanation_document(explanation()), allow_nan=False))
     assert document["engine"] == "reference"
     for each in ("critical_path", "ranks_on_path"):
@@ -127,7 +133,7 @@ def test_document_is_json_and_adds_up() -> None:
 
 
 def test_picture_is_drawn(tmp_path: Path) -> None:
-    """The picture has one name."""
+    """The picture is a PNG named explanation.png."""
     path = plot_explanation(explanation(), tmp_path, "a title")
     assert path.name == "explanation.png"
     assert path.read_bytes().startswith(b"\x89PNG")
@@ -135,7 +141,7 @@ def test_picture_is_drawn(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ranks", [1, 2, 40])
 def test_picture_names_what_it_shows(ranks: int) -> None:
-    """Regions, parts and parameters have labels; a name is never mathematics."""
+    """Regions, parts and parameters have labels; dollar signs in names are not typeset as mathematics."""
     found = texts(draw_explanation(explanation(ranks), "a title"))
     assert "host.performance_factor" in found
     assert any(text.startswith("computation: solve $x_1$ (") for text in found)
@@ -144,7 +150,7 @@ def test_picture_names_what_it_shows(ranks: int) -> None:
 
 
 def test_picture_of_nothing() -> None:
-    """A program that takes no time and a machine of which nothing matters can be drawn."""
+    """A program that takes no time, on a machine whose parameters have no effect, can be drawn."""
     program = compile_program(TraceBuilder(1).build())
     drawn = draw_explanation(explain(program, machine(), Placement((0,))), "nothing")
     assert "None of 1 parameters changes the makespan by 0.01%" in texts(drawn)

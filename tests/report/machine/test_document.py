@@ -12,7 +12,7 @@ from tests.report.cases import machine
 
 
 def test_machine_document_holds_every_parameter() -> None:
-    """Curves, pairs, contention and changes are all there, and infinite thresholds are null."""
+    """The document contains curves, pairs, contention and changes; infinite thresholds are null."""
     choice = {"bcast": AlgorithmChoice(((1000.0, "binomial"), (float("inf"), "ring")))}
     mixed = replace(machine(), network=replace(machine().network, collectives=choice))
     document = json.loads(json.dumps(machine_document(mixed), allow_nan=False))
@@ -28,7 +28,7 @@ def test_machine_document_holds_every_parameter() -> None:
 
 
 def test_machine_document_holds_every_model_of_contention() -> None:
-    """By name, with its parameters; a topology with the number of its links and its bisection."""
+    """The document names the contention model and its parameters; a topology also has its links and bisection."""
 
     def contention(given: Contention) -> object:
         document = machine_document(replace(machine(), network=replace(machine().network, contention=given)))

@@ -1,4 +1,4 @@
-"""The picture of delays."""
+"""The picture of a machine's delays."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tests.report.pictures import texts
 
 
 def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
-    """A file in place of the folder is an error of one line."""
+    """A file in place of the folder raises an error of one line."""
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match=r"delays\.png: output must be writable"):
         plot_machine(machine(), tmp_path / "file" / "plots")
 
 
 def test_nothing_half_written_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A full disk leaves neither a picture nor a part of one, and what was there before."""
+    """A full disk leaves no partial picture and keeps the earlier file."""
     (tmp_path / "delays.png").write_text("before")
 
     def fail(_drawn: Figure, path: Path, **_options: object) -> None:
@@ -37,20 +37,20 @@ def test_nothing_half_written_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_delays_are_those_of_the_curves() -> None:
-    """Send, transmission and their sum with the receive delay, at a size read off the machine by hand."""
+    """For 1,000 bytes: send delay, transmission delay, and their sum with the receive delay, all by hand."""
     link = machine().network.between_nodes
     np.testing.assert_allclose(delays(link, np.array([1000.0]))[:, 0], [11e-6, 50e-6, 66e-6])
 
 
 def test_delay_sizes_include_the_points_of_the_curves() -> None:
-    """No corner of a curve falls between two sizes."""
+    """The sizes include every point of the curves, so no corner is missed."""
     sizes = message_sizes([machine().network.between_nodes])
     assert {1.0, 1000.0, 1_000_000.0} <= set(sizes.tolist())
     assert (np.diff(sizes) > 0).all()
 
 
 def test_delays_have_a_panel_for_each_link_and_mark_the_eager_limit() -> None:
-    """Five links: between and within nodes, a pair, a type with itself, and within that type."""
+    """Five links have panels: between nodes, within a node, a pair, a type with itself, and within that type."""
     drawn = draw_delays(machine())
     titles = [axes.get_title(loc="left") for axes in drawn.axes]
     assert [title.split("\n")[0] for title in titles[:5]] == [
@@ -62,7 +62,7 @@ def test_delays_have_a_panel_for_each_link_and_mark_the_eager_limit() -> None:
 
 @pytest.mark.long
 def test_delays_of_very_many_pairs_are_cut() -> None:
-    """The first links are drawn, and the title says how many there are."""
+    """Only the first 12 of 22 links are drawn, and the title says so."""
     link = machine().network.within_node
     within = {f"type {i}": link for i in range(20)}
     drawn = draw_delays(replace(machine(), network=replace(machine().network, pairs={}, within=within)))

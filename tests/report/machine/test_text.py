@@ -17,7 +17,7 @@ from tests.report.cases import (
 
 
 def test_machine_shows_nodes_delays_contention_and_source() -> None:
-    """A machine's table holds what its description says, and what a message of a few sizes takes."""
+    """The table contains the machine's description and the delays of messages of a few sizes."""
     text = rendered(machine_text(machine()))
     assert row(text, "pc") == "pc 2 2 256 MB 20,000 ATS 1"
     assert "0 (as recorded)" in text
@@ -32,7 +32,7 @@ def test_machine_shows_nodes_delays_contention_and_source() -> None:
 
 
 def test_both_directions_of_a_pair_are_one_link() -> None:
-    """A pair whose directions are alike is shown once."""
+    """A pair with the same delays in both directions is shown once."""
     text = rendered(machine_text(machine()))
     assert text.count("big – pc") == 1
     assert "→" not in text
@@ -66,19 +66,19 @@ def test_both_directions_of_a_pair_are_one_link() -> None:
     ],
 )
 def test_machine_says_how_messages_slow_each_other_down(contention: Contention, words: str) -> None:
-    """Every model in words, a topology with its links and bisection; the absence of contention is a statement too."""
+    """Each model has its description, and a topology its links and bisection; no contention is described as well."""
     given = Machine("m", machine().nodes, replace(machine().network, contention=contention))
     assert words in " ".join(rendered(machine_text(given)).split())
 
 
 def test_a_machine_of_one_node_says_nothing_of_contention() -> None:
-    """There is no other node to contend with."""
+    """A single node has no contention, so the text does not mention it."""
     alone = Machine("m", machine().nodes[:1], replace(machine().network, contention=Ports()))
     assert "contention" not in rendered(machine_text(alone))
 
 
 def test_machine_says_how_sure_its_figures_are() -> None:
-    """In percent, of nodes and of links; nothing where nothing is stated."""
+    """Noise of nodes and links is shown in percent, and not at all if none is stated."""
     plain = machine()
     network = replace(plain.network, between_nodes=replace(plain.network.between_nodes, noise=LinkNoise(0.05, 0.1)))
     nodes = tuple(replace(node, noise=NodeNoise(0.03, 0.02)) for node in plain.nodes)

@@ -1,1 +1,1 @@
-"""Tests of queues as JSON documents, text, CSV and picture."""
+"""Tests of queues as JSON documents, text, CSV and pictures."""

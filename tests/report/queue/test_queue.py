@@ -46,7 +46,7 @@ def queue(**fields: object) -> QueueOutcome:
 
 
 def queued() -> Ranking:
-    """Return a ranking whose first option has a queue, and whose second one has one without end."""
+    """Return a ranking whose first option has a queue and whose second option's queue grows without end."""
     first = replace(ranking().entries[3], queue=queue(), parts={Criterion.WAITING: 7200.0, Criterion.SSP: 2.0})
     second = replace(ranking().entries[1], queue=queue(figures=None, errors=None, load=1.37, curve=()))
     weighted = {Criterion.WAITING: (2.0, "s"), Criterion.SSP: (0.5, "Tflop/s")}
@@ -55,7 +55,7 @@ def queued() -> Ranking:
 
 
 def test_a_queue_as_text() -> None:
-    """A line each; what grows without end has a load and no waiting; what it is made of; what is weighted."""
+    """The text has a line per queue, and the weighted criteria; a queue without end shows its load but no waiting."""
     shown = rendered(ranking_text(queued()))
     cheap = next(line for line in shown.splitlines() if line.startswith("Cheap") and "12.8" in line)
     assert cheap.split() == [
@@ -85,7 +85,7 @@ def test_a_queue_as_text() -> None:
 
 
 def test_jobs_that_are_given_are_queued_once() -> None:
-    """No error is reported."""
+    """Jobs with given times are simulated once, so the description mentions no standard errors."""
     once = replace(ranking().entries[3], queue=queue(errors=None, left_out=0, replications=1, policy=Policy.FCFS))
     told = how_queued(replace(ranking(), entries=(once,)))
     assert told.startswith("Queue: first come, first served; 4,500 jobs, once. used: share of the nodes' time")
@@ -93,7 +93,7 @@ def test_jobs_that_are_given_are_queued_once() -> None:
 
 
 def test_a_queue_as_json() -> None:
-    """Seconds and rates a second; the standard errors; what jobs take; the curve."""
+    """The document has times in seconds, rates per second, standard errors, the jobs' runs and the curve."""
     document: Any = ranking_document(queued())
     first, second = document["ranking"]
     assert first["queue"] == {
@@ -135,7 +135,7 @@ def test_a_queue_as_json() -> None:
 
 
 def test_a_queue_as_csv() -> None:
-    """Columns with their units; what is not known is empty."""
+    """Columns have units in their names, and unknown figures are empty."""
     rows = list(csv.DictReader(io.StringIO(ranking_csv(queued()))))
     assert (rows[0]["queue load"], rows[0]["queue waiting (s)"], rows[0]["queue unused nodes"]) == (
         "0.8",
@@ -149,7 +149,7 @@ def test_a_queue_as_csv() -> None:
 
 
 def test_waiting_over_load_is_drawn() -> None:
-    """A curve for each option that has one, in a unit that suits all; the stated load is marked."""
+    """Each option with a curve is drawn, in a common unit, and its stated load is marked."""
     drawn = draw_waiting(queued())
     assert drawn is not None
     curve, stated = drawn.axes[0].lines

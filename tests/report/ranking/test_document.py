@@ -1,4 +1,4 @@
-"""The JSON document of a ranking, whose keys are an interface."""
+"""The JSON document of a ranking; its keys are an interface."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.report.cases import by_makespan, ranking
 
 
 def test_ranking_has_the_keys_of_the_interface() -> None:
-    """An option with a position has exactly the figures that the interface names, and more."""
+    """An option with a position has the keys of the interface."""
     document = json.loads(json.dumps(ranking_document(ranking())))
     assert document["scenario"] == "which-cluster"
     assert document["criterion"] == "points"
@@ -29,7 +29,7 @@ def test_ranking_has_the_keys_of_the_interface() -> None:
 
 
 def test_ranking_lists_by_position_then_those_that_cannot_run_then_the_unaffordable() -> None:
-    """What has no position comes last, without that key and with its reason."""
+    """Options without a position come last; they have a reason but no position key."""
     listed = ranking_document(ranking())["ranking"]
     assert isinstance(listed, list)
     assert [each["option"] for each in listed] == ["Cheap", "Fine", "Small", "Gold"]
@@ -42,7 +42,7 @@ def test_ranking_lists_by_position_then_those_that_cannot_run_then_the_unafforda
 
 
 def test_options_of_unknown_price_come_before_those_over_the_budget() -> None:
-    """Whether they are affordable is null, in the document and in the order of the table."""
+    """For an option without a price, *affordable* is null, and it is listed before those over the budget."""
     unknown = Entry("Unknown", "unknown", None, None, None, None, "no price is stated", ())
     known = ranking()
     with_it = replace(known, entries=(unknown, *known.entries))
@@ -54,7 +54,7 @@ def test_options_of_unknown_price_come_before_those_over_the_budget() -> None:
 
 
 def test_amounts_are_whole_where_they_are() -> None:
-    """A price of 295000 is written as such, one with a fraction keeps it."""
+    """Whole amounts are written without a fraction; other amounts keep theirs."""
     listed = ranking_document(ranking())["ranking"]
     assert isinstance(listed, list)
     assert json.dumps([each["price"]["amount"] for each in listed[:2]]) == "[295000, 298500.5]"

@@ -19,18 +19,18 @@ from tests.report.pictures import bars, points, texts
 
 
 def test_a_ranking_that_simulated_nothing_has_no_breakdown(tmp_path: Path) -> None:
-    """Where no option has a position, only the ranking is drawn."""
+    """Without an option that has a position, only the ranking is drawn."""
     nothing = replace(ranking(), entries=ranking().entries[:1])
     assert [path.name for path in plot_ranking(nothing, tmp_path)] == ["ranking.png"]
 
 
 def test_parts_of_a_makespan_add_up() -> None:
-    """Two turns of 4 s: the mean rank computes 1.5 s and communicates 0.5 s a turn, and waits for the rest."""
+    """Two turns of 4 s: per turn, the mean rank computes 1.5 s, communicates 0.5 s and waits for the rest."""
     assert mean_parts(workload("large").components[0]) == (3.0, 1.0, 4.0)
 
 
 def test_stacked_bars_add_up_to_the_makespan() -> None:
-    """In the picture the three parts of each bar are as long as its makespan."""
+    """The three parts of each bar add up to its makespan."""
     drawn = draw_breakdown(ranking())
     for axes in drawn.axes[:3]:
         widths = np.array([bar.get_width() for bar in bars(axes)]).reshape(3, 2)
@@ -38,14 +38,14 @@ def test_stacked_bars_add_up_to_the_makespan() -> None:
 
 
 def test_breakdown_has_a_panel_for_each_kernel() -> None:
-    """A workload of several kernels has a panel for each; bars are in the order of the ranking."""
+    """A workload of several kernels has a panel per kernel; bars follow the order of the ranking."""
     panels = list(split_panels(ranking()))
     assert [name for name, _ in panels] == ["small", "large: cholesky", "large: reduce"]
     assert all([bar.option for bar in bars] == ["Cheap", "Fine"] for _, bars in panels)
 
 
 def test_ranking_picture_is_in_order_and_tells_reasons() -> None:
-    """Options stand by position; those without one come last with the reason."""
+    """Options are in the order of their positions; those without a position come last, with the reason."""
     assert [each.option for each in ordered(ranking())] == ["Cheap", "Fine", "Small", "Gold"]
     shown = texts(draw_ranking(ranking()))
     wanted = {"1.  Cheap", "2.  Fine", "195.0", "83.0", "large: a rank needs 900 MB", "costs more than the budget"}
@@ -54,27 +54,27 @@ def test_ranking_picture_is_in_order_and_tells_reasons() -> None:
 
 
 def test_scores_are_split_by_workload_where_points_add_up() -> None:
-    """Bars are stacked by workload only if that says the truth about the score."""
+    """Bars are stacked by workload only for points, which add up to the score."""
     parts = score_parts(ranking(), ordered(ranking()))
     assert parts == {"small": [48.75, 20.75, 0.0, 0.0], "large": [146.25, 62.25, 0.0, 0.0]}
     assert score_parts(by_makespan(), ordered(by_makespan())) == {"": [8.0, 9.0]}
 
 
 def test_names_are_not_mathematics() -> None:
-    """Dollar signs in names are drawn as such."""
+    """Dollar signs in names are drawn literally."""
     shown = texts(draw_ranking(by_makespan()))
     assert any("a $trange $ second" in text for text in shown)
     draw_breakdown(by_makespan()).canvas.draw()
 
 
 def test_speedup_counts_from_the_fewest_processors() -> None:
-    """Speed-up is against one processor, or against the fewest measured, taken as ideal."""
+    """The speed-up is relative to one processor, or to the fewest measured, which count as ideal."""
     assert speedups(SCALING[0]) == [(1, 1.0), (2, 1.6), (4, 3.2)]
     assert speedups(SCALING[1]) == [(2, 2.0), (4, 4.0)]
 
 
 def test_speedup_has_an_ideal_line_and_one_per_machine() -> None:
-    """The legend names every machine; the ideal line goes from 1 to the most processors."""
+    """The legend names every machine, and the ideal line goes from 1 to the most processors."""
     drawn = draw_speedup(SCALING, "Cholesky")
     assert {"Fast Ethernet", "SCI"} <= set(texts(drawn))
     assert "dashed: ideal, n times as fast on n times as many processors" in drawn.axes[0].get_title(loc="left")
@@ -85,12 +85,12 @@ def test_speedup_has_an_ideal_line_and_one_per_machine() -> None:
 
 @pytest.mark.parametrize(("speed", "unit"), [(5e9, "Mflop/s"), (5e10, "Gflop/s")])
 def test_performance_is_in_a_fitting_unit(speed: float, unit: str) -> None:
-    """The paper's speeds are in Mflop/s, those of today in Gflop/s."""
+    """Speeds of 5 Gflop/s are shown in Mflop/s, ten times higher ones in Gflop/s."""
     assert f"performance ({unit})" in texts(draw_performance([Series("a", ((1, speed),))], "Cholesky"))
 
 
 def test_speedup_of_a_ranking_is_over_one_start_for_all() -> None:
-    """Among the series that start at the fewest processors, the slowest there is what all are measured against."""
+    """All series are relative to one reference: the slowest of those that start at the fewest processors."""
     slow, fast, late = Series("slow", ((1, 8.0), (2, 4.0))), Series("fast", ((1, 4.0),)), Series("late", ((4, 9.0),))
     assert slowest_start([late, fast, slow]) is slow
     (axes,) = draw_common_speedup([slow, fast, late], "").axes
@@ -102,7 +102,7 @@ def test_speedup_of_a_ranking_is_over_one_start_for_all() -> None:
 
 
 def test_intervals_and_probabilities_are_drawn_beside_scores() -> None:
-    """An error bar from end to end for each option that has one, and in how many samples it is the best."""
+    """Each option with an interval has an error bar from end to end, and the share of samples in which it is best."""
     spread = Spread(90.0, 95.0, 100.0)
     entries = tuple(replace(each, spread=spread, best=0.25) if each.score else each for each in ranking().entries)
     drawn = draw_ranking(replace(ranking(), entries=entries, sampling=Sampling(10)))

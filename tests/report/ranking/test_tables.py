@@ -15,7 +15,7 @@ from tests.report.cases import by_makespan, ranking, read
 
 
 def test_csv_of_a_ranking_has_a_row_for_each_workload() -> None:
-    """By position; then options that have none, with the reason."""
+    """Rows are in the order of positions; options without a position follow with the reason."""
     rows = read(ranking_csv(ranking()))
     assert [(row["position"], row["option"], row["workload"]) for row in rows] == [
         ("1", "Cheap", "small"), ("1", "Cheap", "large"), ("2", "Fine", "small"), ("2", "Fine", "large"),
@@ -33,7 +33,7 @@ def test_csv_of_a_ranking_has_a_row_for_each_workload() -> None:
 
 
 def test_csv_has_intervals_where_there_are_samples() -> None:
-    """The ends of the interval and the median, and how often an option is the best."""
+    """The columns give the interval's ends and median, and the share of samples in which the option is best."""
     entries = tuple(replace(each, spread=Spread(7.5, 8.0, 9.0), best=0.75) for each in by_makespan().entries)
     row = read(ranking_csv(replace(by_makespan(), entries=entries, sampling=Sampling(100))))[0]
     assert (row["score low (s)"], row["score median (s)"], row["score high (s)"]) == ("7.5", "8.0", "9.0")
@@ -42,7 +42,7 @@ def test_csv_has_intervals_where_there_are_samples() -> None:
 
 
 def test_csv_keeps_currencies_and_hard_names_apart() -> None:
-    """A column for each currency; quotes, commas and line breaks in names survive."""
+    """Each currency has its own column; quotes, commas and line breaks in names survive."""
     cheap, fine = ranking().entries[3], ranking().entries[1]
     name = 'a "big", one\nor two'
     mixed = replace(ranking(), entries=(cheap, replace(fine, option=name, price=Money(1900, "EUR"))))
@@ -52,7 +52,7 @@ def test_csv_keeps_currencies_and_hard_names_apart() -> None:
 
 
 def test_csv_has_bounds_of_options_that_come_later() -> None:
-    """Of those that are not among the first: what their score cannot be better than."""
+    """Options that are not among the first have a bound of their score."""
     later = replace(ranking().entries[2], bound=120.0, reason="")
     rows = read(ranking_csv(replace(ranking(), entries=(*ranking().entries[3:], later), first=1)))
     assert (rows[-1]["option"], rows[-1]["score at best (points)"], rows[0]["score at best (points)"]) == (
@@ -63,7 +63,7 @@ def test_csv_has_bounds_of_options_that_come_later() -> None:
 
 
 def test_latex_has_the_table_of_the_terminal() -> None:
-    """Rules of booktabs, numbers set right, warnings as comments; sections set apart."""
+    """The table has rules of booktabs and right-aligned numbers; warnings and unranked options are comments."""
     lines = ranking_latex(ranking()).splitlines()
     assert lines[:2] == [
         "% which-cluster: ranked by points (higher is better); budget 300,000 ATS",
@@ -84,7 +84,7 @@ def test_latex_has_the_table_of_the_terminal() -> None:
 
 
 def test_latex_shows_names_and_does_not_obey_them() -> None:
-    """Each character that LaTeX obeys."""
+    """Every special character of LaTeX in a name is escaped."""
     assert escaped_for_latex(r"50% of a_b & {c} #1 $x$ ~^\input") == (
         r"50\% of a\_b \& \{c\} \#1 \$x\$ \textasciitilde{}\textasciicircum{}\textbackslash{}input"
     )
@@ -94,7 +94,7 @@ def test_latex_shows_names_and_does_not_obey_them() -> None:
 
 
 def test_markdown_has_the_table_of_the_terminal() -> None:
-    """A row a line, what is not ranked and warnings as lists."""
+    """The table has one row per line; unranked options and warnings are lists."""
     assert ranking_markdown(ranking()) == (
         "**which-cluster: ranked by points (higher is better); budget 300,000 ATS**\n\n"
         "| \\# | option | price | score | workload | instances × ranks | makespan | points |\n"
@@ -114,7 +114,7 @@ def test_markdown_has_the_table_of_the_terminal() -> None:
 
 
 def test_markdown_says_what_intervals_are_and_what_comes_later() -> None:
-    """As the terminal does."""
+    """Notes explain the intervals and count the options after the first ones, as in the terminal."""
     later = replace(ranking().entries[2], bound=120.0, reason="")
     entries = (*ranking().entries[3:], later)
     text = ranking_markdown(replace(ranking(), entries=entries, first=1, sampling=Sampling(100)))
@@ -123,7 +123,7 @@ def test_markdown_says_what_intervals_are_and_what_comes_later() -> None:
 
 
 def test_markdown_shows_names_and_does_not_obey_them() -> None:
-    """Each character that it obeys within a line, and line breaks."""
+    """Special characters of Markdown within a line, and line breaks, are escaped."""
     assert escaped_for_markdown("a|b *c* `d` [e](f) <g> _h_") == r"a\|b \*c\* \`d\` \[e\](f) \<g\> \_h\_"
     entries = (replace(by_makespan().entries[0], option="two\nlines"),)
     assert r"two\\nlines" in ranking_markdown(replace(by_makespan(), entries=entries))
@@ -131,7 +131,7 @@ def test_markdown_shows_names_and_does_not_obey_them() -> None:
 
 @pytest.mark.parametrize("write", [ranking_csv, ranking_latex, ranking_markdown])
 def test_a_ranking_without_positions_says_why(write: object) -> None:
-    """Instead of a table."""
+    """Instead of a table, the file gives the reasons."""
     nothing = replace(ranking(), entries=ranking().entries[:1])
     text = write(nothing)  # type: ignore[operator]
     assert "Gold" in text and "costs more than the budget" in text

@@ -19,7 +19,7 @@ from tests.report.cases import (
 
 
 def test_ranking_shows_position_price_score_split_makespan_and_points() -> None:
-    """An option's line holds all that it is judged by, and its workloads and kernels follow."""
+    """An option's row has its position, price, score and split; its workloads and kernels follow."""
     text = rendered(ranking_text(ranking()))
     assert "ranked by points (higher is better); budget 300,000 ATS" in text
     first = "1 Cheap 295,000 ATS 195.0 small 3 × 6 (2 idle) in 2 turns 8 s 48.8"
@@ -30,32 +30,32 @@ def test_ranking_shows_position_price_score_split_makespan_and_points() -> None:
 
 
 def test_ranking_says_why_options_have_no_position() -> None:
-    """Options that cannot run or be paid stand below the table with their reason."""
+    """Options that cannot run or exceed the budget are listed below the table with their reason."""
     text = rendered(ranking_text(ranking()))
     assert "Not ranked\n- Small: large: a rank needs 900 MB\n- Gold (500,000 ATS): costs more than the budget" in text
     assert text.endswith("Warnings\n- Cheap: curve from published values")
 
 
 def test_ranking_without_any_position_says_so() -> None:
-    """Where nothing can be ranked there is no empty table."""
+    """If no option can be ranked, the text says so instead of showing an empty table."""
     nothing = replace(ranking(), entries=ranking().entries[:1])
     assert "No option can be ranked." in rendered(ranking_text(nothing))
 
 
 def test_names_are_not_markup() -> None:
-    """What looks like rich's markup is printed as it is."""
+    """Names that look like markup of rich are printed literally."""
     assert "[red]first[/red]" in rendered(ranking_text(by_makespan()))
 
 
 def test_other_criteria_have_no_points() -> None:
-    """A ranking by makespan has no column of points, and scores with their unit."""
+    """A ranking by makespan has no column of points, and its scores have a unit."""
     text = rendered(ranking_text(by_makespan()))
     assert "points" not in text
     assert row(text, "1 [red]first[/red]").startswith("1 [red]first[/red] – 8 s ")
 
 
 def test_a_ranking_shows_what_options_cost_over_their_life() -> None:
-    """Item by item, with energy and carbon; a dash where nothing is stated; and the front."""
+    """Costs are shown by item, with energy and carbon; missing figures are dashes, and the front is listed."""
     sheet = Sheet({"purchase": 1e6, "energy": 123_456.0, "residual": -50_000.0}, 0.125, 3.6e12, 350_000.0)
     powered = OptionCost(sheet, "ATS", {}, {}, 2, 40.0, 9e3, ())
     rented = OptionCost(Sheet({"purchase": 0.0, "cloud": 99.5}, 0.5, None, None), "ATS", {}, {}, 0, 0.0, None, ())

@@ -1,4 +1,4 @@
-"""The JSON document of a simulation, whose keys are an interface."""
+"""The JSON document of a simulation; its keys are an interface."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.report.cases import result
 
 
 def test_result_has_the_keys_of_the_interface() -> None:
-    """Every key that the interface names is there, with the figures of the result."""
+    """The document has the keys of the interface, with the figures of the result."""
     document = result_document(result())
     assert document["makespan"] == 4.0
     assert document["engine"] == "reference"
@@ -24,7 +24,7 @@ def test_result_has_the_keys_of_the_interface() -> None:
 
 
 def test_result_tells_what_was_left_out_and_sent() -> None:
-    """Beyond the interface a result tells regions, unmodelled calls and traffic."""
+    """The document also has regions, unmodelled calls and traffic."""
     document = result_document(result())
     assert document["compute_by_region"] == {"": 2.0, "solve": 1.0}
     assert document["unmodelled"] == [{"call": "Win.Put", "count": 3, "seconds": 0.5}]
@@ -33,13 +33,13 @@ def test_result_tells_what_was_left_out_and_sent() -> None:
 
 
 def test_result_without_traffic_has_none() -> None:
-    """What was not counted is not in the document."""
+    """Without traffic, the document has no such key."""
     assert "traffic" not in result_document(replace(result(), traffic=None))
 
 
 @pytest.mark.parametrize("figure", [float("nan"), float("inf"), float("-inf")])
 def test_what_is_not_finite_becomes_null(figure: float) -> None:
-    """JSON has no word for NaN and infinity."""
+    """NaN and infinity become null, as JSON cannot express them."""
     document = result_document(replace(result(), makespan=figure, compute_by_region={"solve": figure}))
     assert json.loads(json.dumps(document, allow_nan=False))["makespan"] is None
     assert document["compute_by_region"] == {"solve": None}

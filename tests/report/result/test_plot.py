@@ -1,4 +1,4 @@
-"""Pictures of a simulation: what they show, and under which names they are written."""
+"""Contents and file names of the pictures of a simulation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.report.pictures import bars, is_picture, texts
 
 
 def test_result_is_drawn_with_fixed_names(tmp_path: Path) -> None:
-    """A result with timeline and traffic gives two pictures in a folder that need not exist."""
+    """A result with a timeline and traffic gives two pictures; the folder is created."""
     written = plot_result(result(), tmp_path / "new" / "plots", "a title")
     assert [path.name for path in written] == ["timeline.png", "communication.png"]
     assert all(map(is_picture, written))
@@ -25,12 +25,12 @@ def test_result_is_drawn_with_fixed_names(tmp_path: Path) -> None:
 
 
 def test_what_was_not_kept_is_not_drawn(tmp_path: Path) -> None:
-    """A result without timeline and traffic gives no picture."""
+    """A result without a timeline and traffic gives no picture."""
     assert plot_result(replace(result(), timeline=None, traffic=None), tmp_path, "a title") == []
 
 
 def test_communication_matrix_shows_the_bytes() -> None:
-    """The picture's data are the bytes, sender by row, with the whole in the title."""
+    """The image shows the bytes, with senders as rows, and the title has the total."""
     nbytes = np.array([[0, 1000, 0], [20, 0, 300], [0, 0, 0]])
     drawn = draw_communication(Traffic(np.sign(nbytes), nbytes), "a title")
     matrix = drawn.axes[0].images[0].get_array()
@@ -40,7 +40,7 @@ def test_communication_matrix_shows_the_bytes() -> None:
 
 
 def test_communication_totals_are_the_sums() -> None:
-    """The bars at the edges are what each rank received and sent."""
+    """The bars at the edges are the bytes that each rank received and sent."""
     nbytes = np.array([[0, 1000], [20, 0]])
     drawn = draw_communication(Traffic(np.sign(nbytes), nbytes), "a title")
     received, sent = drawn.axes[1], drawn.axes[2]
@@ -49,7 +49,7 @@ def test_communication_totals_are_the_sums() -> None:
 
 
 def test_pooling_keeps_all_bytes() -> None:
-    """More ranks than cells are added up, none is lost."""
+    """Cells of many ranks are sums, so no byte is lost; few ranks are not pooled."""
     nbytes = np.arange(1300.0 * 1300).reshape(1300, 1300)
     pooled = pool(nbytes)
     assert max(pooled.shape) <= MOST_CELLS
@@ -58,7 +58,7 @@ def test_pooling_keeps_all_bytes() -> None:
 
 
 def test_samples_are_counted_and_their_interval_is_marked(tmp_path: Path) -> None:
-    """All 101 samples are in bars; the interval of 3.6 to 4.4 s and the makespan of 3.8 s are in the words above."""
+    """The bars count all 101 samples; the title gives the interval of 3.6 to 4.4 s and the makespan of 3.8 s."""
     sampled = Sampled(Sampling(101), np.linspace(3.5, 4.5, 101), 3.8)
     (axes,) = draw_samples(sampled, "a $title$").axes
     assert sum(bar.get_height() for bar in bars(axes) if bar.get_width() < 0.5) == 101
@@ -69,5 +69,5 @@ def test_samples_are_counted_and_their_interval_is_marked(tmp_path: Path) -> Non
 
 
 def test_samples_that_are_all_the_same_are_drawn() -> None:
-    """No width is no fault."""
+    """Samples of width zero can be drawn."""
     draw_samples(Sampled(Sampling(1), np.array([2.0]), 2.0), "one")

@@ -9,7 +9,7 @@ from tests.report.cases import many_ranks, read, result
 
 
 def test_csv_of_a_result_has_all_ranks_with_all_digits() -> None:
-    """Units stand in the names of the columns."""
+    """Values have all digits, and the column names have units."""
     third = replace(result().ranks[1], wait=1 / 3)
     text = result_csv(replace(result(), ranks=(result().ranks[0], third)))
     assert text.splitlines()[0] == "rank,node,finish (s),compute (s),communicate (s),wait (s)"
@@ -19,14 +19,14 @@ def test_csv_of_a_result_has_all_ranks_with_all_digits() -> None:
 
 
 def test_latex_of_a_result_has_all_ranks() -> None:
-    """Also where the terminal shows a summary."""
+    """The file lists all ranks, even where the terminal shows a summary."""
     lines = result_latex(many_ranks(100), "many").splitlines()
     assert len(lines) == 2 + 4 + 100 + 2
     assert "\\addlinespace" not in lines
 
 
 def test_markdown_of_a_result_has_all_ranks_and_warnings() -> None:
-    """In one unit, as in the terminal."""
+    """All times have one unit, as in the terminal."""
     lines = result_markdown(result(), "ping_pong").splitlines()
     assert lines[0] == r"**ping\_pong**"
     assert lines[2].startswith("| rank | node | finish (s) |")

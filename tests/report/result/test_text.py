@@ -1,4 +1,4 @@
-"""One simulation as text."""
+"""Results of one simulation as text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.report.cases import (
 
 
 def test_result_shows_every_rank_in_one_unit() -> None:
-    """Each rank has node, finish, its three parts, and the share of computing."""
+    """Each rank has its node, finish time, the three parts of it, and the share of computing."""
     text = rendered(result_text(result(), "pingpong"))
     assert text.startswith("pingpong")
     assert row(text, "makespan") == "makespan 4 s"
@@ -28,7 +28,7 @@ def test_result_shows_every_rank_in_one_unit() -> None:
 
 
 def test_result_shows_regions_messages_and_warnings() -> None:
-    """Regions, traffic and warnings have their places."""
+    """The text contains regions, traffic and warnings."""
     text = rendered(result_text(result()))
     assert row(text, "solve") == "solve 1 s 33.3%"
     assert row(text, "messages") == "messages 5 (4 KB)"
@@ -36,7 +36,7 @@ def test_result_shows_regions_messages_and_warnings() -> None:
 
 
 def test_many_ranks_are_summed_up() -> None:
-    """Beyond 32 ranks there are least, mean and most, and those that finish last."""
+    """For more than 32 ranks, the text shows least, mean and most, and the ranks that finish last."""
     text = rendered(result_text(many_ranks(100)))
     assert row(text, "least").startswith("least 1.00 1.00 ")
     assert row(text, "mean").startswith("mean 50.50 50.50 ")
@@ -47,7 +47,7 @@ def test_many_ranks_are_summed_up() -> None:
 
 
 def test_exactly_32_ranks_are_listed() -> None:
-    """The table is cut only where it would hold more than 32 ranks."""
+    """A table of exactly 32 ranks is not cut."""
     assert row(rendered(result_text(many_ranks(32))), "0 0")
 
 
@@ -58,7 +58,7 @@ def test_an_empty_result_is_no_fault() -> None:
 
 
 def test_colour_is_for_terminals_that_want_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file gets no escape codes, nor does a terminal under NO_COLOR get a colour."""
+    """A file gets no escape codes, and a terminal under NO_COLOR gets no colours."""
     assert "\x1b" not in rendered(result_text(result()))
     monkeypatch.setenv("NO_COLOR", "1")
     file = StringIO()

@@ -11,7 +11,7 @@ from tests.report.cases import BUDGET, machine
 
 
 def test_scenario_document_tells_what_would_be_compared() -> None:
-    """Workloads and options are there by name, with programs, splits and prices."""
+    """The document has workloads and options by name, with programs, splits and prices."""
     work = Workload("large", (Component("all", Application(trace="large-{ranks}.clue")),), instances=None, ranks=(4, 6))
     scenario = Scenario("which", (work,), (Option("Mixed", machine(), BUDGET),), budget=BUDGET)
     document = json.loads(json.dumps(scenario_document(scenario), allow_nan=False))

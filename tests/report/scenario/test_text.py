@@ -1,4 +1,4 @@
-"""Comparisons before they are simulated, as text."""
+"""Comparisons before simulation, as text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.report.cases import (
 
 
 def test_scenario_shows_workloads_and_options() -> None:
-    """A comparison that was not simulated shows what has to run and what could be bought."""
+    """A comparison that was not simulated shows its workloads and options."""
     work = Workload("large", (Component("all", Application(trace="t")),), instances=None, ranks=(4, 6))
     scenario = Scenario("which", (work,), (Option("Mixed", machine(), BUDGET),), budget=BUDGET)
     text = rendered(scenario_text(scenario))

@@ -1,4 +1,4 @@
-"""Text that fits: width, lines, what is left out, and letters that no font has."""
+"""Fitting of text into a width and a number of lines, and letters that no font has."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from tests.properties import examples
 WORDS = st.text(st.characters(codec="utf-8"), max_size=120)
 
 
-@settings(deadline=None, max_examples=examples(40))  # the first letter that the usual font lacks has all fonts read
+@settings(deadline=None, max_examples=examples(40))  # the first letter that the usual font lacks loads all fonts
 @given(WORDS, st.sampled_from([0.5, 1.5, 4.0]), st.integers(1, 3), st.booleans(), st.booleans())
 def test_what_fits_is_within_its_width_and_lines(text: str, inches: float, lines: int, prose: bool, bold: bool) -> None:
-    """Whatever a name is made of."""
+    """Any text is cut to fit its width and number of lines."""
     found = fit(text, inches, lines, prose=prose, bold=bold)
     assert found.count("\n") < lines
     assert all(width(line, 9.0, bold) <= inches for line in found.split("\n"))
 
 
 def test_letters_that_only_some_faces_of_a_font_have_are_drawn_or_spelt() -> None:
-    """Matplotlib warns of a letter that the face it draws lacks; here that is an error.
+    """Matplotlib warns if the face that it draws lacks a letter; here, such a warning is an error.
 
-    Its own fonts have such letters: of DejaVu Sans the normal face has some that the bold one lacks, of STIX General
-    the bold face some that the normal one lacks.
+    Its own fonts have such letters: the bold face of DejaVu Sans lacks some of the normal one, and the normal face of
+    STIX General lacks some of the bold one.
     """
     faces = [each for each in font_manager.fontManager.ttflist if each.style == "normal"]
     by_family = {
@@ -45,7 +45,7 @@ def test_letters_that_only_some_faces_of_a_font_have_are_drawn_or_spelt() -> Non
 
 
 def test_short_names_stay_and_long_ones_keep_both_ends() -> None:
-    """A name that does not fit loses its middle, so that names that differ at an end still do."""
+    """A name that does not fit loses its middle, so that names that differ at an end stay distinct."""
     assert fit("short", 2.0) == "short"
     assert fit("", 2.0) == ""
     found = fit("node-type-with-a-very-long-name-and-the-number-17", 2.0)
@@ -53,12 +53,12 @@ def test_short_names_stay_and_long_ones_keep_both_ends() -> None:
 
 
 def test_prose_loses_its_end() -> None:
-    """A sentence begins with what matters."""
+    """A sentence that does not fit loses its end."""
     assert fit("one two three four five six", 1.2, prose=True) == "one two three …"
 
 
 def test_names_are_broken_between_words_before_hyphens() -> None:
-    """A hyphen breaks only what does not fit on a line by itself."""
+    """A line is broken at a hyphen only if a word does not fit on a line by itself."""
     assert fit("9 × fast-dual, gigabit-ethernet", 1.4, lines=2) == "9 × fast-dual,\ngigabit-ethernet"
     assert fit("between_nodes.transmission_delay.bandwidth", 2.6, lines=2).split("\n")[1] == "bandwidth"
 
@@ -74,17 +74,17 @@ def test_names_are_broken_between_words_before_hyphens() -> None:
     ],
 )
 def test_letters_that_cannot_be_drawn_are_spelt(text: str, expected: str) -> None:
-    """Control characters and letters of no font are written as in Python."""
+    """Control characters and letters of no font are written as Python escapes."""
     assert visible(text) == expected
 
 
 def test_the_usual_font_comes_first() -> None:
-    """Others are added for letters that it lacks."""
+    """A text in plain letters needs only the usual font."""
     assert families("plain") == [FAMILY]
 
 
 def test_a_damaged_font_of_the_computer_is_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has no letters; neither has one that is gone."""
+    """Damaged and missing fonts count as fonts without letters."""
     (tmp_path / "damaged.ttf").write_bytes(b"no font")
     fonts = [FontEntry(fname=str(tmp_path / name), name=name) for name in ("damaged.ttf", "gone.ttf")]
     monkeypatch.setattr(font_manager.fontManager, "ttflist", fonts)

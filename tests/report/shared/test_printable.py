@@ -1,4 +1,4 @@
-"""Names are shown, never obeyed: on terminals, in pictures, in any encoding."""
+"""Names are shown literally, on terminals, in pictures and in any encoding."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from clue.report.shared.lettering import drawable
 from clue.report.shared.printable import READABLE, printable, use_readable_errors
 from clue.report.shared.table import add_row, bullets, facts, heading, table
 
-#: Clears the screen, rings, returns, begins a line, turns the direction of writing, separates lines, is half a letter.
+#: Clears the screen, rings, returns, starts a line, reverses the text direction, separates lines, is half a letter.
 HOSTILE = "a\x1b[2J\x07\r\n\u202e\u2028\udcff\x9bb"
 SHOWN = r"a\x1b[2J\x07\r\n\u202e\u2028\udcff\x9bb"
 
 
 def test_what_a_terminal_would_obey_is_escaped() -> None:
-    """Letters of all languages stay."""
+    """Control characters are escaped and long names are cut; letters of all languages stay."""
     assert printable(HOSTILE) == SHOWN
     assert printable("x" * 5000) == "x" * 4000 + "… (5,000 characters)"
     assert printable("\0" * 4000) == r"\x00" * 1000 + "… (4,000 characters)"
@@ -28,7 +28,7 @@ def test_what_a_terminal_would_obey_is_escaped() -> None:
 
 
 def test_every_block_of_text_shows_names() -> None:
-    """Tables with titles, facts, lists and headings; a cell may have lines, but not by its name."""
+    """Tables, titles, facts, lists and headings escape names; a cell may have several lines, but not from its name."""
     console = Console(file=io.StringIO(), width=200, force_terminal=True, color_system=None)
     shown = table(HOSTILE, title=HOSTILE)
     add_row(shown, HOSTILE)
@@ -45,7 +45,7 @@ def test_every_block_of_text_shows_names() -> None:
     ("encoding", "expected"), [("ascii", "1 us x 2 - 3... \\u540d"), ("latin-1", "1 µs × 2 - 3... \\u540d")]
 )
 def test_encodings_that_lack_letters_get_readable_ones(encoding: str, expected: str) -> None:
-    """An ASCII terminal reads us for µs."""
+    """Letters that the encoding lacks are replaced: an ASCII terminal shows us for µs."""
     use_readable_errors()
     buffer = io.BytesIO()
     with io.TextIOWrapper(buffer, encoding, READABLE) as stream:
@@ -55,7 +55,7 @@ def test_encodings_that_lack_letters_get_readable_ones(encoding: str, expected: 
 
 
 def test_pictures_show_names(tmp_path: Path) -> None:
-    """No mathematics, nothing that turns the direction, nothing that the font lacks: matplotlib would warn of these."""
+    """Names are drawn without mathematics, direction marks and letters that the font lacks; matplotlib would warn."""
     drawn = style.figure(6, 3, f"$\\frac{{ {HOSTILE}")
     axes = drawn.subplots()
     style.finish_axes(axes, "$x", "名", "$")

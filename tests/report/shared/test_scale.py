@@ -1,4 +1,4 @@
-"""Units for whole axes and columns."""
+"""Units for axes and columns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from clue.report.shared.scale import time_scale
     ],
 )
 def test_the_unit_suits_the_longest_time(longest: float, unit: str, shown: str) -> None:
-    """The longest time has a unit and about five digits."""
+    """The unit suits the longest time, which gets about five digits."""
     scale = time_scale(longest)
     assert scale.unit == unit
     assert scale.format(longest) == shown

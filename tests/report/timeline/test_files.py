@@ -1,4 +1,4 @@
-"""Timelines for other tools: what stands in them, added up by hand, and that the rules of their forms hold."""
+"""Timelines for other tools: contents by hand, and the rules of the file formats."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ SITE = Site((Frame("pingpong.py", "main", 12, 0),))
 
 
 def ping_pong() -> Trace:
-    """Return half a second of computation, 1 KB there, eagerly, and 20 KB back, by rendezvous.
+    """Return a trace of half a second of computation, an eager message of 1 KB, and a rendezvous reply of 20 KB.
 
-    On the machine made by hand, in ms: the first message leaves at 500, keeps its sender until 511, arrives at 613; its
-    receive ends at 614. The second is ready at 614, its answer takes 110: it leaves at 724, keeps its sender until 754,
-    arrives at 894; its receive, which was posted at 511, ends at 895.
+    On the machine made by hand, in ms: the first message starts at 500, occupies its sender until 511 and arrives at
+    613; its receive ends at 614. The second send is ready at 614, and its handshake takes 110: it starts at 724,
+    occupies its sender until 754 and arrives at 894; its receive, which is posted at 511, ends at 895.
     """
     trace = TraceBuilder(2, "pingpong.py")
     trace[0].compute(0.5, "solve")
@@ -48,17 +48,17 @@ def ping_pong() -> Trace:
 
 
 def replayed(trace: Trace, on: Machine, **options: Any) -> Result:
-    """Return a result with all that a timeline takes."""
+    """Return a result with the timeline and the calls."""
     return simulate(compile_program(trace), on, timeline=True, calls=True, **options)
 
 
 def written(trace: Trace, on: Machine, path: Path, **options: Any) -> list[Path]:
-    """Simulate, and write the timeline."""
+    """Simulate, write the timeline, and return the paths of the files."""
     return write_timeline(path, trace, compile_program(trace), on, replayed(trace, on, **options))
 
 
 def chrome(trace: Trace, on: Machine, folder: Path, **options: Any) -> _Event:
-    """Return the document of a timeline in the Trace Event Format."""
+    """Return a timeline's document in the Trace Event Format."""
     (path,) = written(trace, on, folder / "t.json", **options)
     document: _Event = json.loads(path.read_text())
     return document
@@ -73,7 +73,7 @@ def ns(microseconds: float) -> int:
 
 
 def check_events(events: list[_Event]) -> None:
-    """Check the rules of the format: fields by phase, slices that nest, flows that begin and end in slices."""
+    """Check the rules of the format: fields by phase, nested slices, flows that begin and end in slices."""
     slices: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
     flows: dict[tuple[Any, ...], dict[str, _Event]] = defaultdict(dict)
     for event in events:
@@ -108,12 +108,12 @@ def check_events(events: list[_Event]) -> None:
 
 
 def told(event: _Event) -> tuple[Any, ...]:
-    """Return what an event with a stretch of time says."""
+    """Return the fields of an event with a duration."""
     return event["tid"], event["name"], event["cat"], event["ts"], event["dur"], event.get("args", {})
 
 
 def test_chrome_tells_a_ping_pong_as_added_up_by_hand(tmp_path: Path) -> None:
-    """Slices, flows and counters, in microseconds."""
+    """Slices, flows and counters match the hand calculation, in microseconds."""
     document = chrome(ping_pong(), machine(), tmp_path)
     events = document["traceEvents"]
     check_events(events)
@@ -152,7 +152,7 @@ def test_chrome_tells_a_ping_pong_as_added_up_by_hand(tmp_path: Path) -> None:
 
 
 def test_a_call_of_several_ops_is_one(tmp_path: Path) -> None:
-    """A Sendrecv has both partners; a collective its ranks, root and bytes; a burst without a region is plain."""
+    """A Sendrecv has both partners, a collective its ranks, root and bytes; a burst without region is named compute."""
     trace = TraceBuilder(2)
     for rank, own in enumerate(trace):
         own.compute(1.0)
@@ -173,7 +173,7 @@ def test_a_call_of_several_ops_is_one(tmp_path: Path) -> None:
 
 
 def test_instances_have_threads_of_their_own(tmp_path: Path) -> None:
-    """Named by instance and rank; partners count within the program."""
+    """Threads are named by instance and rank; partners are ranks within the instance's program."""
     document = chrome(ping_pong(), machine(4), tmp_path, instances=2)
     check_events(document["traceEvents"])
     named = [each["args"]["name"] for each in document["traceEvents"] if each["name"] == "thread_name"]
@@ -196,7 +196,7 @@ Thread = tuple[int, int, int, int]
 
 
 def parsed(text: str) -> tuple[re.Match[str], list[tuple[Thread, int, int, int]], list[Any], list[Any]]:
-    """Read a Paraver trace: header; states (thread, begin, end, state); events; communications. All in time's order."""
+    """Return header, states (thread, begin, end, state), events and communications; check the order of times."""
     first, *lines = text.splitlines()
     header = re.fullmatch(r"#Paraver \((\d\d/\d\d/\d{4} at \d\d:\d\d)\):(\d+)_ns:(\d+)\(([\d,]+)\):(\d+):(.+),0", first)
     assert header
@@ -222,14 +222,14 @@ def parsed(text: str) -> tuple[re.Match[str], list[tuple[Thread, int, int, int]]
 
 
 def values(meanings: str, kind: int) -> dict[int, str]:
-    """Return what the values of a type of events mean."""
+    """Return the meanings of the values of an event type."""
     block = next(each for each in meanings.split("EVENT_TYPE\n")[1:] if each.split()[1] == str(kind))
     lines = block.partition("VALUES\n")[2].strip().splitlines()
     return {int(number): name for number, name in (line.split(maxsplit=1) for line in lines)}
 
 
 def test_paraver_tells_a_ping_pong_as_added_up_by_hand(tmp_path: Path) -> None:
-    """Header, states, events, communications in nanoseconds; what numbers mean; names of objects."""
+    """Header, states, events and communications match the hand calculation in nanoseconds, and have their names."""
     records, meanings, names = written(ping_pong(), machine(), tmp_path / "t.prv")
     header, states, events, communications = parsed(records.read_text())
     assert header.groups()[1:] == ("895000000", "2", "1,1", "1", "2(1:1,1:2)")
@@ -260,7 +260,7 @@ def test_paraver_tells_a_ping_pong_as_added_up_by_hand(tmp_path: Path) -> None:
 
 
 def test_paraver_knows_instances_nodes_and_processors(tmp_path: Path) -> None:
-    """Instances are applications; nodes without ranks are left out; more ranks than processors share them."""
+    """Instances are applications, nodes without ranks are left out, and ranks beyond the processors share them."""
     on = machine(3, processors=2)
     records, _, names = written(ping_pong(), on, tmp_path / "t.prv", instances=2, placement=[0, 2, 2, 2])
     header, states, _, communications = parsed(records.read_text())
@@ -271,7 +271,7 @@ def test_paraver_knows_instances_nodes_and_processors(tmp_path: Path) -> None:
 
 
 def test_paraver_knows_collective_calls_of_objects_and_exchanges_at_an_edge(tmp_path: Path) -> None:
-    """An allreduce of objects consists of messages but is a collective; a Sendrecv with PROC_NULL is a call, too."""
+    """An allreduce of objects, made of messages, is shown as a collective, and a Sendrecv with PROC_NULL as a call."""
     trace = TraceBuilder(2)
     for rank, own in enumerate(trace):
         for number, call, partner in ((0, "allreduce", 1 - rank), (2, "Sendrecv", PROC_NULL)):
@@ -291,7 +291,7 @@ def test_paraver_knows_collective_calls_of_objects_and_exchanges_at_an_edge(tmp_
 
 
 def test_paraver_reads_ascii_alone(tmp_path: Path) -> None:
-    """Names in other letters are escaped, calls that Extrae does not know get numbers, none breaks a line."""
+    """Non-ASCII letters and line breaks are escaped, and calls that Extrae does not know get their own numbers."""
     trace = TraceBuilder(1)
     trace[0].compute(1.0, "löse\nmich")
     trace[0].add(Op.OTHER, call="Win.Put")
@@ -302,7 +302,7 @@ def test_paraver_reads_ascii_alone(tmp_path: Path) -> None:
 
 
 def test_the_date_of_a_header_is_that_of_writing(tmp_path: Path) -> None:
-    """Day, month, year, and the time of day, as Paraver has them."""
+    """The header has day, month, year and time of day in Paraver's format."""
     trace = ping_pong()
     events = events_of(trace, compile_program(trace), replayed(trace, machine()))
     files = [tmp_path / name for name in ("t.prv", "t.pcf", "t.row")]
@@ -314,7 +314,7 @@ def test_the_date_of_a_header_is_that_of_writing(tmp_path: Path) -> None:
 
 
 def check_against(result: Result, events: Events) -> None:
-    """Check that events tell what a result tells: each of them is off by half a nanosecond at either end."""
+    """Check that events agree with the result, up to half a nanosecond at each end."""
     for rank, place in zip(result.ranks, events.places, strict=True):
         bursts = [each.end - each.begin for each in events.computing if each.rank == rank.rank]
         assert sum(bursts) == pytest.approx(rank.compute * 1e9, abs=1 + len(bursts))
@@ -331,7 +331,7 @@ def check_against(result: Result, events: Events) -> None:
 def test_random_programs_obey_the_rules_of_both_forms(
     kind: str, seed: int, ties: bool, instances: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Computing slices of a rank add up to its computation; slices nest; flows meet; states follow each other."""
+    """Computing slices add up to each rank's computation, slices nest, flows connect, and states do not overlap."""
     random = Random(seed)
     trace, on = random_trace(random, ties=ties), random_machine(random, kind, ties=ties)
     program = compile_program(trace)
@@ -364,7 +364,7 @@ def test_random_programs_obey_the_rules_of_both_forms(
 
 @pytest.mark.parametrize(("name", "got"), [("t.txt", ".txt"), ("t", "no ending"), ("t.json.gz", ".gz")])
 def test_a_name_must_tell_a_form(name: str, got: str) -> None:
-    """All forms are named."""
+    """A file name without a known ending is refused, and the message names all formats."""
     with pytest.raises(
         UsageError, match=rf"{name}: timeline must end in \.json \(.*\) or \.prv \(Paraver\), got {got}"
     ):
@@ -372,14 +372,14 @@ def test_a_name_must_tell_a_form(name: str, got: str) -> None:
 
 
 def test_a_long_run_is_refused_with_what_to_do() -> None:
-    """Before it is simulated."""
+    """A run with too many ops is refused, with advice."""
     check_length(MOST_OPS, "long")
     with pytest.raises(UsageError, match=r"long: timeline must have at most 500,000 ops, got 500,001: simulate a"):
         check_length(MOST_OPS + 1, "long")
 
 
 def test_times_beyond_nanoseconds_are_refused(tmp_path: Path) -> None:
-    """A whole number of 64 bits counts up to 292 years of them."""
+    """Times beyond 292 years are refused, as nanoseconds would not fit in 64 bits."""
     trace = TraceBuilder(1)
     trace[0].compute(1e9)
     slow = machine(1, performance_factor=10.0)

@@ -1,4 +1,4 @@
-"""The timeline: that shares of columns are what a clock would count, who shares a band, and what is shown enlarged."""
+"""The timeline: shares of columns, bands of ranks, and the enlarged stretch."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from clue.result import SEGMENT, Activity, RankResult, Result, Timeline
 from clue.trace.sites import UNKNOWN, Frame, Site, Sites
 from tests.report.cases import many_ranks, result, timeline
 
-#: Computing and waiting, told apart whatever the region.
+#: Computing, communicating and waiting, for any region.
 KINDS = np.array([[0], [1], [1], [2]], np.intp)
 
 
 def played(parts: Sequence[Sequence[tuple[Activity, float]]], *, nodes: int = 1, instances: int = 1) -> Result:
-    """Return a result of ranks with consecutive activities of these durations, seconds."""
+    """Return a result whose ranks have these consecutive activities with durations in seconds."""
     segments, ranks = [], []
     for rank, part in enumerate(parts):
         edges = np.concatenate(([0.0], np.cumsum([seconds for _, seconds in part])))
@@ -41,7 +41,7 @@ def played(parts: Sequence[Sequence[tuple[Activity, float]]], *, nodes: int = 1,
 
 
 def iterating(ranks: int, iterations: int, **more: int) -> Result:
-    """Return ranks that compute 3 s, send 1 s and wait longer the higher they are, again and again."""
+    """Return ranks that repeatedly compute 3 s, send 1 s, and wait; higher ranks wait longer."""
     return played(
         [
             [(Activity.COMPUTE, 3.0), (Activity.SEND, 1.0), (Activity.WAIT, 1.0 + rank / ranks)] * iterations
@@ -68,7 +68,7 @@ def by_brute_force(
 
 @st.composite
 def timelines(draw: st.DrawFn) -> tuple[Timeline, int]:
-    """Return what some ranks do in two regions, with pieces of no length and ranks that do nothing."""
+    """Return a timeline of ranks in two regions, with pieces of length zero and ranks without pieces."""
     ranks = draw(st.integers(1, 4))
     segments = []
     for rank in range(ranks):
@@ -89,7 +89,7 @@ def timelines(draw: st.DrawFn) -> tuple[Timeline, int]:
 def test_shares_are_those_of_brute_force(
     case: tuple[Timeline, int], columns: int, begin: float, length: float, together: bool
 ) -> None:
-    """Whatever the window, its columns and the ranks of a band."""
+    """Shares equal those counted by brute force, for any window, number of columns, and ranks per band."""
     known, ranks = case
     kinds = np.array([[0, 1], [2, 2], [2, 2], [3, 3]], np.intp)
     bands = np.zeros(ranks, np.intp) if together else np.arange(ranks, dtype=np.intp)
@@ -100,7 +100,7 @@ def test_shares_are_those_of_brute_force(
 
 @given(case=timelines(), columns=st.integers(1, 300))
 def test_shares_of_a_column_add_up_to_one_and_lose_no_time(case: tuple[Timeline, int], columns: int) -> None:
-    """Until a rank ends the shares of each column add up to 1; over all columns each activity has the time it took."""
+    """Shares of a column add up to 1 until the rank ends, and over all columns each activity keeps its time."""
     known, ranks = case
     finish = max(known.segments["end"].max(initial=0.0), 1.0)
     found = shares(known, KINDS.repeat(2, 1), np.arange(ranks, dtype=np.intp), Window(0.0, finish), columns)
@@ -112,7 +112,7 @@ def test_shares_of_a_column_add_up_to_one_and_lose_no_time(case: tuple[Timeline,
 
 
 def test_ranks_without_a_band_count_nothing() -> None:
-    """A band below 0 is none; the others have means over their own ranks."""
+    """A band number below 0 means no band; other bands have means over their own ranks."""
     known = many_ranks(3).timeline  # rank r computes r + 1 s
     assert known is not None
     found = shares(known, KINDS, np.array([0, -1, 0], np.intp), Window(0.0, 4.0), 4)
@@ -121,7 +121,7 @@ def test_ranks_without_a_band_count_nothing() -> None:
 
 @given(seed=st.integers(0, 2**32 - 1), pieces=st.integers(1, 800), columns=st.sampled_from([1, 2, 60, COLUMNS]))
 def test_means_of_columns_lose_no_time(seed: int, pieces: int, columns: int) -> None:
-    """Each activity keeps its time, and the shares of each column their sum, wherever columns share a mean."""
+    """Where columns are averaged, activities keep their time, and shares still add up to 1."""
     edges = np.concatenate(([0.0], np.cumsum(np.random.default_rng(seed).random(pieces) ** 8 + 1e-6)))
     segments = [(0, i % 4, 0, 0, b, e) for i, (b, e) in enumerate(pairwise(edges))]
     exact = shares(
@@ -134,7 +134,10 @@ def test_means_of_columns_lose_no_time(seed: int, pieces: int, columns: int) -> 
 
 
 def test_what_alternates_too_fast_gets_means_and_what_can_be_seen_stays() -> None:
-    """400 iterations of 5 s in half of the columns, a half or more of one in each; then 2,000 s of waiting."""
+    """400 iterations of 5 s fill half of the columns, at least half an iteration in each; then 2,000 s of waiting.
+
+    Only the iterations are averaged.
+    """
     iteration = [(Activity.COMPUTE, 3.0), (Activity.SEND, 1.0), (Activity.WAIT, 1.0)]
     known = played([[*iteration * 400, (Activity.WAIT, 2000.0)]]).timeline
     assert known is not None
@@ -145,7 +148,7 @@ def test_what_alternates_too_fast_gets_means_and_what_can_be_seen_stays() -> Non
 
 
 def test_short_runs_between_long_ones_stay_exact() -> None:
-    """Three sends in a row, of two columns each, are no texture."""
+    """Three alternations of two columns each, between long bursts, are not averaged."""
     column = 1.0
     part = [(Activity.COMPUTE, 500 * column), *([(Activity.SEND, 2 * column), (Activity.WAIT, 2 * column)] * 3)]
     known = played([[*part, (Activity.COMPUTE, 688 * column)]]).timeline
@@ -154,7 +157,7 @@ def test_short_runs_between_long_ones_stay_exact() -> None:
 
 
 def test_a_million_segments() -> None:
-    """Nothing is counted segment by segment in Python: the picture of a million of them is drawn at once."""
+    """A picture of a million segments is drawn without a loop over segments in Python."""
     many = 1_000_000
     edges = np.linspace(0.0, 10.0, many + 1)
     segments = np.zeros(many, SEGMENT)
@@ -171,14 +174,14 @@ def test_a_million_segments() -> None:
 
 
 def test_kinds_are_regions_and_activities() -> None:
-    """Regions come first, the longest ahead, then sending, receiving and waiting."""
+    """Regions come first, the longest one ahead, then sending, receiving and waiting."""
     kinds, numbers = kinds_of(timeline())
     assert [kind.label for kind in kinds] == ["compute (no region)", "compute: solve", "send", "receive", "wait"]
     assert numbers.tolist() == [[0, 1], [2, 2], [3, 3], [4, 4]]
 
 
 def test_more_regions_than_colours_share_one() -> None:
-    """With ten regions, the shortest share a colour, and each has one."""
+    """With ten regions, the shortest five share a colour."""
     segments = np.array([(0, Activity.COMPUTE, r, 0, r, r + 1.0 + r / 100) for r in range(10)], SEGMENT)
     kinds, numbers = kinds_of(Timeline(segments, tuple(f"r{i}" for i in range(10))))
     assert kinds[5].label == "compute: 5 more regions"
@@ -187,7 +190,7 @@ def test_more_regions_than_colours_share_one() -> None:
 
 
 def test_colours_of_call_sites() -> None:
-    """Each site has a colour for the computation before its calls and a tint for these; the shortest share one."""
+    """Each site has a colour for the computation before its calls and a tint for the calls; the shortest share one."""
     sites = Sites.of([UNKNOWN, *(Site((Frame("p.py", "f", line, 0),)) for line in range(1, 9))])
     segments = np.array(
         [(0, activity, 0, site, 2 * site + i, 2 * site + i + (10 - site) / 10)
@@ -204,14 +207,14 @@ def test_colours_of_call_sites() -> None:
 
 
 def test_a_timeline_by_call_site_says_what_its_colours_mean() -> None:
-    """Dark and light, and the names of the sites in the legend."""
+    """The title explains dark and light colours, and the legend names the sites."""
     drawn = draw_timeline(result(), "a title", by_site=True)
     assert "dark: computing before a call; light: messages and waiting in it" in drawn.axes[0].get_title(loc="left")
     assert [text.get_text() for text in drawn.legends[0].get_texts()] == ["(unknown)"]
 
 
 def test_a_band_is_stacked_from_the_bottom_up() -> None:
-    """Half computing in blue below a quarter of waiting in grey, and a quarter after the end, which is white."""
+    """From the bottom: half computing in blue, a quarter waiting in grey, and a quarter after the end in white."""
     found = np.tile(np.array([[[0.5, 0.25]]]), (1, 10, 1))
     image = paint(found, ["#4477AA", "#D4D4D4"], 9)  # eight rows and a gap of one
     blue, grey, white = ([part / 255 for part in colour] for colour in ((0x44, 0x77, 0xAA), (0xD4,) * 3, (255,) * 3))
@@ -219,7 +222,7 @@ def test_a_band_is_stacked_from_the_bottom_up() -> None:
 
 
 def test_a_column_between_two_activities_is_blended() -> None:
-    """A border within a column is no height: it has the mean colour from top to bottom."""
+    """A column that contains a border has the mean colour from top to bottom."""
     found = np.array([[[1.0, 0.0]] * 20 + [[0.5, 0.5]] + [[0.0, 1.0]] * 20])
     image = paint(found, ["#000000", "#FFFFFF"], 9)
     np.testing.assert_allclose(image[:8, 20], 0.5)
@@ -227,18 +230,18 @@ def test_a_column_between_two_activities_is_blended() -> None:
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=30), st.integers(9, 60))
 def test_the_ink_of_a_column_is_its_share(parts: list[tuple[float, float]], rows: int) -> None:
-    """However high bands are, black takes as much of a column as its share."""
+    """At any height of the band, black fills the column in proportion to its share."""
     found = np.array([[[a * b, a * (1 - b)] for a, b in parts]])
     image = paint(found, ["#000000", "#FFFFFF"], rows)
     height = rows - max(1, rows // 8)
     np.testing.assert_allclose((1 - image[:, :, 0]).sum(axis=0) / height, found[0, :, 0], atol=1e-5)
 
 
-# --- who shares a band -----------------------------------------------------------------------------------------------
+# --- ranks that share a band -----------------------------------------------------------------------------------------
 
 
 def test_ranks_that_are_alike_to_rounding_share_a_band() -> None:
-    """0 and 2 differ by less than rounding, 1 by a thousandth, 3 does something else at the same times."""
+    """0 and 2 differ by rounding only, 1 by a thousandth, and 3 has another activity at the same times."""
     work = [(Activity.COMPUTE, 1.0), (Activity.WAIT, 1.0)]
     other = [(Activity.COMPUTE, 1.001), (Activity.WAIT, 0.999)]
     parts = [work, other, [(Activity.COMPUTE, 1.0 + 1e-13), (Activity.WAIT, 1.0)], [work[0], (Activity.SEND, 1.0)]]
@@ -254,14 +257,14 @@ def test_ranks_that_are_alike_to_rounding_share_a_band() -> None:
 
 
 def test_64_equal_instances_are_shown_once() -> None:
-    """Of 64 instances of two ranks there are two bands, and the picture says that the others are like them."""
+    """64 equal instances of two ranks give two bands, and a remark says that the others are alike."""
     work = [[(Activity.COMPUTE, 2.0)], [(Activity.COMPUTE, 1.0), (Activity.WAIT, 1.0)]]
     found = layout(played(work * 64, instances=64))
     assert found == Layout("rank", (Band("0", (0,)), Band("1", (1,))), "64 instances, all alike: one shown")
 
 
 def test_instances_that_differ_are_shown_once_each() -> None:
-    """Two of three are alike."""
+    """Two of three instances are alike and share bands."""
     fast, slow = [(Activity.COMPUTE, 1.0)], [(Activity.COMPUTE, 2.0)]
     found = layout(played([fast, slow, slow, fast, fast, slow], instances=3))
     assert [band.label for band in found.bands] == [
@@ -274,7 +277,7 @@ def test_instances_that_differ_are_shown_once_each() -> None:
     ("ranks", "nodes", "bands", "unit"), [(64, 8, 64, "rank"), (65, 5, 5, "node"), (1024, 512, 32, "ranks")]
 )
 def test_many_ranks_share_bands_by_node_or_neighbourhood(ranks: int, nodes: int, bands: int, unit: str) -> None:
-    """Up to 64 ranks have bands of their own, more those of their nodes, and of too many nodes those of neighbours."""
+    """Up to 64 ranks have a band each; more ranks share one per node, and too many nodes one per neighbourhood."""
     found = layout(iterating(ranks, 2, nodes=nodes))
     assert (len(found.bands), found.unit) == (bands, unit)
     assert sorted(rank for band in found.bands for rank in band.ranks) == list(range(ranks))
@@ -282,7 +285,7 @@ def test_many_ranks_share_bands_by_node_or_neighbourhood(ranks: int, nodes: int,
 
 
 def test_a_sample_of_ranks_goes_from_the_least_waiting_to_the_most() -> None:
-    """Rank r waits 1 + r / 100 s an iteration."""
+    """Rank r waits 1 + r / 100 s per iteration; the sample has ranks 0, 33, 66 and 99."""
     many = iterating(100, 2)
     found = sample(many, layout(many), 4)
     assert [band.label for band in found.bands] == ["0", "33", "66", "99"]
@@ -290,20 +293,20 @@ def test_a_sample_of_ranks_goes_from_the_least_waiting_to_the_most() -> None:
 
 
 def test_runs_of_numbers() -> None:
-    """Runs are recognised by their ends."""
+    """Consecutive numbers are shown as ranges."""
     assert spans([0, 1, 2, 7, 9, 10]) == "0–2, 7, 9–10"
 
 
-# --- what is shown enlarged ------------------------------------------------------------------------------------------
+# --- the enlarged stretch --------------------------------------------------------------------------------------------
 
 
 def test_few_segments_need_no_enlargement() -> None:
-    """What can be seen is shown once."""
+    """A timeline whose segments can all be seen has no second panel."""
     assert len(draw_timeline(result(), "few").axes) == 1
 
 
 def test_what_is_too_dense_is_shown_enlarged() -> None:
-    """Of 500 iterations the second panel shows some, says which, and the first marks them and says what it shows."""
+    """The second panel shows some of 500 iterations; the first panel marks them and explains its averaged columns."""
     drawn = draw_timeline(iterating(2, 500), "dense")
     whole, stretch = drawn.axes
     minutes = Window(*stretch.get_xlim())
@@ -316,7 +319,7 @@ def test_what_is_too_dense_is_shown_enlarged() -> None:
 
 @given(st.integers(0, 2))
 def test_a_stretch_is_like_the_whole(place: int) -> None:
-    """A dense third that only waits, one that only computes, and one of both: what is shown is like their mean."""
+    """One dense third waits, one computes, one does both: the stretch comes from the third that is like their mean."""
     kinds = np.array([[0.9, 0.1], [0.1, 0.9], [0.5, 0.5]])[np.roll([0, 1, 2], place)]
     found = np.repeat(kinds, COLUMNS // 3, axis=0)[None]
     edges = np.linspace(0.0, 30.0, 30_001)
@@ -329,7 +332,7 @@ def test_a_stretch_is_like_the_whole(place: int) -> None:
 
 
 def test_nothing_dense_has_no_stretch() -> None:
-    """Neither has what is dense but short."""
+    """Nothing dense, or only dense for a short time, gives no stretch."""
     found, none = np.ones((1, COLUMNS, 1)), np.zeros((1, COLUMNS), bool)
     piece = np.array([(0, 0, 0, 0, 0.0, 1.0)], SEGMENT)
     assert representative(found, none, [piece], Window(0.0, 1.0)) is None
@@ -338,7 +341,10 @@ def test_nothing_dense_has_no_stretch() -> None:
 
 
 def test_a_window_that_is_asked_for_is_shown() -> None:
-    """From 10 to 20 s of 27 s, and from there to the end at most."""
+    """The second panel shows a requested window of 10 to 20 s, cut at the end of the program.
+
+    A window after the end is refused.
+    """
     drawn = draw_timeline(iterating(1, 5), "a title", Window(10.0, 20.0))
     assert drawn.axes[1].get_xlim() == pytest.approx((10.0, 20.0))
     assert drawn.axes[1].get_title(loc="left") == "zoom: 10–20 s"
@@ -349,14 +355,14 @@ def test_a_window_that_is_asked_for_is_shown() -> None:
 
 
 def test_a_short_window_counts_from_its_begin() -> None:
-    """A microsecond after 20 s: labels tell its ends apart."""
+    """A window of a microsecond after 20 s is labelled from its start, so that its ends can be told apart."""
     drawn = draw_timeline(iterating(1, 5), "a title", Window(20.0, 20.000001))
     assert drawn.axes[1].get_xlabel() == "virtual time (us after 20 s)"
     assert drawn.axes[1].get_xlim() == pytest.approx((0.0, 1.0), abs=1e-6)
 
 
 def test_many_bands_are_enlarged_as_a_sample() -> None:
-    """Of 40 ranks the second panel shows twelve; of sixteen all."""
+    """The second panel shows 12 of 40 ranks, but all of 16."""
     counts = [len(draw_timeline(iterating(ranks, 300), "many").axes[1].get_yticks()) for ranks in (40, 16)]
     assert counts == [12, MOST_BANDS_ZOOMED]
 
@@ -373,12 +379,12 @@ def test_many_bands_are_enlarged_as_a_sample() -> None:
     ],
 )
 def test_a_stretch_in_words(begin: float, end: float, expected: str) -> None:
-    """As many digits as tell the ends apart, and as were given."""
+    """The text has as many digits as needed to tell the ends apart."""
     assert span(Window(begin, end)) == expected
 
 
 def test_the_finding_adds_up() -> None:
-    """4 s and 3 s of 4 s each: of 8 s 3 computing, 1 sending, 3 waiting, 1 after the end."""
+    """Ranks end at 4 s and 3 s: of 2 × 4 s, 3 are computing, 1 is sending, 3 are waiting, 1 is after the end."""
     (axes,) = draw_timeline(result(), "a title").axes
     found = axes.get_title(loc="left")
     assert found == "2 ranks, makespan 4 s: 38% computing, 12% sending and receiving, 38% waiting, 12% already ended"

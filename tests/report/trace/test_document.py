@@ -9,7 +9,7 @@ from tests.report.cases import trace
 
 
 def test_trace_document_counts_calls_not_rows() -> None:
-    """A Sendrecv of three rows is one call, with the bytes and the time of all of them."""
+    """A Sendrecv of three rows is one call, with the bytes and the time of all rows."""
     document = json.loads(json.dumps(trace_document(trace()), allow_nan=False))
     calls = {each["call"]: each for each in document["calls"]}
     assert calls["Sendrecv"] == {

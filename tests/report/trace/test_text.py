@@ -14,7 +14,7 @@ from tests.report.cases import (
 
 
 def test_trace_shows_calls_and_what_is_not_modelled() -> None:
-    """Calls have count, bytes and time; those that a simulation leaves out are listed again."""
+    """Calls have count, bytes and time; calls that a simulation leaves out are also listed."""
     text = rendered(trace_text(trace()))
     assert row(text, "Sendrecv") == "Sendrecv 2 1 KB 12 ms"
     assert row(text, "Win.Put 1") == "Win.Put 1 500 ms not modelled"
@@ -22,7 +22,7 @@ def test_trace_shows_calls_and_what_is_not_modelled() -> None:
 
 
 def test_only_calls_that_are_left_out_are_counted_as_such() -> None:
-    """Of 29 waits of half a second one is for what is not modelled; a wait for both counts without its time."""
+    """One of 29 waits of half a second is unmodelled; a Waitall for both kinds counts without its time."""
     built = TraceBuilder(1)
     for _ in range(28):
         built[0].add(Op.WAIT, call="Wait", request=0, took=500_000_000)
@@ -35,7 +35,7 @@ def test_only_calls_that_are_left_out_are_counted_as_such() -> None:
 
 
 def test_trace_shows_regions_communicators_and_memory() -> None:
-    """Regions have their speed, communicators their size, ranks their memory."""
+    """Regions show their speed, communicators their size, and ranks their memory."""
     text = rendered(trace_text(trace()))
     assert row(text, "solve") == "solve 1 1.5 s 3e+09 2,000 Mflop/s"
     assert row(text, "Split") == "Split 2 0"
@@ -43,7 +43,7 @@ def test_trace_shows_regions_communicators_and_memory() -> None:
 
 
 def test_trace_tells_what_recording_cost() -> None:
-    """Two ops at 5 us on a rank of 1 ms are 1 % of its run time; the rank with one op has less."""
+    """Two ops at 5 us on a rank of 1 ms cost 1 % of its run time; the rank with one op costs less."""
     builder = TraceBuilder(2)
     builder[0].send(1, 8)
     builder[0].send(1, 8)
