@@ -1,1 +1,1 @@
-"""Tests of what traces are made of."""
+"""Tests of the structure that is found in traces."""

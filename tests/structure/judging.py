@@ -1,4 +1,4 @@
-"""Rules held to programs: what they make at a target beside what the program does there.
+"""Rules learned from recordings, compared with what each program does at its targets.
 
 ``python -m tests.structure.judging [NAME …]`` prints a table of all programs.
 """
@@ -25,11 +25,11 @@ EXACT, REFUSED, REFUSED_THERE, WRONG = "exact", "refused", "refused there", "WRO
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What came of a target.
+    """The result at a target.
 
     Attributes:
         outcome: One of the words above.
-        why: The first message or difference; "" if it is exact.
+        why: The first message or difference; "" if the target is exact.
     """
 
     outcome: str
@@ -38,13 +38,13 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """A program as it was learned.
+    """A learned program.
 
     Attributes:
         structure: Its rules.
-        refusals: What follows none.
+        refusals: Messages about what follows no rule.
         sites: Its call sites.
-        seconds: How long that took.
+        seconds: Time spent learning.
     """
 
     structure: Structure
@@ -54,7 +54,7 @@ class Learned:
 
 
 def learn(case: Case) -> Learned:
-    """Learn a program from its recordings."""
+    """Return a program as learned from its recordings."""
     sites: dict[Site, int] = {UNKNOWN: 0}
     examples = []
     for size, ranks in case.recorded:
@@ -78,7 +78,7 @@ def judge(case: Case) -> Iterator[Verdict]:
 
 
 def judge_there(case: Case, learned: Learned, size: int, ranks: int) -> Verdict:
-    """Return the verdict on a target."""
+    """Return the verdict on one target."""
     generator = Generator(learned.structure, size, ranks)
     columns = generator.make()
     if generator.refusals:
@@ -88,7 +88,7 @@ def judge_there(case: Case, learned: Learned, size: int, ranks: int) -> Verdict:
 
 
 def difference(trace: Trace, made: Columns, sites: dict[Site, int]) -> str:
-    """Return the first difference between a trace and what was made; "" if there is none."""
+    """Return the first difference between a recorded trace and the generated columns, or "" if there is none."""
     if (offsets := np.asarray(trace.head.offsets)).tolist() != made.offsets.tolist():
         rank = int(np.flatnonzero(offsets != made.offsets)[0]) - 1
         return f"rank {rank} has {np.diff(offsets)[rank]} rows, made {np.diff(made.offsets)[rank]}"
@@ -125,7 +125,7 @@ def _named(names: Sequence[Any], column: npt.NDArray[Any]) -> list[Any]:
 
 
 def main(names: Sequence[str]) -> None:
-    """Print a table of verdicts."""
+    """Print a table of verdicts for the named programs, or for all."""
     for name in names or CASES:
         began = time.process_time()
         case = CASES[name]

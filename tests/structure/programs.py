@@ -1,6 +1,6 @@
-"""Programs of the patterns that users write, as plain functions of a communicator and a size.
+"""Typical user programs, as plain functions of a communicator and a size.
 
-A program is held to what it does at targets that nobody recorded: its structure must be exact there or refused.
+Each program has targets at which it was not recorded: there, its learned structure must be exact or refused.
 """
 
 from __future__ import annotations
@@ -17,18 +17,20 @@ Places = tuple[tuple[int, int], ...]
 
 
 def _planned(sizes: Sequence[int]) -> Places:
-    """Return sizes and numbers of ranks as a plan has them."""
+    """Return the sizes and numbers of ranks that a plan records."""
     return (*((n, p) for n in sizes for p in (4, 8, 16)), *((n, p) for n in sizes[:2] for p in (6, 27)))
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A program with the places at which it is recorded and those at which it must be known.
+    """A program, the places at which it is recorded, and the targets at which it is judged.
+
+    A place is a size and a number of ranks.
 
     Attributes:
         program: The program.
-        recorded: Size and ranks of each recording.
-        targets: The same of each target.
+        recorded: Size and number of ranks of each recording.
+        targets: Size and number of ranks of each target.
         refused: Part of the message with which it is refused; "" if it must be exact.
     """
 
@@ -41,7 +43,7 @@ class Case:
 def case(
     recorded: Places | None = None, targets: Places | None = None, refused: str = ""
 ) -> Callable[[Program], Program]:
-    """Return a decorator that makes a program a case."""
+    """Return a decorator that registers a program as a case."""
 
     def keep(program: Program) -> Program:
         made = Case(program, refused=refused)
@@ -65,27 +67,27 @@ _DIVIDED = case(
 )
 
 
-# --- custom of rounding ---
+# --- ways of rounding ---
 
 
 def first_larger(n: int, m: int, c: int) -> int:
-    """Return a share of which the first are the larger ones."""
+    """Return the share of part c where the first parts are the larger ones."""
     return n // m + (c < n % m)
 
 
 def between(n: int, m: int, c: int) -> int:
-    """Return a share between bounds c n / m."""
+    """Return the share of part c between bounds c n / m."""
     return (c + 1) * n // m - c * n // m
 
 
 def last_smaller(n: int, m: int, c: int) -> int:
-    """Return a share of which the last is the smaller one."""
+    """Return the share of part c where the last part is smaller."""
     block = -(-n // m)
     return max(0, min(n, (c + 1) * block) - c * block)
 
 
 def last_larger(n: int, m: int, c: int) -> int:
-    """Return a share of which the last has the remainder, too."""
+    """Return the share of part c where the last part gets the remainder."""
     return n // m + (n % m if c == m - 1 else 0)
 
 
@@ -96,7 +98,7 @@ def dims2(size: int) -> tuple[int, int]:
 
 
 def dims3(size: int) -> tuple[int, int, int]:
-    """Return a grid of three dimensions, as near to each other as can be, the largest number first."""
+    """Return the most cubic grid of three dimensions, the largest number first."""
     shapes = [
         (a, b, size // a // b)
         for a in range(1, size + 1)
@@ -112,14 +114,14 @@ def dims3(size: int) -> tuple[int, int, int]:
 
 @case()
 def ring(comm: Comm, n: int) -> None:
-    """Pass all rows round."""
+    """Pass all rows around a ring."""
     for _ in range(comm.size - 1):
         comm.sendrecv(8 * n, (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size)
 
 
 @case()
 def ring_of_shares(comm: Comm, n: int) -> None:
-    """Pass shares round: in step k that of rank r - k."""
+    """Pass shares around a ring: in step k, the share of rank r - k."""
     for k in range(comm.size - 1):
         mine = first_larger(n, comm.size, (comm.rank - k) % comm.size)
         comm.sendrecv(8 * mine, (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size)
@@ -127,7 +129,7 @@ def ring_of_shares(comm: Comm, n: int) -> None:
 
 @case()
 def halo_line(comm: Comm, n: int) -> None:
-    """Exchange with both neighbours by if, blocking."""
+    """Exchange with both neighbours by blocking calls, inside conditions."""
     for _ in range(10):
         if comm.rank > 0:
             comm.send(8 * n, comm.rank - 1, 1)
@@ -140,7 +142,7 @@ def halo_line(comm: Comm, n: int) -> None:
 
 @case()
 def halo_null(comm: Comm, n: int) -> None:
-    """Exchange with PROC_NULL at the ends."""
+    """Exchange with neighbours, with PROC_NULL at the ends."""
     up = comm.rank - 1 if comm.rank > 0 else NOBODY
     down = comm.rank + 1 if comm.rank < comm.size - 1 else NOBODY
     for _ in range(n // 10):
@@ -151,7 +153,7 @@ def halo_null(comm: Comm, n: int) -> None:
 
 @case()
 def halo_waitall(comm: Comm, n: int) -> None:
-    """Wait for as many requests as there are neighbours."""
+    """Wait for the requests of all existing neighbours at once."""
     for _ in range(6):
         requests = []
         if comm.rank > 0:
@@ -165,7 +167,7 @@ def halo_waitall(comm: Comm, n: int) -> None:
 
 @case()
 def halo_neighbours_loop(comm: Comm, n: int) -> None:
-    """Go through a list of neighbours that is shorter at the ends."""
+    """Loop over a list of neighbours, which is shorter at the ends."""
     neighbours = [each for each in (comm.rank - 1, comm.rank + 1) if 0 <= each < comm.size]
     for step in range(5):
         requests = [comm.irecv(each, step) for each in neighbours]
@@ -199,7 +201,7 @@ def odd_even(comm: Comm, n: int) -> None:
 
 @case()
 def pipeline(comm: Comm, n: int) -> None:
-    """Pass blocks down a pipeline."""
+    """Pass blocks along a pipeline of ranks."""
     for _ in range(n // 8):
         if comm.rank > 0:
             comm.recv(comm.rank - 1)
@@ -209,7 +211,7 @@ def pipeline(comm: Comm, n: int) -> None:
 
 @case()
 def pipeline_tags(comm: Comm, n: int) -> None:
-    """Count tags down a pipeline, with a smaller last block."""
+    """Pass blocks along a pipeline with counted tags and a smaller last block."""
     for first in range(0, n, 8):
         if comm.rank > 0:
             comm.recv(comm.rank - 1, first // 8)
@@ -255,7 +257,7 @@ def _halo(comm: Comm, sizes: Sequence[int], shape: Sequence[int], periodic: bool
 
 @case()
 def halo_2d(comm: Comm, n: int) -> None:
-    """Exchange over the most square grid, PROC_NULL at the edges."""
+    """Exchange over the most square grid, with PROC_NULL at the edges."""
     p, q = dims2(comm.size)
     row, column = divmod(comm.rank, q)
     _halo(comm, (first_larger(n, q, column), first_larger(n, p, row)), (p, q), False, 5)
@@ -263,7 +265,7 @@ def halo_2d(comm: Comm, n: int) -> None:
 
 @case()
 def torus_2d(comm: Comm, n: int) -> None:
-    """Exchange over the most square grid, periodically."""
+    """Exchange over the most square periodic grid."""
     p, q = dims2(comm.size)
     row, column = divmod(comm.rank, q)
     _halo(comm, (between(n, q, column), between(n, p, row)), (p, q), True, 5)
@@ -271,7 +273,7 @@ def torus_2d(comm: Comm, n: int) -> None:
 
 @_SQUARES
 def square_2d(comm: Comm, n: int) -> None:
-    """Exchange over a square grid, four sites."""
+    """Exchange over a square grid, from four call sites."""
     q = isqrt(comm.size)
     row, column = divmod(comm.rank, q)
     high, wide = last_smaller(n, q, row), last_smaller(n, q, column)
@@ -294,7 +296,7 @@ def halo_3d(comm: Comm, n: int) -> None:
 
 @case(recorded=tuple((n, p) for n in (24, 36, 50) for p in (4, 6, 8, 12, 27)), targets=((96, 64), (98, 64), (100, 36)))
 def faces_with_halo(comm: Comm, n: int) -> None:
-    """Exchange faces of blocks that are stored with a layer of the neighbours' points around them."""
+    """Exchange faces of blocks that are stored with a halo of one layer."""
     a, b, c = dims3(comm.size)
     x, y, z = (
         between(n, m, i) + 2 for m, i in ((a, comm.rank // (b * c)), (b, comm.rank // c % b), (c, comm.rank % c))
@@ -304,7 +306,7 @@ def faces_with_halo(comm: Comm, n: int) -> None:
 
 @case()
 def torus_3d(comm: Comm, n: int) -> None:
-    """Exchange faces over a periodic grid of three dimensions, blocks of ceil(n / extent)."""
+    """Exchange faces over a periodic grid of three dimensions with blocks of ceil(n / extent)."""
     shape = dims3(comm.size)
     x, y, z = (-(-n // extent) for extent in shape)
     _halo(comm, (y * z, x * z, x * y), shape, True, 3)
@@ -312,7 +314,7 @@ def torus_3d(comm: Comm, n: int) -> None:
 
 @case()
 def halo_2d_waitall(comm: Comm, n: int) -> None:
-    """Exchange over a grid by requests to those neighbours that are there."""
+    """Exchange over a grid by requests to the existing neighbours."""
     p, q = dims2(comm.size)
     row, column = divmod(comm.rank, q)
     for _ in range(3):
@@ -330,7 +332,7 @@ def halo_2d_waitall(comm: Comm, n: int) -> None:
 
 @_SQUARES
 def cannon(comm: Comm, n: int) -> None:
-    """Shift blocks systolically, the first shift by the own row and column."""
+    """Cannon's algorithm: shift blocks; the first shift depends on the rank's row and column."""
     q = isqrt(comm.size)
     row, column = divmod(comm.rank, q)
     block = 8 * (n // q) ** 2
@@ -346,7 +348,7 @@ def cannon(comm: Comm, n: int) -> None:
 
 @_POWERS
 def butterfly(comm: Comm, n: int) -> None:
-    """Exchange with r ^ 2^k."""
+    """Exchange with rank r ^ 2^k in step k."""
     bit = 1
     while bit < comm.size:
         comm.sendrecv(8 * n, comm.rank ^ bit, comm.rank ^ bit)
@@ -355,7 +357,7 @@ def butterfly(comm: Comm, n: int) -> None:
 
 @_POWERS
 def halving(comm: Comm, n: int) -> None:
-    """Recursive halving: half of the rest in each step, and doubling back."""
+    """Recursive halving, where each step sends half of the rest, then recursive doubling."""
     bit, length = comm.size // 2, n
     while bit:
         length //= 2
@@ -396,19 +398,19 @@ def binomial_reduce(comm: Comm, n: int) -> None:
 
 @case()
 def dissemination(comm: Comm, n: int) -> None:
-    """Go round in steps of 2^k, as a barrier by dissemination does."""
+    """Exchange around a ring in steps of 2^k, as a dissemination barrier does."""
     bit = 1
     while bit < comm.size:
         comm.sendrecv(n, (comm.rank + bit) % comm.size, (comm.rank - bit) % comm.size)
         bit *= 2
 
 
-# --- owners ---
+# --- rotating owners ---
 
 
 @case()
 def panels(comm: Comm, n: int) -> None:
-    """LU: the owner in turn broadcasts a panel that gets shorter."""
+    """LU factorisation: owners take turns to broadcast panels of falling size."""
     for first in range(0, n, 8):
         owner = first // 8 % comm.size
         comm.bcast(8 * (n - first) * min(8, n - first), owner)
@@ -416,7 +418,7 @@ def panels(comm: Comm, n: int) -> None:
 
 @case()
 def panels_by_column(comm: Comm, n: int) -> None:
-    """LU column by column, with a pivot and an exchange of norms."""
+    """LU factorisation by columns, with a broadcast of the pivot before that of the column."""
     for k in range(n):
         comm.bcast(4, k % comm.size)
         comm.bcast(8 * (n - k), k % comm.size)
@@ -424,7 +426,7 @@ def panels_by_column(comm: Comm, n: int) -> None:
 
 @case()
 def owner_sends(comm: Comm, n: int) -> None:
-    """The owner in turn sends to each by itself, the others receive: two sites."""
+    """Owners take turns to send to each other rank, which receives at another call site."""
     for first in range(0, n, 16):
         owner = first // 16 % comm.size
         if comm.rank == owner:
@@ -437,7 +439,7 @@ def owner_sends(comm: Comm, n: int) -> None:
 
 @_SQUARES
 def cholesky(comm: Comm, n: int) -> None:
-    """Cholesky on a square grid with communicators of rows and columns."""
+    """Cholesky factorisation on a square grid, with communicators of rows and columns."""
     q = isqrt(comm.size)
     i, j = divmod(comm.rank, q)
     row, column = comm.split(lambda r: r // q), comm.split(lambda r: r % q)
@@ -460,7 +462,7 @@ def cholesky(comm: Comm, n: int) -> None:
     targets=((100, 16), (97, 5), (88, 7)),
 )
 def columns_in_blocks(comm: Comm, n: int) -> None:
-    """Gram and Schmidt's QR column by column, columns dealt out in blocks of eight; the owner has a word more."""
+    """Gram-Schmidt QR by columns, which are dealt out in blocks of eight; the owner makes an additional call."""
     for j in range(n):
         owner = j // 8 % comm.size
         comm.bcast(8 * n, owner)
@@ -475,7 +477,7 @@ def columns_in_blocks(comm: Comm, n: int) -> None:
     targets=((44, 9), (50, 36), (64, 64)),
 )
 def reflectors(comm: Comm, n: int) -> None:
-    """Householder's tridiagonalisation on the most square grid: blocks of four by four, dealt out along both sides."""
+    """Householder tridiagonalisation on the most square grid; blocks of four by four are dealt out along both axes."""
     q, p = dims2(comm.size)
     i, j = divmod(comm.rank, q)
     row, column = comm.split(lambda r: r // q), comm.split(lambda r: r % q)
@@ -501,7 +503,7 @@ def reflectors(comm: Comm, n: int) -> None:
 
 @case()
 def transpose(comm: Comm, n: int) -> None:
-    """Transpose strips of uneven shares."""
+    """Transpose strips whose shares differ."""
     mine = first_larger(n, comm.size, comm.rank)
     for _ in range(3):
         comm.alltoallv([16 * mine * first_larger(n, comm.size, each) for each in range(comm.size)])
@@ -509,14 +511,14 @@ def transpose(comm: Comm, n: int) -> None:
 
 @case()
 def transpose_between(comm: Comm, n: int) -> None:
-    """Transpose strips of shares between bounds."""
+    """Transpose strips with shares between bounds."""
     mine = between(n, comm.size, comm.rank)
     comm.alltoallv([8 * mine * between(n, comm.size, each) for each in range(comm.size)])
 
 
 @case()
 def alltoall_even(comm: Comm, n: int) -> None:
-    """Exchange even blocks."""
+    """Exchange equal blocks with all ranks."""
     comm.alltoall(8 * (n // comm.size) ** 2)
     comm.alltoall(8 * (n * n // comm.size**2))
 
@@ -526,7 +528,7 @@ def alltoall_even(comm: Comm, n: int) -> None:
 
 @case(recorded=tuple((n, p) for n in (64, 128, 256) for p in (4, 6, 8, 16)), targets=((512, 64), (512, 37), (1024, 40)))
 def multigrid(comm: Comm, n: int) -> None:
-    """Visit levels n >> l down and up, three cycles."""
+    """Visit levels of size n >> l down and up, in three cycles."""
     levels = (n // 8).bit_length()
     up, down = (comm.rank - 1 if comm.rank else NOBODY), (comm.rank + 1 if comm.rank < comm.size - 1 else NOBODY)
     for _ in range(3):
@@ -543,7 +545,7 @@ def multigrid(comm: Comm, n: int) -> None:
 
 @case()
 def master_turns(comm: Comm, n: int) -> None:
-    """A master sends work to each worker in turn, and collects."""
+    """A master sends work to each worker in turn, then collects the results."""
     for _ in range(3):
         if comm.rank == 0:
             for worker in range(1, comm.size):
@@ -557,7 +559,7 @@ def master_turns(comm: Comm, n: int) -> None:
 
 @case()
 def gather_by_loop(comm: Comm, n: int) -> None:
-    """A root receives blocks of all others in a loop, uneven ones."""
+    """A root receives blocks of different sizes from all others in a loop."""
     if comm.rank == 0:
         for each in range(1, comm.size):
             comm.recv(each)
@@ -567,7 +569,7 @@ def gather_by_loop(comm: Comm, n: int) -> None:
 
 @case()
 def scatter_by_loop(comm: Comm, n: int) -> None:
-    """A root sends uneven blocks, the last with the remainder, and begins its sends at once."""
+    """A root sends blocks with nonblocking calls; the last block has the remainder."""
     if comm.rank == 0:
         requests = [comm.isend(8 * last_larger(n, comm.size, each), each) for each in range(1, comm.size)]
         comm.waitall(requests)
@@ -577,7 +579,7 @@ def scatter_by_loop(comm: Comm, n: int) -> None:
 
 @case()
 def everybody_to_everybody(comm: Comm, n: int) -> None:
-    """Send to all others in a loop with an early continue."""
+    """Exchange with all other ranks in a loop with an early continue."""
     for each in range(comm.size):
         if each == comm.rank:
             continue
@@ -586,7 +588,7 @@ def everybody_to_everybody(comm: Comm, n: int) -> None:
 
 @case()
 def spread(comm: Comm, n: int) -> None:
-    """Exchange with r + k and r - k."""
+    """Exchange with ranks r + k and r - k in step k."""
     for k in range(1, comm.size):
         comm.sendrecv(8 * between(n, comm.size, comm.rank), (comm.rank + k) % comm.size, (comm.rank - k) % comm.size)
 
@@ -596,7 +598,7 @@ def spread(comm: Comm, n: int) -> None:
 
 @case()
 def triangle(comm: Comm, n: int) -> None:
-    """An inner loop that gets shorter."""
+    """An inner loop that gets shorter in each iteration."""
     for k in range(n // 10):
         for _ in range(k + 1, n // 10):
             comm.bcast(8 * k, 0)
@@ -605,7 +607,7 @@ def triangle(comm: Comm, n: int) -> None:
 
 @case()
 def by_ranks(comm: Comm, n: int) -> None:
-    """Loops that count ranks, twice ranks, and logarithms."""
+    """Loops over ranks, over twice the ranks, and over their logarithm."""
     for _ in range(2 * comm.size):
         comm.barrier()
     for _ in range((comm.size - 1).bit_length()):
@@ -616,7 +618,7 @@ def by_ranks(comm: Comm, n: int) -> None:
 
 @case()
 def every_tenth(comm: Comm, n: int) -> None:
-    """Check convergence in each tenth iteration only."""
+    """Check convergence only in every tenth iteration."""
     for i in range(n):
         comm.sendrecv(8 * n, (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size)
         if i % 10 == 0:
@@ -625,7 +627,7 @@ def every_tenth(comm: Comm, n: int) -> None:
 
 @case()
 def early_continue(comm: Comm, n: int) -> None:
-    """The first rank leaves out the rest of each iteration."""
+    """The first rank and the last one skip the rest of each iteration."""
     for i in range(n // 9):
         comm.barrier()
         if comm.rank == 0:
@@ -642,7 +644,7 @@ def _exchange(comm: Comm, nbytes: int, by: int) -> None:
 
 @case()
 def shared_function(comm: Comm, n: int) -> None:
-    """Call one function from several places."""
+    """Call the same function from several places."""
     _exchange(comm, 8 * n, 1)
     for _ in range(4):
         _exchange(comm, 8 * n, 1)
@@ -652,7 +654,7 @@ def shared_function(comm: Comm, n: int) -> None:
 
 @case()
 def sizes(comm: Comm, n: int) -> None:
-    """Sizes of many forms."""
+    """Message sizes of many forms."""
     comm.allreduce(24)
     comm.bcast(8 * n * n // comm.size)
     comm.bcast(8 * (n * n // comm.size))
@@ -686,7 +688,7 @@ def tags(comm: Comm, n: int) -> None:
 
 @case()
 def rows_and_columns(comm: Comm, n: int) -> None:
-    """Reduce along rows and columns of the most square grid."""
+    """Reduce along rows and broadcast along columns of the most square grid."""
     p, q = dims2(comm.size)
     row, column = comm.split(lambda r: r // q), comm.split(lambda r: r % q)
     assert row is not None
@@ -698,7 +700,7 @@ def rows_and_columns(comm: Comm, n: int) -> None:
 
 @case()
 def halves(comm: Comm, n: int) -> None:
-    """Work in two halves and by parity."""
+    """Work in two halves, and in groups of even and odd ranks."""
     half = comm.split(lambda r: int(r < comm.size // 2))
     parity = comm.split(lambda r: r % 2)
     assert half is not None
@@ -711,7 +713,7 @@ def halves(comm: Comm, n: int) -> None:
 
 @case()
 def workers(comm: Comm, n: int) -> None:
-    """All but the first work together."""
+    """All ranks but the first share a communicator."""
     group = comm.split(lambda r: 0 if r else None)
     if group is not None:
         for _ in range(5):
@@ -721,7 +723,7 @@ def workers(comm: Comm, n: int) -> None:
 
 @case()
 def triples(comm: Comm, n: int) -> None:
-    """Groups of three ranks one after the other."""
+    """Form groups of three consecutive ranks."""
     group = comm.split(lambda r: r // 3)
     assert group is not None
     group.allreduce(8 * n)
@@ -729,7 +731,7 @@ def triples(comm: Comm, n: int) -> None:
 
 @case()
 def branches(comm: Comm, n: int) -> None:
-    """Exclusive branches of an if within a loop, chosen by the iteration."""
+    """The iteration number selects one of two branches."""
     for i in range(n // 5):
         if i % 2 == 0:
             comm.bcast(8 * n, 0)
@@ -739,7 +741,7 @@ def branches(comm: Comm, n: int) -> None:
 
 @case()
 def branches_by_owner(comm: Comm, n: int) -> None:
-    """Exclusive branches of an if, chosen by the owner in turn, without any other call."""
+    """The owner in turn sends and its successor receives, in two branches of a loop without other calls."""
     for i in range(n // 5):
         if comm.rank == i % comm.size:
             comm.send(8 * n, (comm.rank + 1) % comm.size, i)
@@ -749,7 +751,7 @@ def branches_by_owner(comm: Comm, n: int) -> None:
 
 @case()
 def branches_by_size(comm: Comm, n: int) -> None:
-    """A threshold on sizes chooses the branch."""
+    """A threshold on the size selects the branch."""
     for i in range(n):
         if 8 * (n - i) > 400:
             comm.bcast(8 * (n - i), 0)
@@ -759,13 +761,13 @@ def branches_by_size(comm: Comm, n: int) -> None:
 
 @case()
 def threshold(comm: Comm, n: int) -> None:
-    """A number that is bounded: it is not seen beyond its bound."""
+    """A size with an upper bound, which only large recordings reach."""
     comm.bcast(8 * min(n, 100), 0)
 
 
 @case()
 def odd_ends(comm: Comm, n: int) -> None:
-    """Something happens only at the largest size that was recorded, and beyond."""
+    """A call that is made only at sizes above 100, which one recorded size exceeds."""
     if n > 100:
         comm.barrier()
     comm.allreduce(8)
@@ -773,14 +775,14 @@ def odd_ends(comm: Comm, n: int) -> None:
 
 @case()
 def ranks_beyond(comm: Comm, n: int) -> None:
-    """Something changes for more ranks than most recordings have."""
+    """The number of calls changes from 20 ranks on, beyond most recordings."""
     for _ in range(3 if comm.size < 20 else 4):
         comm.allreduce(8 * n)
 
 
 @case()
 def pairs_table(comm: Comm, n: int) -> None:
-    """Data-dependent sizes."""
+    """Sizes that depend on data."""
     comm.alltoallv([(comm.rank * 7919 + each * 104729 + n * 31) % 1000 for each in range(comm.size)])
 
 
@@ -795,7 +797,7 @@ def root_moves(comm: Comm, n: int) -> None:
 
 @case()
 def scan_by_hand(comm: Comm, n: int) -> None:
-    """Hillis and Steele: in step k receive from r - 2^k, send to r + 2^k, where there is one."""
+    """Hillis and Steele's scan: in step k, receive from r - 2^k and send to r + 2^k, if these ranks exist."""
     bit, step = 1, 0
     while bit < comm.size:
         requests = []
@@ -809,7 +811,7 @@ def scan_by_hand(comm: Comm, n: int) -> None:
 
 @case()
 def nested_while(comm: Comm, n: int) -> None:
-    """A loop of n / b steps around one of log2 P."""
+    """A loop of n / b steps around a loop of log2 P steps."""
     first = 0
     while first < n:
         bit = 1
@@ -825,7 +827,7 @@ def nested_while(comm: Comm, n: int) -> None:
 
 @_DIVIDED
 def even_strips(comm: Comm, n: int) -> None:
-    """Jacobi on even strips."""
+    """Jacobi iterations on equal strips."""
     rows = n // comm.size
     for _ in range(10):
         comm.sendrecv(
@@ -837,7 +839,7 @@ def even_strips(comm: Comm, n: int) -> None:
 
 @case()
 def interior_only(comm: Comm, n: int) -> None:
-    """A call that only ranks with two neighbours make, on three and more."""
+    """A call that only ranks with two neighbours make, on three ranks or more."""
     for _ in range(4):
         if 0 < comm.rank < comm.size - 1:
             comm.sendrecv(8 * n, comm.rank - 1, comm.rank + 1)
@@ -846,7 +848,7 @@ def interior_only(comm: Comm, n: int) -> None:
 
 @case()
 def two_dim_owner(comm: Comm, n: int) -> None:
-    """SUMMA on the most square grid: panels by owner columns and rows."""
+    """SUMMA on the most square grid: columns and rows take turns to own panels."""
     p, q = dims2(comm.size)
     i, j = divmod(comm.rank, q)
     row, column = comm.split(lambda r: r // q), comm.split(lambda r: r % q)

@@ -1,8 +1,7 @@
-"""A communicator that writes down what a program calls, for programs that never look at what they receive.
+"""A communicator that records the calls of a program that never looks at received data.
 
-Every rank is run alone, without MPI and without time. Where a call stands, and in which loops, is told by the virtual
-layer's own reader of sources. Messages are given by their size in bytes, groups by a function that tells everybody's
-colour.
+Each rank runs alone, without MPI and without time. The virtual layer's own source reader finds the call sites and the
+loops around them. Messages are given by their size in bytes, and groups by a function that returns each rank's colour.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from clue.trace.sites import Frame, Site
 from virtual_layer.loops import Loops
 
 Program = Callable[["Comm", int], None]
-#: How many communicators of a name and a group a rank has made.
+#: Number of communicators that a rank has made, by name and group.
 _Made = Counter[tuple[str, tuple[int, ...]]]
 
 
@@ -36,7 +35,7 @@ def _start(program: Program, comm: Comm, size: int) -> None:
 
 
 class _World:
-    """What ranks share: the trace, its communicators and its sites."""
+    """State that ranks share: the trace, its communicators and its sites."""
 
     def __init__(self, ranks: int) -> None:
         self.builder = TraceBuilder(ranks, "stub.py")
@@ -44,7 +43,7 @@ class _World:
         self._sites: dict[int, int] = {}
 
     def site(self, site: Site) -> int:
-        """Return the index of a site, which is there for good; comparing all of it for each op would take long."""
+        """Return the index of a site, found by identity; comparing whole sites for each op would take long."""
         index = self._sites.get(id(site))
         if index is None:
             index = self._sites[id(site)] = self.builder.site(site)
@@ -63,7 +62,7 @@ _SITES: dict[tuple[tuple[CodeType, int], ...], Site] = {}
 
 
 def _site() -> Site:
-    """Return the site of the program's call that is under way."""
+    """Return the call site of the program's current call."""
     frame: FrameType | None = sys._getframe(1)
     path: list[FrameType] = []
     while frame is not None and (not path or frame.f_code is not _start.__code__):
@@ -87,11 +86,11 @@ def _frame(frame: FrameType) -> Frame:
 
 
 class Comm:
-    """A communicator as one rank sees it; ranks count within it.
+    """A communicator as one rank sees it; rank numbers are those of the communicator.
 
     Attributes:
-        rank: The own one.
-        size: How many there are.
+        rank: The rank's own number.
+        size: Number of ranks.
     """
 
     def __init__(self, world: _World, rank: int, index: int, group: tuple[int, ...], made: _Made) -> None:
@@ -112,31 +111,31 @@ class Comm:
     # --- messages ---
 
     def send(self, nbytes: int, dest: int, tag: int = 0, flags: int = 0) -> None:
-        """Send."""
+        """Record a blocking send."""
         self._put(Op.SEND, "Send", peer=dest, tag=tag, nbytes=nbytes if dest >= 0 else 0, flags=flags)
 
     def recv(self, source: int, tag: int = 0, flags: int = 0) -> None:
-        """Receive."""
+        """Record a blocking receive."""
         self._put(Op.RECV, "Recv", peer=source, tag=tag, flags=flags)
 
     def isend(self, nbytes: int, dest: int, tag: int = 0) -> int:
-        """Begin to send; return the request."""
+        """Record the start of a send and return its request."""
         return self._begin(Op.ISEND, "Isend", peer=dest, tag=tag, nbytes=nbytes if dest >= 0 else 0)
 
     def irecv(self, source: int, tag: int = 0) -> int:
-        """Begin to receive; return the request."""
+        """Record the start of a receive and return its request."""
         return self._begin(Op.IRECV, "Irecv", peer=source, tag=tag)
 
     def wait(self, request: int) -> None:
-        """Wait for a request."""
+        """Record a wait for a request."""
         self._complete("Wait", (request,))
 
     def test(self, request: int) -> None:
-        """Test a request, which is not done."""
+        """Record a test of a request that has not completed."""
         self._put(Op.POLL, "Test", request=request)
 
     def waitall(self, requests: Sequence[int]) -> None:
-        """Wait for all of some requests."""
+        """Record a wait for several requests."""
         self._complete("Waitall", requests)
 
     def _complete(self, call: str, requests: Sequence[int]) -> None:
@@ -149,7 +148,7 @@ class Comm:
             self._builder.add(Op.LOCAL, call=call)
 
     def sendrecv(self, nbytes: int, dest: int, source: int, sendtag: int = 0, recvtag: int = 0) -> None:
-        """Send and receive at once."""
+        """Record a combined send and receive."""
         more = int(Flag.CONTINUED)
         receive = self._begin(Op.IRECV, "Sendrecv", peer=source, tag=recvtag)
         size = nbytes if dest >= 0 else 0
@@ -159,45 +158,45 @@ class Comm:
     # --- collectives ---
 
     def barrier(self) -> None:
-        """Wait for all."""
+        """Record a barrier."""
         self._put(Op.BARRIER, "Barrier")
 
     def bcast(self, nbytes: int, root: int = 0) -> None:
-        """Broadcast."""
+        """Record a broadcast."""
         self._put(Op.BCAST, "Bcast", nbytes=nbytes, peer=root, tag=8)
 
     def reduce(self, nbytes: int, root: int = 0) -> None:
-        """Reduce to a root."""
+        """Record a reduction to a root."""
         self._put(Op.REDUCE, "Reduce", nbytes=nbytes, peer=root, tag=8)
 
     def allreduce(self, nbytes: int) -> None:
-        """Reduce to all."""
+        """Record a reduction to all ranks."""
         self._put(Op.ALLREDUCE, "Allreduce", nbytes=nbytes, tag=8)
 
     def gather(self, nbytes: int, root: int = 0) -> None:
-        """Gather blocks, which may be of several sizes."""
+        """Record a gather of blocks, which may differ in size."""
         self._put(Op.GATHERV, "Gatherv", nbytes=nbytes, peer=root)
 
     def scatter(self, nbytes: int, root: int = 0) -> None:
-        """Scatter blocks, which may be of several sizes."""
+        """Record a scatter of blocks, which may differ in size."""
         self._put(Op.SCATTERV, "Scatterv", nbytes=nbytes, peer=root)
 
     def allgather(self, nbytes: int) -> None:
-        """Gather blocks everywhere, which may be of several sizes."""
+        """Record a gather of blocks to all ranks, which may differ in size."""
         self._put(Op.ALLGATHERV, "Allgatherv", nbytes=nbytes)
 
     def alltoall(self, nbytes: int) -> None:
-        """Send a block to each."""
+        """Record an exchange of equal blocks between all ranks."""
         self._put(Op.ALLTOALL, "Alltoall", nbytes=nbytes)
 
     def alltoallv(self, sizes: Sequence[int]) -> None:
-        """Send a block to each, of several sizes."""
+        """Record an exchange of blocks of the given sizes between all ranks."""
         self._put(Op.ALLTOALLV, "Alltoallv", extras=sizes)
 
     # --- communicators ---
 
     def split(self, color: Callable[[int], int | None], name: str = "Split") -> Comm | None:
-        """Return the communicator of those that have the own colour; ``None`` for who has none."""
+        """Return the communicator of the ranks with the same colour, or ``None`` for a rank without a colour."""
         self._put(Op.COMM, name)
         mine = color(self.rank)
         if mine is None:

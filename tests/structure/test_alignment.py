@@ -1,4 +1,4 @@
-"""Iterations that ranks skip are found by whom they meet in the others."""
+"""Ranks that skip iterations are aligned by the partners that they meet in the others."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _iterations(tables: Tables, call: str) -> dict[int, list[int]]:
 
 
 def test_odd_even_phases_are_those_in_which_partners_meet() -> None:
-    """Of four ranks the first and the last sit out every other phase."""
+    """On four ranks, the first and the last rank skip every second phase."""
     tables = _tables(CASES["odd_even"].program, 50, 4)
     assert _iterations(tables, "Sendrecv")[0] == [0, 1]
     aligned = tables.aligned()
@@ -36,7 +36,7 @@ def test_odd_even_phases_are_those_in_which_partners_meet() -> None:
 
 
 def test_all_ranks_go_through_a_shared_loop_as_often() -> None:
-    """A rank that leaves iterations out goes through them without a call."""
+    """A rank that skips iterations counts them without a call, so that all ranks have the same number."""
     aligned = _tables(CASES["odd_even"].program, 50, 4).aligned()
     assert aligned is not None
     (loop,) = aligned.shared
@@ -44,7 +44,7 @@ def test_all_ranks_go_through_a_shared_loop_as_often() -> None:
 
 
 def test_steps_of_a_binomial_tree_are_counted_by_everybody() -> None:
-    """Rank 2 of five receives in the second step, and rank 4 in the third, though it is the first call of either."""
+    """Of five ranks, rank 2 receives in the second step and rank 4 in the third, each with its first call."""
     aligned = _tables(CASES["binomial"].program, 50, 5).aligned()
     assert aligned is not None
     assert _iterations(aligned, "Recv") == {1: [0], 2: [1], 3: [1], 4: [2]}
@@ -52,7 +52,7 @@ def test_steps_of_a_binomial_tree_are_counted_by_everybody() -> None:
 
 
 def test_collective_calls_of_some_ranks_align_iterations() -> None:
-    """Rank 2 takes part in odd iterations alone: rank 1, which it meets there, is in all."""
+    """Rank 2 takes part only in odd iterations, where it meets rank 1, which is in all iterations."""
 
     def program(comm: Comm, n: int) -> None:
         middle = comm.split(lambda rank: 0 if rank in (1, 2) else None)
@@ -68,12 +68,12 @@ def test_collective_calls_of_some_ranks_align_iterations() -> None:
 
 
 def test_what_is_aligned_stays_as_it_is() -> None:
-    """A ring meets in each iteration."""
+    """Ranks of a ring meet in every iteration, so there is nothing to align."""
     assert _tables(CASES["ring"].program, 50, 4).aligned() is None
 
 
 def test_iterations_that_cannot_meet_stay_as_they_are() -> None:
-    """What is sent in one iteration of a ring and received in the next one meets in none."""
+    """Messages that are received in the iteration after they are sent cannot be aligned."""
 
     def program(comm: Comm, n: int) -> None:
         for i in range(n):

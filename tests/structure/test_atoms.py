@@ -1,4 +1,4 @@
-"""Numbers as programs compute them, by hand, and by what programs do."""
+"""Numbers as programs compute them: by hand, and for typical programs."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ def _called(name: str) -> Atom:
     ],
 )
 def test_numbers_on_two_by_three_ranks(name: str, iteration: int, values: list[int]) -> None:
-    """Rank r stands in row r // 3 and column r % 3."""
+    """On a grid of two by three, rank r is in row r // 3 and column r % 3."""
     assert _called(name).values(_ranks(100, 6, iteration)).tolist() == values
 
 
 @given(n=st.integers(1, 10**6), ranks=st.integers(1, 64), times=st.integers(1, 64), power=st.sampled_from((1, 2)))
 def test_multiples_are_divided_as_python_divides_them(n: int, ranks: int, times: int, power: int) -> None:
-    """``8 * n // size`` multiplies first."""
+    """``8 * n // size`` multiplies before it divides."""
     atom = scaled(times, variable("n"), power, variable("P"))
     assert atom.values(_ranks(n, ranks))[0] == times * n**power // ranks
 
 
 def test_names_say_what_numbers_are() -> None:
-    """Atoms of one name have the same values, whatever surroundings they were made for."""
+    """Atoms of the same name have the same values, whatever variables they are made for."""
     rng = np.random.default_rng(1)
     ranks = rng.integers(2, 30, 200)
     v = {"n": rng.integers(1, 300, 200), "P": ranks, "rank": rng.integers(0, 30, 200) % ranks}
@@ -68,7 +68,7 @@ def test_names_say_what_numbers_are() -> None:
 
 @given(st.integers(0, 2**32 - 1))
 def test_products_that_look_alike_are_one_and_are_remembered(seed: int) -> None:
-    """Each product has its own values, and lists all that have them."""
+    """Each product has distinct values and lists all atoms that have them."""
     rng = np.random.default_rng(seed)
     v = {name: rng.integers(1, 4, 5) for name in ("n", "P", "rank", "s", "r")}
     pool = Pool.of([variable("n"), variable("P")], v)
@@ -82,7 +82,7 @@ def test_products_that_look_alike_are_one_and_are_remembered(seed: int) -> None:
 
 
 def test_known_grids_are_nearer_than_others() -> None:
-    """On 8 and 27 ranks the sides of a plane and of a cube look alike; a program that uses a cube means the cube."""
+    """On 8 and 27 ranks, the sides of a plane and of a cube look alike; a known cube decides for the cube."""
     places = [(n, p) for n in (24, 36) for p in (8, 12, 27)]
     n, p = (np.array(column, np.int64) for column in zip(*places, strict=True))
     side = np.array([{8: 2, 12: 3, 27: 3}[each] for each in p.tolist()])
@@ -102,7 +102,7 @@ def test_known_grids_are_nearer_than_others() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("y", [(133, 44, 205, 68), (200, 308, 100, 154)])
 def test_sums_of_few_samples_are_not_believed(y: tuple[int, ...]) -> None:
-    """Four numbers leave one of them to tell which of thousands of sums of three terms it is."""
+    """Four samples cannot tell which of thousands of sums of three terms fits, so none is accepted."""
     p = np.array([6, 27, 6, 27])
     v = {"n": np.array([50, 50, 77, 77]), "P": p, "rank": np.zeros_like(p), "s": p, "r": np.zeros_like(p)}
     assert Search(v)._several(np.array(y)) == ()

@@ -1,4 +1,4 @@
-"""Traces as loops and back: closed forms by hand, and random programs byte for byte."""
+"""Compression of traces to loops and back: closed forms by hand, and random programs byte for byte."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.properties import examples
 
 
 def compressed(trace: Trace) -> Loops:
-    """Compress a trace in both ways, which must agree, and to something that gives it back."""
+    """Return the compressed trace; both implementations must agree, and expansion must return the trace."""
     loops = compress(trace)
     assert same(decompress(loops), trace)
     reference = compress(trace, reference=True)
@@ -27,7 +27,7 @@ def compressed(trace: Trace) -> Loops:
 
 
 def same(ops: object, trace: Trace) -> bool:
-    """Tell whether all columns are equal, their types included."""
+    """Tell whether all columns are equal, including their types."""
     pairs = [(getattr(ops, name), getattr(trace.ops, name)) for name in trace.ops.__slots__]
     return all(one.dtype == other.dtype and np.array_equal(one, other) for one, other in pairs)
 
@@ -38,7 +38,7 @@ def described(node: Node) -> object:
 
 
 def ring(ranks: int, steps: int) -> Trace:
-    """Send around a ring, and agree after each step."""
+    """Return a trace of messages around a ring, with an allreduce after each step."""
     built = TraceBuilder(ranks)
     for rank, own in enumerate(built):
         for _ in range(steps):
@@ -48,7 +48,7 @@ def ring(ranks: int, steps: int) -> Trace:
 
 
 def only(loops: Loops) -> Node:
-    """Return the only part of a program, that of all ranks."""
+    """Return the node of a program's only part, which all ranks share."""
     (part,) = loops.parts
     assert part.ranks == tuple(range(loops.trace.ranks))
     return part.node
@@ -58,7 +58,7 @@ def only(loops: Loops) -> Node:
 
 
 def test_a_ring_is_one_loop_of_all_ranks() -> None:
-    """The last rank sends to the first: one further, as all others do."""
+    """Relative partners make the ring one loop, although the last rank sends to the first."""
     loops = compressed(ring(8, 120))
     loop = only(loops)
     assert (loop.symbol, loop.repeated) == (LOOP, ((Affine(120), tuple(range(8))),))
@@ -71,7 +71,7 @@ def test_a_ring_is_one_loop_of_all_ranks() -> None:
 
 
 def test_ranks_at_an_end_have_a_variant() -> None:
-    """In a chain the first rank has no predecessor: it is the same loop, with two kinds of partners."""
+    """In a chain, the first rank has no predecessor: the loop is the same, with two kinds of partners."""
     built = TraceBuilder(6)
     for rank, own in enumerate(built):
         for _ in range(10):
@@ -83,7 +83,7 @@ def test_ranks_at_an_end_have_a_variant() -> None:
 
 
 def test_sizes_that_shrink_and_roots_that_turn() -> None:
-    """A factorisation: 800 - 8 i bytes from rank i mod 4, to rank 0 each time."""
+    """A factorisation: iteration i broadcasts 800 - 8 i bytes from rank i mod 4 and gathers to rank 0."""
     built = TraceBuilder(4)
     for own in built:
         for i in range(50):
@@ -96,7 +96,7 @@ def test_sizes_that_shrink_and_roots_that_turn() -> None:
 
 
 def test_an_inner_loop_that_grows() -> None:
-    """Iteration i has i + 1 sends of 8 (i + j) bytes, to the rank after the own."""
+    """Iteration i has i + 1 sends of 8 (i + j) bytes to the next rank."""
     built = TraceBuilder(3)
     for rank, own in enumerate(built):
         for i in range(20):
@@ -110,7 +110,7 @@ def test_an_inner_loop_that_grows() -> None:
 
 
 def test_what_differs_from_rank_to_rank_by_equal_steps() -> None:
-    """Rank r sends 100 + 4 r bytes: one expression of all ranks."""
+    """Rank r sends 100 + 4 r bytes: one expression covers all ranks."""
     built = TraceBuilder(5)
     for rank, own in enumerate(built):
         own.send((rank + 1) % 5, 100 + 4 * rank)
@@ -118,7 +118,7 @@ def test_what_differs_from_rank_to_rank_by_equal_steps() -> None:
 
 
 def test_numbers_without_a_rule_are_a_table() -> None:
-    """Once, if each iteration of the loop around them has the same; pieces of equal steps are one entry."""
+    """A loop stores its repeated numbers once, as a table; runs with equal steps are one entry."""
     built = TraceBuilder(2)
     for _ in range(30):
         for size in (5, 9, 2, 4, 6, 8):
@@ -131,7 +131,7 @@ def test_numbers_without_a_rule_are_a_table() -> None:
 
 
 def test_a_table_serves_ranks_that_need_less_of_it() -> None:
-    """Rank r sends r + 1 of the messages of 5, 5, 2 and 9 bytes: how many is affine in the rank, sizes are shared."""
+    """Rank r sends the first r + 1 of 5, 5, 2 and 9 bytes: the count is affine in the rank, and the table is shared."""
     built = TraceBuilder(4)
     for rank, own in enumerate(built):
         for size in (5, 5, 2, 9)[: rank + 1]:
@@ -142,7 +142,7 @@ def test_a_table_serves_ranks_that_need_less_of_it() -> None:
 
 
 def test_parts_of_some_ranks_stand_among_those_of_all() -> None:
-    """Rank 0 reads what it hands on; the loop after that is one of all ranks again."""
+    """A receive of rank 0 alone splits the program into parts; the parts around it belong to all ranks."""
     built = TraceBuilder(4)
     for rank, own in enumerate(built):
         own.collective(Op.BARRIER)
@@ -155,7 +155,7 @@ def test_parts_of_some_ranks_stand_among_those_of_all() -> None:
 
 
 def test_entries_that_belong_to_no_op_come_back() -> None:
-    """Another recorder may leave them, or share them: columns are given back as they were."""
+    """Another recorder may leave or share entries of lists: the columns come back unchanged."""
     trace = ring(2, 5)
     extras = np.concatenate([[7, 7], trace.ops.extras[:10], [9], trace.ops.extras[10:]])
     extra = np.where(trace.ops.count > 0, trace.ops.extra + 2, 0).astype(np.int32)
@@ -169,7 +169,7 @@ def test_entries_that_belong_to_no_op_come_back() -> None:
 
 
 def test_ranks_without_ops() -> None:
-    """Nothing is folded to nothing."""
+    """Ranks without ops are in no part."""
     built = TraceBuilder(3)
     built[1].collective(Op.BARRIER)
     loops = compressed(built.build())
@@ -181,7 +181,10 @@ def test_ranks_without_ops() -> None:
 
 
 def agreeing(ranks: int, calls: int = 3, *, set_sends: bool = True, sizes: tuple[int, ...] = (8, 21)) -> Trace:
-    """Make calls like lower-case reduce: of a rank and rank ^ 2^k, the one with the bit set sends to the other."""
+    """Return calls like a reduce of objects: of rank and rank ^ 2^k, the one with the bit set sends.
+
+    With ``set_sends=False``, the other one sends.
+    """
     built = TraceBuilder(ranks)
     for rank, own in enumerate(built):
         for _ in range(calls):
@@ -203,7 +206,7 @@ def agreeing(ranks: int, calls: int = 3, *, set_sends: bool = True, sizes: tuple
 @pytest.mark.parametrize("set_sends", [True, False])
 @pytest.mark.parametrize("ranks", [3, 4, 5, 12, 16, 17])
 def test_messages_along_bits_are_the_same_on_all_ranks(ranks: int, set_sends: bool) -> None:
-    """A loop of two rows, whose sizes are known but of a rank that sends nothing; then the barrier."""
+    """All ranks share a loop of two rows, then a barrier; sizes are known except for a rank that sends nothing."""
     trace = agreeing(ranks, set_sends=set_sends)
     loops = compressed(trace)
     loop, barrier = loops.parts
@@ -222,7 +225,7 @@ def test_messages_along_bits_are_the_same_on_all_ranks(ranks: int, set_sends: bo
 
 @pytest.mark.parametrize("what", ["peer", "nbytes", "tag", "flags", "op"])
 def test_what_goes_another_way_stays_as_it_is(what: str) -> None:
-    """One message to another rank, of another size or kind: lossless, and on the others as before."""
+    """A message to another rank, or of another size or kind, is kept exactly; the other ranks still share a part."""
     trace = agreeing(8)
     column = getattr(trace.ops, what).copy()
     at = trace.head.offsets[5] + 3  # the second message of rank 5 at its second bit
@@ -232,7 +235,7 @@ def test_what_goes_another_way_stays_as_it_is(what: str) -> None:
 
 
 def test_the_mark_of_such_rows_is_no_flag() -> None:
-    """Traces with unknown flags are refused, so none has it."""
+    """The mark is beyond all flags, and traces with unknown flags are refused, so no trace contains it."""
     assert sum(Flag) < BITS < 1 << 16
 
 
@@ -243,7 +246,7 @@ Step = Callable[[RankBuilder, int], None]
 
 @st.composite
 def steps(draw: st.DrawFn) -> Step:
-    """Draw a call whose numbers may depend on the rank and on how often it has been made."""
+    """Draw a call whose numbers may depend on the rank and on the number of calls so far."""
     kind = draw(st.sampled_from(["send", "recv", "sendrecv", "root", "sizes", "requests", "bits"]))
     distance, size, slope = draw(st.integers(1, 3)), draw(st.integers(0, 99)), draw(st.sampled_from([0, 0, 8, -1]))
     made = [0] * 4
@@ -276,7 +279,7 @@ def steps(draw: st.DrawFn) -> Step:
 
 @st.composite
 def traces(draw: st.DrawFn) -> Trace:
-    """Draw programs of four ranks: nested loops of calls, some of one rank only."""
+    """Draw a program of four ranks: nested loops of calls, and some calls of one rank only."""
     built = TraceBuilder(4)
 
     def run(depth: int) -> None:
@@ -302,11 +305,11 @@ def traces(draw: st.DrawFn) -> Trace:
 @given(trace=traces())
 @settings(deadline=None, max_examples=examples(60))
 def test_any_trace_comes_back(trace: Trace) -> None:
-    """By both implementations, which find the same loops."""
+    """Both implementations find the same loops, which expand to the trace."""
     compressed(trace)
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 5])
 def test_tokens_do_not_grow_with_ranks_or_iterations(ranks: int) -> None:
-    """A ring of any size, however often it turns."""
+    """A ring takes five tokens for any number of ranks and steps."""
     assert {compress(ring(ranks, steps)).tokens for steps in (10, 100)} == {5}

@@ -1,4 +1,4 @@
-"""Whatever was recorded: a target is exact, or refused by site, and a recording that is said to decide does."""
+"""A target is exact or refused by site for any recordings, and a suggested recording decides the question."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from tests.structure.stub import Comm
 
 pytestmark = pytest.mark.long
 
-#: Numbers of ranks that somebody may record: powers of two, a grid that always has two rows, three columns, and so on.
+#: Numbers of ranks that a user may record: powers of two, grids with two rows, with three columns, and so on.
 RECORDED = ((4, 6, 8), (4, 8, 16), (2, 4, 8), (4, 8), (3, 6, 9), (6, 8), (2, 3, 5), (4, 6, 8, 9), (2, 4, 6, 8, 12))
-#: Targets on numbers of ranks with all kinds of grids.
+#: Numbers of ranks of the targets, with grids of all kinds.
 RANKS = (5, 7, 9, 10, 12, 16, 18, 25, 27, 36, 37)
 SIZES = (20, 30, 44)
 _Number = Callable[[int, int], int]
@@ -46,7 +46,7 @@ def _assert_exact_or_refused(case: Case) -> None:
         assert each.outcome == EXACT or ("site " in each.why and " must " in each.why), each.why
 
 
-#: Numbers of rows or columns of a grid, of all ranks, and numbers that never change, as numbers of iterations.
+#: Numbers of iterations: constants, rows or columns of a grid, numbers of ranks, sizes.
 COUNTS: dict[str, _Number] = {
     "2": lambda *_: 2,
     "3": lambda *_: 3,
@@ -58,7 +58,7 @@ COUNTS: dict[str, _Number] = {
     "log2 P": lambda _, ranks: (ranks - 1).bit_length(),
     "n / 10": lambda n, _: n // 10,
 }
-#: Sizes of messages, bytes.
+#: Sizes of messages in bytes.
 BYTES: dict[str, _Number] = {
     "8": lambda *_: 8,
     "16 n": lambda n, _: 16 * n,
@@ -78,7 +78,7 @@ BYTES: dict[str, _Number] = {
 def test_loops_roots_and_sizes_on_grids_are_exact_or_refused(
     recorded: tuple[int, ...], count: str, nbytes: str, along: str, last: bool
 ) -> None:
-    """A program on the most square grid, as the case may be along its rows or columns; roots are first or last."""
+    """A program on the most square grid, along all ranks, rows or columns, with its root first or last."""
 
     def program(comm: Comm, n: int) -> None:
         _, columns = dims2(comm.size)
@@ -94,7 +94,7 @@ def test_loops_roots_and_sizes_on_grids_are_exact_or_refused(
     _assert_exact_or_refused(Case(program, _places(recorded), _places(RANKS, (44, 88))))
 
 
-# On 2, 4 and 6 ranks half of them are as many as the rounded-up logarithm.
+# On 2, 4 and 6 ranks, half of the ranks equals the rounded-up logarithm.
 @example(recorded=(2, 4, 6), count="2", nbytes="8", periodic=False)
 @settings(max_examples=examples(30), deadline=None)
 @given(
@@ -106,7 +106,7 @@ def test_loops_roots_and_sizes_on_grids_are_exact_or_refused(
 def test_lines_and_rings_are_exact_or_refused(
     recorded: tuple[int, ...], count: str, nbytes: str, periodic: bool
 ) -> None:
-    """Any numbers of ranks, neighbours in a line or in a ring, shares between bounds."""
+    """Any numbers of ranks, neighbours in a line or ring, and shares between bounds."""
 
     def program(comm: Comm, n: int) -> None:
         up, down = (comm.rank - 1) % comm.size, (comm.rank + 1) % comm.size
@@ -122,7 +122,7 @@ def test_lines_and_rings_are_exact_or_refused(
 @pytest.mark.parametrize("ranks", RECORDED)
 @pytest.mark.parametrize("name", ["two_dim_owner", "rows_and_columns", "sizes", "triples", "halves"])
 def test_any_recorded_numbers_of_ranks_will_do_or_do_not(name: str, ranks: tuple[int, ...]) -> None:
-    """Programs on grids, with groups of three and of one half, and with many forms of sizes."""
+    """Programs on grids, in groups of three or in halves, and with many forms of sizes, from various recordings."""
     case = CASES[name]
     sizes = sorted({size for size, _ in case.recorded})
     _assert_exact_or_refused(
@@ -132,13 +132,13 @@ def test_any_recorded_numbers_of_ranks_will_do_or_do_not(name: str, ranks: tuple
 
 @pytest.mark.parametrize("ranks", [(4, 6, 8), (2, 4, 8)])
 def test_reflectors_are_exact_or_refused(ranks: tuple[int, ...]) -> None:
-    """Loops over the rows of a grid: over two of them always, and over those that a rank shares with, one at most."""
+    """Loops over the rows of a grid that has always two rows, and over rows shared with at most one other rank."""
     _assert_exact_or_refused(replace(CASES["reflectors"], recorded=_places(ranks, (8, 14, 22))))
 
 
 @pytest.mark.parametrize("name", ["cannon", "square_2d", "cholesky"])
 def test_square_grids_are_exact_or_refused(name: str) -> None:
-    """Square numbers of ranks, two of them and more."""
+    """Programs on square grids are recorded on two or three square numbers of ranks."""
     for ranks in ((4, 9), (1, 4, 9), (4, 9, 16)):
         squares = tuple(each for each in (4, 9, 16, 25, 36) if isqrt(each) ** 2 == each)
         _assert_exact_or_refused(
@@ -147,7 +147,7 @@ def test_square_grids_are_exact_or_refused(name: str) -> None:
 
 
 def test_the_recording_that_tells_two_from_the_rows_of_a_grid() -> None:
-    """On 4, 6 and 8 ranks, a grid has two rows; on 5 it has one: with two sizes there, all is determined."""
+    """Grids on 4, 6 and 8 ranks have two rows, but one on 5 ranks: recordings there determine the target."""
     case = replace(CASES["rows_and_columns"], recorded=_places((4, 6, 8), (50, 77)), targets=((77, 16),))
     learned = learn(case)
     assert not learned.refusals
@@ -160,7 +160,7 @@ def test_the_recording_that_tells_two_from_the_rows_of_a_grid() -> None:
 
 
 def test_as_many_functions_as_numbers_of_ranks_explain_nothing() -> None:
-    """By hand: on 2, 4 and 8 ranks, 1 / P is 7/8 - 7/32 P + 1/64 P², so n² / P is a sum of three products."""
+    """On 2, 4 and 8 ranks, 1 / P is 7/8 - 7/32 P + 1/64 P²; this sum must not replace n² / P."""
     n, p = (np.array(column, np.int64) for column in zip(*product((48, 72, 112), (2, 4, 8)), strict=True))
     v = {"n": n, "P": p, "rank": 0 * n, "s": p, "r": 0 * n}
     assert (64 * n * n // p == 56 * n * n - 14 * n * n * p + n * n * p * p).all()

@@ -1,4 +1,4 @@
-"""Folding symbols into loops: by hand, from the literature, and the two implementations beside each other."""
+"""Folding of symbols into loops: by hand, from the literature, and two implementations compared."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ Symbols = npt.NDArray[np.int32]
 
 
 def numbered(names: list[str]) -> tuple[Symbols, list[str]]:
-    """Return names as symbols, and what these stand for."""
+    """Return names as symbols, and the list of names."""
     known = list(dict.fromkeys(names))
     return np.array([known.index(name) for name in names], np.int32), known
 
 
 def folded(names: list[str]) -> str:
-    """Return the signature of names, which must expand to them again."""
+    """Return the signature of the folded names, which must expand to the names."""
     symbols, known = numbered(names)
     program = fold(symbols)
     assert expand(program).tolist() == symbols.tolist()
@@ -36,14 +36,14 @@ def folded(names: list[str]) -> str:
 
 
 def equal(one: Place, other: Place) -> bool:
-    """Tell whether two programs are the same."""
+    """Tell whether two programs are equal."""
     first, second = Flat.of(one), Flat.of(other)
     return all(np.array_equal(getattr(first, name), getattr(second, name)) for name in Flat.__slots__)
 
 
 @pytest.fixture(scope="module")
 def fast() -> Callable[[Symbols], Place]:
-    """Return what folds in C++."""
+    """Return the fold function in C++; skip the test without it."""
     try:
         LOOPS.load()
     except NoLibraryError as error:
@@ -65,18 +65,18 @@ def fast() -> Callable[[Symbols], Place]:
         ("abcabcabcab", "[a b c]^3 a b"),
         # The paper's example (Sodhi, Subhlok, Xu, section 4.2).
         ("abbgbbgbbgkaa", "a [(b)^2 g]^3 k (a)^2"),
-        # Inner loops first; how often they are repeated may vary.
+        # Inner loops come first; their numbers of iterations may vary.
         ("abababcababcabc", "[[a b]^3,2,1 c]^3"),
         ("xyaxyxyaxyxyxya", "[[x y]^1,2,3 a]^3"),
-        # The loop that grows ends the outer one's body: it is not cut where it was first as long as before.
+        # A growing inner loop ends the outer loop's body, which is not cut where the inner loop had an earlier length.
         ("zaazaaazaaaa", "[z (a)^2,3,4]^3"),
-        # A loop that had one iteration when it was first read.
+        # The inner loop has one iteration when it is first read.
         ("xya" + "xyaxyxya" * 3, "[[x y]^1,2 a]^7"),
         ("abcabd" * 3, "[a b c a b d]^3"),
     ],
 )
 def test_loops_by_hand(sequence: str, loops: str) -> None:
-    """Each is what a person would write."""
+    """Each sequence folds to the loops that a person would write."""
     assert folded(list(sequence)) == loops
 
 
@@ -91,7 +91,7 @@ WRITTEN = (
 
 
 def test_bt_of_the_skeleton_paper() -> None:
-    """2,278 calls of 26 kinds: the paper's own signature, the loop before M2 apart."""
+    """2,278 calls of 26 kinds fold to the paper's signature, with the iteration before M2 apart from the loop."""
     body = BODY.split()
     end = ["M1", *body[:13], "M1", "M3", "M2"]
     calls = ["M4", "M5", "M6", *body, "M2", *(body * 60), *end]
@@ -111,7 +111,7 @@ def test_bt_of_the_skeleton_paper() -> None:
     ],
 )
 def test_what_follows_a_loop_is_not_its_end(sequence: str, loops: str) -> None:
-    """Where it alone makes how often something is repeated vary; in each iteration of the loop around it as well."""
+    """A tail that alone would make an inner count vary is split off, also within an outer loop."""
     symbols, known = numbered(list(sequence))
     program = split(fold(symbols))
     assert expand(program).tolist() == symbols.tolist()
@@ -119,7 +119,7 @@ def test_what_follows_a_loop_is_not_its_end(sequence: str, loops: str) -> None:
 
 
 def test_positions_of_each_symbol() -> None:
-    """``a (b a)^2``: where each place has its ops."""
+    """``(a b c)^2`` has its symbols at these positions."""
     symbols, _ = numbered(list("cabcab"))
     found = [(place.symbol, at.tolist()) for place, at in positions(fold(symbols))]
     assert found == [(0, [0, 3]), (1, [1, 4]), (2, [2, 5])]
@@ -130,7 +130,7 @@ def test_positions_of_each_symbol() -> None:
 
 @st.composite
 def programs(draw: st.DrawFn) -> Place:
-    """Draw nested loops in which each symbol stands once, so that there is one way to write them."""
+    """Draw nested loops in which each symbol appears once, so that their notation is unique."""
     symbols = iter(range(1000))
 
     def place(depth: int, reached: int) -> Place:
@@ -148,7 +148,7 @@ def programs(draw: st.DrawFn) -> Place:
 @given(program=programs())
 @settings(deadline=None, max_examples=examples(60))
 def test_a_program_is_found_again(program: Place) -> None:
-    """Whatever is nested how deep, and however often symbols are repeated from time to time."""
+    """Folding the expanded program finds its loops again, at any depth and with varying counts."""
     symbols = expand(program).astype(np.int32)
     assert equal(fold(symbols), program)
 
@@ -167,7 +167,7 @@ sequences = st.one_of(
 @given(sequence=sequences)
 @settings(deadline=None, max_examples=examples(200))
 def test_expansion_gives_any_sequence_back(sequence: list[int]) -> None:
-    """Nothing is lost, and nothing takes more places than it has symbols."""
+    """Expansion returns the sequence, and a program has no more places than symbols."""
     program = fold(np.array(sequence, np.int32))
     assert expand(program).tolist() == expand(split(program)).tolist() == sequence
     assert sum(not place.is_loop for place in program.walk()) <= len(sequence)
@@ -176,18 +176,18 @@ def test_expansion_gives_any_sequence_back(sequence: list[int]) -> None:
 @given(sequence=sequences)
 @settings(deadline=None, max_examples=examples(200))
 def test_both_implementations_find_the_same_loops(fast: Callable[[Symbols], Place], sequence: list[int]) -> None:
-    """To the last count."""
+    """The two programs are equal, including all counts."""
     symbols = np.array(sequence, np.int32)
     assert equal(fold(symbols), fast(symbols))
 
 
 def test_long_loops_are_compared_not_read(fast: Callable[[Symbols], Place]) -> None:
-    """A triangle within a loop that is read once and then repeated 200 times, as the reference has it."""
+    """A triangle within a loop of 200 iterations is folded as the reference does."""
     triangle = [symbol for i in range(1, 6) for symbol in (0, *([1, 2] * i), 3)]
     symbols = np.array([*([*triangle, 4] * 200), *triangle], np.int32)
     assert equal(fast(symbols), fold(symbols))
 
 
 def test_signature_names_letters() -> None:
-    """What varies is listed."""
+    """The signature uses the given names."""
     assert folded(list(string.ascii_lowercase * 2)) == f"[{' '.join(string.ascii_lowercase)}]^2"

@@ -1,4 +1,4 @@
-"""Structure graphs of small programs: sequences, loops with counts, and what ranks do side by side."""
+"""Structure graphs of small programs: sequences, loops with counts, and parallel branches."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tests.structure.stub import Comm, Program, run
 
 
 def graph(program: Program, *places: tuple[int, int]) -> Graph:
-    """Return the graph of a program recorded at sizes and numbers of ranks."""
+    """Return the graph of a program, recorded at these sizes and numbers of ranks."""
     return Graph.of(*examples_of([(size, ranks, run(program, size, ranks)) for size, ranks in places]))
 
 
 def written(node: Node) -> list[object]:
-    """Return calls by name, loops with counts, and branches, without computation."""
+    """Return the names of calls, loops with counts, and branches of a node, without computation."""
     found: list[object] = []
     for child in node.children:
         if child.kind is Kind.COMMUNICATION:
@@ -27,7 +27,7 @@ def written(node: Node) -> list[object]:
 
 
 def iterating(comm: Comm, n: int) -> None:
-    """Loops in loops, and a call before and after."""
+    """Run loops inside loops, with a call before and after."""
     comm.bcast(8)
     for _ in range(3):
         for _ in range(n):
@@ -37,7 +37,7 @@ def iterating(comm: Comm, n: int) -> None:
 
 
 def test_sequences_and_loops() -> None:
-    """Iterations are counted in all: 3, and 3 × 5."""
+    """Counts are totals over the run: 3 outer iterations and 3 × 5 inner ones."""
     found = graph(iterating, (5, 2))
     assert written(found.root) == ["Bcast", (3.0, (15.0, "Allreduce"), "Barrier"), "Bcast"]
     assert found.astray == 0
@@ -45,7 +45,7 @@ def test_sequences_and_loops() -> None:
 
 
 def dealing(comm: Comm, n: int) -> None:
-    """A master deals out and collects; the others work."""
+    """A master sends work and collects results; the others work."""
     if comm.rank == 0:
         for rank in range(1, comm.size):
             comm.send(n, rank)
@@ -58,7 +58,7 @@ def dealing(comm: Comm, n: int) -> None:
 
 
 def test_what_a_master_and_its_workers_do_is_side_by_side() -> None:
-    """No rank goes through both branches; all meet in the barrier."""
+    """No rank enters both branches, so they are parallel; all ranks meet in the barrier."""
     found = graph(dealing, (5, 4))
     assert written(found.root) == [
         {"parallel": [{"sequence": [(3.0, "Send"), (3.0, "Recv")]}, {"sequence": ["Recv", "Send"]}]},
@@ -70,7 +70,7 @@ def test_what_a_master_and_its_workers_do_is_side_by_side() -> None:
 
 
 def test_recordings_share_a_graph() -> None:
-    """Of 3 and 5 ranks: each has its counts, and there is one of each node."""
+    """Recordings on 3 and 5 ranks share the nodes, and each has its own counts."""
     found = graph(dealing, (5, 3), (5, 5))
     loop = found.root.children[0].children[0].children[0]
     assert (loop.mean_times(0), loop.mean_times(1)) == (2, 4)
@@ -78,7 +78,7 @@ def test_recordings_share_a_graph() -> None:
 
 
 def border(comm: Comm, n: int) -> None:
-    """All but the last send on, all but the first receive: inner ranks do both."""
+    """All ranks but the last send, all but the first receive: inner ranks do both."""
     if comm.rank + 1 < comm.size:
         comm.send(n, comm.rank + 1)
     if comm.rank:
@@ -86,14 +86,14 @@ def border(comm: Comm, n: int) -> None:
 
 
 def test_what_some_ranks_do_both_of_is_in_sequence() -> None:
-    """On three ranks one sends and receives; on two none does, and both are parallel."""
+    """On three ranks, one rank sends and receives, so the calls are in sequence; on two ranks, they are parallel."""
     assert written(graph(border, (5, 3)).root) == ["Send", "Recv"]
     assert written(graph(border, (5, 2)).root) == [{"parallel": [{"sequence": ["Send"]}, {"sequence": ["Recv"]}]}]
     assert written(graph(border, (5, 2), (5, 3)).root) == ["Send", "Recv"]
 
 
 def test_every_call_has_the_computation_before_it() -> None:
-    """In the region where it is, with its place; the end of the program computes alone."""
+    """Each computation before a call has its region and place; the end of the program is computation alone."""
     trace = TraceBuilder(1, "one.py")
     trace[0].at(Site((Frame("folder/one.py", "main", 3, 4),)))
     trace[0].compute(1.0, "work")

@@ -1,4 +1,4 @@
-"""Sizes of pickled objects, compared with what pickle writes."""
+"""Sizes of pickled objects, compared with the output of pickle."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _packed(n: int, c: int) -> object:
 def test_sizes_are_those_of_pickle(
     made: Callable[[int, int], object], nearly: Rule, same: list[tuple[int, int]]
 ) -> None:
-    """Arrays and their shape, bytes and their length, a number."""
+    """Pickles of arrays with their shape, and of bytes with their length and a number, have the predicted size."""
     v = _samples(_PLACES)
     rule = exact(nearly, v, _sizes(v, made))
     assert rule is not None
@@ -60,7 +60,7 @@ def test_sizes_are_those_of_pickle(
 
 
 def test_steps_that_no_recording_shows_are_not_guessed() -> None:
-    """At most 192 columns were recorded: whether their number is written, and how often, shows from 256 on."""
+    """Recordings have at most 192 columns, so the effect of 256 or more columns is not determined."""
     v = _samples(_PLACES)
     rule = exact(_nearly((16, (_N, _OWN)), (8, (_OWN,))), v, _sizes(v, _columns))
     assert rule is not None
@@ -69,7 +69,7 @@ def test_steps_that_no_recording_shows_are_not_guessed() -> None:
 
 
 def test_what_is_no_step_of_pickle_has_no_rule() -> None:
-    """Bytes by chance, or data of another size than the rule has."""
+    """Random bytes, or data of another size than the rule's, give no rule."""
     v = _samples(_PLACES)
     y = _sizes(v, _columns)
     nearly = _nearly((16, (_N, _OWN)), (8, (_OWN,)))
@@ -79,7 +79,7 @@ def test_what_is_no_step_of_pickle_has_no_rule() -> None:
 
 
 def test_few_objects_show_no_steps() -> None:
-    """Two sizes that differ by a byte may differ for another reason."""
+    """Two sizes that differ by a byte are not enough for a rule."""
     v = _samples([(192, 1), (528, 1)])
     assert exact(_nearly((8, (_N,))), v, 8 * v["n"] + np.array([40, 41])) is None
 
@@ -89,7 +89,7 @@ def _number(coefficient: Fraction, *atoms: Atom) -> Sum:
 
 
 def test_an_integer_is_a_number_that_the_program_uses() -> None:
-    """Number of own elements, an eighth of the bytes of another message: 5 B below 256, 15 B from there on, 17 B."""
+    """The integer is an eighth of another message's bytes; its pickle takes 5 B below 256, then 15 B, later 17 B."""
     v = _samples(_PLACES)
     own = _number(Fraction(1, 8), _N, _OWN)
     y = np.array([len(pickle.dumps(each, 5)) for each in own(v).tolist()])
@@ -102,7 +102,7 @@ def test_an_integer_is_a_number_that_the_program_uses() -> None:
 
 
 def test_several_numbers_that_explain_an_integer_are_rivals() -> None:
-    """Nobody recorded a size from 217 to 383: 256 may be the size or the size and 30 more."""
+    """No recording has a size from 217 to 383, so the threshold of 256 may apply to n or to n + 30."""
     v = _samples(_PLACES)
     y = np.array([len(pickle.dumps(each, 5)) for each in v["n"].tolist()])
     more = Sum(((Fraction(1), (_N,)), (Fraction(30), ())))

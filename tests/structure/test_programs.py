@@ -1,4 +1,4 @@
-"""What is made of small recordings is what programs do at large ones, or it is refused by site: never another."""
+"""Small recordings yield the exact program at large targets, or a refusal by site, never another program."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.structure.stub import Comm, run
 
 pytestmark = pytest.mark.long
 
-#: Programs of which every target must be exact.
+#: Programs whose targets must all be exact.
 KNOWN = (
     "ring", "ring_of_shares", "halo_line", "halo_null", "parity", "pipeline", "butterfly", "dissemination",
     "panels_by_column", "transpose", "master_turns", "gather_by_loop", "scatter_by_loop", "spread", "shared_function",
@@ -32,19 +32,19 @@ KNOWN = (
     "faces_with_halo", "square_2d", "halo_2d_waitall", "cannon", "halving", "odd_even", "everybody_to_everybody",
     "sizes", "columns_in_blocks", "reflectors",
 )  # fmt: skip
-#: Programs that recordings do not determine everywhere, and such as follow no rule.
+#: Programs that recordings do not determine everywhere, or that follow no rule.
 UNKNOWN = ("even_strips", "panels", "ranks_beyond", "odd_ends", "threshold", "triples")
 
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_programs_are_exact_at_targets_that_nobody_recorded(name: str) -> None:
-    """Nothing differs: rows, partners, tags, sizes, flags, requests, lists, communicators."""
+    """Rows, partners, tags, sizes, flags, requests, lists and communicators all agree."""
     assert [(each.outcome, each.why) for each in judge(CASES[name])] == [(EXACT, "")] * len(CASES[name].targets)
 
 
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_what_recordings_do_not_determine_is_refused_by_site(name: str) -> None:
-    """Rivals that fit all recordings and differ at the target, thresholds, groups without a rule."""
+    """Reasons: rival rules that differ at the target, thresholds, and groups without a rule."""
     verdicts = list(judge(CASES[name]))
     assert {each.outcome for each in verdicts} != {EXACT}
     for each in verdicts:
@@ -60,7 +60,7 @@ def test_what_recordings_do_not_determine_is_refused_by_site(name: str) -> None:
 def test_templates_with_any_parameters_are_exact_or_refused(
     custom: Callable[[int, int, int], int], element: int, header: int, block: int, by: int
 ) -> None:
-    """Elements, headers, blocks, distances and customs of rounding as they come."""
+    """Element sizes, headers, blocks, distances and ways of rounding are drawn."""
 
     def program(comm: Comm, n: int) -> None:
         mine = custom(n, comm.size, comm.rank)
@@ -78,7 +78,7 @@ def test_templates_with_any_parameters_are_exact_or_refused(
 @settings(max_examples=examples(8), deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), most=st.sampled_from((2, 3, 10, 1000)), of=st.sampled_from(("P", "nP", "nPr")))
 def test_chance_follows_no_rule(seed: int, most: int, of: str) -> None:
-    """Random numbers by size, ranks or both must not be explained."""
+    """Random numbers by size, ranks or both have no rule."""
     places = [(n, p, r) for n in (50, 77, 112) for p in (4, 6, 8, 16) for r in range(p)]
     n, p, r = (np.array(column, np.int64) for column in zip(*places, strict=True))
     key = {"P": p, "nP": n * 64 + p, "nPr": (n * 64 + p) * 64 + r}[of]
@@ -90,7 +90,7 @@ def test_chance_follows_no_rule(seed: int, most: int, of: str) -> None:
 
 
 def samples(places: Iterable[tuple[int, int]]) -> dict[str, Integers]:
-    """Return the surroundings of all ranks at sizes and numbers of ranks."""
+    """Return the variables of all ranks at these sizes and numbers of ranks."""
     n, p, r = (np.array(c, np.int64) for c in zip(*((n, p, r) for n, p in places for r in range(p)), strict=True))
     return {"n": n, "P": p, "rank": r, "s": p, "r": r}
 
@@ -105,7 +105,7 @@ def samples(places: Iterable[tuple[int, int]]) -> dict[str, Integers]:
     ],
 )
 def test_bounds_and_tiles_are_told(rule: Callable[[Integers, Integers], Integers]) -> None:
-    """Above the bound and below it, at other numbers of ranks; and squares that are rounded once."""
+    """Rules hold above and below a bound, on other numbers of ranks, and for squares that are rounded once."""
     v = samples((n, p) for n in (35, 50, 77, 112, 150) for p in (4, 6, 8))
     found = Search(v).rule(rule(v["n"], v["P"]))
     assert found is not None
@@ -117,7 +117,7 @@ def test_bounds_and_tiles_are_told(rule: Callable[[Integers, Integers], Integers
 @settings(max_examples=examples(6), deadline=None)
 @given(unit=st.sampled_from((4, 8, 16)), element=st.integers(1, 9), flat=st.booleans(), noise=st.booleans())
 def test_shares_in_units_are_exact_or_refused(unit: int, element: int, flat: bool, noise: bool) -> None:
-    """Strips, and tiles of a grid, of whole units; not with a byte too many, nor where a remainder is left."""
+    """Shares of whole units, of strips or of tiles; a byte too many or a remainder is refused."""
 
     def size(n: int, p: int, r: int) -> int:
         if flat:
@@ -143,7 +143,7 @@ def test_shares_in_units_are_exact_or_refused(unit: int, element: int, flat: boo
 
 
 def turns(ranks: Iterable[int], indices: int) -> dict[str, Integers]:
-    """Return the surroundings of rank 0 in each iteration of a loop over indices, at two sizes."""
+    """Return the variables of rank 0 in each iteration of a loop over indices, at two sizes."""
     places = [(n, p, i) for n in (indices, indices - 3) for p in ranks for i in range(n)]
     n, p, i = (np.array(column, np.int64) for column in zip(*places, strict=True))
     return {"n": n, "P": p, "rank": 0 * p, "s": p, "r": 0 * p, "i0": i}
@@ -152,7 +152,7 @@ def turns(ranks: Iterable[int], indices: int) -> dict[str, Integers]:
 @settings(max_examples=examples(6), deadline=None)
 @given(block=st.integers(2, 12), ranks=st.sampled_from(((2, 3), (3, 4))), wrong=st.booleans())
 def test_owners_of_indices_are_exact_or_refused(block: int, ranks: tuple[int, ...], wrong: bool) -> None:
-    """Blocks of any size, dealt out in turn, and then one index that another rank has."""
+    """Blocks of any size are dealt out in turn; a single index with another owner is refused."""
     v = turns(ranks, block * (max(ranks) + 1) + 2)
     y = v["i0"] // block % v["P"]
     y[len(y) // 2] = (y[len(y) // 2] + wrong) % v["P"][len(y) // 2]
@@ -168,7 +168,7 @@ def test_owners_of_indices_are_exact_or_refused(block: int, ranks: tuple[int, ..
 @settings(max_examples=examples(4), deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), block=st.integers(2, 5))
 def test_owners_by_chance_follow_no_rule(seed: int, block: int) -> None:
-    """Blocks are even, but their owners are drawn: for each number of ranks, or for each size, too."""
+    """Blocks have equal sizes but random owners, for each size and number of ranks."""
     v = turns((2, 3, 4), 6 * block)
     of, which = np.unique((v["P"] * 64 + v["n"]) * 64 + v["i0"] // block, return_inverse=True)
     y = np.random.default_rng(seed).integers(0, 4, len(of))[which] % v["P"]
@@ -177,25 +177,25 @@ def test_owners_by_chance_follow_no_rule(seed: int, block: int) -> None:
 
 
 def test_owners_that_never_come_round_are_none() -> None:
-    """Four blocks on four ranks and more: a second round may begin at rank 0, or not at all."""
+    """With four blocks on at least four ranks, no recording shows where a second round would begin."""
     v = turns((4, 5, 6), 12)
     assert Search(v, plain=True)._dealt(v["i0"] // 3 % v["P"]) == ()
 
 
 def test_a_bound_that_one_size_reaches_is_none() -> None:
-    """It is unknown whether 112 is bounded by 100 or is another case."""
+    """Only size 112 exceeds the bound of 100, so the bound is not believed."""
     v = samples((n, p) for n in (35, 50, 77, 112) for p in (4, 6, 8))
     assert Search(v).rule(8 * np.minimum(v["n"], 100)) is None
 
 
 def test_refusals_are_not_guesses() -> None:
-    """Data-dependent sizes are refused where they are learned."""
+    """Data-dependent sizes are refused while learning."""
     refusals = learn(replace(CASES["pairs_table"], recorded=((50, 3), (77, 3), (50, 4), (77, 4)))).refusals
     assert "Alltoallv entries of lists must follow a rule" in refusals[0]
 
 
 def test_branches_of_an_if_are_taken_in_different_iterations() -> None:
-    """Without any other call in the loop, call sites tell iterations apart by their branches."""
+    """Two branches in a loop without other calls are placed in the right iterations."""
     assert EXACT in [each.outcome for each in judge(CASES["branches"])]
 
 
@@ -203,9 +203,9 @@ def test_branches_of_an_if_are_taken_in_different_iterations() -> None:
     ("name", "target", "place"), [("even_strips", (2592, 64), (434, 4)), ("panels", (233, 64), (57, 4))]
 )
 def test_a_refusal_says_which_recording_decides(name: str, target: tuple[int, int], place: tuple[int, int]) -> None:
-    """By hand: n // P and ceil(n / P) part at 434 / 4, ceil(n / 8) and ceil((n - 1) / 8) where n is 8 k + 1: at 57.
+    """By hand: n // P and ceil(n / P) differ at 434 / 4; ceil(n / 8) and ceil((n - 1) / 8) where n is 8 k + 1: at 57.
 
-    Sizes are even, as all that were recorded. With that recording the target is exact.
+    Sizes are even where all recorded ones are. With that recording, the target is exact.
     """
     case = CASES[name]
     learned = learn(case)
@@ -219,7 +219,7 @@ def test_a_refusal_says_which_recording_decides(name: str, target: tuple[int, in
 
 
 def test_nothing_within_what_was_recorded_decides_what_begins_beyond() -> None:
-    """A rule and its rival that part only above all recordings: nothing is advised."""
+    """A rule and its rival differ only beyond all recordings, so no recording is suggested."""
     v = variable("n")
     beyond = Predicate((Comparison(v, ">=", ZERO, 200),))
     count = Rule((), (beyond,), Rule((Sum(((Fraction(1), (v,)),)), Sum(()))), Rule.constant(3))
@@ -233,7 +233,7 @@ def test_nothing_within_what_was_recorded_decides_what_begins_beyond() -> None:
 
 
 def test_learning_tells_how_far_it_is() -> None:
-    """Each site and column, by number."""
+    """Progress is reported by site and column, with numbers."""
     told: list[tuple[str, int, int]] = []
     trace = [run(CASES["ring"].program, size, ranks) for size, ranks in ((50, 4), (77, 4), (50, 6), (77, 6))]
     sites = {site: number for number, site in enumerate(trace[0].head.sites)}
@@ -248,7 +248,7 @@ def test_learning_tells_how_far_it_is() -> None:
 
 
 def by_arrival(comm: Comm, n: int) -> None:
-    """Rank 0 takes messages from any source as they come."""
+    """Rank 0 receives messages from any source, in a random order."""
     order = np.random.default_rng(n * comm.size).permutation(comm.size - 1) + 1
     if comm.rank == 0:
         for source in order.tolist():
@@ -258,7 +258,7 @@ def by_arrival(comm: Comm, n: int) -> None:
 
 
 def by_polls(comm: Comm, n: int) -> None:
-    """Test a request as often as it takes."""
+    """Each rank tests a request a random number of times."""
     request = comm.irecv((comm.rank - 1) % comm.size)
     comm.send(8, (comm.rank + 1) % comm.size)
     for _ in range(int(np.random.default_rng((n, comm.size, comm.rank)).integers(1, 40))):
@@ -274,6 +274,6 @@ def by_polls(comm: Comm, n: int) -> None:
     ],
 )
 def test_what_timing_decides_is_refused_and_said(program: Callable[[Comm, int], None], why: str) -> None:
-    """Receives from any source, whoever came first, and tests that found nothing."""
+    """Receives from any source and unsuccessful tests are refused, and the message says that timing decides."""
     refusals = learn(Case(program, recorded=tuple((n, p) for n in (50, 77) for p in (3, 4, 6)))).refusals
     assert any(why in each and each.endswith("depends on timing") for each in refusals)

@@ -1,4 +1,4 @@
-"""Numbers that are the same in all recordings; groups and conditions that several rules explain."""
+"""Numbers that are equal in all recordings; groups and conditions that several rules explain."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ def test_what_is_the_same_in_all_recordings() -> None:
     ],
 )  # fmt: skip
 def test_what_may_depend_on_the_rows_of_a_grid(rules: dict[str, list[Rule]], may: bool) -> None:
-    """Products and fractions, the last row; not where the grid has two rows as well, or the program uses none."""
+    """Constants, products, fractions and the last row may stand for the rows of a grid, if the program uses one.
+
+    A target whose grid has two rows, too, is not refused.
+    """
     numbers = unvaried(_RECORDED, _PLANE)
     check(numbers, 224, 10, rules, _NONE)
     check(unvaried(_RECORDED, _NONE), 224, 9, {"count": []} | {k: v for k, v in rules.items() if k != "count"}, _NONE)
@@ -59,13 +62,13 @@ def test_what_may_depend_on_the_rows_of_a_grid(rules: dict[str, list[Rule]], may
 
 
 def test_a_row_of_a_grid_depends_on_its_sides() -> None:
-    """Whatever its rules say, and although no other rule uses the grid."""
+    """Communication along a row of a grid depends on the grid, although no other rule uses it."""
     with pytest.raises(UndeterminedError, match="p is 2"):
         check(unvaried(_RECORDED, _NONE), 224, 9, {"count": []}, _PLANE)
 
 
 def test_logarithms_are_numbers_of_iterations() -> None:
-    """Three iterations on 6 and on 8 ranks, which are four on 16."""
+    """Three iterations on 6 and 8 ranks may be log2 P, which is four on 16 ranks; sizes may not."""
     numbers = unvaried(((50, 6), (77, 8)), _NONE)
     check(numbers, 224, 16, {"count": [Rule.constant(5)], "nbytes": [Rule.constant(3)]}, _NONE)
     with pytest.raises(UndeterminedError, match="log2 P is 3 in all recordings and 4 there"):
@@ -73,7 +76,10 @@ def test_logarithms_are_numbers_of_iterations() -> None:
 
 
 def test_rows_of_a_grid_and_halves() -> None:
-    """The same on 6 ranks, not on 9; a duplicate of all ranks is that, but a split may be a row of 1 x 3."""
+    """Rows and halves have the same members on 6 ranks, but not on 9.
+
+    A duplicate is a communicator of all ranks, but a split may be a row of a 1 x 3 grid.
+    """
     kinds = ("row of p × q", "half")
     assert rivals(kinds, "Split") == kinds
     assert rivals(("all", "row of p × q"), "Dup") == ("all",)
@@ -84,7 +90,7 @@ def test_rows_of_a_grid_and_halves() -> None:
 
 
 def test_conditions_may_differ_where_both_cases_are_equal() -> None:
-    """Half of the ranks is P // 2 or ceil(P / 2): which ranks are the first half matters for odd P only."""
+    """The conditions differ for rank 2 only, which matters if the other case is 3, but not if it is 2, as P / 2 is."""
     rank, ranks = variable("rank"), variable("P")
     conditions = tuple(Predicate((Comparison(rank, "<", ZERO, bound),)) for bound in (2, 3))
     half = Rule((Sum(((Fraction(1, 2), (ranks,)),)),))
