@@ -1,1 +1,1 @@
-"""The room of extrapolation."""
+"""Tests of extrapolation."""

@@ -1,4 +1,4 @@
-"""Small families of recordings, made by hand: rings in which every rank computes and passes a row or parcels on."""
+"""Small families of recordings, made by hand: rings whose ranks compute and pass on a row or several parcels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clue.trace import Trace, TraceBuilder
 from clue.trace.sites import Frame, Site
 
 STEPS = 3
-#: A place in a loop where sizes depend on data, and its name.
+#: A call site in a loop where sizes depend on data, and its name.
 IN_LOOP, NAME = Site((Frame("sort.py", "<module>", 7, 0, (6,)),)), "sort.py:7"
 SITE = Site((Frame("ring.py", "<module>", 9, 40), Frame("ring.py", "step", 3, 12, (2,))))
 
@@ -24,7 +24,7 @@ SITE = Site((Frame("ring.py", "<module>", 9, 40), Frame("ring.py", "step", 3, 12
 def ring(
     size: int, ranks: int, seconds: float = 1e-3, program: str = "ring.py", arguments: Sequence[str] = ()
 ) -> Trace:
-    """Return a program of some steps: a burst that grows with size^2 / ranks, a row to the next, one from before."""
+    """Return a trace of some steps: a burst proportional to size^2 / ranks, then a row to the next rank."""
     trace = TraceBuilder(ranks, program)
     for rank in range(ranks):
         trace[rank].at(SITE)
@@ -41,7 +41,7 @@ def chance(n: int, ranks: int, count: int) -> list[int]:
 
 
 def parcels(n: int, ranks: int) -> Trace:
-    """Return a program whose ranks pass on six parcels each, of any size."""
+    """Return a trace whose ranks pass on six parcels each, of random sizes."""
     trace, sizes = TraceBuilder(ranks, "sort.py"), iter(chance(n, ranks, 6 * ranks))
     for rank in range(ranks):
         trace[rank].at(IN_LOOP)
@@ -52,7 +52,7 @@ def parcels(n: int, ranks: int) -> Trace:
 
 
 def saved(folder: Path, keys: Iterable[tuple[int, int]], name: str = "ring-{size}-{ranks}.clue") -> str:
-    """Save a ring at sizes and numbers of ranks; returns the pattern that names them."""
+    """Save a ring's recordings at sizes and numbers of ranks; return the pattern of their names."""
     pattern = str(folder / name)
     for size, ranks in keys:
         ring(size, ranks).save(pattern.replace("{size}", str(size)).replace("{ranks}", str(ranks)))
@@ -60,9 +60,9 @@ def saved(folder: Path, keys: Iterable[tuple[int, int]], name: str = "ring-{size
 
 
 class Ring:
-    """What the ring does at any size, as inference would tell it."""
+    """Stands in for inference: generates the ring at any size and number of ranks."""
 
-    #: It has no rules that could tell how long it is.
+    #: It has no rules, so that its length cannot be told in advance.
     program, bursts = Structure((), Nest.of(())), ()
 
     def __init__(self, family: Family, progress: Progress = silent, *_: object) -> None:
@@ -70,6 +70,6 @@ class Ring:
         self.family = family
 
     def generate(self, size: int, ranks: int) -> Made:
-        """Return the trace, a remark, and traces whose bursts take a tenth more and less."""
+        """Return the trace, a remark, and traces whose bursts take a tenth more and a tenth less."""
         others = tuple(ring(size, ranks, seconds) for seconds in (1.1e-3, 0.9e-3))
         return Made(ring(size, ranks), ("bursts of ring.py:3 differ by 3 %",), others)

@@ -30,7 +30,7 @@ from clue.extrapolation.refusals import demands
     ],
 )
 def test_numbers_of_ranks_by_hand(text: str, numbers: list[int]) -> None:
-    """Those up to 40; sizes of the same form are the same."""
+    """The notation admits these numbers up to 40, both for ranks and for sizes."""
     takes = Admissible.parse([text])
     assert [each for each in range(1, 41) if takes.takes_ranks(each)] == numbers
     assert [each for each in range(1, 41) if takes.holds(7, each)] == numbers
@@ -44,14 +44,17 @@ def test_numbers_of_ranks_by_hand(text: str, numbers: list[int]) -> None:
     [("size=ranks*k", [6, 12, 18, 24]), ("size=2*ranks+k", list(range(12, 25))), ("size=2*k*ranks-1", [11, 23])],
 )
 def test_sizes_that_depend_on_ranks_by_hand(text: str, sizes: list[int]) -> None:
-    """On 6 ranks, up to 24."""
+    """On 6 ranks, the notation admits these sizes up to 24."""
     takes = Admissible.parse([text])
     assert [each for each in range(1, 25) if takes.holds(each, 6)] == sizes
     assert takes.takes_ranks(6)
 
 
 def test_all_that_is_said_must_hold() -> None:
-    """Multiples of 8 that are no less than 8 times the ranks; on 4 and on 6 ranks, of 24 as well."""
+    """All demands hold together: multiples of 8 that are at least 8 times the ranks.
+
+    With a step of 24, sizes are also multiples of 24.
+    """
     takes = Admissible.parse(["size=8*k", "size=8*ranks+k"])
     assert str(takes) == "size=8*k and size=8*ranks+k"
     assert takes.sizes(60.0, (30, 70), 1, (4, 6)) == [48, 56, 64]
@@ -61,7 +64,7 @@ def test_all_that_is_said_must_hold() -> None:
 
 
 def test_of_very_many_sizes_the_nearest_are_looked_at() -> None:
-    """A thousand million numbers take no time."""
+    """From a range of 10^9 sizes, only the 1,000 nearest are listed, which takes no time."""
     found = ANY.sizes(5e8, (1, 10**9), 1, (4,))
     assert len(found) == 1000 and 5 * 10**8 in found
     assert Admissible.parse(["size=2^k"]).sizes(5e8, (1 << 27, 1 << 30), 1, (4,)) == [
@@ -81,14 +84,14 @@ def test_of_very_many_sizes_the_nearest_are_looked_at() -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_read(text: str) -> None:
-    """Says what can."""
+    """A text in another notation is refused, and the message shows the notation."""
     with pytest.raises(UsageError, match=r"--admissible must be such as ranks=2\^k, size=20\*k, .*, got ") as failed:
         Admissible.parse(["ranks=2^k", text])
     assert str(failed.value).endswith(f"got {text}")
 
 
 def test_a_target_that_is_not_taken() -> None:
-    """All demands that it does not meet are named."""
+    """A target that breaks demands is refused, and the message names them all."""
     takes = Admissible.parse(["ranks=2^k", "size=20*k", "size=ranks*k"])
     takes.check(160, 16)
     with pytest.raises(UsageError, match=r"ranks=2\^k and size=20\*k must hold at the target, got 90 on 6"):
@@ -96,7 +99,11 @@ def test_a_target_that_is_not_taken() -> None:
 
 
 def test_what_is_learned_of_a_refusal_by_hand() -> None:
-    """27 ranks refused and 4, 6 taken: even numbers; 6 as well: powers of two. A size refused on 4: multiples of 5."""
+    """A learned demand separates refused places from accepted ones.
+
+    27 ranks refused, 4 and 6 accepted: even numbers. 6 refused, 4 accepted: powers of two. A size refused on 4 ranks:
+    multiples of 5.
+    """
     target = Wanted(320, 64)
     assert [*map(str, demands(target, [Wanted(54, 27)], [Wanted(64, 4), Wanted(48, 6)]))] == ["ranks=2*k"]
     assert [*map(str, demands(target, [Wanted(48, 6)], [Wanted(64, 4)]))] == ["ranks=2^k"]
@@ -107,7 +114,7 @@ def test_what_is_learned_of_a_refusal_by_hand() -> None:
 
 
 def test_what_follows_no_custom_is_left_out_alone() -> None:
-    """A size, a number of ranks, or one on the other, as what was taken allows."""
+    """A refusal that no demand explains excludes only its size, its number of ranks, or this size on these ranks."""
     target = Wanted(320, 64)
     taken = [Wanted(n, p) for n in (59, 62, 63, 67, 320) for p in (4, 5, 6, 7, 9) if (n, p) != (62, 5)]
     assert demands(target, [Wanted(60, 4)], [*taken, Wanted(30, 4), Wanted(1, 64)]) == (Other(size=60),)
@@ -129,7 +136,7 @@ def test_what_follows_no_custom_is_left_out_alone() -> None:
 def test_what_is_learned_tells_what_was_refused_from_what_was_taken(
     known: dict[tuple[int, int], bool], size: int, ranks: int
 ) -> None:
-    """Whatever a program does; and the target stays possible."""
+    """The demands exclude all refused places and admit all accepted ones and the target."""
     known.pop((size, ranks), None)
     places = {Wanted(*place): taken for place, taken in known.items()}
     target = Wanted(size, ranks)

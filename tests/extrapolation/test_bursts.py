@@ -1,4 +1,4 @@
-"""Bursts of a place: which rows have a pool of their own, and how places combine to an interval."""
+"""Bursts at a call site: rows that form their own pool, and the combination of sites to an interval."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clue.extrapolation.bursts import BEFORE, Bursts, predecessors, together
 
 
 def test_deviations_of_places_add_up_by_their_squares() -> None:
-    """Places that may be 3 and 4 s shorter are 5 s shorter together, and 13 s longer if each may be 5 and 12 s."""
+    """Sites that may be 3 and 4 s shorter are 5 s shorter together; with 5 and 12 s, they are 13 s longer."""
     mean = np.array([10.0, 10.0, 20.0])
     low = mean - np.array([1.0, 2.0, 4.0])
     high = mean + np.array([2.0, 3.0, 12.0])
@@ -21,7 +21,7 @@ def test_deviations_of_places_add_up_by_their_squares() -> None:
 
 
 def test_a_single_place_keeps_its_interval() -> None:
-    """Nothing can compensate for its error; no bursts have none."""
+    """A single site keeps its interval, as no other site can compensate for its error; no bursts have no interval."""
     drawn = np.array([[2.0, 4.0], [1.0, 3.0], [5.0, 6.0]])
     shorter, longer = together(drawn, [np.array([0, 1])])
     assert shorter == pytest.approx(drawn[1])
@@ -32,7 +32,7 @@ def test_a_single_place_keeps_its_interval() -> None:
 
 @pytest.mark.parametrize("loop", ["i0", "i1", "i2"])
 def test_the_first_iteration_of_any_loop_has_bursts_of_its_own(loop: str) -> None:
-    """A call in a loop follows 1 ms of what precedes the loop, and 20 us in later iterations, at every size."""
+    """The burst before a call in a loop takes 1 ms in the first iteration and 20 us in later ones, at every size."""
     places = [(n, ranks, rank, i) for n in (100, 200) for ranks in (4, 8) for rank in range(ranks) for i in range(5)]
     n, ranks, rank, iteration = np.array(places).T
     recorded = {"n": n, "P": ranks, "rank": rank, "s": ranks, "r": rank, "i0": np.ones_like(n), loop: iteration}
@@ -44,7 +44,7 @@ def test_the_first_iteration_of_any_loop_has_bursts_of_its_own(loop: str) -> Non
 
 
 def test_bursts_after_another_call_are_told_apart() -> None:
-    """A sweep precedes an exchange, but not after each tenth sweep, when ranks agree on the residual first."""
+    """A sweep precedes each exchange, except for every tenth, which follows the agreement on the residual."""
     places = [(n, ranks, rank, i) for n in (100, 200) for ranks in (4, 8) for rank in range(ranks) for i in range(40)]
     n, ranks, rank, iteration = np.array(places).T
     recorded = {"n": n, "P": ranks, "rank": rank, "s": ranks, "r": rank, "i0": iteration}
@@ -59,13 +59,13 @@ def test_bursts_after_another_call_are_told_apart() -> None:
 
 
 def test_the_part_before_is_the_last_call_of_the_same_rank() -> None:
-    """Ranks of rows 0 to 2 and 3 to 4; parts 0 and 1 in turn."""
+    """Rank 0 has rows 0 to 2 and rank 1 rows 3 to 4; parts 0 and 1 alternate."""
     before = predecessors([(0, np.array([0, 2, 4])), (1, np.array([1, 3]))], [0, 3, 5])
     assert [each.tolist() for each in before] == [[-1, 1, 1], [0, -1]]
 
 
 def test_bursts_are_compared_with_those_after_the_usual_call() -> None:
-    """Of 47 calls 20 follow the usual one, 19 another, after which bursts are three times as long, and 8 none."""
+    """Of 47 calls, 20 follow the usual call, 19 another one with bursts three times as long, and 8 follow none."""
     before = np.tile(np.repeat([-1, 0, 1], [8, 20, 19]), 2)
     n = np.repeat([100, 200], 47)
     v = {name: np.ones_like(n) for name in ("P", "rank", "s", "r")} | {"n": n, "i0": np.ones_like(n), BEFORE: before}

@@ -1,4 +1,4 @@
-"""Programs whose sizes depend on data: refused with an offer, drawn where that is asked for, and never inconsistent."""
+"""Sizes that depend on data: refused with an offer to draw them, drawn consistently if the user asks for it."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ Program = Callable[[int, int], Trace]
 
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look for rules only where a reader would: there are none, and a thorough search takes half a minute."""
+    """Limit the search for rules: there are none, and a thorough search takes half a minute."""
     monkeypatch.setattr(rules, "_MOST_SUMS", 4)
 
 
 def family_of(program: Program, ranks: tuple[int, ...] = (2, 3, 4)) -> Family:
-    """Return recordings of a program."""
+    """Return recordings of a program at two sizes."""
     return Family.of([Recording(n, p, (program(n, p),)) for n in (6, 8) for p in ranks], "sort-{size}-{ranks}")
 
 
 @cache
 def drawn_ring() -> tuple[Family, Structure]:
-    """Return recordings of the ring, and what it does where sizes are drawn."""
+    """Return recordings of the ring and its structure with drawn sizes."""
     family = family_of(parcels)
     return family, infer(family, distributions=(NAME,))
 
 
 def alltoall(n: int, ranks: int, even: bool = False, flags: int = 0) -> Trace:
-    """Return an exchange of any sizes among all; if even, each rank sends 96 n bytes in all."""
+    """Return an exchange of random sizes between all ranks; if *even*, each rank sends 96 n bytes in total."""
     trace, sizes = TraceBuilder(ranks, "sort.py"), np.array(chance(n, ranks, 3 * ranks**2)[: ranks**2])
     for rank, row in enumerate(sizes.reshape(ranks, ranks).tolist()):
         if even:
@@ -58,12 +58,12 @@ def alltoall(n: int, ranks: int, even: bool = False, flags: int = 0) -> Trace:
 
 
 def table(trace: Trace) -> list[list[int]]:
-    """Return what each rank sends to each."""
+    """Return the bytes that each rank sends to each other."""
     return trace.ops.extras.reshape(trace.ranks, trace.ranks).tolist()
 
 
 def test_the_refusal_offers_to_draw() -> None:
-    """By the site's name; the call is refused as it ever was."""
+    """The refusal names the call site and offers the option that draws its sizes."""
     with pytest.raises(RefusedError) as told:
         infer(family_of(alltoall))
     assert str(told.value.refusals[0]).startswith(
@@ -73,7 +73,7 @@ def test_the_refusal_offers_to_draw() -> None:
 
 
 def test_two_ranks_pass_on_what_is_drawn() -> None:
-    """By hand: the mean is 8 n, so of 12 parcels at n = 40 each third has 160, 320 and 480 B; all of it arrives."""
+    """The mean is 8 n: of 12 parcels at n = 40, each third has 160, 320 and 480 B, and all bytes arrive."""
     _, inferred = drawn_ring()
     trace = inferred.generate(40, 2).trace
     sent = trace.ops.nbytes[trace.ops.op == Op.ISEND]
@@ -85,7 +85,7 @@ def test_two_ranks_pass_on_what_is_drawn() -> None:
 
 
 def test_what_is_drawn_is_said_beside_the_result() -> None:
-    """Among warnings, and so in the head of the trace: 108 parcels of 6 n and 8 n, by hand (48 + 64) / 2 B."""
+    """A warning, also in the head of the trace, describes the 108 parcels of mean (48 + 64) / 2 B."""
     made = clue.extrapolate(family_of(parcels), size=40, ranks=2, distributions=(NAME,))
     said = [each for each in made.warnings if each.startswith("sizes at ")]
     assert said == ["sizes at sort.py:7 Irecv are drawn from 108 recorded (mean 56 B, 0.5 to 1.5 times that): no rule"]
@@ -94,7 +94,7 @@ def test_what_is_drawn_is_said_beside_the_result() -> None:
 
 @pytest.mark.parametrize("even", [False, True])
 def test_each_rank_receives_what_others_send(even: bool) -> None:
-    """The traffic of a replay is the table that was drawn; where a rule tells how much a rank sends, it sends that."""
+    """A replay's traffic is the drawn table; if a rule gives a rank's total, the drawn sizes add up to it."""
     trace = infer(family_of(partial(alltoall, even=even)), distributions=(NAME,)).generate(40, 6).trace
     drawn = np.array(table(trace))
     assert (drawn >= 0).all() and len(np.unique(drawn)) > 2
@@ -110,7 +110,7 @@ def test_each_rank_receives_what_others_send(even: bool) -> None:
 
 
 def broadcasts(n: int, ranks: int, root_alone: bool = False) -> Trace:
-    """Return six broadcasts of any size; the root's may be a call of its own."""
+    """Return six broadcasts of random sizes; with *root_alone*, the root calls them at another site."""
     trace, sizes = TraceBuilder(ranks, "sort.py"), chance(n, ranks, 6)
     for rank in range(ranks):
         other = root_alone and rank == 0
@@ -121,7 +121,7 @@ def broadcasts(n: int, ranks: int, root_alone: bool = False) -> Trace:
 
 
 def test_all_ranks_name_one_size_of_a_broadcast() -> None:
-    """By hand: six of them at n = 40, two each of 160, 320 and 480 B."""
+    """All ranks name the same size: of six broadcasts at n = 40, two each have 160, 320 and 480 B."""
     trace = infer(family_of(broadcasts), distributions=(NAME,)).generate(40, 5).trace
     sizes = trace.ops.nbytes[trace.ops.op == Op.BCAST].reshape(5, 6)
     assert (sizes == sizes[0]).all()
@@ -129,7 +129,7 @@ def test_all_ranks_name_one_size_of_a_broadcast() -> None:
 
 
 def halves(n: int, ranks: int) -> Trace:
-    """Return six broadcasts of any size in either half of the ranks."""
+    """Return six broadcasts of random sizes in each half of the ranks."""
     trace, sizes = TraceBuilder(ranks, "sort.py"), chance(n, ranks, 12)
     middle = ranks // 2
     comms = [trace.communicator(range(*bounds), "Split") for bounds in ((0, middle), (middle, ranks))]
@@ -142,7 +142,7 @@ def halves(n: int, ranks: int) -> Trace:
 
 
 def test_members_of_a_communicator_name_one_size() -> None:
-    """By hand: of the twelve broadcasts of both halves at n = 40 four each have 160, 320 and 480 B."""
+    """Members of a half name the same size: of twelve broadcasts at n = 40, four each have 160, 320 and 480 B."""
     trace = infer(family_of(halves, (4, 6, 8)), distributions=(NAME,)).generate(40, 10).trace
     sizes = trace.ops.nbytes[trace.ops.op == Op.BCAST].reshape(10, 6)
     assert (sizes[:5] == sizes[0]).all() and (sizes[5:] == sizes[5]).all()
@@ -150,7 +150,7 @@ def test_members_of_a_communicator_name_one_size() -> None:
 
 
 def test_what_would_not_be_consistent_is_refused() -> None:
-    """A broadcast whose root calls it elsewhere, and an exchange in place: two ranks send each other as much."""
+    """Sizes are not drawn for a broadcast with two call sites, nor for an exchange in place, which is symmetric."""
     with pytest.raises(RefusedError, match="sizes must be one for all ranks of a call at one site to be drawn"):
         infer(family_of(partial(broadcasts, root_alone=True)), distributions=("sort.py:5", NAME))
     with pytest.raises(RefusedError, match="they cannot be drawn: in place, any two ranks send each other as much"):
@@ -158,7 +158,7 @@ def test_what_would_not_be_consistent_is_refused() -> None:
 
 
 def ruled(n: int, ranks: int) -> Trace:
-    """Return a program whose sizes follow a rule."""
+    """Return a trace whose sizes follow a rule."""
     trace = TraceBuilder(ranks, "sort.py")
     for rank in range(ranks):
         trace[rank].at(SITE)
@@ -167,7 +167,7 @@ def ruled(n: int, ranks: int) -> Trace:
 
 
 def test_what_follows_a_rule_is_not_drawn() -> None:
-    """Nor is what is not there."""
+    """Sites with a rule for all sizes and unknown sites cannot be drawn; the messages say so."""
     with pytest.raises(UsageError) as told:
         infer(family_of(ruled), distributions=(NAME,))
     assert str(told.value) == (
@@ -185,7 +185,7 @@ def test_what_follows_a_rule_is_not_drawn() -> None:
 
 
 def test_other_numbers_are_never_drawn() -> None:
-    """Partners that follow no rule are refused, whatever is asked for."""
+    """Partners that follow no rule are refused, even if the user asks to draw sizes."""
 
     def anywhere(n: int, ranks: int) -> Trace:
         trace, order = TraceBuilder(ranks, "sort.py"), np.random.default_rng((n, ranks))
@@ -202,7 +202,7 @@ def test_other_numbers_are_never_drawn() -> None:
 
 
 def test_a_loop_in_which_sizes_are_drawn_is_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its iterations differ; a replay of the program as loops takes what that of the written trace takes."""
+    """Iterations with drawn sizes are written out; a replay by loops equals that of the written trace."""
     family, inferred = drawn_ring()
     found = InLoops.of(inferred, 40, 8)
     assert [(each.site, each.why) for each in found.varying] == [
@@ -218,7 +218,7 @@ def test_a_loop_in_which_sizes_are_drawn_is_written_out(monkeypatch: pytest.Monk
 
 @pytest.fixture
 def pattern(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Return the pattern of recordings of a ring."""
+    """Return the pattern of recordings of a ring with random parcels."""
     monkeypatch.setenv("CLUE_CACHE", str(tmp_path / "cache"))
     for each in family_of(parcels).recordings:
         each.typical.save(tmp_path / f"sort-{each.size}-{each.ranks}.clue")
@@ -226,7 +226,7 @@ def pattern(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def test_what_is_drawn_is_kept_by_what_was_asked_for(pattern: str) -> None:
-    """Drawn alike each time; whoever does not ask for it is refused though the trace is kept."""
+    """Kept traces have the same draws each time; a request without the option is refused even if a trace is kept."""
     (first, *_) = kept_extrapolation(pattern, 40, 3, distributions=(NAME,))
     assert first.ops.nbytes.tolist() == drawn_ring()[1].generate(40, 3).trace.ops.nbytes.tolist()
     assert kept_extrapolation(pattern, 40, 3, distributions=(NAME, NAME))[0].path == first.path

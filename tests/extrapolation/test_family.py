@@ -1,4 +1,4 @@
-"""Recordings that a pattern names: which are found, which belong together, and messages on those that do not."""
+"""Recordings named by a pattern: search, consistency, and messages about those that do not belong."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GRID = tuple((size, ranks) for size in (8, 16) for ranks in (2, 4))
 
 
 def test_a_family_has_what_its_pattern_names(tmp_path: Path) -> None:
-    """By size, then by ranks; which argument follows the size is known; other files are passed over."""
+    """Recordings are ordered by size, then ranks; the argument with the size is found, and other files are ignored."""
     pattern = saved(tmp_path, [*GRID, (32, 8)])
     for name in ("ring-x-2.clue", "ring-08-2.clue", "ring-8-2.clue.zip", "string-8-2.clue"):
         (tmp_path / name).touch()
@@ -34,14 +34,14 @@ def test_a_family_has_what_its_pattern_names(tmp_path: Path) -> None:
 
 
 def test_folders_may_have_the_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And a pattern may be relative."""
+    """Placeholders may be in the names of folders, and a pattern may be relative."""
     monkeypatch.chdir(tmp_path)
     assert Family.open(saved(Path(), GRID, "runs/{ranks}/of {size}.clue")).sizes == (8, 16)
     assert Family.open("./runs/{ranks}/of {size}.clue").ranks == (2, 4)
 
 
 def with_repeats(pattern: str, path: Callable[[int], Path]) -> Family:
-    """Save three recordings of a ring beside others."""
+    """Save three repeats of a ring's recording, and return the family."""
     for repeat, seconds in enumerate((1e-3, 4e-3, 2e-3), 1):
         ring(8, 2, seconds).save(path(repeat))
     return Family.open(pattern)
@@ -49,7 +49,7 @@ def with_repeats(pattern: str, path: Callable[[int], Path]) -> Family:
 
 @pytest.mark.parametrize("name", ["ring-{size}-{ranks}.clue", "ring-{size}-{ranks}-{repeat}.clue"])
 def test_repeats_are_found_and_the_typical_comes_first(name: str, tmp_path: Path) -> None:
-    """Named one by one, or as ``clue record --repeats`` leaves them: bursts of the first are the medians of all."""
+    """Repeats are named by the pattern or by ``clue record --repeats``; the first has the median bursts of all."""
     pattern = str(tmp_path / name)
     family = with_repeats(pattern, lambda repeat: Pattern(pattern).path(8, 2, repeat))
     (recording,) = family.recordings
@@ -60,7 +60,7 @@ def test_repeats_are_found_and_the_typical_comes_first(name: str, tmp_path: Path
 
 
 def test_one_recording_with_typical_bursts_is_enough(tmp_path: Path) -> None:
-    """As when the others were removed."""
+    """A recording with typical bursts needs no repeats beside it."""
     pattern = str(tmp_path / "ring-{size}-{ranks}.clue")
     family = with_repeats(pattern, lambda repeat: Pattern(pattern).path(8, 2, repeat))
     family.recordings[0].typical.save(tmp_path / "one-8-2.clue")
@@ -81,7 +81,7 @@ def test_one_recording_with_typical_bursts_is_enough(tmp_path: Path) -> None:
     ],
 )
 def test_a_pattern_has_its_placeholders(pattern: str, got: str) -> None:
-    """Each once, and no others."""
+    """A pattern has {size} and {ranks} exactly once and no unknown placeholders; others are refused."""
     with pytest.raises(UsageError) as caught:
         Family.open(pattern)
     assert str(caught.value).startswith(f"{pattern}: pattern must have {{size}} and {{ranks}} once")
@@ -89,13 +89,13 @@ def test_a_pattern_has_its_placeholders(pattern: str, got: str) -> None:
 
 
 def test_no_recordings(tmp_path: Path) -> None:
-    """The message says what to do."""
+    """Without any recordings, the message says which command plans them."""
     with pytest.raises(UsageError, match=r"recordings must exist, got none. Ask which to make: clue extrapolate --p"):
         Family.open(str(tmp_path / "ring-{size}-{ranks}.clue"))
 
 
 def refused(pattern: str) -> tuple[str, ...]:
-    """Return why a family is refused."""
+    """Return the reasons for which a family is refused."""
     with pytest.raises(ClueError) as caught:
         Family.open(pattern)
     assert caught.value.exit_status == 2
@@ -103,7 +103,7 @@ def refused(pattern: str) -> tuple[str, ...]:
 
 
 def test_ranks_in_names_are_those_of_traces(tmp_path: Path) -> None:
-    """All faults at once."""
+    """A wrong number of ranks and a damaged trace are reported together."""
     pattern = saved(tmp_path, GRID)
     ring(8, 3).save(tmp_path / "ring-8-4.clue")
     (tmp_path / "ring-16-2.clue" / "head.json").unlink()
@@ -113,7 +113,7 @@ def test_ranks_in_names_are_those_of_traces(tmp_path: Path) -> None:
 
 
 def test_other_programs_are_named(tmp_path: Path) -> None:
-    """With what they should be; folders do not matter."""
+    """A recording of another program is refused, whose name must match except for its folder."""
     pattern = saved(tmp_path, GRID)
     ring(8, 4, program="/elsewhere/ring.py").save(tmp_path / "ring-8-4.clue")
     assert len(Family.open(pattern).recordings) == 4
@@ -130,14 +130,14 @@ def test_other_programs_are_named(tmp_path: Path) -> None:
     ],
 )
 def test_other_arguments_are_named(arguments: tuple[str, ...], fault: str, tmp_path: Path) -> None:
-    """With what they should be."""
+    """Other arguments than those of the first recording are refused, with the expected ones."""
     pattern = saved(tmp_path, GRID)
     ring(8, 4, arguments=arguments).save(tmp_path / "ring-8-4.clue")
     assert refused(pattern) == (f"ring-8-4.clue: {fault}",)
 
 
 def test_further_arguments_must_not_change(tmp_path: Path) -> None:
-    """A number of steps that is another one in one of the recordings."""
+    """One recording has another number of steps, and the message names the argument."""
     pattern = str(tmp_path / "ring-{size}-{ranks}.clue")
     for size, ranks in GRID:
         steps = "20" if (size, ranks) == (16, 4) else "10"
@@ -156,7 +156,7 @@ def test_further_arguments_must_not_change(tmp_path: Path) -> None:
     ],
 )
 def test_what_follows_size_and_ranks_is_found(words: tuple[str, ...]) -> None:
-    """Wherever it stands; a number that does not change is one, whatever it equals."""
+    """The placeholders are found anywhere in the arguments; a constant number is kept, whatever it equals."""
     lines = [CommandLine("x", size, ranks, filled(words, size, ranks)) for size, ranks in GRID]
     assert common(lines) == (words, [])
 
@@ -169,7 +169,7 @@ PIECES = st.sampled_from(("{size}", "{ranks}", "n", "=", "8", "16", ""))
     keys=st.lists(st.tuples(st.integers(1, 10**6), st.integers(1, 99)), min_size=1, max_size=4, unique=True),
 )
 def test_arguments_that_follow_the_size_come_back(words: list[str], keys: list[tuple[int, int]]) -> None:
-    """What is found, filled in, gives the arguments of every recording; the size may equal what does not change."""
+    """The words found, once filled in, give the arguments of every recording, even if a constant equals a size."""
     lines = [CommandLine("x", size, ranks, filled(words, size, ranks)) for size, ranks in keys]
     found, faults = common(lines)
     assert faults == []
@@ -196,7 +196,7 @@ def test_arguments_that_follow_the_size_come_back(words: list[str], keys: list[t
 def test_a_target_needs_two_of_what_changes(
     keys: list[tuple[int, int]], target: tuple[int, int], fault: str, tmp_path: Path
 ) -> None:
-    """Sizes where the size is another one, numbers of ranks where that is."""
+    """A target with a new size needs two recorded sizes, and one with a new number of ranks two numbers."""
     family = Family.open(saved(tmp_path, keys))
     if not fault:
         family.check_target(*target)
@@ -206,7 +206,7 @@ def test_a_target_needs_two_of_what_changes(
 
 
 def test_what_a_reader_should_know_is_said() -> None:
-    """Recordings made once, of several processors; receives from any source and polls, by number; a size on trust."""
+    """Remarks cover a size without argument, several processors, missing repeats, and calls that depend on timing."""
     traces = []
     for size, processor in ((8, "one"), (16, "other")):
         trace = TraceBuilder(2, "ring.py")
@@ -226,7 +226,7 @@ def test_what_a_reader_should_know_is_said() -> None:
 
 
 def test_names_of_repeats_are_those_of_recordings() -> None:
-    """One rule for both."""
+    """Patterns and recorder name repeats in the same way."""
     path = Path("a/cg-8-2.clue")
     assert [Pattern("a/cg-{size}-{ranks}.clue").path(8, 2, repeat) for repeat in (1, 2, 3)] == [
         numbered(path, repeat) for repeat in (1, 2, 3)
@@ -234,7 +234,7 @@ def test_names_of_repeats_are_those_of_recordings() -> None:
 
 
 def test_a_trace_without_sites_is_to_be_recorded_again(tmp_path: Path) -> None:
-    """As one of an earlier version, or of another recorder."""
+    """A trace without call sites is refused, with the advice to record it again."""
     pattern = saved(tmp_path, GRID)
     trace = TraceBuilder(4, "ring.py")
     for rank in trace:
@@ -247,7 +247,7 @@ def test_a_trace_without_sites_is_to_be_recorded_again(tmp_path: Path) -> None:
 
 
 def test_damaged_traces_are_told_as_such(tmp_path: Path) -> None:
-    """As anywhere."""
+    """A damaged trace raises the usual error."""
     pattern = saved(tmp_path, GRID)
     (tmp_path / "ring-8-2.clue" / "cpu.npy").write_bytes(b"")
     with pytest.raises(TraceError):

@@ -1,4 +1,4 @@
-"""Models of bursts beside what they were fitted to: figures by hand, and their picture."""
+"""Models of bursts and their measurements: figures by hand, and their picture."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def pattern(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def structure(pattern: str) -> Structure:
-    """Return the notes on them."""
+    """Return the structure learned from the recordings."""
     return infer(Family.open(pattern))
 
 
 def test_a_pool_knows_what_it_was_fitted_to_and_what_it_takes_at_a_target(structure: Structure) -> None:
-    """Nine recordings of n² / P ms; at 40 on 16 ranks there are 3 bursts of 100 ms a rank."""
+    """The pool has nine measurements of n² / P ms; at size 40 on 16 ranks, each rank has 3 bursts of 100 ms."""
     (ring,) = (each for each in structure.fits(40, 16) if each.seconds > 0)
     assert (ring.role, structure.program.parts[ring.part].part.call) == ("", "Irecv")
     measured = ring.pool.measured
@@ -41,7 +41,7 @@ def test_a_pool_knows_what_it_was_fitted_to_and_what_it_takes_at_a_target(struct
 
 
 def test_the_picture_names_pools_recordings_and_the_target(structure: Structure) -> None:
-    """A panel for each pool, a colour for each number of ranks, and nothing is cut or covers anything."""
+    """The picture names pool, ranks, target and local size, and no words are cut or overlap."""
     drawn = draw_bursts(structure.program, structure.fits(40, 16), "ring.py")
     found = texts(drawn)
     assert any("ring.py:3 step Irecv: 100%" in text for text in found)
@@ -50,12 +50,12 @@ def test_the_picture_names_pools_recordings_and_the_target(structure: Structure)
 
 
 def test_a_picture_of_no_bursts(structure: Structure) -> None:
-    """Nothing computed is no error."""
+    """A program without bursts gives a picture that says so."""
     assert "ring.py: no bursts" in texts(draw_bursts(structure.program, (), "ring.py"))
 
 
 def test_the_command_draws_it(pattern: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Beside the trace; of a target that was recorded there is nothing to draw, and nothing is written."""
+    """The command writes the picture beside the trace; for a recorded target it fails and writes nothing."""
     words = [
         "extrapolate",
         pattern,

@@ -1,4 +1,4 @@
-"""Long programs as loops: what they take is what the trace that would be written takes, to the last bit."""
+"""Long programs as loops: their replay equals that of the written trace, to the last bit."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ RANKS = (2, 3, 4, 6)
 
 
 def family_of(make: Callable[[int, int], Trace], sizes: tuple[int, ...] = (6, 8, 12, 16)) -> Family:
-    """Return recordings of a program."""
+    """Return recordings of a program at these sizes."""
     return Family.of([Recording(size, ranks, (make(size, ranks),)) for size in sizes for ranks in RANKS], "prog-{size}")
 
 
 @cache
 def agreeing() -> tuple[Family, Structure]:
-    """Return a stencil that agrees after each step, whose bursts vary."""
+    """Return recordings and structure of a stencil with an agreement after each step and varying bursts."""
     random = Random(1)
     family = family_of(lambda n, p: stencil(n, p, agrees=True, burst=lambda: random.uniform(1e-5, 3e-5)))
     return family, infer(family)
@@ -42,13 +42,13 @@ def agreeing() -> tuple[Family, Structure]:
 
 @cache
 def written_out(size: int, ranks: int) -> Program:
-    """Return that stencil as the trace that would be written."""
+    """Return the compiled program of the stencil's written trace."""
     family, _ = agreeing()
     return compile_program(extrapolate(family, size=size, ranks=ranks).trace)
 
 
 def shrinking(size: int, ranks: int) -> Trace:
-    """Return a program whose messages get smaller with each iteration, as in a factorisation."""
+    """Return a trace whose messages get smaller in each iteration, as in a factorisation."""
     trace = TraceBuilder(ranks, "factor.py")
     for rank in range(ranks):
         trace[rank].at(Site((Frame("factor.py", "<module>", 3, 0, (2,)),)))
@@ -61,7 +61,7 @@ def shrinking(size: int, ranks: int) -> Trace:
 @pytest.mark.parametrize("kind", ContentionKind)
 @pytest.mark.parametrize(("size", "ranks"), [(40, 8), (25, 5), (4, 12), (3, 8)])
 def test_loops_take_what_the_written_trace_takes(kind: ContentionKind, size: int, ranks: int) -> None:
-    """Every rank's figures and every warning, whatever the contention; three iterations are written out."""
+    """Ranks, regions, ops and warnings are equal for every contention model; three iterations are written out."""
     family, inferred = agreeing()
     found = InLoops.of(inferred, size, ranks)
     assert len(found.stretches) == (2 if size > 3 else 1)
@@ -77,7 +77,7 @@ def test_loops_take_what_the_written_trace_takes(kind: ContentionKind, size: int
     "setting", [each for each in SETTINGS if each.contention == "none"], ids=lambda each: each.name
 )
 def test_a_stencil_at_weak_scaling_has_its_closed_form(setting: Setting) -> None:
-    """A million ops, a few hundred of them in memory: steps × (burst + 2 r + 2 s + t), and the agreement."""
+    """A million ops need only a few hundred in memory; a step takes burst + 2 r + 2 s + t, and the agreement."""
     from benchmarks.accuracy.extrapolate.scale import RECEIVE, SEND, TRAVEL  # noqa: PLC0415
 
     family = family_of(lambda n, p: stencil(n, p, agrees=setting.agrees))
@@ -90,7 +90,7 @@ def test_a_stencil_at_weak_scaling_has_its_closed_form(setting: Setting) -> None
 
 
 def test_what_is_too_long_is_not_written_and_offers_its_loops(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By name, with what a configuration must say."""
+    """A trace that is too long is refused, and the message gives the configuration that replays its loops."""
     monkeypatch.setattr(loops, "LONGEST", 1000)
     family, _ = agreeing()
     assert len(extrapolate(family, size=40, ranks=4).trace.ops) == 960
@@ -105,7 +105,7 @@ def test_what_is_too_long_is_not_written_and_offers_its_loops(monkeypatch: pytes
 
 
 def test_a_loop_whose_iterations_differ_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would have to be in memory: if that is too much, the site and its rule are reported."""
+    """Sizes that shrink must be written out; if this is too long, the message names the call site and its rule."""
     family = family_of(shrinking)
     inferred = infer(family)
     found = InLoops.of(inferred, 40, 8)

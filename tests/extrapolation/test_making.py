@@ -1,4 +1,4 @@
-"""The trace at a target: its head, the remarks on it, and its contents."""
+"""The trace at a target: its head, its remarks, and its contents."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ GRID = tuple((size, ranks) for size in (8, 16) for ranks in (2, 4))
 
 @pytest.fixture
 def pattern(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return the pattern of recordings of a ring, which inference tells from the beginning."""
+    """Return the pattern of recordings of a ring, with the stand-in for inference."""
     monkeypatch.setattr(making, "infer", Ring)
     monkeypatch.setenv("CLUE_CACHE", str(tmp_path / "cache"))
     return saved(tmp_path, GRID)
 
 
 def test_a_trace_says_how_far_it_is_from_what_was_recorded(pattern: str) -> None:
-    """Factors by hand: 40 / 16 and 64 / 4. Its head has the command there, and all warnings as notes."""
+    """The factors are 40 / 16 and 64 / 4; the head has the command at the target, and all warnings as notes."""
     made = clue.extrapolate(pattern, size=40, ranks=64)
     assert (made.factor.size, made.factor.ranks) == (2.5, 16.0)
     assert made.trace.ranks == 64
@@ -41,7 +41,7 @@ def test_a_trace_says_how_far_it_is_from_what_was_recorded(pattern: str) -> None
 
 
 def test_local_sizes_are_held_against_those_that_were_recorded(pattern: str) -> None:
-    """By hand: recorded are n / P from 8 / 4 to 16 / 2; the target's 40 / 64 is less, 40² / 64 = 25 lies between."""
+    """Recorded n / P range from 8 / 4 to 16 / 2; the target's 40 / 64 lies below, and 40² / 64 = 25 within n² / P."""
     first, second, third = clue.extrapolate(pattern, size=40, ranks=64).local
     assert (first.target, first.low, first.high, first.inside) == (0.625, 2.0, 8.0, False)
     assert (second.target, second.low, second.high, second.inside) == (25.0, 16.0, 128.0, True)
@@ -50,7 +50,7 @@ def test_local_sizes_are_held_against_those_that_were_recorded(pattern: str) -> 
 
 
 def test_what_was_recorded_is_taken(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is inferred of it."""
+    """A recorded target is used as it is, without inference."""
     monkeypatch.undo()
     made = clue.extrapolate(pattern, size=16, ranks=4)
     assert made.trace.path is not None and made.trace.path.name == "ring-16-4.clue"
@@ -58,7 +58,7 @@ def test_what_was_recorded_is_taken(pattern: str, monkeypatch: pytest.MonkeyPatc
 
 
 def test_targets_below_what_was_recorded_are_warned_of(pattern: str) -> None:
-    """Of sizes and of ranks."""
+    """Warnings name both a size and a number of ranks below the smallest recorded ones."""
     warnings = clue.extrapolate(pattern, size=4, ranks=1).warnings
     assert [each for each in warnings if "below the smallest" in each] == [
         "the size is below the smallest recorded one (8), where the program may behave differently",
@@ -67,7 +67,7 @@ def test_targets_below_what_was_recorded_are_warned_of(pattern: str) -> None:
 
 
 def test_what_follows_no_rule_is_refused_by_name(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Status 1, with the family and the site."""
+    """The error has exit status 1 and names the family and the call site."""
 
     def infer(family: Family, *_: object) -> Ring:
         why = "sizes must follow a rule in n, P, rank and iteration, got 3, 1, 4"
@@ -83,13 +83,13 @@ def test_what_follows_no_rule_is_refused_by_name(pattern: str, monkeypatch: pyte
 
 
 def test_two_sizes_are_needed(tmp_path: Path) -> None:
-    """Before anything is inferred."""
+    """A single recorded size is refused before inference."""
     with pytest.raises(UsageError, match="sizes that are recorded must be at least 2"):
         extrapolate(Family.open(saved(tmp_path, GRID[:2])), size=40, ranks=4)
 
 
 def test_traces_that_were_made_are_kept(pattern: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Made once; made again where a recording is another one, or where what is kept is damaged."""
+    """A kept trace is reused; it is generated again if a recording changes or if the kept one is damaged."""
     calls = []
 
     class Counted(Ring):
@@ -114,7 +114,7 @@ def test_traces_that_were_made_are_kept(pattern: str, tmp_path: Path, monkeypatc
 
 
 def test_the_cache_tells_what_was_made(pattern: str) -> None:
-    """And removes it."""
+    """The cache lists the kept trace and removes it."""
     from clue.cache import clear, items  # noqa: PLC0415 - of this test alone
 
     kept_extrapolation(pattern, 40, 64)
@@ -124,7 +124,7 @@ def test_the_cache_tells_what_was_made(pattern: str) -> None:
 
 
 def test_a_recording_is_not_kept_twice(pattern: str) -> None:
-    """What is there at the target is used where it lies."""
+    """A recorded target is used where it is, without a copy."""
     (trace,) = kept_extrapolation(pattern, 16, 4)
     assert trace.path is not None and trace.path.name == "ring-16-4.clue"
 
@@ -132,7 +132,7 @@ def test_a_recording_is_not_kept_twice(pattern: str) -> None:
 def test_notes_of_a_trace_that_is_made_come_after_what_is_said_of_its_making(
     pattern: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each once."""
+    """The trace's own notes follow the warnings, and no note appears twice."""
 
     class Noted(Ring):
         def generate(self, size: int, ranks: int) -> Made:

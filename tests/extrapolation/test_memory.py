@@ -1,4 +1,4 @@
-"""What memory a rank is taken to need."""
+"""Extrapolated memory of a rank."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEYS = [(size, ranks) for size in (8, 16, 32) for ranks in (2, 4, 6)]
 
 
 def family(peak: Callable[[int, int], float]) -> Family:
-    """Return recordings whose largest rank has this peak; the others none."""
+    """Return recordings whose first rank has this peak memory, and the other ranks none."""
     found = []
     for size, ranks in KEYS:
         trace = ring(size, ranks)
@@ -41,18 +41,18 @@ def family(peak: Callable[[int, int], float]) -> Family:
     ],
 )
 def test_peaks_grow_as_the_recorded_ones_did(peak: Callable[[int, int], float], expected: float, grows: str) -> None:
-    """By hand: a constant and 8,000 bytes of a form; where nothing grows, the largest that was recorded."""
+    """A constant and 8,000 bytes of one form are found; peaks that do not grow give the largest recorded one."""
     found, form = peak_memory(family(peak), 64, 16)
     assert (found, form) == (pytest.approx(expected, rel=1e-6), grows)
 
 
 def test_without_peaks_nothing_is_known() -> None:
-    """As of other recorders."""
+    """Recordings without peaks, such as those of other recorders, give no memory."""
     assert peak_memory(family(lambda *_: 0), 64, 16) == (0.0, "")
 
 
 def test_a_trace_that_is_made_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every rank gets the same; the basis of the figures is stated."""
+    """All ranks of the generated trace have the same peak, and a warning explains it."""
     monkeypatch.setattr(making, "infer", Ring)
     made = clue.extrapolate(family(lambda n, p: 1e8 + 8e6 * n**2 / p), size=64, ranks=16)
     assert [each.peak_memory for each in made.trace.head.rank_heads] == pytest.approx([2.148e9] * 16)

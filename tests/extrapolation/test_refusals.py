@@ -1,4 +1,4 @@
-"""Programs that refuse sizes and numbers of ranks: the plan instead, and the messages."""
+"""Programs that refuse sizes or numbers of ranks: the plan without these, and the messages."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def is_power(number: int) -> bool:
 
 
 def always(_size: int, _ranks: int) -> bool:
-    """Take anything."""
+    """Accept any size and number of ranks."""
     return True
 
 
 def never(_size: int, _ranks: int) -> bool:
-    """Take nothing."""
+    """Accept no size and number of ranks."""
     return False
 
 
@@ -55,7 +55,7 @@ PROGRAMS: dict[str, tuple[Takes, tuple[str, ...], Wanted]] = {
 
 
 class Program:
-    """A program that was tried: what it takes, and all that was asked of it."""
+    """A stand-in for a program that the planner tries; it notes all requests."""
 
     def __init__(self, takes: Takes, works: Takes = always) -> None:
         self.takes, self.works = takes, works
@@ -64,7 +64,7 @@ class Program:
     def recordings_of(
         self, requests: Sequence[Request], repeats: int, _progress: Progress = silent
     ) -> list[tuple[Trace, ...]]:
-        """Return recordings, or raise that the first cannot be made."""
+        """Return recordings, or raise an error for the first request that fails."""
         found = []
         for request in requests:
             size, ranks = int(request.launch.arguments[0]), request.launch.ranks
@@ -77,20 +77,20 @@ class Program:
 
 
 def carried_out(monkeypatch: pytest.MonkeyPatch, program: Program, target: Wanted, said: Sequence[str] = ()) -> Plan:
-    """Plan with a program that is tried everywhere."""
+    """Return the plan for a target, with every recording tried on the program."""
     monkeypatch.setattr(recordings, "recordings_of", program.recordings_of)
     planner = Planner(Path("p.py"), ("{size}",), memory=1e12)
     return planner.plan(target, takes=Admissible.parse(said), try_all=True)
 
 
 def places(plan: Plan) -> set[Wanted]:
-    """Return what a plan records."""
+    """Return the places that a plan records."""
     return {Wanted(each.size, each.ranks) for each in plan.recordings}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_a_program_refuses_is_found_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few refusals are needed, each is named, and enough is left to tell rules apart and to interpolate."""
+    """Few tries are refused, each refusal is reported, and the plan still has enough sizes and ranks."""
     takes, _, target = PROGRAMS[name]
     program = Program(takes)
     plan = carried_out(monkeypatch, program, target)
@@ -108,7 +108,7 @@ def test_what_a_program_refuses_is_found_out(name: str, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_a_program_is_said_to_take_is_all_that_is_planned(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is refused then."""
+    """With demands stated by the user, the program refuses nothing."""
     takes, said, target = PROGRAMS[name]
     plan = carried_out(monkeypatch, Program(takes), target, said)
     assert plan.refused == () and plan.learned.demands == ()
@@ -128,9 +128,9 @@ def test_what_a_program_is_said_to_take_is_all_that_is_planned(name: str, monkey
 def test_any_program_of_a_kind_is_found_out(
     multiple: int, factor: int, numbers: str, blocks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that demands multiples, no fewer than so many times its ranks, and ranks of a form: nothing else is left.
+    """The program demands multiples, a minimum size per rank, and numbers of ranks of some form; the plan meets all.
 
-    If it refuses everything that is tried first, the plan gives up, and names all of that.
+    If it refuses the first tries, the plan gives up and reports each of them.
     """
     truth = Admissible.parse([f"size={multiple}*k", f"size={factor}*ranks+k", f"ranks={numbers}"])
     target = Wanted(multiple * factor * blocks * 36, 36)
@@ -148,7 +148,7 @@ def test_any_program_of_a_kind_is_found_out(
 
 
 def test_the_plan_by_hand_of_a_program_on_powers_of_two() -> None:
-    """6 ranks give way to 2, and 27 to 32; all sizes are as before."""
+    """6 ranks are replaced by 2, and 27 ranks by 32; the sizes on other ranks stay the same."""
     free, bound = wanted(1024, 64), wanted(1024, 64, Admissible.parse(["ranks=2^k"]))
     assert {role.ranks: each.ranks for role, each in bound.items()} == {4: 4, 8: 8, 16: 16, 6: 2, 27: 32}
     for role in (4, 8, 16):
@@ -158,14 +158,14 @@ def test_the_plan_by_hand_of_a_program_on_powers_of_two() -> None:
 
 
 def test_the_plan_by_hand_of_a_program_at_multiples_of_20() -> None:
-    """For 320 on 64 ranks 40, 113 and 160 are ideal on 8; 120 is the multiple near 113."""
+    """For 320 on 64 ranks, 40, 113 and 160 are ideal on 8 ranks; 120 is the multiple of 20 near 113."""
     found = wanted(320, 64, Admissible.parse(["size=20*k"]))
     assert {each.size for role, each in found.items() if role.ranks in (4, 8, 16)} == {40, 120, 160}
     assert all(each.size % 20 == 0 for each in found.values())
 
 
 def test_a_size_that_is_too_small_for_many_ranks_stays_on_few() -> None:
-    """128 of 1,024 on 64 ranks: no less than 16 a rank leaves it to 4 and 8; 16 ranks have 256 instead."""
+    """With at least 16 per rank, size 128 is too small for 16 ranks, which get 256 instead."""
     found = wanted(1024, 64, Admissible.parse(["size=16*ranks+k"]))
     assert {each for role, each in found.items() if role.size == 0 and role.ranks in (4, 8, 16)} == {
         Wanted(128, 4), Wanted(128, 8), Wanted(256, 16),
@@ -173,7 +173,7 @@ def test_a_size_that_is_too_small_for_many_ranks_stays_on_few() -> None:
 
 
 def test_only_the_smallest_are_tried_for_a_plan_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So it knows of sizes what it knows of ranks only with --run."""
+    """Without ``--run``, only the smallest recordings are tried, on few ranks."""
     takes, _, target = PROGRAMS["radix-2"]
     program = Program(takes)
     monkeypatch.setattr(recordings, "recordings_of", program.recordings_of)
@@ -184,7 +184,7 @@ def test_only_the_smallest_are_tried_for_a_plan_alone(monkeypatch: pytest.Monkey
 
 
 def test_a_program_that_takes_nothing_is_said_to() -> None:
-    """After a few tries, each with what the program did."""
+    """After a few refused tries, the error reports each of them."""
     program = Program(never)
     with pytest.MonkeyPatch.context() as monkeypatch, pytest.raises(RecordError) as failed:
         carried_out(monkeypatch, program, Wanted(1000, 64))
@@ -196,7 +196,7 @@ def test_a_program_that_takes_nothing_is_said_to() -> None:
 
 
 def test_what_was_recorded_is_kept_where_nothing_else_seems_to_be_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And where nothing was, the plan ends with what the program did."""
+    """If the learned demands leave nothing, the plan keeps what was recorded; if nothing was, it fails."""
     monkeypatch.setattr(recordings, "demands", lambda *_: Admissible.parse(["size=999983*k"]).demands)
     plan = carried_out(monkeypatch, Program(lambda _, p: p == 4), Wanted(1000, 64))
     assert {each.ranks for each in plan.recordings} == {4}
@@ -205,7 +205,7 @@ def test_what_was_recorded_is_kept_where_nothing_else_seems_to_be_taken(monkeypa
 
 
 def test_a_program_that_fails_at_once_for_another_reason_ends_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What did something before it failed would fail elsewhere, too."""
+    """The first failure that is not a refusal ends the plan, as other places would fail, too."""
     program = Program(always, never)
     with pytest.raises(RecordError, match="got exit status 1: and so on"):
         carried_out(monkeypatch, program, Wanted(1000, 64))
@@ -213,7 +213,7 @@ def test_a_program_that_fails_at_once_for_another_reason_ends_the_plan(monkeypat
 
 
 def test_what_fails_after_others_worked_is_left_out_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is learned of it, and nothing is tried instead."""
+    """A later failure that is not a refusal is left out without a replacement, and no demand is learned from it."""
     program = Program(always, lambda _, p: p != 27)
     plan = carried_out(monkeypatch, program, Wanted(1000, 64))
     assert {each.ranks for each in plan.recordings} == {4, 6, 8, 16}
@@ -225,20 +225,20 @@ def test_what_fails_after_others_worked_is_left_out_alone(monkeypatch: pytest.Mo
 
 
 def test_a_target_that_is_refused_ends_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A plan for 4 ranks records the target itself."""
+    """A plan for 4 ranks records the target itself, so its refusal ends the plan."""
     assert Wanted(64, 4) in wanted(64, 4).values()
     with pytest.raises(RecordError):
         carried_out(monkeypatch, Program(lambda n, p: (n, p) != (64, 4)), Wanted(64, 4))
 
 
 def test_nothing_that_could_be_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All sizes that the user states are far larger than the planned ones."""
+    """All sizes and ranks that the user states are far from the planned ones, and the message says so."""
     with pytest.raises(UsageError, match=r"--admissible ranks=512\*k must leave something to record, got nothing near"):
         carried_out(monkeypatch, Program(always), Wanted(4096, 512), ["ranks=512*k"])
 
 
 def test_what_decides_is_recorded_only_where_the_program_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Additional recordings; one of them is not among the sizes that the user states."""
+    """Additional recordings are planned only if they meet the demands that the user states."""
     monkeypatch.setattr(recordings, "recordings_of", Program(always).recordings_of)
     planner = Planner(Path("p.py"), ("{size}",), memory=1e12)
     further = (Wanted(90, 3), Wanted(90, 2))
@@ -247,7 +247,7 @@ def test_what_decides_is_recorded_only_where_the_program_takes_it(monkeypatch: p
 
 
 def test_recordings_are_saved_where_the_pattern_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Each as often as it was made."""
+    """Each recording is saved under the pattern's name for it."""
     program = Program(lambda _, p: is_power(p))
     plan = carried_out(monkeypatch, program, Wanted(64, 8))
     pattern = Pattern(str(tmp_path / "p-{size}-{ranks}.clue"))
