@@ -1,4 +1,4 @@
-"""Models of kinds of processors: closed forms that fits get back, binning, composition, adjustment."""
+"""Models of kinds of processors: recovered closed forms, bins, composition, adjustment."""
 
 import math
 from collections.abc import Iterable
@@ -15,30 +15,30 @@ SLOW = {"slow": Use(1)}
 
 
 def ta(size: float, ranks: int) -> float:
-    """Return the time of computation, as P-T models have it: W(n)/P."""
+    """Return the computation time of a P-T model: W(n)/P."""
     return (2e-9 * size**3 + 1e-6 * size**2 + 1e-4 * size + 0.1) / ranks
 
 
 def tc(size: float, ranks: int) -> float:
-    """Return the time of communication, as they have it: P C(n) + 2 C(n)/P; none on one rank."""
+    """Return the communication time of a P-T model: P C(n) + 2 C(n)/P, or none on one rank."""
     return (ranks + 2 / ranks) * 1e-7 * size**2 if ranks > 1 else 0.0
 
 
 def run(size: float, uses: Configuration, speed: float = 1.0, *, parts: bool = True, off: float = 1.0) -> Run:
-    """Return a run on processors of some speed whose processes each take a share of the work."""
+    """Return a run on processors of a speed whose processes share the work equally."""
     ranks = ranks_of(uses)
     of = {"compute": ta(size, ranks) / speed * off, "communicate": tc(size, ranks) * off}
     return Run(size, uses, sum(of.values()), of if parts else {})
 
 
 def runs(kind: str, processors: Iterable[int], speed: float = 1.0, *, parts: bool = True) -> list[Run]:
-    """Return runs of all sizes on numbers of processors, one process each."""
+    """Return runs of all sizes on these numbers of processors, with one process each."""
     return [run(size, {kind: Use(p)}, speed, parts=parts) for p in processors for size in SIZES]
 
 
 @pytest.mark.parametrize("plain", [True, False])
 def test_n_t_and_p_t_models_get_back_what_they_are_made_of(plain: bool) -> None:
-    """One processor has an N-T model, several share a P-T model: exact at sizes and ranks that were not measured."""
+    """One processor has an N-T model, several have a P-T model: both are exact at new sizes and numbers of ranks."""
     model = fit_cluster(runs("slow", range(1, 6)), Method(plain=plain))
     alone, together = model.kinds["slow"]
     assert (alone.ranks, together.ranks) == (1, None)
@@ -60,7 +60,7 @@ def test_the_papers_p_t_model_in_its_terms() -> None:
 
 
 def test_times_without_parts() -> None:
-    """Where a table has whole times alone, these are fitted."""
+    """Runs without parts are fitted as whole times."""
     model = fit_cluster(runs("slow", range(1, 6), parts=False))
     said = model.predict(2000.0, {"slow": Use(4)})
     assert said.seconds == pytest.approx(ta(2000.0, 4) + tc(2000.0, 4), rel=0.02)
@@ -68,7 +68,7 @@ def test_times_without_parts() -> None:
 
 
 def test_n_t_models_alone() -> None:
-    """In the form nt each number of ranks stands for itself, and others are refused."""
+    """The form nt has a model for each measured number of ranks, and refuses others."""
     model = fit_cluster(runs("slow", (1, 2, 4)), Method("nt"))
     assert [each.ranks for each in model.kinds["slow"]] == [1, 2, 4]
     assert model.predict(1000.0, {"slow": Use(2)}).seconds == pytest.approx(ta(1000, 2) + tc(1000, 2))
@@ -77,7 +77,7 @@ def test_n_t_models_alone() -> None:
 
 
 def test_composition_scales_another_kinds_models() -> None:
-    """One fast processor has no P-T model: it takes 0.27 of the slow one's computation, 0.85 of its communication."""
+    """A single fast processor borrows P-T models: 0.27 of the slow computation and 0.85 of its communication."""
     measured = [*runs("slow", range(1, 6)), *runs("fast", (1,), speed=4.0)]
     both = {"fast": Use(1), "slow": Use(3)}
     with pytest.raises(
@@ -94,7 +94,7 @@ def test_composition_scales_another_kinds_models() -> None:
 
 
 def test_a_factor_that_is_not_given_is_the_ratio_on_one_processor() -> None:
-    """The fast one computes four times as fast alone; of communication nothing tells, as one processor has none."""
+    """The fast kind computes four times as fast alone; one rank does not communicate, so that factor must be given."""
     measured = [*runs("slow", range(1, 6)), *runs("fast", (1,), speed=4.0)]
     composed = fit_cluster(measured, compositions={"fast": Composition("slow", {"communicate": 1.0})})
     fast = composed.told("fast", 1, 1000.0, np.array([4.0])).seconds
@@ -104,7 +104,7 @@ def test_a_factor_that_is_not_given_is_the_ratio_on_one_processor() -> None:
 
 
 def test_an_adjustment_by_runs_on_both_kinds() -> None:
-    """Mixed runs took a fifth longer than models say with one process on the fast processor: so does all that has."""
+    """If mixed runs take a fifth longer than predicted, predictions with a process on the fast processor grow alike."""
     measured = [*runs("slow", range(1, 6)), *runs("fast", range(1, 6), speed=4.0)]
     both = {"fast": Use(1), "slow": Use(3)}
     model = fit_cluster([*measured, run(3200.0, both, off=1.2)], adjusted="fast")
@@ -119,7 +119,7 @@ def test_an_adjustment_by_runs_on_both_kinds() -> None:
 
 
 def test_what_needs_more_memory_than_there_is_has_a_model_of_its_own() -> None:
-    """Beyond 8 n^2 bytes of 1 GB, so from n = 11181 on, all takes ten times as long."""
+    """Beyond 1 GB for 8 n^2 bytes, from n = 11181 on, runs take ten times as long and have their own model."""
     sizes = (2000.0, 4000.0, 8000.0, 11000.0, 12000.0, 14000.0, 16000.0, 20000.0)
     measured = [Run(size, SLOW, ta(size, 1) * (1 if 8 * size**2 <= 1e9 else 10)) for size in sizes]
     footprint = Footprint(8.0, Term.parse("n^2/P"))
@@ -133,9 +133,10 @@ def test_what_needs_more_memory_than_there_is_has_a_model_of_its_own() -> None:
 
 
 def test_a_part_counts_as_much_as_it_takes_of_a_run() -> None:
-    """Two ranks share a node and wait for 1 ms, more of them for 0.3 s: the many decide.
+    """Two ranks share a node and wait for 1 ms, more ranks for 0.3 s: the fit follows the larger share.
 
-    Relative to itself, a fit that is 0.3 s off on two ranks would be 300 times too long, so that the two would decide.
+    Relative to the part itself, a fit that is 0.3 s off on two ranks would be 300 times too long, so two ranks would
+    dominate.
     """
     waits = {2: 0.001, 4: 0.3, 6: 0.3, 8: 0.3}
     parts = {(n, p): {"compute": n / p, "communicate": of} for n in (1.0, 2.0, 3.0, 4.0) for p, of in waits.items()}
@@ -146,7 +147,7 @@ def test_a_part_counts_as_much_as_it_takes_of_a_run() -> None:
 
 
 def test_repeats_count_by_their_median() -> None:
-    """A run that was disturbed changes nothing beside two that were not."""
+    """A disturbed run has no effect beside two undisturbed ones."""
     measured = runs("slow", (1,))
     disturbed = [run(800.0, SLOW), run(800.0, SLOW, off=9.0)]
     model = fit_cluster([*measured, *disturbed])
@@ -173,14 +174,14 @@ def test_repeats_count_by_their_median() -> None:
     ],
 )
 def test_bad_runs(measured: list[Run], fault: str) -> None:
-    """The error about data that cannot be fitted names the kind."""
+    """Runs that cannot be fitted raise an error that names the kind."""
     with pytest.raises(ModelError) as error:
         fit_cluster(measured)
     assert str(error.value).startswith(fault)
 
 
 def test_bad_names_and_questions() -> None:
-    """Kinds that were not measured, and configurations that have no model."""
+    """Kinds that were not measured and configurations without a model are refused."""
     model = fit_cluster(runs("slow", range(1, 6)))
     with pytest.raises(ModelError, match=r"kind must be one that was measured \(slow\), got fast"):
         fit_cluster(runs("slow", (1,)), adjusted="fast")

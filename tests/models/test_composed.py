@@ -1,4 +1,4 @@
-"""Times composed of times: sums, products, fewer ranks, and where two of them are equal."""
+"""Composed times: sums, products, fewer ranks, and their crossings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_sequences_add_and_loops_multiply() -> None:
 
 
 def test_workers_of_a_master() -> None:
-    """12 n / (P - 1): on 5 ranks 4 of them share 12 × 3."""
+    """12 n / (P - 1): on 5 ranks, 4 workers share 12 × 3."""
     work = Staged((Term.parse("n"),), (Term.parse("1/P"),), np.array([[12.0]]), {"n": (1, 9), "P": (2, 4)})
     time = Among(work, 1)
     assert time(3, 5) == 9
@@ -37,7 +37,7 @@ def test_workers_of_a_master() -> None:
 
 
 def test_intervals_add_up() -> None:
-    """Parts may be off in the same direction: 10 ± 1 and 20 ± 4 are 30 ± 5; four times that is 120 ± 20."""
+    """Parts may err in the same direction: 10 ± 1 and 20 ± 4 are 30 ± 5; four times that is 120 ± 20."""
     both = Series({"one": line(10, 0, deviation=0.1), "other": line(20, 0, deviation=0.2)})
     four = Loop(line(4, 0), both)
     assert [each[0] for each in both.predict({"n": [1]})] == pytest.approx([30, 25, 35])
@@ -45,7 +45,7 @@ def test_intervals_add_up() -> None:
 
 
 def test_a_composed_time_holds_where_all_parts_do() -> None:
-    """Sizes from 1 to 10 and from 5 to 20: together from 5 to 10."""
+    """Parts hold for sizes from 1 to 10 and from 5 to 20, so the sum holds from 5 to 10."""
     wide = Staged((Term.parse("n"),), (Term(),), np.array([[1.0]]), {"n": (5.0, 20.0)})
     time = Series({"one": line(0, 1), "other": wide})
     assert time.domain == {"n": (5, 10)}
@@ -54,14 +54,14 @@ def test_a_composed_time_holds_where_all_parts_do() -> None:
 
 @given(st.lists(st.floats(0.01, 100), min_size=1, max_size=5), st.floats(1, 10))
 def test_a_series_is_the_sum_of_its_parts(slopes: list[float], n: float) -> None:
-    """Whatever its parts, and however they are nested."""
+    """The sum holds for any parts, also if they are nested."""
     parts = {str(i): line(0, slope) for i, slope in enumerate(slopes)}
     nested = Series({"all": Series(parts), "nothing": line(0, 0)})
     assert nested(n) == pytest.approx(sum(slopes) * n, rel=1e-12)
 
 
 def test_any_time_may_be_a_part() -> None:
-    """An ensemble of fitted formulas beside a line: 2 n + 1 + n."""
+    """An ensemble of fitted formulas and a line add up: 2 n + 1 + n."""
     sizes = [1.0, 2.0, 4.0, 8.0]
     time = Series({"fitted": fit({"n": sizes}, [2 * n for n in sizes], ["n"]), "line": line(1, 1)})
     assert time(4) == pytest.approx(13, rel=1e-6)
@@ -76,13 +76,13 @@ def test_a_composed_time_is_a_performance_model_for_balance() -> None:
 
 
 def test_lines_cross_where_they_are_equal() -> None:
-    """10 + n and 2 n at 10; 1 + n and n nowhere."""
+    """10 + n and 2 n cross at 10; 1 + n and n do not cross."""
     assert crossings(line(10, 1), line(0, 2), 1, 100) == pytest.approx([10])
     assert crossings(line(1, 1), line(0, 1), 1, 100) == []
 
 
 def test_what_makes_no_sense_is_refused() -> None:
-    """No parts, no range, a rank too few, a feature that is missing."""
+    """Refused are no parts, an empty range, too few ranks, and a missing feature."""
     with pytest.raises(ModelError, match="composed: parts must be at least one, got none"):
         Series({})
     with pytest.raises(ModelError, match="n: range must begin above 0 and end above that, got 5 to 5"):

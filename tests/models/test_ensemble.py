@@ -1,4 +1,4 @@
-"""Ensembles: what they recover, how sure they are, and what they say where little is known."""
+"""Ensembles: recovered formulas, uncertainty, and predictions where little is known."""
 
 import math
 import pickle
@@ -12,10 +12,10 @@ from clue.errors import ModelError
 from clue.models import Ensemble, Formula, Lines, Term, fit
 from tests.properties import examples
 
-#: Recordings at three sizes on three numbers of ranks; a rank's own size is m = n^2 / P.
+#: Recordings at three sizes on three numbers of ranks; a rank's local size is m = n^2 / P.
 N, P = (np.repeat([500.0, 1000.0, 2000.0], 3), np.tile([4.0, 8.0, 16.0], 3))
 RUNS = {"n": N, "P": P, "m": N**2 / P}
-#: Twice the size on four times the ranks, and at the same ranks.
+#: Targets of twice the size, on four times the ranks and on the same ranks.
 TARGETS = {"n": np.array([4000.0, 4000.0]), "P": np.array([64.0, 16.0]), "m": np.array([250e3, 1e6])}
 
 
@@ -25,7 +25,7 @@ def formula(ensemble: Ensemble) -> Formula:
 
 
 def noisy(seconds: np.ndarray, seed: int, share: float = 0.05) -> np.ndarray:
-    """Return times with noise."""
+    """Return the times with multiplicative noise."""
     return np.asarray(seconds * np.exp(share * np.random.default_rng(seed).standard_normal(len(seconds))))
 
 
@@ -37,7 +37,7 @@ def noisy(seconds: np.ndarray, seed: int, share: float = 0.05) -> np.ndarray:
     st.sampled_from([0.0, 0.1, 1.0]),
 )
 def test_without_noise_terms_are_recovered(text: str, coefficient: float, constant: float) -> None:
-    """A term, with or without a constant of the order of the least time: the same coefficients, and the same times."""
+    """A term, with or without a constant: coefficients and times are recovered."""
     term = Term.parse(text)
     least = coefficient * term.of(RUNS, 9).min()
     ensemble = fit(RUNS, coefficient * term.of(RUNS, 9) + constant * least)
@@ -56,7 +56,7 @@ def test_without_noise_terms_are_recovered(text: str, coefficient: float, consta
 @example([174.0, 128, 128, 207, 386, 518, 713, 1, 1], 28.0)
 @given(st.lists(st.floats(1e-6, 1e3), min_size=9, max_size=9), st.floats(0.01, 100))
 def test_predictions_are_positive_and_never_fall_as_a_size_grows(seconds: list[float], scale: float) -> None:
-    """Whatever was measured, noise that no formula describes included."""
+    """Predictions hold for any measurements, including noise that no formula describes."""
     ensemble = fit(RUNS, seconds)
     m = 250e3 * scale * np.geomspace(1, 4, 9)
     for grown in (
@@ -73,7 +73,7 @@ def test_predictions_are_positive_and_never_fall_as_a_size_grows(seconds: list[f
 @settings(max_examples=examples(20), deadline=None)
 @given(st.floats(1e-6, 1e6), st.permutations(range(27)))
 def test_units_and_order_do_not_matter(unit: float, order: list[int]) -> None:
-    """Times in another unit yield the same prediction in that unit; samples in another order yield the same."""
+    """Times in another unit give the same prediction in that unit; the order of samples has no effect."""
     runs = {name: np.repeat(values, 3) for name, values in RUNS.items()}
     seconds = noisy(2.5e-9 * runs["m"] + 40e-6, 1)
     shuffled = {name: values[order] for name, values in runs.items()}
@@ -90,7 +90,7 @@ def test_ten_percent_count_alike_whatever_takes_long() -> None:
 
 
 def test_what_fits_equally_well_stays_and_parts_beyond() -> None:
-    """On one number of ranks n and n / P are the same; the interval at four times the ranks holds either."""
+    """On one number of ranks, n and n / P fit equally well; at four times the ranks, the interval covers both."""
     n = np.array([100.0, 200.0, 400.0, 800.0])
     ensemble = fit({"n": n, "P": np.full(4, 4.0)}, noisy(1e-6 * n, 3, 0.01))
     assert {"n", "n/P"} <= {str(each.model.terms[0]) for each in ensemble.members if isinstance(each.model, Formula)}
@@ -100,7 +100,7 @@ def test_what_fits_equally_well_stays_and_parts_beyond() -> None:
 
 
 def test_lines_tell_what_formulas_do_not_know() -> None:
-    """A cache that holds m up to 10^5: between measured sizes lines count most, and what is predicted is near."""
+    """Times rise faster beyond a cache of m = 10^5: between measured sizes, lines dominate and predict well."""
 
     def truth(m: np.ndarray) -> np.ndarray:
         return 1e-9 * m * np.where(m > 1e5, 3.0, 1.0)
@@ -115,7 +115,7 @@ def test_lines_tell_what_formulas_do_not_know() -> None:
 
 
 def test_noise_that_makes_times_fall_does_not_make_predictions_fall() -> None:
-    """Times that fall from 2 to 4 are noise: what is predicted between lies among them."""
+    """Times that fall from size 2 to 4 are noise, so the prediction between them lies in their range."""
     ensemble = fit({"m": [1, 2, 4, 8]}, [1.0, 2.6, 2.4, 8.0])
     mean, _, _ = ensemble.predict({"m": [1, 2, 3, 4, 8]})
     assert (np.diff(mean) > 0).all()
@@ -123,7 +123,7 @@ def test_noise_that_makes_times_fall_does_not_make_predictions_fall() -> None:
 
 
 def test_an_outlier_among_three_repeats_changes_little() -> None:
-    """One of 27 samples took a hundred times as long."""
+    """One of 27 samples took a hundred times as long, but predictions change by less than 3 %."""
     runs = {name: np.repeat(values, 3) for name, values in RUNS.items()}
     seconds = noisy(2.5e-9 * runs["m"] + 40e-6, 5, 0.02)
     struck = seconds.copy()
@@ -132,7 +132,7 @@ def test_an_outlier_among_three_repeats_changes_little() -> None:
 
 
 def test_of_one_point_nothing_is_known_elsewhere() -> None:
-    """Its time there, with the spread of the repeats; anywhere else that time, from 0 to infinity."""
+    """At a single measured point, the interval comes from the repeats; elsewhere it is from 0 to infinity."""
     ensemble = fit({"n": [10, 10], "P": [4, 4]}, [0.9, 1.1])
     assert str(ensemble).endswith("off  1")
     mean, low, high = ensemble.predict({"n": [10, 20], "P": [4, 4]})
@@ -143,7 +143,7 @@ def test_of_one_point_nothing_is_known_elsewhere() -> None:
 
 
 def test_two_points_are_joined() -> None:
-    """1 s at 1 and 8 s at 4 are joined by m^1.5, as the term says, too; beyond, the interval widens."""
+    """1 s at 1 and 8 s at 4 follow m^1.5, as formula and as lines; beyond them, the interval widens."""
     ensemble = fit({"m": [1, 4]}, [1, 8])
     assert {type(member.model) for member in ensemble.members} == {Formula, Lines}
     mean, low, high = ensemble.predict({"m": [2, 4, 16]})
@@ -153,7 +153,7 @@ def test_two_points_are_joined() -> None:
 
 @pytest.mark.parametrize("seconds", [[0, 0, 0, 0, 0, 0], [0, 0, 1, 2, 3, 6]])
 def test_what_takes_no_time_is_fitted(seconds: list[float]) -> None:
-    """Nothing everywhere is nothing; nothing below what a clock can tell is compared with the least time above."""
+    """Times of zero are fitted, alone or together with longer ones."""
     mean, low, high = fit({"m": [1, 2, 100, 200, 300, 600]}, seconds).predict({"m": [300, 600]})
     assert np.isfinite([mean, low, high]).all()
     assert mean == pytest.approx(seconds[4:], rel=0.15)
@@ -161,14 +161,14 @@ def test_what_takes_no_time_is_fitted(seconds: list[float]) -> None:
 
 
 def test_a_constant_is_a_constant() -> None:
-    """Bursts that do not depend on anything: so says the most plausible formula, and so do all targets."""
+    """Bursts that do not depend on any feature are fitted by a constant, which holds at all targets."""
     ensemble = fit(RUNS, noisy(np.full(9, 3e-5), 7, 0.01))
     assert str(formula(ensemble)).endswith("e-05")
     assert ensemble.predict(TARGETS)[0] == pytest.approx(3e-5, rel=0.1)
 
 
 def test_collinear_features_are_fitted_apart() -> None:
-    """Bytes = 8 m: no formula has both, and both make the same prediction."""
+    """As bytes = 8 m, no formula uses both features, and each gives the same prediction."""
     m = np.array([1e3, 2e3, 4e3, 8e3])
     ensemble = fit({"m": m, "bytes": 8 * m}, 1e-9 * m)
     assert all(
@@ -178,7 +178,7 @@ def test_collinear_features_are_fitted_apart() -> None:
 
 
 def test_more_points_than_parts_are_judged_in_parts() -> None:
-    """The steps of a factorisation: each has its own size, 400 in all; the cube is found, and quickly."""
+    """400 steps of a factorisation have different sizes; the square of the size is found."""
     left = np.arange(400.0, 0.0, -1.0)
     ensemble = fit({"n": np.full(400, 400.0), "left": left}, noisy(1e-9 * left**2 + 1e-6, 2))
     assert set(map(str, formula(ensemble).terms)) == {"1", "left^2"}
@@ -187,7 +187,7 @@ def test_more_points_than_parts_are_judged_in_parts() -> None:
 
 
 def test_an_ensemble_tells_what_it_is() -> None:
-    """Its domain, its error, and a line for each member: weight, error and formula; it travels between processes."""
+    """An ensemble has a domain, an error and a line per member, and survives pickling."""
     ensemble = fit({"m": [1, 2, 4, 8]}, [3, 5, 9, 17])
     assert ensemble.domain == {"m": (1, 8)}
     assert ensemble.error < 0.01
@@ -206,13 +206,13 @@ def test_an_ensemble_tells_what_it_is() -> None:
     ],
 )
 def test_other_terms_are_refused(features: dict[str, list[float]], terms: list[str] | None, message: str) -> None:
-    """Those whose features are not given, or that divide by 0."""
+    """Refused are terms whose features are missing, and terms that divide by 0."""
     with pytest.raises(ModelError, match=message):
         fit(features, [1, 2], terms)
 
 
 def test_what_was_fitted_must_be_asked_for() -> None:
-    """Features that are missing are named; others are ignored."""
+    """A missing feature is named, and an additional one is ignored."""
     ensemble = fit({"m": [1, 2, 4], "P": [4, 4, 4]}, [1, 2, 4])
     with pytest.raises(ModelError, match="features: P must be given, got m"):
         ensemble.predict({"m": [1]})

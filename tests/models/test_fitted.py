@@ -1,4 +1,4 @@
-"""Given terms fitted to measured times: closed forms by hand, published figures, scipy's answers."""
+"""Given terms, fitted to measured times: closed forms by hand, published figures, and scipy's results."""
 
 import math
 import pickle
@@ -18,12 +18,12 @@ from clue.models.fitted import Problem, beyond, fit_many
 from clue.models.terms import Floats
 
 #: Kishimoto and Ichikawa, "An Execution-Time Estimation Model for Heterogeneous Clusters", Tables 3 and 6: times summed
-#: over configurations; sizes in thousands. A sum of cubics is a cubic, so that N-T models fit these, too.
+#: over configurations; sizes in thousands. A sum of cubics is a cubic, so N-T models fit these sums as well.
 SIZES = np.array([400, 600, 800, 1200, 1600, 2400, 3200, 4800, 6400]) / 1000
 ATHLON = np.array([3.9, 7.4, 10.8, 20.5, 37.4, 97.5, 197.2, 566.0, 1239.5])
 PENTIUM = np.array([96.7, 130.1, 178.8, 305.2, 508.5, 1117.3, 2042.2, 5360.0, 10950.3])
 CUBIC = ["n^3", "n^2", "n", "1"]
-#: Those sizes that the paper's NS models are built from.
+#: Indices of the sizes from which the paper builds its NS models.
 SMALL = [0, 2, 3, 4]
 
 
@@ -35,7 +35,7 @@ SMALL = [0, 2, 3, 4]
     ],
 )
 def test_plain_fits_of_published_times(times: np.ndarray, coefficients: list[float], largest: float) -> None:
-    """Cubics by least squares in seconds, as the paper fits them."""
+    """Cubics by least squares in seconds, as in the paper."""
     fitted = fit_terms({"n": SIZES}, times, CUBIC, relative=False, signed=True)
     assert fitted.coefficients == pytest.approx(coefficients, abs=5e-4)
     assert fitted.statistics.errors.largest == pytest.approx(largest, abs=5e-4)
@@ -44,16 +44,16 @@ def test_plain_fits_of_published_times(times: np.ndarray, coefficients: list[flo
 
 
 def test_relative_residuals_serve_short_times() -> None:
-    """In seconds the shortest time of the Athlon is 9 % off; relative to what was measured nothing is more than 5.4."""
+    """In seconds, the Athlon's shortest time is 9 % off; with relative residuals, no time is off by more than 5.4 %."""
     fitted = fit_terms({"n": SIZES}, ATHLON, CUBIC, signed=True)
     assert fitted.statistics.errors.largest == pytest.approx(0.054, abs=5e-4)
 
 
 @pytest.mark.parametrize(("times", "plain", "careful"), [(ATHLON, 0.939, -0.123), (PENTIUM, 0.901, 0.563)])
 def test_small_sizes_alone(times: np.ndarray, plain: float, careful: float) -> None:
-    """From 400 to 1600 a plain cubic predicts twice what 6400 takes; coefficients of at least 0 do far better.
+    """From 400 to 1600, a plain cubic predicts twice the time of 6400; non-negative coefficients do far better.
 
-    Neither claims to know: the size is outside of what was fitted, and four points leave a cubic nothing to check.
+    Both report that the size is outside of what was fitted; four points leave a plain cubic no error to estimate.
     """
     features = {"n": SIZES[SMALL]}
     cubic = fit_terms(features, times[SMALL], CUBIC, relative=False, signed=True)
@@ -67,7 +67,7 @@ def test_small_sizes_alone(times: np.ndarray, plain: float, careful: float) -> N
 
 
 def test_a_cubic_through_four_printed_times() -> None:
-    """Two processes on the Athlon, Tables 7 and 9: 3200 to 8000 predict 642.7 s at 9600, where 619.7 were measured."""
+    """Two processes on the Athlon, Tables 7 and 9: 3200 to 8000 predict 642.7 s at 9600; 619.7 s were measured."""
     fitted = fit_terms({"n": [3.2, 4.8, 6.4, 8.0]}, [26.1, 82.3, 190.8, 371.1], CUBIC, relative=False, signed=True)
     assert fitted(9.6) == pytest.approx(642.7, abs=0.05)
     assert fitted(9.6) / 619.7 - 1 == pytest.approx(0.037, abs=5e-4)
@@ -76,8 +76,8 @@ def test_a_cubic_through_four_printed_times() -> None:
 def test_a_line_by_hand() -> None:
     """1 s + 2 s n through (1, 3), (2, 5), (3, 7.6): slope 2.3, mean 5.2, so 0.6 at 0.
 
-    Residuals are 0.1, -0.2, 0.1: variance 0.06 about it, and 0.06 / 2 of the slope, as Σ (n - 2)² = 2.
-    Without the first the line through the others is 2.6 n - 0.2: 2.4 s instead of 3.
+    Residuals are 0.1, -0.2, 0.1: a residual variance of 0.06, and 0.06 / 2 for the slope, as Σ (n - 2)² = 2. Without
+    the first point, the line through the others is 2.6 n - 0.2: 2.4 s instead of 3.
     """
     fitted = fit_terms({"n": [1, 2, 3]}, [3.0, 5.0, 7.6], ["n", "1"], relative=False, signed=True)
     assert fitted.coefficients == pytest.approx([2.3, 0.6])
@@ -90,10 +90,10 @@ def test_a_line_by_hand() -> None:
 
 
 def test_an_interval_by_hand() -> None:
-    """A constant of 2 s, measured as 1.9, 2.0, 2.1 at n from 1 to 4: variance 0.01 / 3 of the mean.
+    """A constant of 2 s, measured as 1.9, 2.0, 2.1 at n from 1 to 4: the mean has a variance of 0.01 / 3.
 
-    Left out, each point is predicted by the mean of the others, 2.05, 2.0, 1.95, so it is 0.15, 0, 0.15 s off. At 8, a
-    doubling beyond, 7 % come on top.
+    If left out, each point is predicted by the mean of the others, 2.05, 2.0, 1.95, so it is 0.15, 0, 0.15 s off. At 8,
+    a doubling beyond the points, 7 % are added.
     """
     fitted = fit_terms({"n": [1, 2, 4]}, [1.9, 2.0, 2.1], ["1"], relative=False)
     deviation = math.sqrt(((0.15 / 1.9) ** 2 + (0.15 / 2.1) ** 2) / 3)
@@ -108,7 +108,7 @@ def test_an_interval_by_hand() -> None:
 
 
 def test_an_outlier_is_named() -> None:
-    """Of a line with a hundredth of noise, one time is 30 % off: its size is named, and no other."""
+    """On a line with 1 % of noise, one time is 30 % off: only its size is an outlier."""
     n = np.arange(1.0, 11.0)
     times = (3 + 2 * n) * (1 + 0.01 * np.array([1, -1, 1, -1, 1, -1, -1, 1, -1, 1]))
     assert fit_terms({"n": n}, times, ["n", "1"]).statistics.outliers == ()
@@ -122,7 +122,7 @@ def test_an_outlier_is_named() -> None:
     st.booleans(),
 )
 def test_fits_agree_with_scipy(truth: list[float], noise: list[float], relative: bool) -> None:
-    """Coefficients of at least 0 are those of scipy's nnls; those of either sign those of numpy's lstsq."""
+    """Non-negative coefficients equal those of scipy's nnls, signed ones those of numpy's lstsq."""
     n = np.array([1.0, 2, 3, 4, 5, 6, 8, 9])
     columns = np.stack([n**2, n, np.ones(8)], axis=1)
     times = columns @ truth * noise
@@ -136,18 +136,18 @@ def test_fits_agree_with_scipy(truth: list[float], noise: list[float], relative:
 
 @given(st.floats(0, 50), st.integers(1, 30))
 def test_students_t(t: float, degrees: int) -> None:
-    """Beyond t, both tails."""
+    """The probability beyond t counts both tails."""
     assert beyond(t, degrees) == pytest.approx(2 * student.sf(t, degrees), abs=1e-9)
 
 
 def test_many_fits_are_those_of_each() -> None:
-    """Times that were measured at the same points are fitted together."""
+    """Times measured at the same points are fitted together and have the same coefficients as alone."""
     both = fit_each({"n": SIZES}, [ATHLON, PENTIUM], CUBIC)
     for fitted, times in zip(both, (ATHLON, PENTIUM), strict=True):
         assert fitted.coefficients == pytest.approx(fit_terms({"n": SIZES}, times, CUBIC).coefficients)
 
 
-#: Terms of times at the points of the following test, and the columns that they stand for.
+#: Terms for the following test, and the columns that they stand for.
 SEVERAL: dict[tuple[str, ...], Callable[[Floats, Floats], list[Floats]]] = {
     ("n^2", "n", "1"): lambda n, _: [n**2, n, 1 + 0 * n],
     ("n^2/P", "P"): lambda n, p: [n**2 / p, p],
@@ -166,9 +166,9 @@ SEVERAL: dict[tuple[str, ...], Callable[[Floats, Floats], list[Floats]]] = {
 def test_fits_of_different_terms_are_those_of_each_alone(
     terms: list[tuple[str, ...]], seed: int, relative: bool, signed: bool, parts: bool
 ) -> None:
-    """Problems with equal numbers of points are solved together; the reference solves one at a time, by lstsq or nnls.
+    """Problems with equal numbers of points are solved together; the reference solves each alone, by lstsq or nnls.
 
-    Its leave-one-out errors are those of fits without the point, over the terms that have a coefficient.
+    Its leave-one-out errors are those of fits without the point, over the terms with a nonzero coefficient.
     """
     draws = np.random.default_rng(seed)
     features = [dict(zip("nP", draws.uniform(1, 20, (2, 9)), strict=True)) for _ in terms]
@@ -202,10 +202,10 @@ def test_fits_of_different_terms_are_those_of_each_alone(
 
 
 def test_a_part_is_fitted_relative_to_the_whole() -> None:
-    """The constant c nearest to 1 of 1 s and to 4 of 2 s has the least (c - 1)^2 + (c - 4)^2 / 4: c = 2 / 1.25.
+    """A part takes 1 s of 1 s and 4 s of 2 s: the constant c with the least (c - 1)^2 + (c - 4)^2 / 4 is 2 / 1.25.
 
-    Without the other point, each is off by 3 s: by 3 of 1 s, and by 3 of 2 s. That is √5.625 of the whole as root mean
-    square, of which the part is √2.5.
+    Without the other point, each is off by 3 s: by 3 of 1 s, and by 3 of 2 s. Their root mean square is √5.625 of the
+    whole, and that of the part is √2.5.
     """
     (fitted,) = fit_many([Problem({"n": [1, 2]}, [1, 4], ("1",), [1, 2])])
     assert isinstance(fitted, FittedTime)
@@ -217,7 +217,7 @@ def test_a_part_is_fitted_relative_to_the_whole() -> None:
 
 
 def test_a_part_that_takes_no_time_deviates_by_none() -> None:
-    """All its times are 0, and so is its fit."""
+    """A part whose times are all 0 has a fit of 0 without deviation."""
     (fitted,) = fit_many([Problem({"n": [1, 2, 3]}, [0, 0, 0], ("n",), [1, 2, 3])])
     assert isinstance(fitted, FittedTime)
     assert (fitted.coefficients.tolist(), fitted.statistics.deviation) == ([0.0], 0.0)
@@ -228,7 +228,7 @@ def _solved(design: Floats, target: Floats, signed: bool) -> Floats:
 
 
 def test_one_of_many_that_cannot_be_fitted() -> None:
-    """It gets its reason, and the others their fits: where points do not tell terms apart, and where one is 0."""
+    """A problem whose terms cannot be told apart, or with a feature of 0, gets a reason; the others get their fits."""
     good = Problem({"n": [1, 2, 3]}, [2, 3, 4], ("n", "1"))
     equal, zero = replace(good, features={"n": [7, 7, 7]}), replace(good, features={"n": [0, 2, 3]})
     one, other, third = fit_many([good, equal, good])
@@ -241,7 +241,7 @@ def test_one_of_many_that_cannot_be_fitted() -> None:
 
 
 def test_a_scaled_time() -> None:
-    """Another processor's model takes a share of the time: so do its coefficients and their deviations."""
+    """Scaling a time for another processor scales its prediction and its variance."""
     fitted = fit_terms({"n": SIZES}, PENTIUM, CUBIC)
     scaled = fitted.scaled(0.27)
     assert scaled(3.2) == pytest.approx(0.27 * fitted(3.2))
@@ -249,7 +249,7 @@ def test_a_scaled_time() -> None:
 
 
 def test_no_time_at_all() -> None:
-    """What never took any time takes none."""
+    """Times of zero are fitted by zero."""
     fitted = fit_terms({"n": [1, 2, 3]}, [0, 0, 0], ["n", "1"])
     assert fitted.predict({"n": [5]})[0] == 0
     assert str(fitted) == "0"
@@ -266,14 +266,14 @@ def test_no_time_at_all() -> None:
     ],
 )
 def test_bad_input(sizes: list[float], times: list[float], terms: list[str], fault: str) -> None:
-    """The error about data that cannot be fitted gives the reason."""
+    """Data that cannot be fitted raise an error with the reason."""
     with pytest.raises(ModelError) as error:
         fit_terms({"n": sizes}, times, terms)
     assert str(error.value) == fault
 
 
 def test_a_question_without_its_features() -> None:
-    """A feature that a model depends on must be given."""
+    """Features that a model depends on must be given, and a factor must be positive."""
     fitted: FittedTime = fit_terms({"n": SIZES}, PENTIUM, CUBIC)
     with pytest.raises(ModelError, match="features: n must be given, got P"):
         fitted.seconds({"P": [1]})

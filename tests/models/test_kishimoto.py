@@ -1,4 +1,4 @@
-"""What Kishimoto and Ichikawa print of their models of heterogeneous clusters, computed again."""
+"""Published results of Kishimoto and Ichikawa's models of heterogeneous clusters, computed again."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,8 @@ import pytest
 from clue.models import Run, Use, fit_cluster, fit_terms
 from clue.models.cluster_fit import Method
 
-#: Tables 4, 7 and 9: τ, what was estimated of the estimated best; T, what the measured best took; and the errors
-#: printed beside, of which the last digit is that of times before they were rounded.
+#: Tables 4, 7 and 9: τ, the estimate for the configuration with the best estimate; T, the time of the best measured
+#: one; and the printed errors, whose last digit comes from times before rounding.
 TABLES = {
     "Table 4": (
         [20.0, 65.2, 129.8, 219.9, 338.9],
@@ -25,20 +25,20 @@ TABLES = {
         [0.006, -0.304, -0.678, -0.890, -0.933, -0.942],
     ),
 }
-#: Two processes on the Athlon: five of the 16 times that the paper prints of single runs.
+#: Two processes on the Athlon: five of the 16 times of single runs that the paper prints.
 TWO_EACH = {3200: 26.1, 4800: 82.3, 6400: 190.8, 8000: 371.1, 9600: 619.7}
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_errors_are_those_printed(name: str) -> None:
-    """(τ - T) / T of printed times, to what rounding these leaves."""
+    """(τ - T) / T of the printed times equals the printed error within rounding."""
     estimated, measured, printed = TABLES[name]
     errors = [tau / best - 1 for tau, best in zip(estimated, measured, strict=True)]
     assert errors == pytest.approx(printed, abs=1.1e-3)
 
 
 def test_an_n_t_model_of_printed_times() -> None:
-    """Fitted to four sizes, plainly, it predicts 642.7 s at 9600, where 619.7 were measured: 3.7 % more."""
+    """A plain fit to four sizes predicts 642.7 s at 9600, where 619.7 s were measured: 3.7 % more."""
     runs = [Run(float(n), {"athlon": Use(1, 2)}, seconds) for n, seconds in TWO_EACH.items()]
     said = fit_cluster(runs[:4], Method("nt", plain=True)).predict(9600.0, {"athlon": Use(1, 2)})
     assert said.seconds == pytest.approx(642.7, abs=0.05)
@@ -49,7 +49,7 @@ def test_an_n_t_model_of_printed_times() -> None:
 
 
 def test_counts_of_the_papers_sets() -> None:
-    """486 runs of 54 configurations for the Basic set, 120 of 30 for NL, 62 candidates."""
+    """The Basic set has 486 runs of 54 configurations, NL has 120 of 30, and there are 62 candidates."""
     from benchmarks.accuracy.models.cluster import BASIC, NL, PROCESSES, candidates  # noqa: PLC0415 - only here
 
     for what, configurations, runs in ((BASIC, 54, 486), (NL, 30, 120)):
@@ -58,7 +58,7 @@ def test_counts_of_the_papers_sets() -> None:
     assert len(list(candidates())) == 62
 
 
-#: All single times that the paper prints: N, processes on the Athlon, Pentium II with one process each, seconds.
+#: All times of single runs in the paper: N, processes on the Athlon, Pentium II with one process each, seconds.
 PRINTED = """
 1600 1 0 2.82, 3200 1 0 20.4, 3200 2 0 26.1, 4800 2 0 82.3, 6400 2 0 190.8, 8000 2 0 371.1, 9600 2 0 619.7,
 4800 1 8 64.0, 6400 1 8 129.7, 6400 2 8 125.2, 6400 2 7 129.3, 8000 2 8 223.1, 8000 3 8 222.9, 9600 2 8 355.4,
@@ -67,10 +67,10 @@ PRINTED = """
 
 
 def test_eight_coefficients_for_all_printed_times() -> None:
-    """The slower of both kinds, and communication where there are two: 1.1 % off, 3.6 at most, 3.9 at points left out.
+    """The slower kind, plus communication between both: errors of 1.1 % mean, 3.6 % largest, 3.9 % leave-one-out.
 
-    The Athlon is that from three processes on, and alone: n^3 M/P, n^2 (M - 1), n. Else the Pentium II: n^3/P. Between
-    both n^2, n^2 P, n^2/P, and a constant.
+    The Athlon is the slower kind from three processes on, or alone: n^3 M/P, n^2 (M - 1), n. Otherwise it is the
+    Pentium II: n^3/P. Communication between both takes n^2, n^2 P, n^2/P, and a constant.
     """
     rows = np.array([list(map(float, row.split())) for row in PRINTED.split(",")])
     n, m, slow, seconds = rows[:, 0] / 1000, rows[:, 1], rows[:, 2], rows[:, 3]

@@ -1,4 +1,4 @@
-"""Non-negative least squares over all subsets: closed forms by hand, and scipy's answers."""
+"""Non-negative least squares over all subsets: closed forms by hand, and scipy's results."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from tests.properties import examples
 
 
 def fits_of(columns: np.ndarray, target: np.ndarray, largest: int = 3) -> list[Fits]:
-    """Return the fits of one problem by rising size."""
+    """Return the fits of one problem, by the size of the subsets."""
     return list(all_subsets((columns.T @ columns)[None], (columns.T @ target)[None], largest))
 
 
@@ -27,7 +27,7 @@ def test_a_line_through_three_points() -> None:
 
 
 def test_what_would_be_negative_is_zero() -> None:
-    """Plain least squares of 1 and x through (0, 0), (1, 0), (2, 3) are -0.5 + 1.5 x: without 1, x has (2 * 3) / 5."""
+    """Plain least squares of (0, 0), (1, 0), (2, 3) give -0.5 + 1.5 x; without the constant, x has (2 * 3) / 5."""
     x = np.array([0.0, 1.0, 2.0])
     _, two = fits_of(np.stack([np.ones(3), x], axis=1), np.array([0.0, 0.0, 3.0]))
     assert not two.proper.any()
@@ -35,7 +35,7 @@ def test_what_would_be_negative_is_zero() -> None:
 
 
 def test_dependent_columns_are_not_fitted_together() -> None:
-    """Of x and 3 x, each has its own coefficient, and the pair that of the better one."""
+    """Each of x and 3 x has a coefficient; the pair is improper and uses one of the two."""
     x = np.array([1.0, 2.0])
     one, two = fits_of(np.stack([x, 3 * x], axis=1), 6 * x)
     assert one.coefficients[0] == pytest.approx(np.array([[6, 0], [0, 2]]))
@@ -46,7 +46,7 @@ def test_dependent_columns_are_not_fitted_together() -> None:
 @settings(max_examples=examples(60), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(3, 12), st.integers(1, 5))
 def test_every_subset_has_the_answer_of_scipy(seed: int, rows: int, columns: int) -> None:
-    """Random columns of any sign: coefficients are those of an active-set method."""
+    """For random columns, coefficients equal those of an active-set method."""
     generator = np.random.default_rng(seed)
     matrix, target = generator.standard_normal((rows, columns)), generator.standard_normal(rows)
     for fits in fits_of(matrix, target):
@@ -60,7 +60,7 @@ def test_every_subset_has_the_answer_of_scipy(seed: int, rows: int, columns: int
 @settings(max_examples=examples(60), deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), rows=st.integers(0, 9), columns=st.integers(1, 8), common=st.floats(0, 50))
 def test_a_search_finds_what_all_subsets_have(steps: int, seed: int, rows: int, columns: int, common: float) -> None:
-    """Of several problems at once, whose columns share more or less: also where the search gives up at once."""
+    """Several correlated problems are solved at once, also if the search gives up at once."""
     generator = np.random.default_rng(seed)
     matrix = generator.standard_normal((5, columns + rows, columns)) + common * generator.random((5, columns + rows, 1))
     matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
@@ -78,7 +78,7 @@ def test_a_search_finds_what_all_subsets_have(steps: int, seed: int, rows: int, 
 
 
 def test_a_covariance_is_an_inverse_whatever_the_units() -> None:
-    """Columns of 1 and of 1e12: the inverse of their Gram matrix, to rounding."""
+    """For columns of scale 1 and 1e12, the covariance is the inverse of their Gram matrix, within rounding."""
     gram = np.array([[4.0, 2e12], [2e12, 4e24]])
     assert covariance(gram) @ gram == pytest.approx(np.eye(2), abs=1e-3)
     assert covariance(gram)[0, 0] == pytest.approx(1 / 3)

@@ -1,4 +1,4 @@
-"""Lines through measured points."""
+"""Piecewise power laws through measured points."""
 
 import math
 
@@ -13,31 +13,31 @@ from clue.models.points import Points
 
 
 def through(sizes: list[float], seconds: list[float]) -> Lines:
-    """Return the lines through times by one size."""
+    """Return the lines through times at these sizes."""
     return Lines.through(Points.of({"m": sizes}, seconds), Term.parse("m"), np.ones(len(sizes), bool))
 
 
 def test_lines_are_straight_on_logarithmic_scales() -> None:
-    """Through (1, 1) and (4, 16): m^2, so 4 at 2; and through (16, 16), flat from there."""
+    """(1, 1) to (4, 16) is m^2, so 4 at 2; from there to (16, 16) the line is flat."""
     lines = through([1, 4, 16], [1, 16, 16])
     assert lines.at(np.array([1, 2, 4, 8, 16])) == pytest.approx([1, 4, 16, 16, 16])
 
 
 def test_beyond_their_ends_they_go_on_as_they_do_over_a_factor_of_four() -> None:
-    """Below 1 as from 1 to 4, m^2; beyond 16 as from 4 to 16, flat; no more steeply than m^4."""
+    """Lines continue with their slope over a factor of four: m^2 below 1, flat beyond 16, and at most m^4."""
     lines = through([1, 4, 16], [1, 16, 16])
     assert lines.at(np.array([0.5, 64])) == pytest.approx([0.25, 16])
     assert through([1, 4], [1, 4**6]).at(np.array([8])) == pytest.approx([4**6 * 2**4])
 
 
 def test_where_noise_makes_times_fall_their_mean_counts() -> None:
-    """2 and 8 between 1 and 16, the wrong way round: both are their geometric mean, 4."""
+    """8 and 2, in falling order between 1 and 16, are replaced by their geometric mean, 4."""
     assert through([1, 2, 3, 4], [1, 8, 2, 16]).seconds == pytest.approx([1, 4, 4, 16])
 
 
 @given(st.lists(st.tuples(st.floats(-5, 5), st.floats(0.1, 10)), min_size=1, max_size=12))
 def test_pools_rise_and_keep_the_mean(values: list[tuple[float, float]]) -> None:
-    """Never falling, with the same weighted sum; and values that rise stay what they are."""
+    """The result never falls and keeps the weighted sum; rising values stay unchanged."""
     given_, weights = np.array(values).T
     pooled = rising(given_, weights)
     assert (np.diff(pooled) >= 0).all()
@@ -46,7 +46,7 @@ def test_pools_rise_and_keep_the_mean(values: list[tuple[float, float]]) -> None
 
 
 def test_many_sizes_are_put_together() -> None:
-    """A thousand sizes become 64 points; on m^1.5 they lie on it."""
+    """A thousand sizes on m^1.5 become 64 points on the same curve."""
     sizes = np.geomspace(1, 1e6, 1000)
     lines = through(sizes.tolist(), (sizes**1.5).tolist())
     assert len(lines.sizes) == 64

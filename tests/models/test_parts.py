@@ -1,4 +1,4 @@
-"""Models composed of a program's parts: on which numbers of ranks they hold."""
+"""Models composed of a program's parts: the numbers of ranks for which they hold."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clue.models.parts import Part, ProgramModel, Runs
 
 
 def gravity(ranks: tuple[int, ...], node_ranks: int) -> ProgramModel:
-    """Return a model of a program whose messages cost nothing within a node and 1 s between nodes."""
+    """Return a model of a program whose messages cost 1 ms within a node and 1 s between nodes."""
     at = [(float(n), float(p)) for p in ranks for n in (100, 200, 300)]
     parts = (
         Part("forces", tuple(n**2 / p * 1e-4 for n, p in at)),
@@ -35,7 +35,7 @@ def gravity(ranks: tuple[int, ...], node_ranks: int) -> ProgramModel:
 def test_messages_within_nodes_say_nothing_of_those_between(
     measured: tuple[int, ...], node_ranks: int, asked: int, said: str
 ) -> None:
-    """Numbers of ranks that were measured hold, and others if all runs had messages of the same sort."""
+    """Measured numbers of ranks are inside; others only if all runs had messages of the same kind."""
     model = gravity(measured, node_ranks)
     told = [each for each in model.outside(200, asked) if "node" in each]
     assert len(told) == bool(said)

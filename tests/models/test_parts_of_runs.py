@@ -1,4 +1,4 @@
-"""Parts of runs, fitted relative to the whole: an oracle written from the text of docs/pages/model/fitted-times.md."""
+"""Parts of runs, fitted relative to the whole, and a reference that follows docs/pages/model/fitted-times.md."""
 
 from itertools import product
 
@@ -11,7 +11,7 @@ from clue.models import Run, Use, fit_cluster
 from clue.models.terms import Floats
 from tests.properties import examples
 
-#: Exponents of n and P in the terms of N-T and of P-T models.
+#: Exponents of n and P in the terms of N-T and P-T models.
 N_T = {"compute": [(3, 0), (2, 0), (1, 0), (0, 0)], "communicate": [(2, 0), (1, 0), (0, 0)]}
 P_T = {
     "compute": [(3, -1), (2, -1), (1, -1), (0, -1), (2, 0), (0, 0)],
@@ -20,7 +20,7 @@ P_T = {
 
 
 def least(design: Floats, times: Floats) -> Floats:
-    """Return the coefficients of at least 0 with the least sum of squared residuals: all sets of them are tried."""
+    """Return the non-negative least-squares coefficients, found by a search of all subsets."""
     best, at = float(times @ times), np.zeros(design.shape[1])
     for some in product([False, True], repeat=design.shape[1]):
         found, *_ = np.linalg.lstsq(design[:, some], times, rcond=None)
@@ -40,9 +40,9 @@ def least(design: Floats, times: Floats) -> Floats:
     st.integers(0, 2**32 - 1),
 )
 def test_parts_of_runs_by_the_page(steps: list[int], most: int, repeats: int, share: float, seed: int) -> None:
-    """Each part has the least squares of residuals over the whole: of the medians of repeats, over their sum.
+    """Each part minimises squared residuals relative to the whole, using medians of the repeats.
 
-    Errors are shares of the whole. Without a point, the terms that are 0 stay so.
+    Errors are shares of the whole. For leave-one-out errors, terms with a coefficient of 0 stay out.
     """
     draws = np.random.default_rng(seed)
     measured, runs = {}, []

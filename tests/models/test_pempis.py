@@ -1,4 +1,4 @@
-"""The PEMPIs-Het paper's figures: equations 5 to 17 and Tables 1 to 3, with every misprint of them."""
+"""Figures of the PEMPIs-Het paper: equations 5 to 17 and Tables 1 to 3, including their misprints."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _sum(name: str, *coefficients: float) -> Staged:
 
 
 def _heat(**changed: float) -> Series:
-    """Return equations 5 to 12, with other figures where they are given: ``T_VII_X_a=…``."""
+    """Return equations 5 to 12; keywords such as ``T_VII_X_a`` replace coefficients."""
     parts = {
         name: [changed.get(f"{name}_{key}", float(equation[key])) for key in "abc" if key in equation]
         for name, equation in PAPER["heat"].items()
@@ -47,14 +47,14 @@ def _heat(**changed: float) -> Series:
 
 
 def _off(time: Series) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return what estimates are off by in seconds, as printed in Table 1."""
+    """Return the differences between a time's estimates and those printed in Table 1, in seconds."""
     n, p = (np.array([float(row[key]) for row in TABLE_1]) for key in ("N", "p"))
     estimates, _, _ = time.predict({"n": n, "P": p, "m": n**2 / (p - 1)})
     return np.asarray(estimates - [row["estimated"] for row in TABLE_1])
 
 
 def test_errors_of_table_1_follow_from_its_times() -> None:
-    """Estimated / measured - 1: all 20 rows to the printed digits but for rounding of the times."""
+    """Estimated / measured - 1 equals the printed error of all 20 rows within the rounding of the times."""
     off = np.array([100 * (row["estimated"] / row["measured"] - 1) for row in TABLE_1])
     wanted = CHECKS["heat_table_1_errors"]
     printed = [row["error"] for row in TABLE_1]
@@ -66,7 +66,7 @@ def test_errors_of_table_1_follow_from_its_times() -> None:
 
 
 def test_equations_5_to_12_as_printed_miss_table_1() -> None:
-    """Composed as printed they are 2.9 to 3.8 % too long, and rise with p where the table falls."""
+    """Composed as printed, estimates are 2.9 to 3.8 % too long, and rise with p where the table falls."""
     share = 100 * _off(_heat()) / [row["estimated"] for row in TABLE_1]
     assert [share.min(), share.max()] == pytest.approx(
         CHECKS["heat_estimates"]["as_printed"]["error_percent"], abs=5e-3
@@ -74,9 +74,9 @@ def test_equations_5_to_12_as_printed_miss_table_1() -> None:
 
 
 def test_a_sign_and_a_digit_that_are_lost_in_print_give_table_1() -> None:
-    """The constant of equation 7 is negative. What is left is 1.066e-7 N^2: 2.9e-6 in equation 6 is rounded.
+    """The constant of equation 7 must be negative; then 1.066e-7 N^2 is left, so 2.9e-6 in equation 6 is rounded.
 
-    With both, and 4 ms of a constant that other rounding makes, all estimates come within 3 ms.
+    With both corrections, and 4 ms of a constant from other rounding, all estimates agree within 3 ms.
     """
     wanted = CHECKS["heat_estimates"]["with_minus_6.8114e-3_in_equation_7"]["error_percent"]
     signed = _heat(T_VII_X_a=-6.8114e-3)
@@ -99,7 +99,7 @@ def test_the_estimates_are_one_polynomial() -> None:
 
 
 def test_table_3_follows_from_table_2_to_all_printed_digits() -> None:
-    """Each coefficient over a + b/p, by plain least squares on three numbers of processes."""
+    """Each coefficient is a + b/p, by plain least squares on three numbers of processes."""
     table, printed = PAPER["pgf"]["coefficients_by_p"], PAPER["pgf"]["coefficients_in_p"]
     columns = np.array([[float(each) for each in table[name]] for name in ("C1", "C2", "C3")])
     c1, c2, c3 = over("P", table["p"], columns.T, ("1", "1/P"))
@@ -113,7 +113,7 @@ def test_table_3_follows_from_table_2_to_all_printed_digits() -> None:
 
 
 def test_misprints_of_table_3_and_equation_14() -> None:
-    """Table 3 has lost the sign of a in C2, and equation 14 has another C1 than either table."""
+    """Table 3 lacks the sign of a in C2, and equation 14 has another C1 than both tables."""
     table, printed = PAPER["pgf"]["coefficients_by_p"], PAPER["pgf"]["coefficients_in_p"]["C2"]
     (c2,) = over("P", table["p"], np.array(table["C2"], np.float64)[:, None])
     assert c2[0] < 0 < printed["a"] and -c2[0] == pytest.approx(printed["a"], abs=5e-8)
@@ -121,7 +121,7 @@ def test_misprints_of_table_3_and_equation_14() -> None:
 
 
 def test_the_meta_model_is_table_2_and_then_table_3() -> None:
-    """Fitted to times that equation 13 gives with Table 2, both stages come out again."""
+    """Fitted to times of equation 13 with Table 2, both stages recover Tables 2 and 3."""
     table = PAPER["pgf"]["coefficients_by_p"]
     samples = [
         (n, p, sum(float(table[name][i]) * n**power for power, name in enumerate(("C1", "C2", "C3"))))
@@ -145,14 +145,14 @@ MATRIX = {name: _sum("n", *map(float, PAPER["matrix_multiplication"][name])) for
 
 @pytest.mark.parametrize("pair", ["VRP_SS_and_SS", "SS_and_VRP", "VRP_SS_and_VRP"])
 def test_crossings_of_equations_15_to_17(pair: str) -> None:
-    """The equations as printed cross at 1105, 2403 and 11922, where the text says 1115, 2400 and 11500."""
+    """As printed, the equations cross at 1105, 2403 and 11922; the text says 1115, 2400 and 11500."""
     one, other = pair.split("_and_")
     found = crossings(MATRIX[one], MATRIX[other], 400, 20000)
     assert [ceil(each) for each in found] == CHECKS["matrix_product_crossings"][pair]
 
 
 def test_crossings_that_the_text_prints() -> None:
-    """VRP-SS is best from 1105 on, SS beats VRP from 2403 on, and VRP-SS from 11922 on."""
+    """VRP-SS is best from 1105 on; SS beats VRP from 2403 on and VRP-SS from 11922 on."""
     printed = PAPER["matrix_multiplication"]["crossings"]
     computed = {"VRP_SS_best_from": 1105, "SS_beats_VRP_from": 2403, "SS_beats_VRP_SS_from": 11922}
     off = {name: round(100 * (printed[name] / at - 1), 1) for name, at in computed.items()}
@@ -163,14 +163,14 @@ def test_crossings_that_the_text_prints() -> None:
 
 
 def test_times_at_2500_that_the_text_compares() -> None:
-    """At 2500 the equations give 31.0 s for VRP-SS beside 50.0 and 51.3 s: some 60 % more."""
+    """At 2500, the equations give 31.0 s for VRP-SS and 50.0 and 51.3 s for the others: some 60 % more."""
     assert MATRIX["VRP_SS"](2500) == pytest.approx(31.0, abs=0.05)
     assert sorted((MATRIX["SS"](2500), MATRIX["VRP"](2500))) == pytest.approx([50.0, 51.3], abs=0.05)
 
 
 @pytest.mark.parametrize("p", [6, 8, 10, 12])
 def test_a_quadratic_in_n_fitted_up_to_3500_is_closer_at_4000_than_the_paper(p: int) -> None:
-    """Plain least squares of what Table 1 measured at 2000 to 3500: 3 to 5 % off, the table 9 to 11 %."""
+    """Plain least squares of Table 1's measurements from 2000 to 3500 are 3 to 5 % off at 4000, the table 9 to 11 %."""
     rows = {row["N"]: row["measured"] for row in TABLE_1 if row["p"] == p}
     sizes = [n for n in rows if n < 4000]
     found = fit_in_turn({"n": sizes, "P": [p] * len(sizes)}, [rows[n] for n in sizes], outer=("1",))

@@ -1,4 +1,4 @@
-"""What was measured, by distinct points."""
+"""Measurements by distinct points."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from clue.models.points import Points
 
 
 def test_repeats_count_by_their_median() -> None:
-    """Three at n = 1, one of them an outlier, and two at n = 2: medians 2 and 5."""
+    """Three repeats at n = 1, one of them an outlier, and two at n = 2 have medians 2 and 5."""
     points = Points.of({"n": [1, 2, 1, 1, 2]}, [2, 4, 1.9, 90, 6])
     assert points.features["n"].tolist() == [1, 2]
     assert points.seconds.tolist() == [2, 5]
@@ -18,20 +18,20 @@ def test_repeats_count_by_their_median() -> None:
 
 
 def test_the_noise_is_that_of_most_points() -> None:
-    """Deviations of 10 % at two points, and an outlier at a third: the median is 10 % x sqrt(2)."""
+    """Deviations of 10 % at two points and an outlier at a third: the median is 10 % x sqrt(2)."""
     points = Points.of({"n": [1, 1, 2, 2, 3, 3]}, [0.9, 1.1, 9, 11, 1, 99])
     assert points.noise == pytest.approx(0.1 * 2**0.5)
 
 
 def test_samples_may_stand_for_several_measurements() -> None:
-    """The weighted median: 3 halves the weight alone; with equal weights in both halves it is the middle."""
+    """In the weighted median, the value 3 has more than half of the weight; equal halves give the midpoint."""
     assert Points.of({}, [1, 2, 3], [1, 1, 3]).seconds.tolist() == [3]
     assert Points.of({}, [1, 2, 4], [1, 1, 2]).seconds.tolist() == [3]
     assert Points.of({}, [1, 2, 4], [1, 1, 2]).counts.tolist() == [4]
 
 
 def test_no_time_is_compared_with_the_least() -> None:
-    """What took no time cannot be off by a share of itself."""
+    """A time of zero has no relative error, so the least positive time is its scale."""
     assert Points.of({"n": [1, 2, 3]}, [0, 4, 2]).scale.tolist() == [2, 4, 2]
     assert Points.of({"n": [1, 2]}, [0, 0]).scale.tolist() == [1, 1]
 
@@ -50,6 +50,6 @@ def test_no_time_is_compared_with_the_least() -> None:
 def test_other_samples_are_refused(
     features: dict[str, list[float]], seconds: list[float], weights: list[float] | None, message: str
 ) -> None:
-    """Each with the rule and the value that breaks it."""
+    """The message gives the rule and the value that breaks it."""
     with pytest.raises(ModelError, match=message):
         Points.of(features, seconds, weights)

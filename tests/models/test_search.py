@@ -1,4 +1,4 @@
-"""The best configuration: by hand, and bounds beside a look at all."""
+"""The best configuration: by hand, and a search with bounds compared with an exhaustive one."""
 
 import math
 from functools import partial
@@ -14,7 +14,7 @@ from tests.properties import examples
 
 
 def time_of(**coefficients: float) -> FittedTime:
-    """Return a time of terms such as ``n^3``, ``over_P`` for n/P and ``P``, known for sure anywhere."""
+    """Return an exact time of terms such as ``n^3``, ``over_P`` for n/P, and ``P``, valid anywhere."""
     texts = {"over_P": "n/P", "one": "1"}
     terms = tuple(Term.parse(texts.get(name, name)) for name in coefficients)
     values = np.array(list(coefficients.values()))
@@ -23,12 +23,12 @@ def time_of(**coefficients: float) -> FittedTime:
 
 
 def on_any(processes: int, **coefficients: float) -> tuple[Bin, Bin]:
-    """Return the models of a kind for P = M and for any P above M, which are the same."""
+    """Return a kind's models for P = M and for any P above M, which are equal."""
     time = {"time": time_of(**coefficients)}
     return Bin(processes, time, processes), Bin(processes, time)
 
 
-#: A fast processor takes n/P for each process, a slow one four times as long; more ranks cost a tenth of a second each.
+#: A fast processor takes n/P per process, a slow one four times as long; each rank costs another tenth of a second.
 TWO = ClusterModel(
     {
         "fast": tuple(each for m in (1, 2, 3, 4) for each in on_any(m, over_P=float(m), P=0.1)),
@@ -38,9 +38,10 @@ TWO = ClusterModel(
 
 
 def test_a_search_by_hand() -> None:
-    """Size 100: the fast one alone takes 100.1 s; 4 slow ones and 4 processes of its own are 8 ranks: 400/8 + 0.8.
+    """Size 100: the fast processor alone takes 100.1 s; with 4 processes and 4 slow ones, 8 ranks take 400/8 + 0.8.
 
-    With 3 of either P is 7, and slow ones take 400/7 + 0.7: of such equals, that on fewer processors comes first.
+    With 3 of either kind, P is 7, and slow ones take 400/7 + 0.7; of equal times, the one on fewer processors comes
+    first.
     """
     found = best(TWO, 100.0, {"fast": 1, "slow": 4})
     assert found.total == (1 + 4) * (1 + 4) - 1
@@ -55,19 +56,19 @@ def test_a_search_by_hand() -> None:
 
 
 def test_small_problems_stay_on_the_fast_processor() -> None:
-    """Of size 1, one process takes 1.1 s; two share half of the work each, but on one processor: 2 × 0.5 + 0.2."""
+    """At size 1, one process takes 1.1 s; two processes on one processor take longer: 2 × 0.5 + 0.2."""
     assert best(TWO, 1.0, {"fast": 1, "slow": 4}).best.uses == {"fast": Use(1, 1)}
 
 
 def test_processes_can_be_set() -> None:
-    """Where slow processors may have one process, and the fast one two, there are 2 × 5 - 1 candidates."""
+    """With one process per slow processor and two on the fast one, there are 2 × 5 - 1 candidates."""
     found = best(TWO, 100.0, {"fast": 1, "slow": 4}, processes={"fast": [2]})
     assert found.total == len(found.candidates) == 9
     assert found.best.uses == {"fast": Use(1, 2), "slow": Use(4, 1)}
 
 
 def test_an_adjustment_goes_by_its_kind() -> None:
-    """With 4 processes on the fast one all takes twice as long as models say: 3 are better."""
+    """With 4 processes on the fast processor, all takes twice as long as predicted, so 3 processes are better."""
     adjusted = ClusterModel(TWO.kinds, adjusted="fast", adjustments={4: Adjustment(2.0)})
     for whole in (True, False):
         found = best(adjusted, 100.0, {"fast": 1, "slow": 4}, exhaustive=whole)
@@ -77,7 +78,7 @@ def test_an_adjustment_goes_by_its_kind() -> None:
 
 @st.composite
 def clusters(draw: st.DrawFn) -> tuple[ClusterModel, dict[str, int]]:
-    """Draw kinds with a model for some numbers of processes, some alone, some beside others; perhaps adjusted."""
+    """Draw kinds with models for some numbers of processes, alone or beside others, and perhaps an adjustment."""
     kinds = [f"kind{i}" for i in range(draw(st.integers(1, 3)))]
     seconds = st.sampled_from([0.5, 1.0, 1.5, 2.0, 3.7, 5.0])
     bins: dict[str, tuple[Bin, ...]] = {}
@@ -97,7 +98,7 @@ def clusters(draw: st.DrawFn) -> tuple[ClusterModel, dict[str, int]]:
 def test_bounds_find_what_a_look_at_all_finds(
     cluster: tuple[ClusterModel, dict[str, int]], size: float, keep: int
 ) -> None:
-    """The same times in the same order; each is what the model says of its configuration."""
+    """Both searches return the same times in the same order, and each time is the model's prediction."""
     model, available = cluster
     try:
         whole = best(model, size, available, keep=keep, exhaustive=True)
@@ -118,7 +119,7 @@ def test_bounds_find_what_a_look_at_all_finds(
 
 
 def test_a_million_candidates() -> None:
-    """Six kinds of three processors with up to three processes each: the best has a time that nothing is below."""
+    """Six kinds with three processors and up to three processes each: the best is near the ideal time."""
     speeds = [1.0, 1.3, 1.7, 2.2, 2.9, 3.7]
     model = ClusterModel(
         {f"kind{i}": tuple(b for m in (1, 2, 3) for b in on_any(m, over_P=m / s, P=0.01)) for i, s in enumerate(speeds)}
@@ -126,7 +127,7 @@ def test_a_million_candidates() -> None:
     found = best(model, 1000.0, dict.fromkeys(model.kinds, 3))
     assert found.total == 10**6 - 1
     assert not found.exhaustive
-    # Nobody is faster than a perfect division of the work between all.
+    # No time is below that of a perfect division of the work over all processors.
     perfect = 1000 / (3 * sum(speeds))
     assert perfect < found.best.forecast.seconds < 1.4 * perfect
     assert all(math.isfinite(each.forecast.seconds) for each in found.candidates)
@@ -143,6 +144,6 @@ def test_a_million_candidates() -> None:
     ],
 )
 def test_bad_questions(size: float, available: dict[str, int], processes: dict[str, list[int]], fault: str) -> None:
-    """The error about a question that a model cannot answer gives the reason."""
+    """A question that the model cannot answer raises an error with the reason."""
     with pytest.raises(ModelError, match=fault):
         best(TWO, size, available, processes=processes)

@@ -1,4 +1,4 @@
-"""Fits in one feature, then in another: closed forms, what they equal, and what they refuse."""
+"""Fits in one feature, then in another: closed forms, equivalences and refusals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ N, P = (np.array(column) for column in zip(*POINTS, strict=True))
 
 
 def test_both_stages_by_hand() -> None:
-    """(1 + 2/P) + (4/P) n^2: by P = 1, 2, 4 the coefficients are (3, 0, 4), (2, 0, 2) and (1.5, 0, 1)."""
+    """(1 + 2/P) + (4/P) n^2: for P = 1, 2, 4 the coefficients are (3, 0, 4), (2, 0, 2) and (1.5, 0, 1)."""
     found = fit_in_turn({"n": N, "P": P}, 1 + 2 / P + 4 * N**2 / P)
     assert np.array(list(found.table.values())) == pytest.approx(
         np.array([[3, 0, 4], [2, 0, 2], [1.5, 0, 1]]), abs=1e-12
@@ -29,7 +29,7 @@ def test_both_stages_by_hand() -> None:
 
 
 def test_coefficients_may_be_below_0_and_so_may_times() -> None:
-    """As in n - 2: the extrapolation of plain least squares is reported unchanged."""
+    """Plain least squares of n - 2 extrapolate to a negative time, which is reported unchanged."""
     found = fit_in_turn({"n": [3, 4, 3, 4], "P": [1, 1, 2, 2]}, [1, 2, 1, 2], ("1", "n"), ("1",))
     assert found(1) == pytest.approx(-1)
     assert not found.inside({"n": [1], "P": [1]})[0]
@@ -37,7 +37,7 @@ def test_coefficients_may_be_below_0_and_so_may_times() -> None:
 
 
 def test_what_is_left_out_tells_the_interval() -> None:
-    """Of times 1 and 3 on one and on two ranks a constant says 2; what is left out is then off by 200 and 67 %."""
+    """A constant of 2 for times 1 and 3 on one and two ranks has leave-one-out errors of 200 and 67 %."""
     found = fit_in_turn({"n": [1, 1], "P": [1, 2]}, [1, 3], ("1",), ("1",))
     assert found.deviation == pytest.approx(math.sqrt((2**2 + (2 / 3) ** 2) / 2))
     middle, low, high = found.predict({"n": [1], "P": [1]})
@@ -45,14 +45,14 @@ def test_what_is_left_out_tells_the_interval() -> None:
 
 
 def test_too_few_values_to_leave_one_out_have_no_interval() -> None:
-    """Two sizes for a line: its error is unknown."""
+    """Two sizes for a line leave no point for an error, so the interval is infinite."""
     found = fit_in_turn({"n": [1, 2], "P": [1, 1]}, [1, 2], ("1", "n"), ("1",))
     assert found.predict({"n": [1], "P": [1]})[2][0] == math.inf
 
 
 @given(st.lists(st.floats(0.1, 10), min_size=len(POINTS), max_size=len(POINTS)))
 def test_in_turn_is_at_once_where_every_size_was_measured_on_all_ranks(seconds: list[float]) -> None:
-    """On a full grid both stages together are the plain least squares of all products of their terms."""
+    """On a full grid, the two stages equal the plain least squares of all products of their terms."""
     found = fit_in_turn({"n": N, "P": P}, seconds)
     columns = np.stack([inner * outer for inner in (N**0, N, N**2) for outer in (P**0, 1 / P)], axis=1)
     at_once, *_ = np.linalg.lstsq(columns, np.array(seconds), rcond=None)
@@ -61,14 +61,14 @@ def test_in_turn_is_at_once_where_every_size_was_measured_on_all_ranks(seconds: 
 
 @given(st.lists(st.floats(0.1, 10), min_size=24, max_size=24))
 def test_a_sum_of_fits_is_the_fit_of_the_sum(seconds: list[float]) -> None:
-    """So it does not matter for plain fits whether parts or the whole are fitted; for others it does."""
+    """For plain fits, fitting the parts or their sum gives the same prediction."""
     one, other = np.array(seconds).reshape(2, 12)
     parts = [fit_in_turn({"n": N, "P": P}, each)(7, 3) for each in (one, other)]
     assert sum(parts) == pytest.approx(fit_in_turn({"n": N, "P": P}, one + other)(7, 3), rel=1e-6, abs=1e-6)
 
 
 def test_a_formula_is_written_as_people_write_it() -> None:
-    """Coefficients over the outer feature stand in brackets before the inner term."""
+    """Coefficients over the outer feature are in parentheses before the inner term."""
     terms = (Term.parse("1"), Term.parse("n^2")), (Term.parse("1"), Term.parse("1/P"))
     assert str(Staged(*terms, np.array([[1.0, -2.0], [0.0, 3.0]]))) == "1 - 2/P + (3/P) n^2"
 
@@ -94,18 +94,18 @@ def test_a_formula_is_written_as_people_write_it() -> None:
 def test_what_cannot_be_fitted_is_refused(
     features: dict[str, list[float]], seconds: list[float], terms: tuple[tuple[str, ...], tuple[str, ...]], message: str
 ) -> None:
-    """With the feature, how many values it needs, and what it got."""
+    """The message names the feature, the number of values it needs, and the values it got."""
     with pytest.raises(ModelError) as caught:
         fit_in_turn(features, seconds, *terms)
     assert str(caught.value) == message
 
 
 def test_the_second_stage_alone() -> None:
-    """3 - 2/P through two points."""
+    """3 - 2/P passes through two points."""
     assert over("P", [1, 2], [[1.0], [2.0]]) == pytest.approx(np.array([[3, -2]]))
 
 
 def test_a_feature_that_is_missing_is_named() -> None:
-    """A model over n and P cannot answer for n alone."""
+    """A model over n and P needs both features."""
     with pytest.raises(ModelError, match="features: P must be given, got n"):
         fit_in_turn({"n": N, "P": P}, N).seconds({"n": [1]})

@@ -1,4 +1,4 @@
-"""Terms: what they are worth, and how they are written."""
+"""Terms: their values and their notation."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ from clue.models import Term, terms_for
     ],
 )
 def test_a_text_stands_for_its_product(text: str, value: float | None) -> None:
-    """Closed forms at n = 64, P = 4, m = 16; what a term is written as is read as that term."""
+    """Values at n = 64, P = 4, m = 16; a term's text parses to the same term."""
     features = {"n": np.array([64.0]), "P": np.array([4.0]), "m": np.array([16.0])}
     if value is None:
         with pytest.raises(ModelError, match=r"term must be a product such as .*, got 'n log\^2 n'"):
@@ -36,18 +36,18 @@ def test_a_text_stands_for_its_product(text: str, value: float | None) -> None:
 
 @pytest.mark.parametrize("text", ["", "n^", "2 n", "n / log P", "n^2/", "n + 1", "n^1.2.3"])
 def test_other_texts_are_refused(text: str) -> None:
-    """A term is a product; sums are what formulas are for."""
+    """A term is a product; other texts are refused."""
     with pytest.raises(ModelError, match="term must be a product"):
         Term.parse(text)
 
 
 def test_a_logarithm_is_never_negative() -> None:
-    """Below 1 it is 0: a term of a fitted time takes no time off."""
+    """The logarithm is 0 below 1, so that a term of a fitted time is never negative."""
     assert Term.parse("m log m").of({"m": np.array([0.0, 0.5, 1.0, 2.0])}, 4).tolist() == [0, 0, 0, 2]
 
 
 def test_the_menu_has_what_the_features_allow() -> None:
-    """Size and ranks of a run have theirs; any other feature is a local size."""
+    """The features decide the terms: size and ranks have their own, any other feature is a local size."""
     assert [str(term) for term in terms_for(["n"])] == ["1", "n", "n^2", "n^3"]
     assert [str(term) for term in terms_for(["rows"])] == [
         "1", "rows", "rows log rows", "rows^(3/2)", "rows^2", "rows^3",
