@@ -1,4 +1,4 @@
-"""A comparison to serve: two options that can be added up by hand, and one that the budget does not cover."""
+"""A comparison to serve: two options computed by hand, and one beyond the budget."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ network:
 
 
 def ping_pong() -> Trace:
-    """Return a program of two ranks: a second of computation, then 1 KB there and back."""
+    """Return a trace of two ranks: a second of computation, then 1 KB there and back."""
     trace = TraceBuilder(2, program="pingpong.py")
     trace[0].compute(1.0)
     for source, dest in ((0, 1), (1, 0)):
@@ -50,7 +50,7 @@ def ping_pong() -> Trace:
 
 
 def write(folder: Path) -> Path:
-    """Write the comparison with all that it names; returns its file."""
+    """Write the comparison and the files that it names; return its path."""
     ping_pong().save(str(folder / "pingpong.clue"))
     for name, factor, price in (("slow", 1.0, 600), ("fast", 0.5, 900)):
         (folder / f"{name}.yaml").write_text(MACHINE.format(name=name, factor=factor, price=price))
@@ -60,14 +60,14 @@ def write(folder: Path) -> Path:
 
 
 def predictor() -> ReplayPredictor:
-    """Return a predictor that has predicted nothing."""
+    """Return a predictor without known predictions."""
     return ReplayPredictor(lambda application, _ranks: Trace.open(application.trace or ""))
 
 
 def live(
     folder: Path, asked: ReplayPredictor | None = None, sampling: Sampling | None = None, more: str = ""
 ) -> LiveRanking:
-    """Return the comparison, ranked; with samples, or with lines that are added to its file."""
+    """Return the comparison, ranked; with samples, or with lines added to its file."""
     path = write(folder)
     path.write_text(SCENARIO + more)
     error = None if sampling is None else known_model_error()

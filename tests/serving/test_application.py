@@ -1,4 +1,4 @@
-"""The server as a client meets it: pages, rankings, refusals, and that no request is obeyed that should not be."""
+"""The server from a client's view: pages, rankings, refusals, and protection against other sites."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ ADDRESS = "http://127.0.0.1:8458"
 
 
 class Client:
-    """Asks an application within this process, and keeps cookies as a browser does."""
+    """Sends requests to an application within this process and keeps cookies as a browser does."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._asking = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=ADDRESS, follow_redirects=True)
 
     def request(self, method: str, path: str, **more: Any) -> httpx.Response:
-        """Ask."""
+        """Send a request and return the response."""
         return asyncio.run(self._asking.request(method, path, **more))
 
     def get(self, path: str, **more: Any) -> httpx.Response:
-        """Ask for something."""
+        """Send a GET request."""
         return self.request("GET", path, **more)
 
     def post(self, path: str, **more: Any) -> httpx.Response:
-        """Send something."""
+        """Send a POST request."""
         return self.request("POST", path, **more)
 
 
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> LiveRanking:
-    """Return a comparison, ranked."""
+    """Return a ranked comparison."""
     return cases.live(tmp_path_factory.mktemp("served"))
 
 
 @pytest.fixture
 def log() -> list[str]:
-    """Return what is logged."""
+    """Return the list that receives the log."""
     return []
 
 
@@ -56,7 +56,7 @@ def client(live: LiveRanking, log: list[str]) -> Client:
 
 
 def test_the_page_and_its_files(client: Client) -> None:
-    """Each with the headers that keep other sites out; no script stands in the page itself."""
+    """Every file has the security headers, and the page contains no inline script."""
     for path, kind in (("/", "text/html"), ("/page.js", "text/javascript"), ("/live.js", "text/javascript"),
                        ("/page.css", "text/css")):  # fmt: skip
         answer = client.get(path)
@@ -69,7 +69,7 @@ def test_the_page_and_its_files(client: Client) -> None:
 
 
 def test_a_change_is_ranked(client: Client, log: list[str]) -> None:
-    """With what it took; nothing that was asked stands in the log."""
+    """The answer has the new ranking and its cost; the log does not contain the figures."""
     answer = client.post("/ranking", json={"changes": {"budget": "5000 EUR", "options.fast.price": "4000 EUR"}})
     told = answer.json()
     assert answer.status_code == 200 and told["simulations"] == 0 and told["milliseconds"] > 0
@@ -79,7 +79,7 @@ def test_a_change_is_ranked(client: Client, log: list[str]) -> None:
 
 
 def test_only_new_pieces_are_sent(client: Client) -> None:
-    """Those whose digest the browser sends are named and left out; in their order."""
+    """Pieces with a digest that the browser knows are named, but not sent again."""
     first = client.post("/ranking", json={"changes": {}}).json()["pieces"]
     assert all(piece for _, _, piece in first)
     known = {name: digest for name, digest, _ in first}
@@ -91,13 +91,13 @@ def test_only_new_pieces_are_sent(client: Client) -> None:
 
 
 def test_all_may_be_asked_for(client: Client) -> None:
-    """What takes longer is asked for apart; where nothing does it is the same."""
+    """A separate address gives the slow parts as well; without any, both answers are equal."""
     one, all_of_it = (client.post(path, json={"changes": {}}).json()["pieces"] for path in ("/ranking", "/full"))
     assert one == all_of_it
 
 
 def test_bad_figures_are_told_by_field(client: Client) -> None:
-    """What is wrong with each, and what is wrong besides."""
+    """Errors are listed by figure, and other errors separately."""
     answer = client.post("/ranking", json={"changes": {"budget": "x\x1b[2J"}})
     assert answer.status_code == 422
     (told,) = answer.json()["figures"]["budget"]
@@ -116,7 +116,7 @@ def test_bad_figures_are_told_by_field(client: Client) -> None:
      b"\xff", b"0" * (MOST_BYTES + 1)],
 )  # fmt: skip
 def test_other_bodies_are_refused(client: Client, body: bytes) -> None:
-    """In a sentence; too much of one is not read."""
+    """A malformed body is refused with a sentence, and an oversized one is not read."""
     answer = client.post("/ranking", content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code == 400
     (said,) = answer.json()["others"]
@@ -124,7 +124,7 @@ def test_other_bodies_are_refused(client: Client, body: bytes) -> None:
 
 
 def test_a_form_of_another_site_is_refused(client: Client) -> None:
-    """By its content type, by its origin, by the name that it asks for."""
+    """Requests are refused by content type, by origin, and by host name."""
     assert client.post("/ranking", data={"changes": "{}"}).status_code == 400
     body: dict[str, Any] = {"changes": {}}
     assert client.post("/ranking", json=body, headers={"Origin": "http://evil.example"}).status_code == 403
@@ -138,18 +138,18 @@ def test_a_form_of_another_site_is_refused(client: Client) -> None:
     ["/../which.yaml", "/which.yaml", "/..%2fwhich.yaml", "/live.html", "/page.html", "/__init__.py", "/ranking/x"],
 )
 def test_no_file_is_read_that_a_request_names(client: Client, path: str) -> None:
-    """There are four addresses, and no others."""
+    """Only the known addresses exist; paths of files give 404."""
     assert client.get(path).status_code == 404
 
 
 def test_other_methods_are_refused(client: Client) -> None:
-    """Nothing else can be done here."""
+    """Other methods than the expected ones give 405."""
     assert client.get("/ranking").status_code == 405
     assert client.request("PUT", "/", json={}).status_code == 405
 
 
 def test_with_a_token(live: LiveRanking) -> None:
-    """Shown once in the address it becomes a cookie, which scripts cannot read and other sites do not send."""
+    """A token in the address becomes a cookie that scripts cannot read and other sites do not send."""
     client = Client(application(live, TOKEN))
     assert client.get("/").status_code == 401
     assert client.get("/?token=another").status_code == 401

@@ -1,4 +1,4 @@
-"""What a server shows after any changes is what the edited file gives, ranked from the beginning."""
+"""After any changes, the server shows the ranking of the edited file, as computed from scratch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from clue.trace import Trace
 from tests.properties import examples
 from tests.serving import cases
 
-#: Options in three families (the first 20 of each are ranked), and two that are named.
+#: Options in three families (the first 20 of each are ranked), and two named options.
 GENERATED = """\
 name: many
 budget: 6000 EUR
@@ -92,19 +92,19 @@ EDITS = st.lists(st.sampled_from(sorted(FIGURES)), max_size=4, unique=True).flat
 
 
 def predictor() -> ReplayPredictor:
-    """Return one that has predicted nothing."""
+    """Return a predictor without known predictions."""
     return ReplayPredictor(lambda application, _ranks: Trace.open(application.trace or ""))
 
 
 def opened(folder: Path) -> ChangeableScenario:
-    """Return the comparison."""
+    """Return the comparison with generated options."""
     path = cases.write(folder)
     path.write_text(GENERATED)
     return ChangeableScenario(path)
 
 
 def edited(folder: Path, edit: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the file would hold."""
+    """Return the contents of the file after an edit."""
     cases.write(folder)
     (folder / "which.yaml").write_text(GENERATED)
     found: Any = read_file(folder / "which.yaml").value
@@ -119,7 +119,7 @@ def edited(folder: Path, edit: Mapping[str, str]) -> dict[str, Any]:
 
 
 def plain(folder: Path, edit: Mapping[str, str]) -> tuple[Scenario, Ranking] | None:
-    """Load the edited file and rank it from the beginning; ``None`` if it cannot be ranked."""
+    """Load the edited file and rank it from scratch; return ``None`` if it cannot be ranked."""
     try:
         scenario = load_config(edited(folder, edit), relative_to=folder)
         assert isinstance(scenario, Scenario)
@@ -130,13 +130,13 @@ def plain(folder: Path, edit: Mapping[str, str]) -> tuple[Scenario, Ranking] | N
 
 @pytest.fixture(scope="module")
 def changeable(tmp_path_factory: pytest.TempPathFactory) -> ChangeableScenario:
-    """Return the comparison, which stays open."""
+    """Return the comparison, which stays open for all tests."""
     return opened(tmp_path_factory.mktemp("served"))
 
 
 @pytest.fixture(scope="module")
 def live(changeable: ChangeableScenario) -> LiveRanking:
-    """Return its ranking, which all examples change one after the other."""
+    """Return its live ranking, which all examples change in turn."""
     ranking = LiveRanking(changeable, predictor(), command="clue", by="clue 0.1")
     ranking.begin()
     return ranking
@@ -147,7 +147,7 @@ def live(changeable: ChangeableScenario) -> LiveRanking:
 def test_a_server_shows_what_the_edited_file_gives(
     live: LiveRanking, tmp_path_factory: pytest.TempPathFactory, edits: list[dict[str, str]]
 ) -> None:
-    """Piece by piece, after one change and after several; but for bounds of what comes later, which may be better."""
+    """All pieces agree after one or several changes, except for bounds of later options, which may be closer."""
     for edit in edits:
         found = plain(tmp_path_factory.mktemp("plain"), edit)
         if found is None:
@@ -162,7 +162,7 @@ def test_a_server_shows_what_the_edited_file_gives(
             assert shown[name] == wanted[name]
 
 
-#: What is known of all the rankings below.
+#: Runs known from all rankings below.
 KNOWN = KnownRuns()
 
 
@@ -171,7 +171,7 @@ KNOWN = KnownRuns()
 def test_a_ranking_that_begins_where_others_ended_is_the_same(
     changeable: ChangeableScenario, tmp_path_factory: pytest.TempPathFactory, edit: dict[str, str]
 ) -> None:
-    """All figures of all options; bounds of those that come later may be closer, but never beyond the last score."""
+    """All figures of all options agree; bounds of later options may be closer, but not beyond the last score."""
     loaded = plain(tmp_path_factory.mktemp("plain"), edit)
     if loaded is None:
         return

@@ -1,4 +1,4 @@
-"""Which requests a server answers: none that another site makes a browser send, none without the token."""
+"""Requests that a server refuses: those caused by other sites, and those without the token."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ HERE = {"host": "127.0.0.1:8458"}
     ],
 )
 def test_a_host_must_be_this_computer(host: str, own: bool) -> None:
-    """A name that its owner points here is another site's."""
+    """A foreign host name is refused even if its owner points it to this computer."""
     assert is_own(host) is own
     refused = Guard().refusal("GET", {"host": host}, {})
     assert (refused is None) is own
@@ -59,14 +59,14 @@ def test_a_host_must_be_this_computer(host: str, own: bool) -> None:
     ],
 )
 def test_what_changes_must_come_from_the_own_page(headers: dict[str, str], status: HTTPStatus | None) -> None:
-    """Browsers say where a request comes from; whoever sends none is no browser."""
+    """Headers of browsers give the origin of a request; a request without them is not from a browser."""
     refused = Guard().refusal("POST", HERE | headers, {})
     assert (None if refused is None else refused.status) is status
     assert Guard().refusal("GET", HERE | headers, {}) is None
 
 
 def test_a_token_must_be_shown_or_its_cookie() -> None:
-    """The cookie is not the token, and another token has another one."""
+    """The cookie differs from the token, and each token has its own cookie."""
     guard = Guard(TOKEN)
     refused = guard.refusal("GET", HERE, {})
     assert refused is not None and refused.status is HTTPStatus.UNAUTHORIZED and TOKEN not in refused.reason

@@ -1,4 +1,4 @@
-"""An updated ranking: what changes, what does not, how long it takes, and the errors about invalid figures."""
+"""An updated ranking: changes, constants, response time, and errors about invalid figures."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def live(tmp_path: Path) -> LiveRanking:
 
 
 def order(page: str) -> list[str]:
-    """Return the options in the table of the ranking."""
+    """Return the options in the ranking's table, in order."""
     return re.findall(r'<tr data-key="([^"]*)"', page)
 
 
 def test_a_price_moves_the_ranking_and_nothing_is_simulated(live: LiveRanking) -> None:
-    """At 1,800 EUR the fast one is the cheaper a run; at 4,000 EUR it is not, and the budget must cover it."""
+    """At 1,800 EUR, the fast option costs less per run; at 4,000 EUR and with a larger budget, it does not."""
     assert order(live.page()) == ["fast", "slow"]
     answer = live.changed({"options.fast.price": "4000 EUR", "budget": "5000 EUR"})
     assert order(answer.page) == ["slow", "fast"]
@@ -42,14 +42,14 @@ def test_a_price_moves_the_ranking_and_nothing_is_simulated(live: LiveRanking) -
 
 
 def test_a_budget_that_covers_more_simulates_what_is_new(live: LiveRanking) -> None:
-    """The dear option has the machine of the fast one: nothing is new."""
+    """The dear option has the fast option's machine, so no simulation is needed."""
     answer = live.changed({"budget": "10000 EUR", "criterion": "makespan"})
     assert order(answer.page) == ["fast", "&lt;b&gt;dear&lt;/b&gt;", "slow"]
     assert answer.simulations == 0
 
 
 def test_a_changed_ranking_is_there_at_once(live: LiveRanking) -> None:
-    """In 100 ms at most, page and all; of processor time, as others use this computer, too."""
+    """A change takes at most 100 ms including the page, in processor time, as others use this computer as well."""
     live.changed({})
     begin = time.process_time()
     for i in range(5):
@@ -58,7 +58,7 @@ def test_a_changed_ranking_is_there_at_once(live: LiveRanking) -> None:
 
 
 def test_what_is_wrong_is_told_and_nothing_stays_of_it(live: LiveRanking) -> None:
-    """By the figure; where nothing can be ranked, why."""
+    """Errors name their figure, or the reason why nothing can be ranked; the next ranking is unaffected."""
     with pytest.raises(ChangeError) as caught:
         live.changed({"budget": "2000", "options.fast.price": "-1 EUR"})
     assert set(caught.value.of_figures) == {"budget", "options.fast.price"}
@@ -72,7 +72,7 @@ def test_what_is_wrong_is_told_and_nothing_stays_of_it(live: LiveRanking) -> Non
 
 
 def test_the_page_has_a_field_for_each_figure(live: LiveRanking) -> None:
-    """With its label, what the file has, and a place for what is wrong."""
+    """Each field has a label, the file's value, and a place for errors."""
     page = live.page()
     for figure in live.figures:
         assert page.count(f'name="{figure.name}"'.replace("<", "&lt;").replace(">", "&gt;")) == 1
@@ -84,7 +84,7 @@ def test_the_page_has_a_field_for_each_figure(live: LiveRanking) -> None:
 
 
 def test_names_are_shown_and_not_obeyed(live: LiveRanking) -> None:
-    """An option called like an element, and a figure changed to one."""
+    """HTML in an option's name or in a figure is escaped or refused."""
     assert "<b>dear" not in live.page()
     with pytest.raises(ClueError):
         live.changed({"budget": "<script>alert(1)</script>"})
@@ -92,7 +92,7 @@ def test_names_are_shown_and_not_obeyed(live: LiveRanking) -> None:
 
 
 def test_what_takes_longer_comes_apart(tmp_path: Path) -> None:
-    """The order at once, without a word of samples; then all of it, which belongs to the same figures."""
+    """The order comes first and lists what is still computed; the full answer adds samples and steps."""
     live = cases.live(tmp_path, sampling=Sampling(40), more="next: 500 EUR\n")
     changes = {"options.fast.price": "1700 EUR"}
     first = live.changed(changes)
@@ -108,18 +108,18 @@ def test_what_takes_longer_comes_apart(tmp_path: Path) -> None:
 
 
 class Slow(ReplayPredictor):
-    """Has figures changed on another page while it is asked about noise."""
+    """A predictor that lets another page change figures while it is asked for noise."""
 
     other: Callable[[], None] = staticmethod(lambda: None)
 
     def deviation(self, task: Task) -> float | None:
-        """Wait for the change, and continue."""
+        """Wait for the change, then continue."""
         self.other()
         return super().deviation(task)
 
 
 def test_a_change_ends_what_is_worked_out_for_earlier_figures(tmp_path: Path) -> None:
-    """It is not told; the changed ranking is there, and what is asked for after that is the new one's."""
+    """A change cancels the computation for earlier figures, and the next answers are for the new figures."""
     predictor = Slow(lambda application, _ranks: Trace.open(application.trace or ""))
     live = cases.live(tmp_path, predictor, Sampling(10))
     found: list[Answer] = []
@@ -141,7 +141,7 @@ def test_a_change_ends_what_is_worked_out_for_earlier_figures(tmp_path: Path) ->
 
 
 def test_a_ranking_that_is_made_can_be_ended(live: LiveRanking) -> None:
-    """So that Ctrl-C does not wait for simulations."""
+    """An ended server refuses changes, so that Ctrl-C does not wait for simulations."""
     live.end()
     with pytest.raises(ClueError, match="server must go on"):
         live.changed({"budget": "9999 EUR"})
