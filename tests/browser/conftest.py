@@ -1,4 +1,4 @@
-"""A real browser: Debian's Chromium, or whichever is installed. Without one these tests are skipped, and say so."""
+"""A real browser: Debian's Chromium or another installed one; without any, these tests are skipped."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page, Request
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
-#: Seconds after which what a page should show is missing; long, as others use this computer, too.
+#: Seconds to wait for the contents of a page; long, as others use this computer as well.
 PATIENCE = 20.0
 
 
@@ -24,8 +24,8 @@ class Opened:
 
     Attributes:
         page: The page.
-        errors: What its console says is wrong.
-        asked: The addresses that it asks for.
+        errors: Errors and warnings on its console.
+        asked: Addresses that it requested.
     """
 
     page: Page
@@ -48,12 +48,12 @@ class Opened:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Return a browser; while it is there, an event loop runs, so other modules' tests must not find it."""
+    """Return a browser; its event loop runs meanwhile, so tests of other modules must not see it."""
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     path = next((found for name in _NAMES if (found := shutil.which(name))), None)
     if path is None:
         pytest.skip(f"no browser is installed: none of {', '.join(_NAMES)} is there (apt-get install chromium)")
-    # As root Chromium runs without its sandbox or not at all; the pages are our own.
+    # As root, Chromium runs only without its sandbox; the pages are our own.
     options = ["--no-sandbox"] if os.geteuid() == 0 else []
     with api.sync_playwright() as driver:
         found = driver.chromium.launch(executable_path=path, args=[*options, "--disable-gpu"])

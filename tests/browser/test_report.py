@@ -1,4 +1,4 @@
-"""The page of a report in a real browser: it loads without errors and network, sorts, fits, prints, and can be used."""
+"""A report's page in a real browser: loading, sorting, layout, printing, and use by pointer and keyboard."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from tests.report.test_page import sampled, scenario, with_costs
 from tests.report.test_page_answers import CROSSING, NEVER, STEPS, with_queues
 
 pytestmark = pytest.mark.long
-#: Assertions that wait, for a few seconds, until they hold: a browser draws when it finds the time.
+#: Assertions that wait for a few seconds until they hold, as a browser draws with a delay.
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 
-#: The smallest contrast of letters with what is behind them: WCAG 2.1, 1.4.3.
+#: The smallest contrast between text and its background: WCAG 2.1, 1.4.3.
 CONTRAST = """
 () => {
   const light = (colour) => {
@@ -51,7 +51,7 @@ OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clie
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return the addresses of two pages: a ranking with costs and samples, and a run."""
+    """Return the addresses of four pages: a ranking with costs and samples, one with answers, and two runs."""
     folder = tmp_path_factory.mktemp("pages")
     whole = with_costs()
     figures = {"Fine": (2.0, 1.0), "Cheap": (1.0, 2.0)}
@@ -74,7 +74,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def answered() -> Ranking:
-    """Return a ranking with queues and all that may be asked."""
+    """Return a ranking with queues and all answers."""
     answers = Answers(Cheapest("Fine", Money(298_500, "ATS")), STEPS, (CROSSING, NEVER))
     return replace(with_queues(), answers=answers)
 
@@ -82,7 +82,7 @@ def answered() -> Ranking:
 @pytest.mark.parametrize("name", ["ranking", "answers", "run", "many"])
 @pytest.mark.parametrize("width", [400, 1400])
 def test_a_page_loads_without_errors_and_fits(opened: Opened, pages: dict[str, str], name: str, width: int) -> None:
-    """Nothing on the console, nothing asked of a network, nothing wider than the window."""
+    """A page has no console errors, no network requests, no overflow, and enough contrast."""
     opened.page.set_viewport_size({"width": width, "height": 900})
     opened.page.goto(pages[name])
     assert opened.page.evaluate(OVERFLOW) <= 0
@@ -92,13 +92,13 @@ def test_a_page_loads_without_errors_and_fits(opened: Opened, pages: dict[str, s
 
 
 def check_column(opened: Opened, table: str, number: int, texts: list[str]) -> None:
-    """Check what stands in a column of a table, from above."""
+    """Check the texts in a column of a table, from top to bottom."""
     cells = opened.page.locator(f"table[data-name={table}] tbody tr td:nth-child({number})")
     expect(cells).to_have_text(texts, use_inner_text=True)
 
 
 def test_tables_sort_by_pointer_and_by_keyboard(opened: Opened, pages: dict[str, str]) -> None:
-    """By numbers where there are some, upwards and downwards; what has no figure stays last."""
+    """Tables sort by number in both directions, and rows without a figure stay last."""
     opened.page.goto(pages["ranking"])
     check_column(opened, "ranking", 2, ["Cheap", "Fine"])
     head = opened.page.locator("table[data-name=ranking] th", has_text="price")
@@ -116,7 +116,7 @@ def test_tables_sort_by_pointer_and_by_keyboard(opened: Opened, pages: dict[str,
 
 
 def test_tables_of_queues_and_answers_sort(opened: Opened, pages: dict[str, str]) -> None:
-    """By numbers; an option without figures comes last both ways."""
+    """Tables sort by number, and an option without figures stays last in both directions."""
     opened.page.goto(pages["answers"])
     waiting = opened.page.locator("table[data-name=queue] th", has_text="waiting").locator("button")
     for _ in range(2):
@@ -130,7 +130,7 @@ def test_tables_of_queues_and_answers_sort(opened: Opened, pages: dict[str, str]
 
 
 def test_charts_tell_what_their_marks_are(opened: Opened, pages: dict[str, str]) -> None:
-    """Where the pointer is, and by arrows; Escape hides it."""
+    """A mark's text appears under the pointer or by arrow keys, and Escape hides it."""
     opened.page.goto(pages["ranking"])
     tip = opened.page.locator(".tip")
     opened.page.locator("circle.mark").first.hover()
@@ -150,7 +150,7 @@ def test_charts_tell_what_their_marks_are(opened: Opened, pages: dict[str, str])
 
 
 def test_all_can_be_reached_by_keyboard(opened: Opened, pages: dict[str, str]) -> None:
-    """Every button, every chart and every region that scrolls."""
+    """The Tab key reaches every button, every chart and every scrolling region."""
     opened.page.goto(pages["ranking"])
     wanted = opened.page.locator("button, svg.chart, [tabindex='0']").count()
     for _ in range(wanted):
@@ -160,7 +160,7 @@ def test_all_can_be_reached_by_keyboard(opened: Opened, pages: dict[str, str]) -
 
 
 def test_a_page_prints_on_a4(opened: Opened, pages: dict[str, str]) -> None:
-    """Within 180 mm, without what paper cannot do."""
+    """The contents fit 180 mm, and the page prints to PDF."""
     opened.page.emulate_media(media="print")
     opened.page.set_viewport_size({"width": 680, "height": 1000})
     for name in ("ranking", "answers", "run"):
@@ -172,10 +172,10 @@ def test_a_page_prints_on_a4(opened: Opened, pages: dict[str, str]) -> None:
 
 
 def test_a_timeline_can_be_enlarged(opened: Opened, pages: dict[str, str]) -> None:
-    """By buttons, by the keyboard, by the wheel; a tooltip describes the mark under the pointer."""
+    """Buttons, keys and the wheel enlarge the timeline; a tooltip describes the mark under the pointer."""
     opened.page.goto(pages["run"])
     canvas, told = opened.page.locator("canvas"), opened.page.locator(".stretch")
-    expect(told).to_have_text("all of it is shown")  # drawn when the browser knows how wide it is
+    expect(told).to_have_text("all of it is shown")  # drawn once the browser knows its width
     opened.page.get_by_role("button", name="Enlarge").click()
     expect(told).to_have_text("1.000 s to 3.000 s")
     canvas.focus()
@@ -192,7 +192,7 @@ def test_a_timeline_can_be_enlarged(opened: Opened, pages: dict[str, str]) -> No
 
 
 def test_a_long_page_is_there_at_once(opened: Opened, tmp_path: Path) -> None:
-    """Of 500 options in a table: loaded, laid out and sorted within two seconds, once nothing else keeps it waiting."""
+    """A table of 500 options is loaded, laid out and sorted within two seconds in the best of five tries."""
     entries = tuple(entry(f"option {i}", i, 1000.0 - i, 100.0 + i) for i in range(1, 501))
     path = tmp_path / "long.html"
     path.write_text(ranking_page(replace(with_costs(), entries=entries), scenario(), "clue", "clue 0.1"))

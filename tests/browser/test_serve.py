@@ -31,13 +31,13 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def slow_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Return the address of a server that takes longer for samples and for where more money goes."""
+    """Return the address of a server that needs longer for samples and for additional money."""
     folder = tmp_path_factory.mktemp("slow")
     yield from serving(cases.live(folder, sampling=Sampling(40), more="next: 500 EUR\n"))
 
 
 def serving(live: LiveRanking) -> Iterator[str]:
-    """Serve, and yield the address."""
+    """Serve the ranking and yield the address."""
     app = application(live)
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
     with listener("127.0.0.1", 0) as at:
@@ -56,12 +56,12 @@ def names(opened: Opened) -> list[str]:
 
 
 def until(opened: Opened, said: str) -> None:
-    """Wait until the page says something of its state."""
+    """Wait until the state of the page contains a text."""
     opened.page.wait_for_function("said => document.querySelector('.state').textContent.includes(said)", arg=said)
 
 
 def test_a_price_moves_the_ranking(opened: Opened, address: str) -> None:
-    """And back again; what is asked goes to the server alone, and nothing is wrong on the console."""
+    """A changed price reorders the ranking, and a reset restores it; requests go only to the server."""
     opened.page.goto(address)
     assert names(opened) == ["fast", "slow"]
     opened.page.get_by_label("budget").fill("9000 EUR")
@@ -83,7 +83,7 @@ def test_a_price_moves_the_ranking(opened: Opened, address: str) -> None:
 
 
 def test_what_takes_longer_comes_after_the_ranking(opened: Opened, slow_address: str) -> None:
-    """While it is computed the page says so and has nothing of the figures before; then it has all of it."""
+    """During the computation the page says so and hides earlier figures; then it shows the complete answer."""
     opened.page.goto(slow_address)
     assert "of 40 samples" in opened.page.locator(".decision").inner_text()
     waits: list[Route] = []
@@ -103,7 +103,7 @@ def test_what_takes_longer_comes_after_the_ranking(opened: Opened, slow_address:
     price.press("Tab")
     until(opened, "What takes longer is being computed.")
     opened.page.wait_for_function("() => document.querySelector('[data-piece=changed]').textContent.includes('1600')")
-    for _ in range(2000):  # what was asked for before is held, and so is this
+    for _ in range(2000):  # both the earlier request and this one are held
         if len(waits) == 2:
             break
         opened.page.wait_for_timeout(10)
@@ -122,7 +122,7 @@ def test_what_takes_longer_comes_after_the_ranking(opened: Opened, slow_address:
 
 
 def test_only_what_has_changed_is_put_anew(opened: Opened, address: str) -> None:
-    """Pieces that stay are the same elements, which keep where they are scrolled to and what is chosen in them."""
+    """Unchanged pieces keep their elements, and so their scroll position and selection."""
     opened.page.goto(address)
     price = opened.page.get_by_label("fast", exact=True)
     price.press("ArrowUp")
@@ -135,7 +135,7 @@ def test_only_what_has_changed_is_put_anew(opened: Opened, address: str) -> None
 
 
 def test_arrows_change_a_figure(opened: Opened, address: str) -> None:
-    """By 5 % up or down, unit and all."""
+    """Arrow keys change a figure by 5 % and keep its unit."""
     opened.page.goto(address)
     price = opened.page.get_by_label("fast", exact=True)
     price.press("ArrowUp")
@@ -143,12 +143,12 @@ def test_arrows_change_a_figure(opened: Opened, address: str) -> None:
     assert price.input_value() == "1890 EUR"
     deadline = opened.page.get_by_label("pp: deadline")
     opened.page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
-    deadline.press("ArrowUp")  # none is stated, which is no number
+    deadline.press("ArrowUp")  # no deadline is stated, so there is no number to change
     assert deadline.input_value() == "" and deadline.get_attribute("aria-invalid") is None
 
 
 def test_sorted_tables_stay_sorted(opened: Opened, address: str) -> None:
-    """What is put in the place of a table is sorted as that was."""
+    """A replaced table keeps the sorting of the earlier one."""
     opened.page.goto(address)
     opened.page.locator("table[data-name=ranking] th", has_text="option").locator("button").click(click_count=2)
     assert names(opened) == ["slow", "fast"]
@@ -158,7 +158,7 @@ def test_sorted_tables_stay_sorted(opened: Opened, address: str) -> None:
 
 
 def test_a_bad_figure_is_told_beside_its_field(opened: Opened, address: str) -> None:
-    """The last ranking stays; the error disappears when the figure is corrected."""
+    """The last valid ranking stays, and the error disappears when the figure is corrected."""
     opened.page.goto(address)
     budget = opened.page.get_by_label("budget")
     budget.fill("<img src=x onerror=alert(1)>")
@@ -182,7 +182,7 @@ def test_a_bad_figure_is_told_beside_its_field(opened: Opened, address: str) -> 
 
 @pytest.mark.parametrize("width", [400, 1400])
 def test_the_page_fits_and_can_be_read(opened: Opened, address: str, width: int) -> None:
-    """As the report in a file does."""
+    """The served page fits the window with enough contrast, like the report in a file."""
     opened.page.set_viewport_size({"width": width, "height": 900})
     opened.page.goto(address)
     assert opened.page.evaluate(OVERFLOW) <= 0
