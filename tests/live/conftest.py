@@ -11,6 +11,6 @@ from tests.live.programs import Live
 
 @pytest.fixture
 def live(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Live:
-    """Return what runs programs in a folder of their own."""
+    """Return an object that runs programs in a folder of this test's own."""
     monkeypatch.chdir(tmp_path)
     return Live(tmp_path, capfd)

@@ -1,7 +1,7 @@
-"""A program that makes every collective call of mpi4py: recorded and run live, it must take as long.
+"""A program that makes every collective call of mpi4py; the tests record it and run it live, and compare the times.
 
-Each is made in several ways: blocking, nonblocking and persistent, in place or not, on elements of several sizes, by
-operations of MPI's own and of the program's, with sizes on both sides of what the algorithms are chosen by.
+Each call is made blocking, nonblocking and persistent, in place and not, on elements of several sizes, with MPI's own
+operations and the program's, and with sizes on both sides of the thresholds between algorithms.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-#: What a collective is called with: from (MPI, communicator, elements of each block).
+#: Return the argument lists of a collective's calls, from (MPI, communicator, number of elements of each block).
 Arguments = Callable[[Any, Any, int], Iterator[tuple[Any, ...]]]
 CASES: dict[str, Arguments] = {}
 _ROOT = 2
 
 
 def case(*names: str) -> Callable[[Arguments], Arguments]:
-    """Add a case for these calls."""
+    """Return a decorator that adds a case for the calls with these names."""
 
     def added(function: Arguments) -> Arguments:
         CASES.update(dict.fromkeys(names, function))
@@ -27,7 +27,7 @@ def case(*names: str) -> Callable[[Arguments], Arguments]:
 
 
 def main() -> None:
-    """Run the calls named on the command line, or all."""
+    """Run the cases of the calls named on the command line, or of all calls."""
     from mpi4py import MPI  # noqa: PLC0415 - the tests read the list of cases without MPI
 
     comm = MPI.COMM_WORLD
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def ways(comm: Any, name: str) -> Iterator[Callable[..., None]]:
-    """Return the ways to make a call: blocking, and on buffers nonblocking and persistent, to the end."""
+    """Yield the ways to make and complete a call: blocking and, on buffers, also nonblocking and persistent."""
     yield getattr(comm, name)
     if name[0].islower():
         return
@@ -56,7 +56,7 @@ def ways(comm: Any, name: str) -> Iterator[Callable[..., None]]:
 
 
 def _buffers(elements: int) -> Iterator[Any]:
-    """Return makers of arrays of this many elements, of each of several sizes."""
+    """Yield functions that make arrays of this many elements, one for each element size."""
     import numpy as np  # noqa: PLC0415 - not where the tests only read the list of cases
 
     for kind in ("u1", "c16"):
@@ -65,7 +65,7 @@ def _buffers(elements: int) -> Iterator[Any]:
 
 def _operations(mpi: Any) -> Iterator[Any]:
     def add(one: Any, other: Any, kind: Any) -> None:
-        """Add nothing to nothing."""
+        """Leave the operands as they are: the tests look at times, not at values."""
 
     yield mpi.SUM
     for commutes in (True, False):
@@ -91,7 +91,7 @@ def _bcast(mpi: Any, _comm: Any, elements: int) -> Iterator[tuple[Any, ...]]:
 @case("Gather", "Scatter")
 def _rooted(_mpi: Any, comm: Any, elements: int) -> Iterator[tuple[Any, ...]]:
     for make in _buffers(elements):
-        # As large as a gather's receive buffer and a scatter's send buffer must be.
+        # Both arrays have the size of a gather's receive buffer and of a scatter's send buffer.
         yield [make(comm.size), elements], [make(comm.size), elements], _ROOT
 
 
@@ -127,7 +127,7 @@ def _allgatherv(mpi: Any, comm: Any, elements: int) -> Iterator[tuple[Any, ...]]
 @case("Alltoallv")
 def _alltoallv(mpi: Any, comm: Any, elements: int) -> Iterator[tuple[Any, ...]]:
     for make in _buffers(elements):
-        counts = [elements * (rank + comm.rank) for rank in range(comm.size)]  # of each pair the same both ways
+        counts = [elements * (rank + comm.rank) for rank in range(comm.size)]  # equal for both ranks of a pair
         yield [make(2 * comm.size**2), counts], [make(2 * comm.size**2), counts]
         yield mpi.IN_PLACE, [make(2 * comm.size**2), counts]
 

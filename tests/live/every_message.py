@@ -1,8 +1,8 @@
-"""A program of two ranks that makes every point-to-point call of mpi4py: recorded and run live, it must take as long.
+"""A program of two ranks that makes every point-to-point call of mpi4py; the tests compare recorded and live times.
 
-Each case is a function of the two ranks' communicator; rank 0 sends and rank 1 receives unless it says otherwise.
-What the calls find depends on the program alone: where a test or probe must find something, the message was sent and
-several barriers have passed since; where it must not, the message is sent only after a barrier that follows.
+Each case is a function of the two ranks' communicator; rank 0 sends and rank 1 receives unless the case says otherwise.
+The result of each call depends on the program alone: where a test or probe must find a message, the message was sent
+several barriers before; where it must find none, the message is sent only after a later barrier.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _UPPER_ISENDS, _LOWER_ISENDS = ("Isend", "Ibsend", "Issend", "Irsend"), ("isend"
 
 
 def case(function: Case) -> Case:
-    """Add a case."""
+    """Add a case to the list."""
     CASES[function.__name__] = function
     return function
 
 
 def main() -> None:
-    """Run the cases named on the command line, or all: as they are, with a late sender, and with a late receiver."""
+    """Run the cases named on the command line, or all: without delay, with a late sender, and with a late receiver."""
     from mpi4py import MPI  # noqa: PLC0415 - the tests read the list of cases without MPI
 
     MPI.Attach_buffer(bytearray(1 << 20))
@@ -46,35 +46,35 @@ def main() -> None:
 
 
 def delay(comm: Any) -> None:
-    """Let virtual time pass on one rank: a probe that finds nothing takes the receive delay."""
+    """Let virtual time pass on one rank: each probe that finds nothing takes the receive delay."""
     for _ in range(20):
         assert not comm.Iprobe(1 - comm.rank, NEVER)
 
 
 def settle(comm: Any) -> None:
-    """Let all that was sent and received arrive, in reality and in virtual time."""
+    """Wait until all messages have arrived, both in reality and in virtual time."""
     for _ in range(6):
         comm.Barrier()
 
 
 def data(value: int = 0) -> bytearray:
-    """Return a buffer."""
+    """Return a buffer of SIZE bytes that all have this value."""
     return bytearray([value]) * SIZE
 
 
 def room() -> bytearray:
-    """Return a buffer for the pickle of one."""
+    """Return a buffer that is large enough for the pickle of such a buffer."""
     return bytearray(2 * SIZE)
 
 
 def sent_by(comm: Any, name: str, tag: int) -> Any:
-    """Send to rank 1 by the call of that name; what it returns."""
+    """Send to rank 1 by the call with that name, and return the result of the call."""
     return getattr(comm, name)(data(tag), 1, tag)
 
 
 @case
 def blocking(_mpi: Any, comm: Any) -> None:
-    """Sends of all modes, received by name and from anyone."""
+    """Blocking sends of all modes; every second message is received from any source."""
     for tag, name in enumerate(_UPPER_SENDS + _LOWER_SENDS):
         lower = name in _LOWER_SENDS
         ready = None
@@ -93,7 +93,7 @@ def blocking(_mpi: Any, comm: Any) -> None:
 
 @case
 def nonblocking(_mpi: Any, comm: Any) -> None:
-    """Nonblocking sends of all modes, received by name and from anyone."""
+    """Nonblocking sends of all modes; every second message is received from any source."""
     for tag, name in enumerate(_UPPER_ISENDS + _LOWER_ISENDS):
         lower = name in _LOWER_ISENDS
         received = None
@@ -108,7 +108,7 @@ def nonblocking(_mpi: Any, comm: Any) -> None:
 
 @case
 def to_nobody(mpi: Any, comm: Any) -> None:
-    """Null partners and a rank's own messages, and messages that no process sent."""
+    """Calls with null partners, with messages from a rank to itself, and with null requests."""
     null = mpi.PROC_NULL
     comm.Send(data(), null)
     comm.send(data(), null)
@@ -136,7 +136,7 @@ def to_nobody(mpi: Any, comm: Any) -> None:
 
 @case
 def both_ways(_mpi: Any, comm: Any) -> None:
-    """A send and a receive in one call."""
+    """Calls that send and receive at once."""
     other = 1 - comm.rank
     comm.Sendrecv(data(), other, 1, data(), other, 1)
     comm.Sendrecv_replace(data(), other, 2, other, 2)
@@ -149,7 +149,7 @@ def both_ways(_mpi: Any, comm: Any) -> None:
 
 @case
 def probed(mpi: Any, comm: Any) -> None:
-    """Probes that wait, that find something and that find nothing; then a receive of any kind."""
+    """Probes that block, probes that find a message and probes that find none; a receive of any kind follows."""
     for tag, name in enumerate(("Probe", "probe", "Iprobe", "iprobe")):
         if comm.rank == 1 and name.lower() == "iprobe":
             assert not getattr(comm, name)(0, tag)
@@ -167,7 +167,7 @@ def probed(mpi: Any, comm: Any) -> None:
 
 @case
 def matched(mpi: Any, comm: Any) -> None:
-    """Matched probes of all kinds, then a matched receive of any kind: at once, or after some time."""
+    """Matched probes of all kinds, then a matched receive of any kind, immediately or after a delay."""
     kinds = product(("Probe", "probe", "Iprobe", "iprobe"), (comm, mpi.Message), ("Recv", "Irecv"), (False, True))
     for tag, (name, of, receive, pause) in enumerate(kinds):
         lower = name.islower()
@@ -190,13 +190,13 @@ def matched(mpi: Any, comm: Any) -> None:
 
 
 def _matched(name: str) -> str:
-    """Return the name of the matched probe for that of a probe."""
+    """Return the name of the matched probe that corresponds to a probe."""
     return {"Probe": "Mprobe", "probe": "mprobe", "Iprobe": "Improbe", "iprobe": "improbe"}[name]
 
 
 @case
 def persistent(mpi: Any, comm: Any) -> None:
-    """Persistent sends of all modes and receives, started one by one and together."""
+    """Persistent sends of all modes and persistent receives, started by Start and by Startall."""
     for tag, name in enumerate(("Send_init", "Bsend_init", "Ssend_init", "Rsend_init")):
         wanted = (0, tag) if tag % 2 else ()
         request = comm.Recv_init(data(), *wanted) if comm.rank else sent_by(comm, name, tag)
@@ -213,7 +213,7 @@ def persistent(mpi: Any, comm: Any) -> None:
 
 @case
 def partitioned(_mpi: Any, comm: Any) -> None:
-    """A message in parts, declared ready in each of the ways; it is sent when all are."""
+    """A partitioned message, with each call that marks partitions as ready; it is sent when all are ready."""
     request = comm.Precv_init(data(), 4, 0, 3) if comm.rank else comm.Psend_init(data(), 4, 1, 3)
     for _ in range(2):
         request.Start()
@@ -231,7 +231,7 @@ def partitioned(_mpi: Any, comm: Any) -> None:
 
 
 def _two(comm: Any, lower: bool, tag: int) -> list[Any]:
-    """Return two sends on rank 0 (the second begins at a signal of rank 1), or two receives on rank 1."""
+    """Return two receives on rank 1, or the first of two sends on rank 0, which sends the second at rank 1's signal."""
     if comm.rank == 1:
         receive = comm.irecv if lower else comm.Irecv
         return [receive(room(), 0, tag), receive(room(), 0, tag + 1)]
@@ -240,7 +240,7 @@ def _two(comm: Any, lower: bool, tag: int) -> list[Any]:
 
 @case
 def waited_for(mpi: Any, comm: Any) -> None:
-    """Each call that waits for some of several requests: one message is there, the other is not sent yet."""
+    """Each call that waits for some of several requests, when one message has arrived and the other is not yet sent."""
     of = mpi.Request
     for number, name in enumerate(("Waitany", "waitany", "Waitsome", "waitsome")):
         lower, tag = name.islower(), 2 * number
@@ -258,7 +258,7 @@ def waited_for(mpi: Any, comm: Any) -> None:
 
 @case
 def tested(mpi: Any, comm: Any) -> None:
-    """Each call that tests one or several requests, or looks at them: nothing is there, then everything is."""
+    """Each call that tests or inspects requests, first when no message is there, then when all are."""
     of, tag = mpi.Request, 0
     several = ("Testany", "Testall", "Testsome", "Get_status_any", "Get_status_all", "Get_status_some")
     for upper in ("Test", "Get_status", *several):
@@ -286,7 +286,7 @@ def _receive(comm: Any, name: str, tag: int) -> Any:
 
 
 def _look(of: Any, name: str, requests: list[Any]) -> None:
-    """Test requests that are complete; twice, where one of several is taken each time."""
+    """Test completed requests; test twice where each test completes one of several."""
     if name.lower() in {"test", "get_status"}:
         for request in requests:
             found = getattr(request, name)()
@@ -299,7 +299,7 @@ def _look(of: Any, name: str, requests: list[Any]) -> None:
 
 @case
 def cancelled(mpi: Any, comm: Any) -> None:
-    """Receives that nothing comes for, cancelled; and one that is complete when it is."""
+    """Cancelled receives: without a message, already completed, persistent, and freed without a wait."""
     for name in ("Cancel", "cancel"):
         for source in (1 - comm.rank, mpi.ANY_SOURCE):
             request = comm.Irecv(data(), source, NEVER)
@@ -329,9 +329,9 @@ def cancelled(mpi: Any, comm: Any) -> None:
 
 @case
 def freed(_mpi: Any, comm: Any) -> None:
-    """Requests that are freed before they are complete, and are waited for at the end of the program."""
+    """Requests that are freed before they complete; they complete at the latest at the end of the program."""
     for tag, name in enumerate(("Free", "free")):
-        # The library may get at it until the end.
+        # The library may access the buffer until the end of the program.
         KEPT.append(data())
         request = comm.Irecv(KEPT[-1], 0, tag) if comm.rank == 1 else comm.Isend(KEPT[-1], 1, tag)
         getattr(request, name)()
@@ -339,7 +339,7 @@ def freed(_mpi: Any, comm: Any) -> None:
 
 @case
 def buffers(mpi: Any, comm: Any) -> None:
-    """Buffers for buffered sends, of the process, a communicator and a session."""
+    """Buffers for buffered sends: of the process, of a communicator and of a session."""
     session = mpi.Session.Init()
     for of in (comm, session):
         of.Attach_buffer(bytearray(10_000))
@@ -353,7 +353,7 @@ def buffers(mpi: Any, comm: Any) -> None:
 
 @case
 def generalized(mpi: Any, _comm: Any) -> None:
-    """Requests that the program completes itself."""
+    """Generalized requests, which the program completes itself."""
     for name in ("Complete", "complete"):
         request = mpi.Grequest.Start()
         getattr(request, name)()

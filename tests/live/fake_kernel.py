@@ -1,4 +1,4 @@
-"""A kernel without time for tests of the processes: matches messages in order, lets ranks run in turn."""
+"""A fake kernel without time for tests of rank processes: it matches messages in order and runs ranks in turn."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SENDS, _RECEIVES = {Op.SEND, Op.ISEND}, {Op.RECV, Op.IRECV}
 
 
 class FakeKernel:
-    """Serves messages from rank to rank, and what every program needs."""
+    """Serves messages between ranks, and the requests that every program makes."""
 
     def __init__(self, sources: list[ProcessSource]) -> None:
         self.sources = sources
@@ -30,7 +30,7 @@ class FakeKernel:
         self.log: list[tuple[int, Call]] = []
 
     def run(self) -> None:
-        """Let the ranks run until nothing more happens."""
+        """Run the ranks until all have ended or are blocked."""
         while self.ready:
             rank, answer = self.ready.popleft()
             call = self.sources[rank].resume(answer)
@@ -38,7 +38,7 @@ class FakeKernel:
             self.take(rank, call)
 
     def take(self, rank: int, call: Call) -> None:
-        """Execute a call; the rank continues at once if it can."""
+        """Execute a call, and let the rank continue immediately if the call does not block."""
         if call.op in _LAST:
             self.ended[rank] = call
             return
@@ -56,7 +56,7 @@ class FakeKernel:
         self.wake(rank)
 
     def send(self, rank: int, call: Call) -> None:
-        """Keep a message until a receive fits; sending is over at once."""
+        """Keep a message until a receive matches it; the send completes immediately."""
         if call.op == Op.ISEND:
             self.outcomes[rank][call.request] = None
         self.sent[call.peer].append((rank, call))
@@ -64,14 +64,14 @@ class FakeKernel:
         self.wake(call.peer)
 
     def cancel(self, rank: int, request: int) -> None:
-        """Take back a receive that has no message."""
+        """Cancel a receive that has no message yet."""
         waiting = [call for call in self.posted[rank] if call.request == request]
         for call in waiting:
             self.posted[rank].remove(call)
             self.outcomes[rank][request] = "cancelled"
 
     def match(self, rank: int) -> None:
-        """Give messages to receives, in the order of both."""
+        """Match messages with receives, both in order."""
         for posted in list(self.posted[rank]):
             found = self.find(rank, posted)
             if found is not None:
@@ -80,14 +80,14 @@ class FakeKernel:
                 self.outcomes[rank][posted.request] = (found[0], found[1].tag, found[1].payload)
 
     def find(self, rank: int, want: Call) -> tuple[int, Call] | None:
-        """Return the first message that fits."""
+        """Return the first message that matches a receive, with its source."""
         for source, call in self.sent[rank]:
             if call.context == want.context and want.peer in {source, ANY} and want.tag in {call.tag, ANY}:
                 return source, call
         return None
 
     def wake(self, rank: int) -> None:
-        """Answer a rank that sleeps, if there is an answer."""
+        """Answer the call of a blocked rank, if there is an answer."""
         call = self.asleep.get(rank)
         if call is not None:
             found, answer = self.answer(rank, call)
@@ -96,7 +96,7 @@ class FakeKernel:
                 self.ready.append((rank, answer))
 
     def answer(self, rank: int, call: Call) -> tuple[bool, Any]:  # noqa: PLR0911 - one for each op
-        """Return whether there is an answer, and which."""
+        """Return whether a call has an answer, and the answer."""
         outcomes = self.outcomes[rank]
         if call.op == Op.RECV:
             return 0 in outcomes, outcomes.pop(0, None)
@@ -130,7 +130,7 @@ class FakeKernel:
         return True, None
 
     def test(self, rank: int, call: Call) -> tuple[bool, Any]:
-        """Say which of some requests are complete, if that is what is wanted."""
+        """Return whether a test has an answer, and the places and outcomes of the completed requests."""
         outcomes = self.outcomes[rank]
         places = [place for place, name in enumerate(call.entries) if name in outcomes]
         if len(places) < (len(call.entries) if call.tag == Mode.ALL else 1):

@@ -1,4 +1,4 @@
-"""What the tests of live runs share: a machine, and running a program through the command line."""
+"""Helpers that the tests of live runs share: a machine, and a way to run programs through the command line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from clue.cli import main
 
-#: Four nodes of one processor; a message takes 10 us of the sender, 30 us on the way and 10 us of the receiver.
+#: Four nodes of one processor; a message takes 10 us on the sender, 30 us in the network and 10 us on the receiver.
 MACHINE = """\
 name: four
 nodes: [{count: 4, type: host}]
@@ -23,7 +23,7 @@ network:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a run ended: its status, and what it printed."""
+    """The exit status and the output of a finished run."""
 
     status: int
     out: str
@@ -32,19 +32,19 @@ class Ended:
 
 @dataclass(frozen=True)
 class Live:
-    """Runs programs in a folder of its own, whose path tells their processes from all others."""
+    """Runs programs in a folder of the test's own, whose path identifies their processes."""
 
     folder: Path
     capfd: pytest.CaptureFixture[str]
 
     def write(self, program: str, name: str = "prog.py") -> Path:
-        """Write a program down."""
+        """Write a program to a file in the folder, and return its path."""
         path = self.folder / name
         path.write_text(dedent(program))
         return path
 
     def __call__(self, program: str, *options: str, ranks: int = 2, arguments: tuple[str, ...] = ()) -> Ended:
-        """Run a program on the machine; no process of it is left."""
+        """Run a program on the machine, and check that none of its processes is left."""
         self.capfd.readouterr()
         path = self.write(program)
         status = main(["run", "-n", str(ranks), "--machine", self.machine, *options, str(path), *arguments])
@@ -53,7 +53,7 @@ class Live:
 
     @property
     def machine(self) -> str:
-        """Path of the machine."""
+        """Path of the machine's file, which is written at the first use."""
         path = self.folder / "four.yaml"
         if not path.exists():
             path.write_text(MACHINE)
@@ -61,7 +61,7 @@ class Live:
 
 
 def processes_of(folder: Path) -> list[str]:
-    """Return the processes whose command line has a folder in it, zombies aside."""
+    """Return the processes, except zombies, whose command line contains the path of a folder."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:

@@ -1,4 +1,4 @@
-"""Shared memory for payloads: blocks do not overlap, and are used again once all readers are done."""
+"""Shared memory for payloads: blocks do not overlap, and a block is reused after its last reader."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SIZES = st.lists(st.tuples(st.integers(0, 200_000), st.integers(1, 3)), min_size
 
 @given(SIZES)
 def test_blocks_keep_what_was_written(sizes: list[tuple[int, int]]) -> None:
-    """Blocks under way together never overlap."""
+    """Blocks that are in use at the same time never overlap."""
     arena = Arena(1 << 26)
     offsets = [arena.take(size, readers) for size, readers in sizes]
     for i, (offset, (size, _)) in enumerate(zip(offsets, sizes, strict=True)):
@@ -23,7 +23,7 @@ def test_blocks_keep_what_was_written(sizes: list[tuple[int, int]]) -> None:
 
 @given(SIZES)
 def test_a_block_is_free_after_its_last_reader(sizes: list[tuple[int, int]]) -> None:
-    """When all have read, nothing is in use, and the same sizes get the same blocks again."""
+    """When all readers are done, no memory is in use, and the same sizes get the same blocks again."""
     arena = Arena(1 << 26)
     offsets = [arena.take(size, readers) for size, readers in sizes]
     for offset, (_, readers) in zip(offsets, sizes, strict=True):
@@ -35,7 +35,7 @@ def test_a_block_is_free_after_its_last_reader(sizes: list[tuple[int, int]]) -> 
 
 
 def test_a_full_arena_says_so() -> None:
-    """More than there is room for is refused by its size."""
+    """A block that does not fit is refused with a message that states its size."""
     arena = Arena(1 << 24)
     try:
         arena.take(1 << 24)

@@ -1,4 +1,4 @@
-"""MPI called from C in a live run: refused by name, before anything wrong is printed; sockets are reported."""
+"""MPI called from C in a live run is refused by name before it gives wrong results; sockets are reported."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.live.programs import Live
 from tests.objects import build, build_library, build_module
 
 RULE = "clue: prog.py: rank {rank} must call MPI by mpi4py alone in a live run, got {got}, linked to MPI"
-#: Opens a library by hand, as cffi and LLVM do, without any Python hook.
+#: Opens a library by C's dlopen, as cffi and LLVM do, which no Python hook notices.
 BY_HAND = """
 import ctypes
 dlopen = ctypes.CDLL(None).dlopen
@@ -24,7 +24,7 @@ assert dlopen(b"{library}", 2)
 
 @pytest.mark.parametrize("mpi", ["", "from mpi4py import MPI"])
 def test_a_library_is_refused_as_it_is_opened(live: Live, mpi: str) -> None:
-    """With mpi4py or without; the error names the line that opened it, and no rank can continue."""
+    """With or without mpi4py, the error names the line that opened the library, and the rank cannot catch the error."""
     library = build_library(live.folder)
     ended = live(f"""\
         import ctypes
@@ -41,7 +41,7 @@ def test_a_library_is_refused_as_it_is_opened(live: Live, mpi: str) -> None:
 
 
 def test_a_module_is_refused_as_it_is_imported(live: Live) -> None:
-    """The line of the program counts, however deep in packages the import is; who comes to it first is named."""
+    """The error names the program's line, however deep the import is, and the first rank that reaches it."""
     name = build_module(live.folder).name
     live.write("import below\n", "wrapper.py")
     ended = live("""\
@@ -57,14 +57,14 @@ def test_a_module_is_refused_as_it_is_imported(live: Live) -> None:
 
 
 def test_what_came_unnoticed_is_refused_at_the_end(live: Live) -> None:
-    """A library that neither Python nor ctypes opened."""
+    """A library that was opened without Python and ctypes is detected and refused at the end of the run."""
     ended = live(BY_HAND.format(library=build_library(live.folder)))
     assert ended.status == 1
     assert RULE.format(rank=0, got="libbelow.so") in ended.err
 
 
 def test_what_was_there_before_is_refused_at_the_start(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A library that the environment loads into every process."""
+    """A library that LD_PRELOAD loads into every process is refused before the program starts."""
     monkeypatch.setenv("LD_PRELOAD", str(build_library(live.folder)))
     path = live.write("print('started')")
     ran = subprocess.run(
@@ -84,7 +84,7 @@ def test_what_was_there_before_is_refused_at_the_start(live: Live, monkeypatch: 
     ],
 )
 def test_functions_and_handles_are_refused(live: Live, text: str, named: str) -> None:
-    """Where the program asks for them, so it gets none."""
+    """The error occurs where the program asks for a function of MPI or a handle, so it never gets one."""
     ended = live(f"from mpi4py import MPI\n{text}\nprint('went on')\n")
     assert (ended.status, ended.out) == (1, "")
     assert (
@@ -94,7 +94,7 @@ def test_functions_and_handles_are_refused(live: Live, text: str, named: str) ->
 
 
 def test_one_rank_alone_may_call_what_it_likes(live: Live) -> None:
-    """The real library has the same one rank; handles of what is a rank's own are given to several, too."""
+    """One rank may call MPI from C; several ranks may still get handles of objects that are local to a rank."""
     build_module(live.folder)
     ended = live("import below\nprint(below.total())\n", ranks=1)
     assert (ended.status, ended.out.splitlines()[0]) == (0, "1")
@@ -103,7 +103,7 @@ def test_one_rank_alone_may_call_what_it_likes(live: Live) -> None:
 
 
 def test_what_does_not_communicate_is_not_suspected(live: Live) -> None:
-    """Packages that are usually beside mpi4py, and objects that are linked to MPI and never call it."""
+    """Packages often used with mpi4py are accepted, as is a library that is linked to MPI but never calls it."""
     idle = build(live.folder, "libidle.so", "int idle(void) { return 7; }", "-Wl,--no-as-needed", "-lmpi")
     ended = live(f"""\
         import ctypes
@@ -119,7 +119,7 @@ def test_what_does_not_communicate_is_not_suspected(live: Live) -> None:
 
 
 def test_sockets_between_ranks_are_told_of(live: Live) -> None:
-    """Beside the result, and in the trace that is kept; the sender need not wait, so the run ends."""
+    """Sockets between ranks are reported with the result and in the kept trace; the sender does not block."""
     ended = live(
         """\
         import socket

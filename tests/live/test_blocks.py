@@ -1,4 +1,4 @@
-"""Blocks of buffers: taken apart and put together they are what they were, the short way as the long one."""
+"""Blocks of buffers are packed and unpacked without change, both as plain bytes and by the MPI library."""
 
 from __future__ import annotations
 
@@ -49,6 +49,6 @@ else:
 
 
 def test_short_and_long_way_agree(live: Live) -> None:
-    """Blocks of all types, spelt out in all forms, of any size, arrive the same."""
+    """Blocks of all types and sizes, given in every form that mpi4py accepts, arrive unchanged."""
     ended = live(PROGRAM, ranks=3)
     assert ended.status == 0, ended.err

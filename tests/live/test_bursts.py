@@ -1,4 +1,4 @@
-"""Where the bursts of a live run come from."""
+"""The sources of the bursts in a live run."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from clue.trace.calls import Call
 
 
 def said(cpu: int) -> Call:
-    """Return a call before which a rank says that it has computed so long."""
+    """Return a call before which a rank reports a burst of this many nanoseconds."""
     return Call(int(Op.SEND), cpu)
 
 
 def test_measured_and_declared_bursts_are_what_the_rank_says() -> None:
-    """They differ in what the rank counts, not in what is made of it."""
+    """Both sources use the rank's own figure; they differ only in the rate by which the rank counts."""
     assert MEASURED.burst(3, 7, said(1234)) == Declared(1e9).burst(3, 7, said(1234)) == 1234
     assert (MEASURED.rate, Declared(1e9).rate) == (None, 1e9)
 
 
 def test_synthetic_bursts_depend_on_rank_and_op_only() -> None:
-    """10 us and up to a tenth more, and of a thousand pairs hardly two alike at one op."""
+    """Synthetic bursts take 10 us and up to a tenth more, and vary between ranks and ops."""
     bursts = {(rank, op): Synthetic().burst(rank, op, said(rank)) for rank in range(10) for op in range(100)}
     assert bursts == {(rank, op): Synthetic().burst(rank, op, said(0)) for rank, op in bursts}
     assert all(10_000 <= burst < 11_024 for burst in bursts.values())
@@ -30,7 +30,7 @@ def test_synthetic_bursts_depend_on_rank_and_op_only() -> None:
 
 
 def test_bursts_of_a_trace_are_taken_op_by_op() -> None:
-    """Each rank has its own; the last may be missing, and a rank with more calls than the trace is reported."""
+    """Each rank gets its own bursts; the last may be missing, and a rank with more calls than the trace is an error."""
     trace = TraceBuilder(2, program="pingpong.py")
     trace[0].compute(1.0)
     trace[0].send(1, 8)

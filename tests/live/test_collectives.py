@@ -1,4 +1,4 @@
-"""Collectives of live ranks: what arrives is what MPI says, in the time that the kernel says."""
+"""Collectives of live ranks: data arrive as MPI defines, at the times that the kernel computes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DECLARED = ("--bursts", "1 Gflop/s")
 
 
 def check(live: Live, program: str, ranks: int, *options: str) -> list[float]:
-    """Run a program, which must end well on all ranks; return the times that it printed, by rank."""
+    """Run a program that must succeed on all ranks; return the times that it printed, in the order of ranks."""
     ended = live(START + dedent(program), *options, ranks=ranks)
     assert ended.status == 0, ended.err
     said = sorted(line.split()[1:] for line in ended.out.splitlines() if line.startswith("at "))
@@ -34,7 +34,7 @@ def check(live: Live, program: str, ranks: int, *options: str) -> list[float]:
 
 @RANKS
 def test_blocks_come_in_the_order_of_ranks(live: Live, ranks: int) -> None:
-    """Broadcast, gather, scatter and total exchange, in place and not, blocking and not."""
+    """Broadcast, gather, scatter and all-to-all deliver blocks in rank order, in place or not, blocking or not."""
     check(
         live,
         """
@@ -64,7 +64,7 @@ def test_blocks_come_in_the_order_of_ranks(live: Live, ranks: int) -> None:
 
 @RANKS
 def test_blocks_of_different_sizes_with_gaps(live: Live, ranks: int) -> None:
-    """Counts and displacements are read as mpi4py reads them; what lies between blocks is left alone."""
+    """Counts and displacements are read as mpi4py reads them; gaps between blocks are left unchanged."""
     check(
         live,
         """
@@ -90,7 +90,7 @@ def test_blocks_of_different_sizes_with_gaps(live: Live, ranks: int) -> None:
 
 @RANKS
 def test_reductions_keep_the_order_of_ranks(live: Live, ranks: int) -> None:
-    """An operation that does not commute, over matrices; scans; blocks of a reduction; a pair type with a gap."""
+    """Reductions and scans keep rank order for an operation that does not commute, and handle a pair type."""
     check(
         live,
         """
@@ -127,7 +127,7 @@ def test_reductions_keep_the_order_of_ranks(live: Live, ranks: int) -> None:
 
 
 def test_an_operation_on_a_datatype_of_the_program(live: Live) -> None:
-    """A strided column is combined element by element as the program's operation sees it: laid out, not packed."""
+    """The program's operation gets a strided column with its gaps, not packed, and combines it element by element."""
     check(
         live,
         """
@@ -147,7 +147,7 @@ def test_an_operation_on_a_datatype_of_the_program(live: Live) -> None:
 
 
 def test_large_vectors_go_through_shared_memory(live: Live) -> None:
-    """A megabyte arrives whole, however often; no block is left in use."""
+    """Vectors of a megabyte arrive whole in repeated collectives through shared memory."""
     check(
         live,
         """
@@ -166,7 +166,7 @@ def test_large_vectors_go_through_shared_memory(live: Live) -> None:
 
 @RANKS
 def test_persistent_collectives_take_their_buffers_anew(live: Live, ranks: int) -> None:
-    """Each start sends what stands in the buffer then."""
+    """Each start of a persistent collective sends the present content of the buffer."""
     check(
         live,
         """
@@ -185,7 +185,7 @@ def test_persistent_collectives_take_their_buffers_anew(live: Live, ranks: int) 
 
 @RANKS
 def test_objects(live: Live, ranks: int) -> None:
-    """Pickled objects of any sizes; reductions by Python functions in the order of ranks."""
+    """Collectives deliver pickled objects of any size; Python functions reduce them in rank order."""
     check(
         live,
         """
@@ -207,7 +207,7 @@ def test_objects(live: Live, ranks: int) -> None:
 
 @RANKS
 def test_neighbourhoods(live: Live, ranks: int) -> None:
-    """On a line nothing comes from beyond the ends; on a distributed graph edges keep their order."""
+    """The ends of a line have one neighbour; on a distributed graph edges keep their order."""
     check(
         live,
         """
@@ -229,7 +229,7 @@ def test_neighbourhoods(live: Live, ranks: int) -> None:
 
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_between_two_groups(live: Live, ranks: int) -> None:
-    """Members of one side get what the other side brings, from a root and from all."""
+    """In an intercommunicator, each side gets the data of the other, from a root or from all."""
     check(
         live,
         """
@@ -258,19 +258,19 @@ def test_between_two_groups(live: Live, ranks: int) -> None:
 
 
 def test_a_barrier_of_two_is_an_exchange(live: Live) -> None:
-    """Both post a receive (10 us) and send (10 us); what the other sent is there 30 us after that."""
+    """Each rank posts a receive (10 us) and sends (10 us); the other's message is there 30 us later, after 50 us."""
     times = check(live, "comm.Barrier()\nprint('at', rank, MPI.Wtime())", 2, *DECLARED)
     assert times == pytest.approx([50e-6, 50e-6])
 
 
 def test_a_broadcast_to_one_is_a_message(live: Live) -> None:
-    """The root is free after 10 us, the other after 10 + 30 + 10."""
+    """The root is free after 10 us, the other rank after 10 + 30 + 10 us."""
     times = check(live, "comm.Bcast(np.zeros(1))\nprint('at', rank, MPI.Wtime())", 2, *DECLARED)
     assert times == pytest.approx([10e-6, 50e-6])
 
 
 def test_a_nonblocking_collective_goes_on_beside_the_program(live: Live) -> None:
-    """One second of work hides it: the wait costs nothing more."""
+    """One second of work hides the nonblocking collective: the wait takes no further time."""
     times = check(
         live,
         """
@@ -288,7 +288,10 @@ def test_a_nonblocking_collective_goes_on_beside_the_program(live: Live) -> None
 
 
 def test_what_was_kept_replays_to_the_same_time(live: Live) -> None:
-    """Collectives on buffers and objects, within a group and between two, and along the edges of a grid."""
+    """The kept trace replays to the makespan of the live run, for collectives of all kinds.
+
+    They work on buffers and objects, within a group, between two groups, and along the edges of a grid.
+    """
     kept = live.folder / "kept.clue"
     program = """
         side = comm.Split(rank % 2, rank)
@@ -310,7 +313,7 @@ def test_what_was_kept_replays_to_the_same_time(live: Live) -> None:
 
 
 def test_errors_are_mpi4pys_own(live: Live) -> None:
-    """A buffer that is none, a root that is none, counts that do not fit: the exception is raised on the rank."""
+    """Wrong buffers, roots and counts raise mpi4py's own exceptions on the rank."""
     check(
         live,
         """

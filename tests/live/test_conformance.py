@@ -1,4 +1,4 @@
-"""A small part of mpi4py's own tests, live; ``python -m benchmarks.conformance`` runs the whole of it."""
+"""A small part of mpi4py's own tests, run live; ``python -m benchmarks.conformance`` runs all of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MODULES = ("test_p2p_obj_matched", "test_cco_obj", "test_comm_topo", "test_requ
 
 @pytest.mark.parametrize("module", _MODULES)
 def test_mpi4py_finds_nothing_wrong(module: str) -> None:
-    """What its tests expect of point-to-point, collectives, topologies and requests, on three virtual ranks."""
+    """mpi4py's tests of matched messages, collectives, topologies and requests pass on three virtual ranks."""
     try:
         tests = fetch()
     except UnreachableError as reason:

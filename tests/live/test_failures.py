@@ -1,4 +1,4 @@
-"""A live program that fails: the message, the exit status, and that no process is left behind."""
+"""A live program that fails: the message, the exit status, and no process left."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from tests.live.programs import Live, processes_of
 
-#: Rank 1 does something; the others wait for it.
+#: Rank 1 executes a statement; the others wait for it in a barrier.
 ONE_DOES = """\
 import os, sys, signal
 from mpi4py import MPI
@@ -39,7 +39,7 @@ comm.Barrier()
     ],
 )
 def test_a_rank_that_fails_ends_the_run_and_is_named(live: Live, what: str, said: str) -> None:
-    """Whatever it did, in one line, with status 1."""
+    """However a rank fails, one line names it and its failure, and the status is 1."""
     ended = live(ONE_DOES.format(what=what))
     assert ended.status == 1
     assert f"clue: prog.py: {said}" in ended.err
@@ -47,7 +47,7 @@ def test_a_rank_that_fails_ends_the_run_and_is_named(live: Live, what: str, said
 
 
 def test_a_traceback_is_shown_with_its_rank(live: Live) -> None:
-    """The program's own lines, each behind the rank they came from, and nothing of how ranks are run."""
+    """Each line of the traceback carries the rank, and the traceback shows the program's lines only."""
     ended = live(ONE_DOES.format(what='raise ValueError("bad block")'))
     traced = [line for line in ended.err.splitlines() if line.startswith("rank 1: ")]
     assert traced[0] == "rank 1: Traceback (most recent call last):"
@@ -57,7 +57,7 @@ def test_a_traceback_is_shown_with_its_rank(live: Live) -> None:
 
 
 def test_a_program_may_fail_before_it_knows_mpi(live: Live) -> None:
-    """Its syntax is wrong, or it imports what is not there."""
+    """A syntax error and a failed import are reported although the program never used MPI."""
     for program, said in (("def", "SyntaxError"), ("import no_such_module", "ModuleNotFoundError")):
         ended = live(program)
         assert ended.status == 1
@@ -65,7 +65,7 @@ def test_a_program_may_fail_before_it_knows_mpi(live: Live) -> None:
 
 
 def test_a_deadlock_says_who_waits_where(live: Live) -> None:
-    """Both receive first; the line of each is reported, and the status is that of a deadlock."""
+    """Both ranks receive first: the message gives the line of each, and the status is 3."""
     ended = live(
         """\
         from mpi4py import MPI
@@ -84,7 +84,7 @@ def test_a_deadlock_says_who_waits_where(live: Live) -> None:
 
 
 def test_a_child_of_fork_may_live_but_not_call_mpi(live: Live) -> None:
-    """A process that only computes and exits does no harm; one that calls MPI gets a separate error."""
+    """A forked child gets an error if it calls MPI; the rank itself continues."""
     ended = live(
         """\
         import os
@@ -105,7 +105,7 @@ def test_a_child_of_fork_may_live_but_not_call_mpi(live: Live) -> None:
 
 
 def test_a_rank_that_never_calls_mpi_again_meets_the_limit(live: Live) -> None:
-    """The error states the limit, the rank, and how to change the limit."""
+    """A rank that does not call MPI within the limit is an error that states the limit, the rank and the option."""
     ended = live(ONE_DOES.format(what="while True: pass"), "--limit", "0.5")
     assert ended.status == 1
     assert "clue: prog.py: rank 1 must call MPI within 0.5 s, got none" in ended.err
@@ -113,7 +113,7 @@ def test_a_rank_that_never_calls_mpi_again_meets_the_limit(live: Live) -> None:
 
 
 def test_too_little_memory_is_told_before_the_start(live: Live) -> None:
-    """A million ranks need more memory than there is; no rank has printed anything."""
+    """A million ranks need more memory than there is: the run is refused before any rank starts."""
     ended = live("print('started')", "--placement", "block:1000000", ranks=1_000_000)
     assert ended.status == 1
     assert "clue: prog.py: ranks must be at most" in ended.err
@@ -123,7 +123,7 @@ def test_too_little_memory_is_told_before_the_start(live: Live) -> None:
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """Processes that are started hear Ctrl-C, also where these tests do not: what a shell starts with & ignores it."""
+    """Let started processes receive Ctrl-C, also where the shell started these tests with &, which ignores it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -132,7 +132,7 @@ def interruptible() -> Iterator[None]:
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("whole_group", [True, False])
 def test_interrupted_it_leaves_nothing(live: Live, whole_group: bool) -> None:
-    """Ctrl-C reaches the group, a signal only the command: either way all processes end, with status 130."""
+    """Ctrl-C reaches the whole group, a signal only the command: either way all processes end, with status 130."""
     path = live.write("from mpi4py import MPI\nprint('ready', flush=True)\nwhile True: MPI.COMM_WORLD.Iprobe()\n")
     run = subprocess.Popen(
         [sys.executable, "-m", "clue", "run", "-n", "3", "--machine", live.machine, str(path)],
@@ -152,7 +152,7 @@ def test_interrupted_it_leaves_nothing(live: Live, whole_group: bool) -> None:
 
 
 def test_the_command_killed_its_ranks_end(live: Live) -> None:
-    """Even the signal that cannot be caught leaves no rank behind."""
+    """When the command is killed by SIGKILL, its ranks end too."""
     path = live.write("from mpi4py import MPI\nprint('ready', flush=True)\nwhile True: MPI.COMM_WORLD.Iprobe()\n")
     run = subprocess.Popen(
         [sys.executable, "-m", "clue", "run", "-n", "2", "--machine", live.machine, str(path)],

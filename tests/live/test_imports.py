@@ -1,4 +1,4 @@
-"""What is imported before ranks are forked: what the program's file names of well-known packages."""
+"""The modules that are imported before ranks are forked: those of well-known packages that the program's file names."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from clue.execution.imports import shared_imports
     ],
 )
 def test_modules_of_known_packages_are_found(tmp_path: Path, text: str, names: tuple[str, ...]) -> None:
-    """Wherever they stand in the file; a file that is none is the ranks' own fault to tell."""
+    """Imports are found anywhere in the file; a file that is not Python is left to the ranks to report."""
     program = tmp_path / "program.py"
     program.write_text(text)
     assert shared_imports((str(program), "argument")) == names
 
 
 def test_what_is_no_file_imports_nothing_special() -> None:
-    """Modules and commands are not looked into."""
+    """Modules (-m) and empty commands have no file to inspect, so only numpy is imported."""
     assert shared_imports(("-m", "scipy")) == shared_imports(()) == ("numpy",)

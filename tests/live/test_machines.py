@@ -1,4 +1,4 @@
-"""What a live program meets on its machine: speeds, messages, changes during the run, background load."""
+"""The machine under a live program: speeds, changes during the run, background load, and their effect on programs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from tests.live.programs import Live
 
-#: Three times a second of declared work, with the virtual time behind each.
+#: One second of declared work, three times, with the virtual time printed after each.
 THREE = """\
 from mpi4py import MPI
 from virtual_layer import region
@@ -22,7 +22,7 @@ NODES = "nodes: [{count: 1, type: host}]\nnetwork: {between_nodes: {send_delay: 
 
 
 def times(live: Live, machine: str) -> list[float]:
-    """Return when each second of work was done."""
+    """Return the times at which the three seconds of work were done."""
     (live.folder / "four.yaml").write_text(NODES + machine)
     ended = live(THREE, *DECLARED, ranks=1)
     assert ended.status == 0, ended.err
@@ -30,13 +30,13 @@ def times(live: Live, machine: str) -> list[float]:
 
 
 def test_a_processor_is_as_fast_as_its_factor_says(live: Live) -> None:
-    """Half the time for each second of work."""
+    """With a performance factor of 0.5, each second of work takes 0.5 s."""
     found = times(live, "node_types: {host: {processors: 1, performance_factor: 0.5}}\n")
     assert found == pytest.approx([0.5, 1.0, 1.5])
 
 
 def test_a_processor_that_slows_down_during_the_run(live: Live) -> None:
-    """Half as fast from 1.5 s on: the second piece has half of it left then, which takes a second more."""
+    """From 1.5 s on the processor is half as fast: half of the second piece is left then, which takes one second."""
     found = times(
         live,
         "node_types: {host: {processors: 1, performance_factor: 1}}\n"
@@ -46,7 +46,7 @@ def test_a_processor_that_slows_down_during_the_run(live: Live) -> None:
 
 
 def test_background_load_that_comes_during_the_run(live: Live) -> None:
-    """From 1 s on another process has half of the one processor."""
+    """From 1 s on another process uses half of the only processor, so a second of work takes 2 s."""
     found = times(
         live,
         "node_types: {host: {processors: 1}}\nchanges: [{at: 1 s, node_types: {host: {background_load: 1}}}]\n",
@@ -68,14 +68,14 @@ network: {between_nodes: {send_delay: 1 us, transmission_delay: 0 s}}
 @pytest.mark.parametrize(
     ("changes", "shares"),
     [
-        # Pieces of 0.5 s and of 2 s: of 20, those handed out before 8 s.
+        # Pieces take 0.5 s and 2 s; the master hands out all 20 before 8 s.
         ("", {"1": 16, "2": 4}),
-        # Until 4 s the fast worker gets 8 and the slow one 2; from then on they are alike, and get 5 each.
+        # Until 4 s the fast worker gets 8 pieces and the slow one 2; from then on both are equally fast and get 5 each.
         ("changes: [{at: 4 s, node_types: {fast: {performance_factor: 2}}}]", {"1": 13, "2": 7}),
     ],
 )
 def test_a_master_gives_work_by_speed(live: Live, changes: str, shares: dict[str, int]) -> None:
-    """Whoever is done gets the next piece, also when a processor slows down on the way."""
+    """A worker gets the next piece when it is done, also when its processor slows down during the run."""
     (live.folder / "four.yaml").write_text(UNEVEN + changes)
     ended = live(SELF_SCHEDULING, *DECLARED, ranks=3)
     assert ended.status == 0, ended.err

@@ -1,4 +1,4 @@
-"""Communicators, groups and topologies that live ranks make."""
+"""Communicators, groups and topologies that live ranks create."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check(live: Live, program: str, ranks: int) -> None:
 
 @RANKS
 def test_groups(live: Live, ranks: int) -> None:
-    """Sets of ranks in order: chosen, left out, united, compared, translated; real groups to the program."""
+    """Groups can be selected, combined, compared and translated; the program sees objects of mpi4py's own class."""
     check(
         live,
         """
@@ -58,7 +58,7 @@ def test_groups(live: Live, ranks: int) -> None:
 
 @RANKS
 def test_communicators(live: Live, ranks: int) -> None:
-    """Who is in them, in which order; messages of one do not meet receives of another."""
+    """Communicators have the right members in the right order, and messages of one never match receives of another."""
     check(
         live,
         """
@@ -92,7 +92,7 @@ def test_communicators(live: Live, ranks: int) -> None:
 
 @RANKS
 def test_attributes_and_names_are_the_librarys(live: Live, ranks: int) -> None:
-    """Copied by Dup through the program's own function, deleted by Free; error handlers are obeyed."""
+    """Dup copies attributes through the program's function, Free deletes them, and error handlers are called."""
     check(
         live,
         """
@@ -120,7 +120,7 @@ def test_attributes_and_names_are_the_librarys(live: Live, ranks: int) -> None:
 
 @RANKS
 def test_topologies(live: Live, ranks: int) -> None:
-    """Grids, their slices, graphs and distributed graphs answer for all ranks."""
+    """Cartesian grids, their slices, graphs and distributed graphs answer queries for all ranks."""
     check(
         live,
         """
@@ -149,7 +149,7 @@ def test_topologies(live: Live, ranks: int) -> None:
 
 
 def test_two_groups(live: Live) -> None:
-    """An intercommunicator knows both; it can be copied, split, merged, and asked what it is."""
+    """An intercommunicator has both groups; it can be duplicated, split and merged, and has mpi4py's own type."""
     check(
         live,
         """
@@ -176,7 +176,7 @@ def test_two_groups(live: Live) -> None:
 
 @RANKS
 def test_process_sets_of_a_session(live: Live, ranks: int) -> None:
-    """The world and the process itself; a communicator is made of the world's group."""
+    """A session knows the world and the process itself; the group of the world makes a communicator."""
     check(
         live,
         """
@@ -192,7 +192,7 @@ def test_process_sets_of_a_session(live: Live, ranks: int) -> None:
 
 
 def test_groups_meet_at_a_port(live: Live) -> None:
-    """Rank 0 opens it, the others connect, twice; a port that is none is refused."""
+    """Rank 0 opens a port and the others connect to it, twice; an unknown port is refused."""
     check(
         live,
         """
@@ -212,7 +212,7 @@ def test_groups_meet_at_a_port(live: Live) -> None:
 
 
 def test_what_is_not_covered_is_refused_by_name(live: Live) -> None:
-    """The error names the call and the reason, and what serves one process alone still does."""
+    """The error names the call that is not covered; file access by a single process still works."""
     check(
         live,
         """
@@ -237,7 +237,7 @@ def test_what_is_not_covered_is_refused_by_name(live: Live) -> None:
 
 
 def test_ranks_of_a_node_are_told_from_others(live: Live) -> None:
-    """Two nodes of two processors: each pair shares memory, and only with each other."""
+    """On two nodes of two processors, only the two ranks of a node share memory."""
     two_nodes = MACHINE.replace("count: 4", "count: 2").replace("processors: 1", "processors: 2")
     (live.folder / "four.yaml").write_text(two_nodes)
     check(

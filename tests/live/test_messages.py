@@ -1,4 +1,4 @@
-"""Messages between rank processes: what is sent arrives, whatever the kernel's times."""
+"""Messages between rank processes arrive, whatever the kernel's times."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytest.importorskip("mpi4py.MPI", reason="mpi4py and an MPI library must be ther
 def run(
     tmp_path: Path, text: str, ranks: int, *, rate: float | None = None, virtual_clock: bool = False
 ) -> fake_kernel.FakeKernel:
-    """Run a program, which must end well on all ranks."""
+    """Run a program that must succeed on all ranks, and return its kernel."""
     program = tmp_path / "program.py"
     program.write_text(text)
     kernel = fake_kernel.run((str(program),), ranks, rate=rate, virtual_clock=virtual_clock)
@@ -27,7 +27,7 @@ def run(
 
 @pytest.mark.parametrize("length", [0, 10, 16385, 1_000_000])
 def test_a_message_arrives_as_it_was_sent(tmp_path: Path, length: int) -> None:
-    """Bytes, count, source and tag are the sender's, whether inline or through shared memory."""
+    """Bytes, count, source and tag are the sender's, whether the message is sent inline or through shared memory."""
     text = f"""
 from mpi4py import MPI
 comm, status = MPI.COMM_WORLD, MPI.Status()
@@ -46,7 +46,7 @@ else:
 
 
 def test_a_receive_that_is_too_small_is_told_by_the_real_library(tmp_path: Path) -> None:
-    """Truncation is MPI's own error, of its own class."""
+    """A receive buffer that is too small raises MPI's own truncation error."""
     text = """
 from mpi4py import MPI
 comm = MPI.COMM_WORLD
@@ -254,7 +254,7 @@ assert MPI.Is_finalized() and found[0] == left
 
 @pytest.mark.parametrize("case", CASES)
 def test_in_a_ring(tmp_path: Path, case: str) -> None:
-    """Every rank sends to the right and receives from the left, in all ways that MPI has."""
+    """Every rank sends to the right and receives from the left, by each kind of call."""
     run(tmp_path, RING + CASES[case], 2)
 
 
@@ -272,7 +272,10 @@ assert MPI.Is_initialized() and MPI.COMM_WORLD.size == 2
 
 
 def test_ops_and_regions_travel_in_order(tmp_path: Path) -> None:
-    """Sends that need no answer come with the next call that does, each in its region, with the line of the last."""
+    """Sends that need no answer are delivered with the next call that does, in order.
+
+    Each has its own region; a source line is known for the last call.
+    """
     text = """
 from mpi4py import MPI
 import virtual_layer
@@ -297,7 +300,7 @@ else:
 
 
 def test_declared_work_is_all_that_bursts_hold_at_a_stated_rate(tmp_path: Path) -> None:
-    """At 1 Gflop/s, 5000 flops are 5000 ns before the next op in their region, and all else takes no time."""
+    """At 1 Gflop/s, 5000 declared flops take 5000 ns in their region, and all other computation takes no time."""
     text = """
 from mpi4py import MPI
 import virtual_layer
@@ -311,7 +314,7 @@ MPI.Wtime()
 
 
 def test_measured_bursts_are_the_threads_own_time(tmp_path: Path) -> None:
-    """A burst is what the thread itself used, which its own clock tells, and sleeping is none of it."""
+    """A measured burst is the CPU time of the thread, so a sleep adds nothing."""
     text = """
 import sys, time
 from mpi4py import MPI
@@ -328,7 +331,7 @@ MPI.Wtime()
 
 
 def test_clocks_are_virtual_on_demand(tmp_path: Path) -> None:
-    """Python's clocks then show the kernel's time, and a sleep is virtual and takes no real time."""
+    """With virtual_clock, Python's clocks show the kernel's time, and a sleep takes virtual time only."""
     text = """
 import time
 from mpi4py import MPI

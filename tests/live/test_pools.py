@@ -1,4 +1,4 @@
-"""Pools of workers, which hand out by arrival: mpi4py.futures' and schwimmbad's, live."""
+"""The worker pools of mpi4py.futures and schwimmbad, which give work to the first free worker, run live."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SQUARES = str([number * number for number in range(20)])
 
 @pytest.mark.parametrize(("program", "needs"), [("commexecutor.py", "mpi4py"), ("mpipool.py", "schwimmbad")])
 def test_a_pool_maps(live: Live, program: str, needs: str) -> None:
-    """Rank 0 prints the squares in order, whoever computed them."""
+    """Rank 0 prints the squares in order, whichever workers computed them."""
     if importlib.util.find_spec(needs) is None:
         pytest.skip(f"{needs} is not installed")
     ended = live((PROGRAMS / program).read_text(), ranks=4)

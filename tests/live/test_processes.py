@@ -1,4 +1,4 @@
-"""The processes of a run: they share one warm parent, find nothing of a launcher, and leave nothing behind."""
+"""The rank processes: they are forked from one parent, ignore an outer MPI launcher, and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ MPI.Wtime()
 
 
 def next_call(source: ProcessSource, answer: object) -> Call:
-    """Return the next call that is not about lines."""
+    """Return the next call that does not report a source line."""
     call = source.resume(answer)
     return call if call.op != LiveOp.LINE else next_call(source, None)
 
 
 def start(processes: Processes, *command: str) -> tuple[ProcessSource, int]:
-    """Start a world of one rank."""
+    """Start a world of one rank, and return its source and its process."""
     channel, process = processes.start(World("w0", (0,), command), 0)
     return ProcessSource(0, channel), process
 
 
 def test_what_a_rank_leaves_behind_ends_with_the_run(tmp_path: Path) -> None:
-    """Even a process in a session of its own, whose parent has gone."""
+    """A process in a session of its own ends with the run, although the rank that started it has ended."""
     program, note = tmp_path / "program.py", tmp_path / "note"
     program.write_text(DETACH)
     with Processes(memory=1 << 30) as processes:
@@ -51,7 +51,7 @@ def test_what_a_rank_leaves_behind_ends_with_the_run(tmp_path: Path) -> None:
 
 
 def test_no_name_of_shared_memory_is_left(tmp_path: Path) -> None:
-    """What the library has mapped has no name any more while ranks run, so that killing them leaves none."""
+    """While ranks run, mapped shared memory has no name any more, so killed ranks leave none behind."""
     program = tmp_path / "program.py"
     program.write_text("from mpi4py import MPI\nMPI.Wtime()\n")
     with Processes(memory=1 << 30) as processes:
@@ -63,7 +63,7 @@ def test_no_name_of_shared_memory_is_left(tmp_path: Path) -> None:
 
 
 def test_a_launcher_is_not_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Under mpiexec, ranks are those of the run and not of mpiexec."""
+    """Under mpiexec, the size of the world is that of the live run, not that of mpiexec."""
     monkeypatch.setenv("PMI_RANK", "3")
     monkeypatch.setenv("PMI_SIZE", "7")
     program = tmp_path / "program.py"
@@ -74,7 +74,7 @@ def test_a_launcher_is_not_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_one_core_is_given_back() -> None:
-    """The process may use all its cores again afterwards."""
+    """After one_core(), the process may use all its previous cores again."""
     before = os.sched_getaffinity(0)
     with one_core():
         assert len(os.sched_getaffinity(0)) == 1

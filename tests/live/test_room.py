@@ -1,4 +1,4 @@
-"""Whether there is room for the ranks of a live run."""
+"""Checks before the start that memory, open files and address space suffice for the ranks of a live run."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ MEMINFO = "MemTotal:       2000 kB\nMemFree:         500 kB\nMemAvailable:   100
 
 
 def test_too_many_ranks_are_told_with_what_each_takes() -> None:
-    """Of 1 GB a tenth stays free, so that 9 ranks of 100 MB fit, and 10 do not."""
+    """Of 1 GB a tenth stays free, so 9 ranks of 100 MB fit, and 10 do not."""
     check_room("prog.py", 9, 100_000_000, free=1_000_000_000)
     with pytest.raises(LiveError, match="ranks must be at most 9 here, got 10: each takes 100 MB of memory"):
         check_room("prog.py", 10, 100_000_000, free=1_000_000_000)
 
 
 def test_a_container_limits_memory(tmp_path: Path) -> None:
-    """What is free is the smaller of the computer's and the container's; max is no limit."""
+    """Free memory is the smaller of the computer's and the container's; "max" means no limit."""
     meminfo = tmp_path / "meminfo"
     meminfo.write_text(MEMINFO)
     assert free_memory(meminfo, tmp_path) == 1_024_000
@@ -39,7 +39,7 @@ def test_a_container_limits_memory(tmp_path: Path) -> None:
 
 
 def test_private_memory_grows_with_what_a_process_takes() -> None:
-    """Ten megabytes written to are private to whoever wrote them."""
+    """Ten megabytes that a process writes count as its private memory."""
     before = private_memory(os.getpid())
     with mmap.mmap(-1, 10_000_000, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as taken:
         taken.write(b"x" * 10_000_000)
@@ -47,7 +47,7 @@ def test_private_memory_grows_with_what_a_process_takes() -> None:
 
 
 def test_open_files_are_allowed_up_to_the_hard_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A soft limit is raised; a hard one is reported."""
+    """The soft limit of open files is raised; more than the hard limit allows is an error."""
     changed: list[tuple[int, int]] = []
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 4096))
     monkeypatch.setattr(resource, "setrlimit", lambda _, limits: changed.append(limits))
@@ -58,7 +58,7 @@ def test_open_files_are_allowed_up_to_the_hard_limit(monkeypatch: pytest.MonkeyP
 
 
 def limited(megabytes: int, folder: Path) -> tuple[int, str]:
-    """Run a program of two ranks with so much address space; returns status and standard error."""
+    """Run a program of two ranks in an address space of this size; return status and standard error."""
     (folder / "four.yaml").write_text(MACHINE)
     (folder / "prog.py").write_text("from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\n")
     command = f"ulimit -v {megabytes << 10}; {sys.executable} -m clue run -n 2 --machine four.yaml prog.py"
@@ -67,12 +67,12 @@ def limited(megabytes: int, folder: Path) -> tuple[int, str]:
 
 
 def test_payloads_take_half_of_a_limited_address_space(tmp_path: Path) -> None:
-    """All memory that is free on the computer was mapped, whatever the limit; then there was a traceback."""
+    """With a limited address space, the run succeeds because payloads map only half of it, not all free memory."""
     assert limited(1000, tmp_path) == (0, "")
 
 
 def test_too_small_an_address_space_is_named() -> None:
-    """The payloads' memory asks for its least size, which a limit just above what is mapped does not leave."""
+    """The limit leaves less address space than the least that payloads need; the error says how to raise it."""
     code = (
         "import resource\n"
         "from virtual_layer.substitutes.arena import Arena\n"
@@ -86,7 +86,7 @@ def test_too_small_an_address_space_is_named() -> None:
 
 
 def test_a_bus_error_is_said_to_be_for_want_of_shared_memory(tmp_path: Path) -> None:
-    """So it ends where MPICH's shared memory does not fit in /dev/shm, as in containers; another end says nothing."""
+    """A rank killed by a bus error (signal 7) hints at a too small /dev/shm; another exit code gives no such hint."""
     assert "MPI libraries keep messages there: make it larger" in limits_hint(-7, tmp_path)
     assert limits_hint(1, tmp_path) == ""
     assert limits_hint(1, tmp_path / "none") == f": {tmp_path / 'none'} is not there, where MPI libraries keep messages"

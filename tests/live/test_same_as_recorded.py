@@ -1,7 +1,7 @@
-"""The same program takes as long recorded and replayed as run live: for every call that the catalogue knows.
+"""Every call of the catalogue takes as long when recorded and replayed as when run live.
 
-Computation takes no time in either, so both say the same to the last bit: bursts of a recording are set to nothing, and
-live they are what regions declare, of which there are none.
+Computation takes no time in either, so the times are equal to the last bit: the bursts of a recording are set to zero,
+and live bursts are the work that regions declare, of which there is none.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from virtual_layer.catalogue import CALLS, COLLECTIVE_CALLS, MESSAGES, REQUESTS,
 
 pytest.importorskip("mpi4py.MPI", reason="mpi4py and an MPI library must be there", exc_type=ImportError)
 
-#: Messages of 1000 B lie beyond the first eager limit and within the second; all delays differ.
+#: A message of 1000 B is above the first eager limit and below the second; all delays differ.
 MACHINE = """
 name: three
 nodes: [{{count: 3, type: host}}]
@@ -42,47 +42,47 @@ network:
   within_node: {{send_delay: 3 us, transmission_delay: 2 us, receive_delay: 1.7 us, eager_limit: 10 KB}}
   collectives: {{library: {library}}}
 """
-#: What a row says of how a collective is called.
+#: The flags of a row that tell how a collective is called.
 MANNERS = Flag.NONBLOCKING | Flag.IN_PLACE | Flag.USER_DEFINED | Flag.NONCOMMUTATIVE | Flag.BLOCK | Flag.PERSISTENT
 Figures = list[tuple[float, float, float, float]]
 
 
 def figures(result: Result) -> Figures:
-    """Return what a result says of each rank."""
+    """Return the four times of each rank of a result."""
     return [(rank.finish, rank.compute, rank.communicate, rank.wait) for rank in result.ranks]
 
 
 @dataclass(frozen=True)
 class Every:
-    """A program of many cases; it runs only the case that its arguments name."""
+    """A program of many cases, which runs all of them or only those that its arguments name."""
 
     module: ModuleType
     ranks: int
 
     @property
     def program(self) -> Path:
-        """Its file."""
+        """Path of the program's file."""
         assert self.module.__file__ is not None
         return Path(self.module.__file__)
 
     def recorded(self, folder: Path, *cases: str) -> Trace:
-        """Record cases, and leave no computation."""
+        """Record the named cases (default: all), and set all bursts to zero."""
         trace = record(self.program, cases, self.ranks, folder / "every.clue", timeout=100)
         return Trace(trace.head, replace(trace.ops, cpu=np.zeros_like(trace.ops.cpu)))
 
     def lived(self, machine: Machine, nodes: tuple[int, ...], *cases: str) -> LiveRun:
-        """Run cases live."""
+        """Run the named cases (default: all) live."""
         command, placement = (str(self.program), *cases), Placement(nodes)
         return run(command, self.ranks, machine, placement, bursts=Declared(1e9), limit=60, record=True)
 
     def compare(self, everything: Trace, machine: Machine, folder: Path, nodes: tuple[int, ...] = ()) -> Trace:
-        """Check that all cases take as long either way; returns what happened live.
+        """Check that all cases take as long recorded as live; return the trace of the live run.
 
         Args:
-            everything: All cases, recorded.
-            machine: Where they run.
-            folder: For recordings of single cases.
-            nodes: Node of each rank; one for each unless given.
+            everything: The recording of all cases.
+            machine: The machine on which they run.
+            folder: Folder for recordings of single cases.
+            nodes: Node of each rank; by default each rank has its own node.
         """
         nodes = nodes or tuple(range(self.ranks))
         live = self.lived(machine, nodes)
@@ -99,31 +99,31 @@ MESSAGING, COLLECTIVELY = Every(every_message, 2), Every(every_collective, 3)
 
 @pytest.fixture(scope="module")
 def messages(tmp_path_factory: pytest.TempPathFactory) -> Trace:
-    """All point-to-point calls, recorded."""
+    """Return a recording of all point-to-point calls."""
     return MESSAGING.recorded(tmp_path_factory.mktemp("messages"))
 
 
 @pytest.fixture(scope="module")
 def collectives(tmp_path_factory: pytest.TempPathFactory) -> Trace:
-    """All collective calls, recorded."""
+    """Return a recording of all collective calls."""
     return COLLECTIVELY.recorded(tmp_path_factory.mktemp("collectives"))
 
 
 def machine(folder: Path, contention: str = "none", limit: str = "100 B", library: str = "mpich") -> Machine:
-    """Return a machine."""
+    """Return the machine with this model of contention, eager limit and collective library."""
     path = folder / "three.yaml"
     path.write_text(MACHINE.format(contention=contention, limit=limit, library=library))
     return load_machine(str(path))
 
 
 def missing(trace: Trace, calls: Iterable[MpiCall]) -> set[str]:
-    """Return the calls that a program does not make."""
+    """Return the titles of the calls that a trace does not contain."""
     made = {trace.head.calls[call] for call in np.unique(trace.ops.call)}
     return {title(call) for call in calls} - made
 
 
 def test_every_call_has_a_case(messages: Trace, collectives: Trace) -> None:
-    """A call of the catalogue that the programs do not make is missing there."""
+    """The two programs make every call of the catalogue for messages, requests and collectives."""
     assert missing(messages, (*MESSAGES, *REQUESTS)) == set()
     assert missing(collectives, COLLECTIVE_CALLS) == set()
     assert {*MESSAGES, *REQUESTS, *COLLECTIVE_CALLS} < {*CALLS}
@@ -132,7 +132,7 @@ def test_every_call_has_a_case(messages: Trace, collectives: Trace) -> None:
 @pytest.mark.parametrize("limit", ["100 B", "10 KB"], ids=["rendezvous", "eager"])
 @pytest.mark.parametrize("contention", ["none", "ports"])
 def test_messages_take_as_long_recorded_as_live(messages: Trace, tmp_path: Path, contention: str, limit: str) -> None:
-    """Every figure of every rank is equal; where one is not, the cases that differ by themselves are named."""
+    """All times of all ranks are equal; if not, the failure names the cases that differ when run alone."""
     MESSAGING.compare(messages, machine(tmp_path, contention, limit), tmp_path)
 
 
@@ -142,13 +142,13 @@ def test_messages_take_as_long_recorded_as_live(messages: Trace, tmp_path: Path,
 def test_collectives_take_as_long_recorded_as_live(
     collectives: Trace, tmp_path: Path, library: str, nodes: tuple[int, ...]
 ) -> None:
-    """They are equal by either library's algorithms, nodes shared or not, and said to be called in the same manner."""
+    """All times and calling flags are equal, for both libraries' algorithms and with and without shared nodes."""
     lived = COLLECTIVELY.compare(collectives, machine(tmp_path, limit="1 KB", library=library), tmp_path, nodes)
     assert _manners(lived) == _manners(collectives)
 
 
 def _manners(trace: Trace) -> list[list[tuple[int, int, int]]]:
-    """Return op, element and how it is called of each rank's collectives."""
+    """Return op, element and calling flags of each collective, by rank."""
     codes = [int(op) for op in COLLECTIVES]
     ranks = [trace.rank(rank) for rank in range(trace.ranks)]
     return [

@@ -1,4 +1,4 @@
-"""Topologies as values: where ranks are, and who neighbours whom."""
+"""Topologies: coordinates, neighbours and edges of ranks."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ grids = st.lists(st.tuples(st.integers(1, 4), st.booleans()), min_size=1, max_si
 
 @given(grids)
 def test_every_rank_of_a_grid_has_a_place_of_its_own(grid: Grid) -> None:
-    """Coordinates and back give the rank; there are as many places as ranks."""
+    """Coordinates convert back to the same rank, and there are as many places as ranks."""
     assert grid.size == prod(grid.dims)
     assert [grid.rank(grid.coords(rank)) for rank in range(grid.size)] == list(range(grid.size))
 
 
 @given(grids, st.data())
 def test_who_sends_along_a_dimension_is_received_from(grid: Grid, data: st.DataObject) -> None:
-    """The destination of a shift has the sender as its source."""
+    """In a shift, the destination's source is the sender."""
     rank = data.draw(st.integers(0, grid.size - 1))
     direction, steps = data.draw(st.integers(0, len(grid.dims) - 1)), data.draw(st.integers(-3, 3))
     _, dest = grid.shift(rank, direction, steps)
@@ -35,7 +35,7 @@ def test_who_sends_along_a_dimension_is_received_from(grid: Grid, data: st.DataO
 
 @given(grids, st.data())
 def test_slices_of_a_grid_share_it_among_them(grid: Grid, data: st.DataObject) -> None:
-    """Each rank is in its own slice, in the place that the subgrid says; slices do not overlap."""
+    """Each rank belongs to its own slice, slices have the size of the subgrid, and they do not overlap."""
     kept = data.draw(st.lists(st.booleans(), min_size=len(grid.dims), max_size=len(grid.dims)))
     slices = [tuple(grid.slice_of(rank, kept)) for rank in range(grid.size)]
     assert all(rank in part and len(part) == grid.sub(kept).size for rank, part in enumerate(slices))
@@ -43,7 +43,7 @@ def test_slices_of_a_grid_share_it_among_them(grid: Grid, data: st.DataObject) -
 
 
 def test_the_ends_of_a_line_have_one_neighbour() -> None:
-    """Without periods there is no rank beyond the ends, and coordinates there are refused."""
+    """The ends of a line without periods have one neighbour; coordinates beyond the ends are refused."""
     line = Grid((3,), (False,))
     assert [line.neighbors(rank)[0] for rank in range(3)] == [[PROC_NULL, 1], [0, 2], [1, PROC_NULL]]
     with pytest.raises(IndexError):
@@ -53,13 +53,13 @@ def test_the_ends_of_a_line_have_one_neighbour() -> None:
 
 
 def test_a_graph_is_told_by_running_numbers_of_edges() -> None:
-    """Rank 0 has neighbours 1 and 2, rank 1 has 0, rank 2 none."""
+    """A graph given by cumulative degrees (2, 3, 3): rank 0 has neighbours 1 and 2, rank 1 has 0, rank 2 none."""
     graph = Graph((2, 3, 3), (1, 2, 0))
     assert [graph.beside(rank) for rank in range(3)] == [[1, 2], [0], []]
 
 
 def test_edges_of_a_distributed_graph_come_from_any_rank() -> None:
-    """Each rank keeps those that touch it, with their weights if any rank gave some."""
+    """Edges that any rank gives reach the two ranks that they connect, with their weights if the graph has weights."""
     edges = edges_of([0, 1], [2, 1], [1, 2, 2], [5, 6, 7])
     assert edges == [(0, 1, 5), (0, 2, 6), (1, 2, 7)]
     assert adjacency(edges, 2, weighted=True) == Adjacency((0, 1), (), ((6, 7), ()))

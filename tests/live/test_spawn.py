@@ -1,4 +1,4 @@
-"""Worlds that live programs spawn."""
+"""Live programs that spawn further worlds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ assert not MPI.Comm.Get_parent()
 
 
 def test_children_meet_their_parents(live: Live) -> None:
-    """An intercommunicator reaches them; merged, the parents come first."""
+    """Spawned children communicate with their parents; in the merged communicator the parents come first."""
     child = live.write(CHILD, "child.py")
     ended = live(
         f"""
@@ -45,7 +45,7 @@ def test_children_meet_their_parents(live: Live) -> None:
 
 
 def test_one_world_of_several_programs(live: Live) -> None:
-    """Spawn_multiple gives each command its ranks, in order."""
+    """Spawn_multiple gives each command its number of ranks, in order."""
     child = live.write(CHILD, "child.py")
     ended = live(
         f"""
@@ -65,7 +65,7 @@ def test_one_world_of_several_programs(live: Live) -> None:
 
 
 def test_children_begin_after_the_delays_of_their_node_type(live: Live) -> None:
-    """The root pays 1 s, the child starts 2 s later, and tells so within the 100 us of two messages."""
+    """The spawn delay costs the root 1 s; the child starts 2 s after that, and its message takes less than 100 us."""
     (live.folder / "four.yaml").write_text(
         "nodes: [{count: 4, type: host}]\n"
         "node_types: {host: {processors: 1, spawn_delay: 1 s, initialisation_delay: 2 s}}\n"
@@ -86,7 +86,7 @@ def test_children_begin_after_the_delays_of_their_node_type(live: Live) -> None:
 
 
 def test_a_program_that_is_not_pythons_is_refused(live: Live) -> None:
-    """The error names it."""
+    """Spawning a program that is not Python is an error that names the program."""
     ended = live("from mpi4py import MPI\nMPI.COMM_SELF.Spawn('/bin/true')\n", ranks=1)
     assert ended.status == 1
     assert "must start a Python program in a live run, got /bin/true" in ended.err

@@ -1,4 +1,4 @@
-"""A live rank without MPI calls: one that computes is distinguished from one that waits for something else than MPI."""
+"""The watchdog of ranks without MPI calls tells computing ranks from ranks that wait for something outside MPI."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from clue.execution.watchdog import Watchdog, cpu_time, place_of, wait_of
 from tests.live.programs import Live
 
 Start = Callable[..., int]
-#: A channel: what polls it, and the end that something can be written to.
+#: A channel: the poll object that watches it, and the descriptor to write to.
 Channel = tuple[select.poll, int]
 
-#: Python 3.10 sleeps by waiting for no file.
+#: Python 3.10 sleeps in a select call without files.
 SLEEP = " in a sleep" if sys.version_info >= (3, 11) else " for a file or a socket"
 WAITS = [
     ("near, far = socket.socketpair(); near.recv(1)", " for a socket"),
@@ -43,7 +43,7 @@ BUSY = "while True: pass"
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    """Start a Python program, wait until it is ready, and return its process."""
+    """Yield a function that starts a Python program, waits until it is ready, and returns its process id."""
     started: list[subprocess.Popen[bytes]] = []
 
     def run(text: str) -> int:
@@ -62,7 +62,7 @@ def start() -> Iterator[Start]:
 
 @pytest.fixture
 def channel() -> Iterator[Channel]:
-    """A channel that nothing has come through."""
+    """Yield a channel to which nothing has been written yet."""
     reading, writing = os.pipe()
     ready = select.poll()
     ready.register(reading, select.POLLIN)
@@ -78,7 +78,7 @@ def _often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("text", "kind"), WAITS)
 def test_what_a_process_waits_for(start: Start, text: str, kind: str) -> None:
-    """In words, where the kernel tells the function that a process sleeps in."""
+    """The kernel's name of the function in which a process sleeps is translated into words."""
     process = start(text)
     deadline = time.monotonic() + 60
     while wait_of(process) != kind and time.monotonic() < deadline:
@@ -89,7 +89,7 @@ def test_what_a_process_waits_for(start: Start, text: str, kind: str) -> None:
 
 
 def test_a_wait_is_told_once_and_then_ended(start: Start, channel: Channel) -> None:
-    """It uses no CPU time."""
+    """A rank that waits without using CPU time is reported once, and is ended at the limit."""
     told: list[str] = []
     waiting = Watchdog("prog.py: rank 1", 1, start(WAITS[0][0]), 1.5, told.append)
     with pytest.raises(LiveError) as failure:
@@ -113,7 +113,7 @@ def _computes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_computation_is_not_a_wait(start: Start, channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is no warning before the limit, which has a separate message."""
+    """A rank that computes gives no warning before the limit, and a different message at the limit."""
     _computes(monkeypatch)
     told: list[str] = []
     with pytest.raises(LiveError, match=r"got none: it computes; raise the limit \(--limit\) if that takes longer"):
@@ -123,7 +123,7 @@ def test_computation_is_not_a_wait(start: Start, channel: Channel, monkeypatch: 
 
 @pytest.mark.parametrize("text", [BUSY, f"import subprocess; subprocess.run([sys.executable, '-c', {BUSY!r}])"])
 def test_cpu_time_is_that_of_started_processes_too(start: Start, text: str) -> None:
-    """So a rank that waits for a process of its own computes as long as that does."""
+    """CPU time includes that of started processes, so a rank that waits for its computing child counts as computing."""
     process = start(text)
     deadline = time.monotonic() + 60
     while cpu_time(process) < 0.3 and time.monotonic() < deadline:
@@ -132,7 +132,7 @@ def test_cpu_time_is_that_of_started_processes_too(start: Start, text: str) -> N
 
 
 def test_a_wait_that_ends_is_fine(start: Start, channel: Channel) -> None:
-    """A call that comes after the user was told is a call; without a limit there is none to tell of."""
+    """A wait is reported but causes no error when a call arrives later; without a limit, no limit is mentioned."""
     told: list[str] = []
 
     def tell(line: str) -> None:
@@ -145,15 +145,15 @@ def test_a_wait_that_ends_is_fine(start: Start, channel: Channel) -> None:
 
 
 def test_what_is_gone_uses_and_says_nothing(start: Start) -> None:
-    """A process may end at any moment."""
+    """A process that has ended has no CPU time, no wait and no place; nor has one that ignores the query a place."""
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     assert (cpu_time(ended.pid), wait_of(ended.pid), place_of(ended.pid)) == (0.0, "", "")
-    assert place_of(start(BUSY)) == ""  # one that does not know the question
+    assert place_of(start(BUSY)) == ""  # this process does not answer queries for its place
 
 
 def test_a_rank_that_waits_for_another_is_told_from_one_that_computes(live: Live) -> None:
-    """With the line of the program, also where the wait is deep in a library."""
+    """The error says that the rank waits, and names the program's line although the wait is deep in a library."""
     ended = live(
         """\
         import socket
@@ -180,7 +180,7 @@ def test_a_rank_that_waits_for_another_is_told_from_one_that_computes(live: Live
 
 
 def test_a_rank_that_computes_is_told_where(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The line of the program, not that of the library that it calls."""
+    """The error names the line of the program, not that of the library that it calls."""
     _computes(monkeypatch)
     ended = live(
         """\
@@ -200,7 +200,7 @@ def test_a_rank_that_computes_is_told_where(live: Live, monkeypatch: pytest.Monk
 
 
 def test_sleeps_and_files_are_fine(live: Live) -> None:
-    """They take less than the limit and cause no warning."""
+    """A sleep and a read of a file take less than the limit and cause no warning."""
     ended = live(
         """\
         import time

@@ -1,4 +1,4 @@
-"""One-sided communication of live ranks: what is where when, and in which order."""
+"""One-sided communication of live ranks: results, order and times."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RANKS = pytest.mark.parametrize("ranks", [1, 3])
 
 
 def check(live: Live, program: str, ranks: int, *options: str) -> list[str]:
-    """Run a program, which must end well on all ranks; return the words behind "at" that it printed, sorted."""
+    """Run a program that must succeed on all ranks; return what it printed after "at", sorted."""
     ended = live(START + dedent(program), *options, ranks=ranks)
     assert ended.status == 0, ended.err
     return sorted(line.split(maxsplit=1)[1] for line in ended.out.splitlines() if line.startswith("at "))
@@ -27,7 +27,7 @@ def check(live: Live, program: str, ranks: int, *options: str) -> list[str]:
 
 @RANKS
 def test_between_fences_memory_is_written_read_and_added_to(live: Live, ranks: int) -> None:
-    """Displacements count in units of the target; datatypes may differ in layout at both ends."""
+    """Put, Get and Accumulate between fences; displacements count in the target's units, and datatypes may differ."""
     check(
         live,
         """
@@ -59,7 +59,7 @@ def test_between_fences_memory_is_written_read_and_added_to(live: Live, ranks: i
 
 @RANKS
 def test_tickets_are_drawn_once_each(live: Live, ranks: int) -> None:
-    """Fetch_and_op under a lock, and without one under Lock_all, gives every number to one rank."""
+    """Fetch_and_op gives every number to exactly one rank, under an exclusive lock and under Lock_all."""
     check(
         live,
         """
@@ -89,7 +89,7 @@ def test_tickets_are_drawn_once_each(live: Live, ranks: int) -> None:
 
 
 def test_an_exclusive_lock_keeps_others_out(live: Live) -> None:
-    """A counter that is read, increased and written under a lock loses nothing; without one it would."""
+    """A counter that ranks read, increase and write under an exclusive lock loses no increment."""
     check(
         live,
         """
@@ -111,7 +111,7 @@ def test_an_exclusive_lock_keeps_others_out(live: Live) -> None:
 
 
 def test_requests_of_operations(live: Live) -> None:
-    """The data of an Rget arrive with its request; an Unlock also ends operations that were not waited for."""
+    """The data of an Rget have arrived when its request completes; an Unlock completes an Rput without a wait."""
     check(
         live,
         """
@@ -135,7 +135,7 @@ def test_requests_of_operations(live: Live) -> None:
 
 
 def test_post_start_complete_wait(live: Live) -> None:
-    """Rank 0 opens its memory to 1 and 2, who write; Test says when they are done."""
+    """Rank 0 exposes its memory to ranks 1 and 2, which write to it; Test tells when they have completed."""
     check(
         live,
         """
@@ -158,7 +158,7 @@ def test_post_start_complete_wait(live: Live) -> None:
 
 @RANKS
 def test_memory_that_ranks_of_a_node_share(live: Live, ranks: int) -> None:
-    """What one stores the others see; parts follow each other in the order of ranks."""
+    """Each rank sees what others store in shared memory; the ranks' parts are in rank order."""
     one_node = MACHINE.replace("count: 4", "count: 1").replace("processors: 1", "processors: 4")
     (live.folder / "four.yaml").write_text(one_node)
     check(
@@ -179,7 +179,7 @@ def test_memory_that_ranks_of_a_node_share(live: Live, ranks: int) -> None:
 
 
 def test_who_watches_its_memory_sees_it_change(live: Live) -> None:
-    """A loop over Sync ends when another rank has written, after as long as that takes in virtual time."""
+    """A loop over Sync ends when another rank's Put arrives, after 1 s of virtual time."""
     lines = check(
         live,
         """
@@ -204,7 +204,7 @@ def test_who_watches_its_memory_sees_it_change(live: Live) -> None:
 
 
 def test_memory_attached_later(live: Live) -> None:
-    """A dynamic window is written by address."""
+    """A dynamic window is accessed by the address of attached memory."""
     check(
         live,
         """
@@ -223,7 +223,7 @@ def test_memory_attached_later(live: Live) -> None:
 
 
 def test_a_get_takes_a_message_there_and_one_back(live: Live) -> None:
-    """The request leaves after 10 us and arrives 30 us later; so does the reply: 80 us from the call."""
+    """The request leaves after 10 us and arrives 30 us later; so does the reply: 80 us in all."""
     lines = check(
         live,
         """
@@ -241,7 +241,7 @@ def test_a_get_takes_a_message_there_and_one_back(live: Live) -> None:
 
 
 def test_faults_are_told_at_the_call(live: Live) -> None:
-    """A target that is none, one outside of the window, an operation of the program's own."""
+    """A wrong target, a target outside the window and a user-defined operation raise MPI's errors at the call."""
     check(
         live,
         """
