@@ -1,1 +1,1 @@
-"""Tests of the virtual layer: small programs, recorded."""
+"""Tests of the virtual layer, which record small programs."""

@@ -1,4 +1,4 @@
-"""Programs recorded for the tests: written to a file, started with mpiexec, opened as traces."""
+"""Fixtures that write a program to a file, record it with mpiexec and open its trace."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ eight, room = np.ones(8), np.zeros(8)
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
-    """Record a program given as text; a call that the layer cannot read is an error."""
+    """Return a function that records a program given as text; a call that the layer cannot interpret is an error."""
     find_mpiexec()
 
     def run(text: str, ranks: int = 2, *, preamble: str = PREAMBLE, arguments: tuple[str, ...] = ()) -> Trace:
@@ -41,7 +41,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
 
 @pytest.fixture
 def program(tmp_path: Path) -> Callable[[str], Path]:
-    """Write a program."""
+    """Return a function that writes a program to a file."""
 
     def write(text: str, preamble: str = PREAMBLE) -> Path:
         file = tmp_path / "program.py"

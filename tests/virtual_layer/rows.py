@@ -1,4 +1,4 @@
-"""Rows of a trace as the tests look at them."""
+"""The rows of a trace, decoded for the tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clue.trace import Flag, Op, Trace
 
 @dataclass(frozen=True)
 class Row:
-    """One op, decoded."""
+    """One op of a trace, decoded."""
 
     op: Op
     call: str
@@ -26,7 +26,7 @@ class Row:
 
 
 def rows(trace: Trace, rank: int) -> list[Row]:
-    """Decode one rank's ops."""
+    """Return all ops of a rank."""
     ops = trace.rank(rank)
     return [
         Row(
@@ -48,10 +48,10 @@ def rows(trace: Trace, rank: int) -> list[Row]:
 
 
 def calls(trace: Trace, rank: int) -> list[Row]:
-    """Decode one rank's ops that belong to a call."""
+    """Return the ops of a rank that belong to an MPI call."""
     return [row for row in rows(trace, rank) if row.call]
 
 
 def named(trace: Trace, rank: int, name: str) -> list[Row]:
-    """Decode one rank's ops of calls of a name."""
+    """Return the ops of a rank that belong to calls of this name."""
     return [row for row in rows(trace, rank) if row.call == name]

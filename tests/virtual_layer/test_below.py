@@ -1,4 +1,4 @@
-"""MPI called from C, past mpi4py: a recording does not hold it and says so; a program without it is not suspected."""
+"""MPI called from C is not recorded, and the trace says so; a program without such calls gets no note."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _notes(program: Path, ranks: int = 2) -> list[str]:
 
 @pytest.fixture
 def linked(program: Write, tmp_path: Path) -> Path:
-    """A program that sums over all ranks in a library of C."""
+    """Return a program that sums over all ranks in a C library."""
     text = f'import ctypes\nassert ctypes.CDLL("{build_library(tmp_path)}").total(1) == size\n'
     return program(text)
 
@@ -45,7 +45,7 @@ def linked(program: Write, tmp_path: Path) -> Path:
 def test_a_linked_library_is_named_wherever_figures_are(
     linked: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """At the end of the recording, in the trace, beside a simulation and a comparison, as text and as JSON."""
+    """The note appears once after recording, in the trace, in results as text and JSON, and on conversion."""
     named = "(libbelow.so is linked to MPI)"
     assert main(["record", "--repeats", "1", "-n", "2", "-o", str(tmp_path / "x.clue"), str(linked)]) == 0
     recorded = capfd.readouterr()
@@ -76,7 +76,7 @@ def test_a_linked_library_is_named_wherever_figures_are(
 
 @pytest.mark.parametrize(("options", "times"), [([], 1), (["-q"], 0)])
 def test_the_layer_says_what_nobody_else_will_show(linked: Path, options: list[str], times: int) -> None:
-    """Started by hand it says once what the trace notes; a command that shows that anyway keeps it quiet."""
+    """A program started by hand prints the note once; the option -q, which clue's own commands use, silences it."""
     linked.write_text(linked.read_text().replace("== size", "== 1"))
     done = subprocess.run(
         [sys.executable, "-m", "virtual_layer", *options, linked.name],
@@ -92,14 +92,14 @@ def test_the_layer_says_what_nobody_else_will_show(linked: Path, options: list[s
     ["import below\nfrom mpi4py import MPI\n", "from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\nimport below\n"],
 )
 def test_a_module_is_seen_before_and_after_mpi_begins(program: Write, tmp_path: Path, text: str) -> None:
-    """Whoever initialises MPI, and however late the module comes."""
+    """A module in C is noted whether it is imported before or after MPI is initialised, and whoever initialises MPI."""
     name = build_module(tmp_path).name
     (note,) = _notes(program(f"{text}assert below.total() == 2\n", preamble=""))
     assert note.endswith(f"({name} is linked to MPI)")
 
 
 def test_ctypes_on_the_library_itself_is_seen(program: Write) -> None:
-    """No object comes along, but functions are looked up, and a handle is given away."""
+    """The note names functions of the MPI library that ctypes looked up, and handles that were given to C."""
     library = next(path for path in loaded_objects() if "MPI_Init" in mpi_symbols(path).defined)
     (note,) = _notes(program(f'import ctypes\nctypes.CDLL("{library}").MPI_Barrier\nMPI._addressof(comm)\n'))
     assert note.endswith("(ctypes looked up MPI_Barrier; MPI._addressof gave handles to C)")
@@ -108,7 +108,7 @@ def test_ctypes_on_the_library_itself_is_seen(program: Write) -> None:
 def test_a_program_whose_mpi_is_all_in_c_is_told_so(
     program: Write, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Nothing can be recorded; what calls MPI is named."""
+    """A program that calls MPI only from C cannot be recorded; the error names the module that calls MPI."""
     build_module(tmp_path)
     with pytest.raises(RecordError, match=r"must initialise MPI by mpi4py .*, got none on any of 2 ranks"):
         record(program("import below\nbelow.total()\n", preamble=""), [], 2, tmp_path / "x.clue", timeout=60)
@@ -116,7 +116,7 @@ def test_a_program_whose_mpi_is_all_in_c_is_told_so(
 
 
 def test_what_does_not_communicate_is_not_suspected(program: Write, tmp_path: Path) -> None:
-    """mpi4py with what is usually beside it; objects linked to MPI that never call it, or only ask if it is there."""
+    """Packages often used with mpi4py give no note, nor do libraries that use no MPI or only MPI_Initialized."""
     idle = build(tmp_path, "libidle.so", "int idle(void) { return 7; }", "-Wl,--no-as-needed", "-lmpi")
     asks = "#include <mpi.h>\nint asks(void) { int yes; MPI_Initialized(&yes); return yes; }"
     needed = subprocess.run(["readelf", "-d", str(idle)], capture_output=True, text=True, check=True).stdout
@@ -135,7 +135,7 @@ def test_what_does_not_communicate_is_not_suspected(program: Write, tmp_path: Pa
 
 
 def test_symbols_of_objects() -> None:
-    """What takes functions and what defines them; what is no object has none."""
+    """Objects have wanted and defined symbols of MPI; a file that is not such an object has neither."""
     mine = mpi_symbols(MPI.__file__)
     assert {"MPI_Init_thread", "MPI_Comm_free"} <= mine.wanted
     assert not mine.defined
@@ -145,7 +145,7 @@ def test_symbols_of_objects() -> None:
 
 
 def test_a_cut_object_has_no_symbols(tmp_path: Path) -> None:
-    """It cannot be loaded either."""
+    """A truncated object file has no symbols, as it cannot be loaded either."""
     whole = Path(MPI.__file__).read_bytes()
     for length in (0, 5, 64, 1000, len(whole) // 2):
         (tmp_path / "cut.so").write_bytes(whole[:length])
@@ -157,5 +157,5 @@ def test_a_cut_object_has_no_symbols(tmp_path: Path) -> None:
     [(["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c"), (list("abcde"), "a, b, c and 2 more")],
 )
 def test_few_are_named(names: list[str], text: str) -> None:
-    """And the rest is counted."""
+    """Up to three names are listed; more are counted."""
     assert name_some(names) == text

@@ -1,4 +1,4 @@
-"""Computation between calls: CPU time, regions, threads, memory, and what the head says of the recording."""
+"""Bursts of computation: CPU time, regions, threads and memory, and the head's description of the recording."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.virtual_layer.rows import calls, named, rows
 
 @pytest.fixture(scope="module")
 def working(recorded: Recorded) -> Trace:
-    """A program that computes, sleeps, names its phases and fills memory."""
+    """Return the trace of a program that computes, sleeps, declares regions and fills memory."""
     return recorded("""
         import time, virtual_layer
         def compute(seconds):
@@ -45,14 +45,14 @@ def working(recorded: Recorded) -> Trace:
 
 
 def test_burst_is_cpu_time(working: Trace) -> None:
-    """A burst holds what was computed, not what was slept."""
+    """A burst contains CPU time, not sleep."""
     barriers = named(working, 0, "Barrier")
     assert barriers[1].cpu == pytest.approx(0.2, abs=0.02)
     assert barriers[2].cpu < 0.02
 
 
 def test_regions_divide_bursts(working: Trace) -> None:
-    """The innermost region counts; entering or leaving one ends a burst."""
+    """A burst belongs to the innermost region; entering or leaving a region ends a burst."""
     inside = [row for row in rows(working, 0) if row.region and row.cpu > 0.01]
     assert [(row.op, row.region) for row in inside[:3]] == [
         (Op.BARRIER, "outer"),
@@ -63,13 +63,13 @@ def test_regions_divide_bursts(working: Trace) -> None:
 
 
 def test_declared_operations_add_up(working: Trace) -> None:
-    """The operations that the program declares are summed by region and rank."""
+    """Declared operations are summed by region and rank."""
     outer = working.head.regions.index("outer")
     assert [dict(head.flops) for head in working.head.rank_heads] == [{outer: 3e9}] * 2
 
 
 def test_last_burst_and_pickling_count(working: Trace) -> None:
-    """Computation after the last call is kept, and pickling is computation of the sender and the receiver."""
+    """Computation after the last call is kept, and pickling counts as computation of the sender and the receiver."""
     assert rows(working, 0)[-1].op is Op.COMPUTE
     assert rows(working, 0)[-1].cpu == pytest.approx(0.1, abs=0.02)
     assert named(working, 0, "send")[0].cpu > 0.001
@@ -78,7 +78,7 @@ def test_last_burst_and_pickling_count(working: Trace) -> None:
 
 
 def test_head_describes_the_recording(working: Trace) -> None:
-    """The head names MPI, processor, clock, settings and overhead; memory is each rank's own."""
+    """The head states MPI, Python, clock, settings and overhead; each rank has its own peak memory."""
     head = working.head
     assert "MPI" in head.mpi or "MPICH" in head.mpi
     assert head.python.startswith("3.")
@@ -92,7 +92,7 @@ def test_head_describes_the_recording(working: Trace) -> None:
 
 
 def test_other_threads_are_told(recorded: Recorded) -> None:
-    """Work of threads that do not call MPI is in no burst; the trace says so."""
+    """The work of threads that do not call MPI is in no burst, and the trace notes this."""
     trace = recorded(
         """
         import hashlib, threading
@@ -110,7 +110,7 @@ def test_other_threads_are_told(recorded: Recorded) -> None:
 
 
 def test_region_without_recording_does_nothing() -> None:
-    """A program that names its phases runs unrecorded too, and the layer brings nothing heavy along."""
+    """A program with regions also runs without recording, and importing the layer imports neither numpy nor mpi4py."""
     with virtual_layer.region("phase", flops=1.0), virtual_layer.region("inner"):
         pass
     text = "import sys, virtual_layer; print('numpy' in sys.modules, 'mpi4py' in sys.modules)"
@@ -122,7 +122,7 @@ def test_region_without_recording_does_nothing() -> None:
 
 
 def test_calls_from_several_threads(recorded: Recorded) -> None:
-    """Calls of all threads are recorded, one after the other as they end."""
+    """The calls of all threads are recorded, in the order in which they end."""
     trace = recorded("""
         import threading
         def talk(tag):
@@ -139,7 +139,7 @@ def test_calls_from_several_threads(recorded: Recorded) -> None:
 
 
 def test_callbacks_belong_to_the_call(recorded: Recorded) -> None:
-    """MPI called within MPI, by an operation of the program's own, is part of the outer call."""
+    """MPI calls that a user-defined operation makes within a collective are part of the collective."""
     trace = recorded("""
         def add(left, right, datatype):
             MPI.COMM_SELF.Iprobe()
@@ -152,7 +152,7 @@ def test_callbacks_belong_to_the_call(recorded: Recorded) -> None:
 
 
 def test_late_initialisation(recorded: Recorded) -> None:
-    """A program that initialises MPI itself is recorded from there."""
+    """A program that initialises MPI itself is recorded from then on."""
     trace = recorded(
         """
         import mpi4py
@@ -169,7 +169,7 @@ def test_late_initialisation(recorded: Recorded) -> None:
 
 
 def test_what_is_not_modelled_is_named(recorded: Recorded) -> None:
-    """One-sided communication and files are named and timed, and packing has its bytes."""
+    """One-sided and file operations are recorded with name and time only; packing is recorded with its bytes."""
     trace = recorded("""
         import os, tempfile
         window = MPI.Win.Create(room, comm=comm)
@@ -197,7 +197,10 @@ def test_what_is_not_modelled_is_named(recorded: Recorded) -> None:
 
 
 def test_only_waits_for_what_is_not_modelled_are_left_out(recorded: Recorded) -> None:
-    """Waits for messages are modelled beside waits for one-sided operations; a wait for both is both, timed once."""
+    """Waits for messages are modelled; only waits for one-sided operations count as left out.
+
+    A wait for both becomes two ops, of which the first has the time.
+    """
     trace = recorded("""
         window = MPI.Win.Create(room, comm=comm)
         for tag in range(5):
@@ -228,7 +231,7 @@ def test_only_waits_for_what_is_not_modelled_are_left_out(recorded: Recorded) ->
 
 
 def test_a_program_imports_what_it_needs_itself() -> None:
-    """What numpy imports for random numbers takes 10 ms: it is in the program's first burst, as without the layer."""
+    """Importing the layer does not import numpy's random modules: their 10 ms belong to the program's first burst."""
     said = "import sys, virtual_layer.__main__; print(*sorted({'hashlib', 'random', 'secrets'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""

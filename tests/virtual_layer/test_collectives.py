@@ -1,4 +1,4 @@
-"""Collective calls on buffers and on objects, as rows."""
+"""Collective calls on buffers and objects, recorded as rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RANKS = 3
 
 @pytest.fixture(scope="module")
 def buffers(recorded: Recorded) -> Trace:
-    """A program with every blocking collective on buffers of 8 B elements."""
+    """Return the trace of a program with every blocking collective on buffers of 8 B elements."""
     return recorded(
         """
         one, all_ = np.ones(2), np.zeros(2 * size)
@@ -74,21 +74,21 @@ EXPECTED = [
 
 
 def test_every_collective_has_its_root_and_size(buffers: Trace) -> None:
-    """Sizes are those of the model's definitions, in place or not, with counts or without."""
+    """Each collective has its root, and sizes as the model defines them, in place or not, with or without counts."""
     by_rank = [calls(buffers, rank) for rank in range(RANKS)]
     assert [(row.call, row.op, row.peer) for row in by_rank[0]] == [each[:3] for each in EXPECTED]
     assert [[rows[i].nbytes for rows in by_rank] for i in range(len(EXPECTED))] == [each[3] for each in EXPECTED]
 
 
 def test_alltoallv_lists_the_sizes_to_each_rank(buffers: Trace) -> None:
-    """The sizes that differ by partner stand in the extras."""
+    """The sizes for each destination are in the extras."""
     assert [named(buffers, rank, "Alltoallv")[0].extras for rank in range(RANKS)] == [(8,) * 3, (16,) * 3, (24,) * 3]
     assert named(buffers, 0, "Alltoallw")[0].extras == (16, 16, 16)
 
 
 @pytest.fixture(scope="module")
 def others(recorded: Recorded) -> Trace:
-    """A program with nonblocking, persistent and neighbourhood collectives, on three ranks."""
+    """Return the trace of a program with nonblocking, persistent and neighbourhood collectives, on three ranks."""
     return recorded(
         """
         one = np.ones(2)
@@ -114,14 +114,14 @@ def others(recorded: Recorded) -> Trace:
 
 
 def test_nonblocking_collectives_have_requests(others: Trace) -> None:
-    """A nonblocking collective is an op with a request, waited for like any other."""
+    """A nonblocking collective is an op with a request, which a wait completes."""
     started = [row for row in calls(others, 0) if row.flags == Flag.NONBLOCKING and row.op is not Op.NEIGHBOR]
     assert [row.op for row in started] == [Op.BARRIER, Op.BCAST, Op.ALLREDUCE]
     assert named(others, 0, "Waitall")[0].extras == tuple(row.request for row in started)
 
 
 def test_persistent_collectives_start_anew(others: Trace) -> None:
-    """Each start of a persistent collective is a nonblocking one."""
+    """Each start of a persistent collective is a nonblocking op."""
     starts = named(others, 0, "Start")
     assert [(row.op, row.nbytes, row.flags) for row in starts] == [
         (Op.ALLGATHER, 16, Flag.NONBLOCKING | Flag.PERSISTENT)
@@ -129,7 +129,7 @@ def test_persistent_collectives_start_anew(others: Trace) -> None:
 
 
 def test_neighbourhoods_list_their_edges(others: Trace) -> None:
-    """Neighbours come as destinations with sizes, then sources; null neighbours are left out."""
+    """The extras list destinations with sizes, then sources; null neighbours are omitted."""
     assert named(others, 0, "Neighbor_allgather")[0].extras == (1, 1, 16, 1, 1)
     assert named(others, 1, "Neighbor_allgather")[0].extras == (2, 0, 2, 16, 16, 2, 0, 2)
     assert named(others, 1, "Ineighbor_alltoall")[0].extras == (2, 0, 2, 16, 16, 2, 0, 2)
@@ -138,14 +138,17 @@ def test_neighbourhoods_list_their_edges(others: Trace) -> None:
 
 
 def test_collectives_between_groups_are_not_modelled(others: Trace) -> None:
-    """Collectives on an intercommunicator are named and timed, their waits too."""
+    """Collectives on an intercommunicator, and the waits for them, are recorded with name and time only."""
     assert [row.op for row in calls(others, 0)[-3:]] == [Op.OTHER, Op.OTHER, Op.OTHER]
     assert [row.call for row in calls(others, 0)[-3:]] == ["Barrier", "Ibarrier", "Wait"]
 
 
 @pytest.fixture(scope="module")
 def objects(recorded: Recorded) -> Trace:
-    """A program with every lower-case call; a pickled ``bytes(n)`` of protocol 5 has n + 16 to n + 23 bytes."""
+    """Return the trace of a program with every lower-case call.
+
+    A pickle of ``bytes(n)`` in protocol 5 has n + 16 to n + 23 bytes.
+    """
     return recorded(
         """
         import pickle
@@ -178,7 +181,7 @@ def objects(recorded: Recorded) -> Trace:
 
 
 def test_objects_travel_with_the_size_of_their_pickle(objects: Trace) -> None:
-    """A lower-case send has the bytes of the pickle; an object sent to PROC_NULL is not pickled at all."""
+    """A lower-case send has the size of the pickle; an object sent to PROC_NULL is not pickled."""
     assert [(row.op, row.nbytes, row.flags) for row in calls(objects, 0)[:5] if row.op is not Op.WAIT] == [
         (Op.SEND, 1018, Flag.PICKLED),
         (Op.SEND, 1018, Flag.PICKLED | Flag.SYNCHRONOUS),
@@ -193,7 +196,7 @@ def _sizes(trace: Trace, name: str) -> list[list[tuple[Op, int]]]:
 
 
 def test_collectives_on_objects_send_sizes_ahead(objects: Trace) -> None:
-    """mpi4py sends how large the pickles are, 8 B each, and then the pickles."""
+    """mpi4py first sends the sizes of the pickles, 8 B each, and then the pickles."""
     assert _sizes(objects, "bcast") == [[(Op.BCAST, 8), (Op.BCAST, 1018)]] * 3
     assert _sizes(objects, "gather") == [[(Op.GATHER, 8), (Op.GATHERV, 1018)]] * 3
     received = [rows[1][1] for rows in _sizes(objects, "scatter")]
@@ -205,7 +208,7 @@ def test_collectives_on_objects_send_sizes_ahead(objects: Trace) -> None:
 
 
 def test_reductions_of_objects_are_a_tree_of_messages(objects: Trace) -> None:
-    """Reduce runs along a binomial tree to rank 0 and on to the root, each message a size and a pickle."""
+    """Reduce is a binomial tree to rank 0 and a message from there to the root; each step sends a size and a pickle."""
     steps = [[(row.op, row.peer) for row in named(objects, rank, "reduce")[::2]] for rank in range(RANKS)]
     assert steps[0] == [(Op.RECV, 1), (Op.RECV, 2), (Op.SEND, 2)]
     assert steps[1] == [(Op.SEND, 0)]
@@ -218,7 +221,7 @@ def test_reductions_of_objects_are_a_tree_of_messages(objects: Trace) -> None:
 
 
 def test_allreduce_of_objects_ends_in_a_broadcast(objects: Trace) -> None:
-    """Allreduce adds a broadcast of the result to every rank."""
+    """Allreduce ends with a broadcast of the result to all ranks."""
     for rank in range(RANKS):
         last = named(objects, rank, "allreduce")[-2:]
         assert [(row.op, row.nbytes > 0) for row in last] == [(Op.BCAST, True)] * 2

@@ -1,4 +1,4 @@
-"""Communicators of all kinds: who is in them, and that no two are confused."""
+"""Communicators of all kinds: their members, and their contexts, which are all different."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RANKS = 3
 
 @pytest.fixture(scope="module")
 def made(recorded: Recorded) -> Trace:
-    """A program that makes communicators in every way, and sends to the next rank on each."""
+    """Return the trace of a program that creates communicators in every way, and sends to the next rank on each."""
     return recorded(
         """
         def shift(comm, tag):
@@ -83,20 +83,20 @@ def _contexts(trace: Trace, tag: int) -> set[int]:
     ],
 )
 def test_whole_communicators_have_one_context(made: Trace, tag: int, name: str, group: tuple[int, ...]) -> None:
-    """All members say the same of a communicator, in its own order of ranks."""
+    """All members record the same context, name and group."""
     assert {_sent(made, rank, tag) for rank in range(RANKS)} == {_sent(made, 0, tag)}
     assert (_sent(made, 0, tag).name, _sent(made, 0, tag).group) == (name, group)
 
 
 def test_no_two_communicators_share_a_context(made: Trace) -> None:
-    """Duplicates with the same members, simultaneous or one after the other, are distinguished."""
+    """Communicators with the same members have different contexts; another handle of one has the same context."""
     contexts = [_sent(made, 0, tag).context for tag in (1, 2, 3, 6, 8, 10, 16)]
     assert len(set(contexts)) == len(contexts)
     assert _contexts(made, 16) == _contexts(made, 17)
 
 
 def test_parts_of_a_communicator(made: Trace) -> None:
-    """Parts that the same call made have different contexts, and the order that keys and groups ask for."""
+    """The parts that one call creates have different contexts, and ranks in the order of keys and groups."""
     assert [_sent(made, rank, 4).group for rank in range(RANKS)] == [(2, 0), (1,), (2, 0)]
     assert _sent(made, 0, 4).context == _sent(made, 2, 4).context != _sent(made, 1, 4).context
     assert {_sent(made, rank, 5).group for rank in (1, 2)} == {(1, 2)}
@@ -109,7 +109,7 @@ def test_parts_of_a_communicator(made: Trace) -> None:
 
 
 def test_both_sides_of_an_intercommunicator(made: Trace) -> None:
-    """Each side sees its own group first; the context is one, and another for the duplicate."""
+    """Each side's own group comes first; both sides have one context, and the duplicate has another."""
     here, there = _sent(made, 0, 13), _sent(made, 1, 14)
     assert (here.group, here.remote) == ((0,), (1, 2))
     assert (there.group, there.remote) == ((1, 2), (0,))
@@ -120,7 +120,7 @@ def test_both_sides_of_an_intercommunicator(made: Trace) -> None:
 
 
 def test_constructors_are_ops_of_their_parent(made: Trace) -> None:
-    """A collective constructor is a COMM on its parent; one among a few, or between groups, is only named."""
+    """A constructor collective on its parent is a COMM op; Create_group, Create_intercomm and Merge are only named."""
     assert [row.op for row in named(made, 1, "Split")] == [Op.COMM] * 3
     assert made.head.communicators[named(made, 1, "Sub")[0].comm].name == "Create_cart"
     assert [named(made, 0, name)[0].op for name in ("Create_group", "Create_intercomm", "Merge")] == [Op.OTHER] * 3
@@ -129,7 +129,7 @@ def test_constructors_are_ops_of_their_parent(made: Trace) -> None:
 
 @pytest.fixture(scope="module")
 def family(recorded: Recorded) -> Trace:
-    """Two parents spawn two children each of which talks to its parents."""
+    """Return the trace of two parents that spawn two children, which exchange messages with their parents."""
     return recorded(
         """
         import pathlib, sys, textwrap
@@ -158,7 +158,7 @@ def family(recorded: Recorded) -> Trace:
 
 
 def test_spawned_children_are_ranks_of_the_trace(family: Trace) -> None:
-    """Children come after their parents, with a world of their own."""
+    """The children's ranks follow those of the parents, and belong to a world of their own."""
     assert [head.world for head in family.head.rank_heads] == [0, 0, 1, 1]
     for rank in (0, 1):
         (spawn,) = named(family, rank, "Spawn")
@@ -166,7 +166,7 @@ def test_spawned_children_are_ranks_of_the_trace(family: Trace) -> None:
 
 
 def test_parents_and_children_talk(family: Trace) -> None:
-    """Messages between the generations match in one context."""
+    """Messages between parents and children have the same context on both sides."""
     (sent,), (received,) = named(family, 3, "send"), named(family, 0, "recv")
     near, far = family.head.communicators[sent.comm], family.head.communicators[received.comm]
     assert (near.group, near.remote) == ((2, 3), (0, 1))

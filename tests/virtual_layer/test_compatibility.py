@@ -1,4 +1,4 @@
-"""Versions that do not fit each other, and mpiexec of another MPI: told with what to do."""
+"""Incompatible versions, and an mpiexec of another MPI, cause errors that say what to do."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _fails(program: Path, tmp_path: Path, mpiexec: list[str] | None = None) -> s
 
 
 def test_an_old_mpi4py_is_refused(program: Write, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Before anything is recorded, with its place."""
+    """An mpi4py that is too old is refused before anything is recorded; the error gives its path and the remedy."""
     old = program("", preamble='import mpi4py\nmpi4py.__version__ = "3.1.4"\nfrom mpi4py import MPI\n')
     assert "nothing was recorded" in _fails(old, tmp_path)
     said = capfd.readouterr().err
@@ -33,7 +33,7 @@ def test_an_old_mpi4py_is_refused(program: Write, tmp_path: Path, capfd: pytest.
 
 
 def _launcher(folder: Path, script: str) -> list[str]:
-    """Write what is called as mpiexec is, with -n 2 and a command."""
+    """Write a fake mpiexec, which is called with -n 2 and a command."""
     path = folder / "mpiexec"
     path.write_text(f"#!/bin/sh\n[ $1 = --version ] && exit\nshift 2\n{script}\n")
     path.chmod(0o755)
@@ -43,7 +43,7 @@ def _launcher(folder: Path, script: str) -> list[str]:
 def test_ranks_that_do_not_see_each_other_are_refused(
     program: Write, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Another MPI's mpiexec says how many it has started, in a variable that mpi4py's MPI does not know."""
+    """Another MPI's mpiexec sets its own variable, and mpi4py's MPI sees one rank only: nothing is recorded."""
     other = _launcher(tmp_path, 'OMPI_COMM_WORLD_SIZE=2 "$@" & OMPI_COMM_WORLD_SIZE=2 exec "$@"')
     assert "nothing was recorded" in _fails(program("print('started')"), tmp_path, other)
     said = capfd.readouterr()
@@ -54,7 +54,7 @@ def test_ranks_that_do_not_see_each_other_are_refused(
 
 
 def test_fewer_ranks_than_asked_for_are_no_recording(program: Write, tmp_path: Path) -> None:
-    """Also where nothing tells the ranks how many they are."""
+    """Fewer ranks than requested are an error, also where no variable states how many were started."""
     message = _fails(program("comm.Barrier()"), tmp_path, _launcher(tmp_path, 'exec "$@"'))
     assert "MPI must see all 2 processes" in message
     assert "got 1 together: use the mpiexec of the MPI that mpi4py uses (--mpiexec)" in message
@@ -72,7 +72,7 @@ def test_fewer_ranks_than_asked_for_are_no_recording(program: Write, tmp_path: P
     ],
 )
 def test_one_rank_alone_may_be_meant(environment: dict[str, str]) -> None:
-    """Nothing, or one process, was said to have been started, by the innermost launcher or of a whole job."""
+    """A single rank is accepted where no launcher, or the innermost launcher, started one process."""
     assert MPI.COMM_WORLD.size == 1
     assert fault_of_launcher(MPI, environment) == ""
 
@@ -80,13 +80,13 @@ def test_one_rank_alone_may_be_meant(environment: dict[str, str]) -> None:
 @pytest.mark.parametrize("around", [{}, {"SLURM_STEP_NUM_TASKS": "2"}])
 @pytest.mark.parametrize("name", ["PMI_SIZE", "OMPI_COMM_WORLD_SIZE"])
 def test_several_that_are_alone_were_not_meant(name: str, around: dict[str, str]) -> None:
-    """By the variables of the launchers that there are, also where srun has started these on the nodes of a job."""
+    """A rank that is alone although another MPI's launcher started four is a fault, also within a step of srun."""
     assert f"{name}=4 was set by the launcher of another MPI" in fault_of_launcher(MPI, {name: "4", **around})
 
 
 @pytest.mark.parametrize("further", [{}, {"PMI_SIZE": "4"}])
 def test_srun_may_speak_another_protocol(further: dict[str, str]) -> None:
-    """Its option chooses one; that of PMI-2 tells the size, too."""
+    """Where srun started ranks that see only themselves, the fault names the option of srun that selects PMI-2."""
     fault = fault_of_launcher(MPI, {"SLURM_STEP_NUM_TASKS": "4", **further})
     assert "MPI must see all 4 processes that srun has started, got each one alone" in fault
     assert "--mpi=pmi2 for MPICH" in fault
@@ -103,7 +103,7 @@ def test_srun_may_speak_another_protocol(further: dict[str, str]) -> None:
 def test_modules_built_for_other_versions_get_a_hint(
     program: Write, tmp_path: Path, capfd: pytest.CaptureFixture[str], message: str, said: str
 ) -> None:
-    """What the import of such a module raises says nothing of what to do."""
+    """Import errors of modules built for other versions get a hint, also when the program catches and replaces them."""
     assert said in hint(ValueError(message))
     assert "?" not in hint(ValueError(message))
     caught = f"try:\n    raise ValueError({message!r})\nexcept ValueError:\n    raise ImportError('no such part')\n"
@@ -112,6 +112,6 @@ def test_modules_built_for_other_versions_get_a_hint(
 
 
 def test_other_errors_get_none() -> None:
-    """They say what they mean."""
+    """Other errors get no hint."""
     assert hint(ValueError("size changed")) == ""
     assert "numpy" in sys.modules

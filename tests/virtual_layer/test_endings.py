@@ -1,4 +1,4 @@
-"""Programs that do not end well: the messages, and the remaining files."""
+"""Programs that fail: the messages, and the files that remain."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _fails(program: Path, tmp_path: Path, ranks: int = 2) -> str:
 
 
 def test_crash_names_rank_reason_and_last_ops(program: Write, tmp_path: Path) -> None:
-    """A script that raises leaves a trace that says who raised what, and where every rank was."""
+    """A program that raises an error leaves an incomplete trace; the message has the error and each rank's last op."""
     crashing = program("comm.Barrier()\nif rank == 1:\n    1 / 0\ncomm.recv(source=1, tag=3)\n")
     message = _fails(crashing, tmp_path)
     assert "rank 1: ZeroDivisionError: division by zero" in message
@@ -37,7 +37,7 @@ def test_crash_names_rank_reason_and_last_ops(program: Write, tmp_path: Path) ->
 
 
 def test_killed_rank_keeps_what_it_did(program: Write, tmp_path: Path) -> None:
-    """A rank killed outright keeps its rows up to the last call; so does the one that the launcher kills then."""
+    """A killed rank keeps its rows up to the last call; so does a rank that the launcher kills afterwards."""
     killed = program("""
         import os, signal
         comm.Sendrecv(eight, other, 1, room, other, 1)
@@ -55,24 +55,24 @@ def test_killed_rank_keeps_what_it_did(program: Write, tmp_path: Path) -> None:
 
 
 def test_exit_status_is_told(program: Write, tmp_path: Path) -> None:
-    """A program that exits with a status is not a complete trace."""
+    """A nonzero exit status makes the recording fail, and the message states it."""
     assert "rank 0: exit status 3" in _fails(program("import sys\ncomm.Barrier()\nsys.exit(3)\n"), tmp_path, 1)
 
 
 def test_abort_is_told(program: Write, tmp_path: Path) -> None:
-    """So is one that calls Abort."""
+    """A call of Abort makes the recording fail, and the message states its code."""
     assert "rank 0: called Abort(9)" in _fails(program("comm.Barrier()\ncomm.Abort(9)\n"), tmp_path, 1)
 
 
 def test_exit_status_zero_is_an_end(program: Write, tmp_path: Path) -> None:
-    """``sys.exit(0)`` ends a program well; so do exit handlers that call MPI, which are recorded."""
+    """``sys.exit(0)`` is a normal end; MPI calls in exit handlers are recorded."""
     text = "import atexit, sys\natexit.register(comm.Barrier)\ncomm.Barrier()\nsys.exit(0)\n"
     trace = record(program(text), [], 2, tmp_path / "x.clue", timeout=60)
     assert [int((trace.rank(rank).op == Op.BARRIER).sum()) for rank in (0, 1)] == [2, 2]
 
 
 def test_program_without_mpi(program: Write, tmp_path: Path) -> None:
-    """A script that never initialises MPI is an error, and nothing is written."""
+    """A program that never initialises MPI is an error, and no trace is written."""
     message = _fails(program("print('hello')\n", preamble=""), tmp_path)
     assert message.endswith("program must initialise MPI by mpi4py (import mpi4py.MPI), got none on any of 2 ranks")
     assert _fails(program("", preamble=""), tmp_path, ranks=1).endswith("got none on 1 rank")
@@ -80,13 +80,13 @@ def test_program_without_mpi(program: Write, tmp_path: Path) -> None:
 
 
 def test_program_that_dies_before_mpi(program: Write, tmp_path: Path) -> None:
-    """A script with a mistake before MPI is imported says so."""
+    """A program that fails before it imports MPI is an error with its exit status, and no trace is written."""
     assert "got exit status 1 " in _fails(program("import no_such_module\n", preamble=""), tmp_path, 1)
     assert not (tmp_path / "x.clue").exists()
 
 
 def test_time_limit_stops_the_program(program: Write, tmp_path: Path) -> None:
-    """A program that does not end in time is stopped with all its ranks."""
+    """At the time limit the program is stopped with all its ranks."""
     endless = program("import os, pathlib\npathlib.Path(__file__).with_suffix(f'.{rank}').write_text(str(os.getpid()))"
                       "\ncomm.recv(source=other)\n")  # fmt: skip
     with pytest.raises(RecordError, match="must end within 5 s"):
@@ -95,7 +95,7 @@ def test_time_limit_stops_the_program(program: Write, tmp_path: Path) -> None:
 
 
 def gone(*processes: int) -> bool:
-    """Tell whether processes have ended, or do so within some seconds."""
+    """Return whether processes have ended or end within 20 s."""
     until = time.monotonic() + 20
     while any(Path(f"/proc/{each}").exists() for each in processes):
         if time.monotonic() > until:
@@ -105,9 +105,10 @@ def gone(*processes: int) -> bool:
 
 
 def test_rank_that_leaves_before_a_barrier(program: Write, tmp_path: Path) -> None:
-    """MPI waits for it for ever; with a limit the message tells where each rank was, and no process stays.
+    """A rank that leaves before a barrier blocks the others; at the limit the message tells where each rank was.
 
-    On a busy computer a launcher may kill a rank before it has told where it is, so one run of three is to tell it.
+    No process remains. On a busy computer a launcher may kill a rank before it reports its place, so one run of three
+    must report it.
     """
     leaving = program("""
         import os, pathlib, sys
@@ -133,14 +134,14 @@ def test_rank_that_leaves_before_a_barrier(program: Write, tmp_path: Path) -> No
 
 
 def test_limit_before_the_first_call(program: Write, tmp_path: Path) -> None:
-    """A program that never comes to MPI is ended, too."""
+    """A program that does not reach MPI within the limit is stopped, too."""
     with pytest.raises(
         RecordError, match=r"must initialise MPI .* and end an MPI call on some rank every 1 s, got nei"
     ):
         record(program("import time\ntime.sleep(60)", preamble=""), [], 1, tmp_path / "x.clue", limit=1)
 
 
-#: Waits until all ranks have ended as the recorder sees it, then kills one of them: mpiexec fails after the end.
+#: Waits until the recorder regards all ranks as ended, then kills one of them, so that mpiexec fails afterwards.
 KILLED_AFTERWARDS = """
 import atexit, os, pathlib, time
 def kill():
@@ -154,7 +155,7 @@ atexit.register(kill)
 
 
 def test_launcher_that_fails_after_all_ranks_ended(program: Write, tmp_path: Path) -> None:
-    """The recording is whole: it is packed, kept, and says what happened."""
+    """If mpiexec fails after all ranks have ended, the recording is complete, and a note states the status."""
     text = "from mpi4py import MPI\ncomm = MPI.COMM_WORLD\nrank = comm.rank\ncomm.Barrier()\n"
     trace = record(program(text, preamble=KILLED_AFTERWARDS), [], 3, tmp_path / "x.clue", limit=60)
     assert trace.ranks == 3
@@ -174,7 +175,7 @@ os.posix_fallocate = full
 
 
 def test_full_disk_lets_the_program_finish(program: Write, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """On a full disk recording stops with a clear message; the program continues; the trace says it is incomplete."""
+    """On a full disk, recording stops with a message and the program continues; the trace is incomplete."""
     filling = program(FULL + "for _ in range(5000):\n    comm.Iprobe()\ncomm.Barrier()\nprint('the program ended')\n")
     message = _fails(filling, tmp_path)
     assert "rank 0: No space left on device" in message
@@ -184,7 +185,7 @@ def test_full_disk_lets_the_program_finish(program: Write, tmp_path: Path, capfd
 
 
 def test_disk_without_any_room_stops_all_ranks(program: Write, tmp_path: Path) -> None:
-    """If one rank cannot even begin its files, none starts the program."""
+    """If one rank cannot create its files, no rank starts the program."""
     text = """
 import errno, os, pathlib
 write = pathlib.Path.write_bytes
@@ -200,7 +201,7 @@ pathlib.Path.write_bytes = full
 
 
 def test_missing_program(tmp_path: Path) -> None:
-    """A program that does not exist, or no ranks, is bad usage."""
+    """A missing program, an interpreter as program, no ranks and a missing mpiexec are errors that say so."""
     with pytest.raises(UsageError, match=r"nowhere\.py: program must exist, got no such file"):
         record(tmp_path / "nowhere.py", [], 2, tmp_path / "x.clue")
     with pytest.raises(UsageError, match="python3: program must be a script of Python, got its interpreter"):
@@ -214,7 +215,7 @@ def test_missing_program(tmp_path: Path) -> None:
 
 
 def test_target_must_not_hold_anything_else(program: Write, tmp_path: Path) -> None:
-    """A folder with other things in it is never overwritten, by the command or inside a job script."""
+    """A folder that holds anything but a trace is never overwritten, by clue record or in a job script."""
     (tmp_path / "x.clue").mkdir()
     precious = tmp_path / "x.clue" / "thesis.tex"
     precious.write_text("years")
@@ -232,7 +233,7 @@ def test_target_must_not_hold_anything_else(program: Write, tmp_path: Path) -> N
 
 
 def test_job_script_form(program: Write, tmp_path: Path) -> None:
-    """``mpiexec -n 2 python -m virtual_layer prog.py`` writes prog.clue where it runs, arguments and all."""
+    """``mpiexec -n 2 python -m virtual_layer prog.py`` writes prog.clue to the current folder, with the arguments."""
     script = program("import sys\nassert sys.argv[1:] == ['-n', '7'], sys.argv\ncomm.Barrier()\n")
     ran = subprocess.run(
         [find_mpiexec(), "-n", "2", sys.executable, "-m", "virtual_layer", script.name, "-n", "7"],
@@ -245,7 +246,7 @@ def test_job_script_form(program: Write, tmp_path: Path) -> None:
 
 
 def test_recording_again_replaces(program: Write, tmp_path: Path) -> None:
-    """A trace is replaced by the next recording; a failed one leaves the old one."""
+    """A new recording replaces a trace; a failed one leaves the old trace in place."""
     for ranks in (1, 2):
         assert record(program("comm.Barrier()"), [], ranks, tmp_path / "x.clue").ranks == ranks
     _fails(program("comm.Barrier()\n1 / 0\n"), tmp_path, 1)
@@ -254,7 +255,7 @@ def test_recording_again_replaces(program: Write, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("text", "status"), [("", NEVER_CALLED_MPI), (None, 2)])
 def test_a_terminal_obeys_no_name_of_a_program(tmp_path: Path, text: str | None, status: int) -> None:
-    """The layer writes what a terminal would obey as an escape, as clue does."""
+    """The layer prints control characters in a program's name as escapes, as clue does."""
     program = tmp_path / "bad\x1b[31m\n.py"
     if text is not None:
         program.write_text(text)
@@ -267,6 +268,6 @@ def test_a_terminal_obeys_no_name_of_a_program(tmp_path: Path, text: str | None,
 
 @pytest.mark.parametrize("asked", ["-h", "--help"])
 def test_usage_is_said(asked: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """As by any command."""
+    """``-h`` and ``--help`` print the usage."""
     assert main([asked]) == 0
     assert capsys.readouterr().out.startswith("usage: python -m virtual_layer [-q] [-o TRACE] PROGRAM.py")

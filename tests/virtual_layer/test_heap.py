@@ -1,4 +1,4 @@
-"""A recorded program takes memory from the system as often as it does without the layer."""
+"""A recorded program requests memory from the system as often as without the layer."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pytest
 
 from tests.virtual_layer.conftest import PREAMBLE, Recorded
 
-#: Takes and frees six arrays of 400 KB in each step, as numpy does for an expression. The C library gives the top of
-#: its heap back as soon as twice the largest freed array is free there: in each step, unless something stays on top.
+#: Allocates and frees six arrays of 400 KB in each step, as numpy does for an expression. The C library returns the top
+#: of its heap to the system when twice the largest freed array is free there: in each step, unless a block remains on
+#: top.
 STEPS = """
 import resource
 faults, kept = [], []
@@ -25,14 +26,14 @@ for step in range(20):
     comm.Barrier()
 assert {condition}, faults
 """
-#: Six arrays have some 590 pages.
+#: Six arrays fill about 590 pages.
 GIVEN_BACK, KEPT = "500 < min(faults[5:]) and max(faults[5:]) < 700", "max(faults[5:]) < 20"
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the C library is not GNU's")
 @pytest.mark.parametrize(("pinned", "condition"), [(False, GIVEN_BACK), (True, KEPT)])
 def test_memory_is_given_back_as_without_the_layer(recorded: Recorded, pinned: bool, condition: str) -> None:
-    """In each step, or never: the same condition holds for the plain program and for the recorded one."""
+    """Memory is returned in each step, or never: the same condition holds without and with recording."""
     program = STEPS.format(pinned=pinned, condition=condition)
     subprocess.run([sys.executable, "-c", PREAMBLE + program], check=True)
     recorded(program)

@@ -1,4 +1,4 @@
-"""Point-to-point calls and their completion, as rows."""
+"""Point-to-point calls and their completion, recorded as rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WILD = Flag.ANY_SOURCE | Flag.ANY_TAG
 
 @pytest.fixture(scope="module")
 def blocking(recorded: Recorded) -> Trace:
-    """A program with every blocking call."""
+    """Return the trace of a program with every blocking call."""
     return recorded("""
         status = MPI.Status()
         if rank == 0:
@@ -51,7 +51,7 @@ def _shape(row: Row) -> tuple[Op, int, int, int, Flag]:
 
 
 def test_blocking_sends_keep_mode_partner_and_size(blocking: Trace) -> None:
-    """Each send has its partner, tag, bytes and mode; a send to PROC_NULL moves nothing."""
+    """Each send has its partner, tag, size and mode; a send to PROC_NULL has no bytes."""
     assert [_shape(row) for row in calls(blocking, 0)[:9]] == [
         (Op.SEND, 1, 1, 32, Flag(0)),
         (Op.SEND, 1, 2, 64, Flag.SYNCHRONOUS),
@@ -66,7 +66,7 @@ def test_blocking_sends_keep_mode_partner_and_size(blocking: Trace) -> None:
 
 
 def test_blocking_receives_carry_what_they_matched(blocking: Trace) -> None:
-    """Wildcards are flagged and resolved, with or without a status of the program."""
+    """Wildcards are flagged, and replaced by the source and tag that matched, also without a status of the program."""
     assert [_shape(row) for row in calls(blocking, 1)[:3]] == [
         (Op.RECV, 0, 1, 0, Flag(0)),
         (Op.RECV, 0, 2, 0, Flag.ANY_TAG),
@@ -77,7 +77,7 @@ def test_blocking_receives_carry_what_they_matched(blocking: Trace) -> None:
 
 
 def test_probes_say_what_they_found(blocking: Trace) -> None:
-    """A probe that finds a message is a PROBE, one that finds nothing a POLL; a matched probe posts the receive."""
+    """A probe that finds a message is a PROBE, otherwise a POLL; a matched probe has the request of its receive."""
     assert _shape(named(blocking, 1, "Probe")[0]) == (Op.PROBE, 0, 5, 0, Flag.ANY_SOURCE)
     iprobes = named(blocking, 1, "Iprobe")
     assert _shape(iprobes[-2]) == (Op.PROBE, 0, 5, 0, Flag.ANY_SOURCE)
@@ -89,7 +89,7 @@ def test_probes_say_what_they_found(blocking: Trace) -> None:
 
 
 def test_sendrecv_is_a_receive_a_send_and_a_wait(blocking: Trace) -> None:
-    """Sendrecv posts the receive first, starts the send and waits for both: one call, one burst."""
+    """Sendrecv is a receive, a send and a wait for both, which together have one burst."""
     receive, send, wait = named(blocking, 0, "Sendrecv")
     assert _shape(receive) == (Op.IRECV, 1, 7, 0, Flag.ANY_SOURCE)
     assert _shape(send) == (Op.ISEND, 1, 7, 8, Flag.CONTINUED)
@@ -100,7 +100,7 @@ def test_sendrecv_is_a_receive_a_send_and_a_wait(blocking: Trace) -> None:
 
 @pytest.fixture(scope="module")
 def nonblocking(recorded: Recorded) -> Trace:
-    """A program with every nonblocking and persistent call."""
+    """Return the trace of a program with every nonblocking and persistent call."""
     return recorded("""
         if rank == 0:
             MPI.Attach_buffer(bytearray(4096))
@@ -147,14 +147,14 @@ def nonblocking(recorded: Recorded) -> Trace:
 
 
 def test_nonblocking_receives_are_completed_by_what_they_matched(nonblocking: Trace) -> None:
-    """A receive from anyone, posted before it is known from whom, has its source once it is complete."""
+    """A receive from any source is given its actual source when it completes."""
     receives = named(nonblocking, 1, "Irecv")
     assert [_shape(row)[:4] for row in receives[:3]] == [(Op.IRECV, 0, tag, 0) for tag in (1, 2, 3)]
     assert all(row.flags == Flag.ANY_SOURCE for row in receives[:3])
 
 
 def test_waits_name_the_requests_completed(nonblocking: Trace) -> None:
-    """Every request is completed by exactly one wait; a test that finds nothing is a poll."""
+    """Each request is completed by exactly one wait; a test that finds nothing is a poll."""
     for rank in (0, 1):
         done = [
             serial for row in calls(nonblocking, rank) if row.op is Op.WAIT for serial in (row.extras or (row.request,))
@@ -168,7 +168,7 @@ def test_waits_name_the_requests_completed(nonblocking: Trace) -> None:
 
 
 def test_modes_of_nonblocking_sends(nonblocking: Trace) -> None:
-    """Isend, Issend, Ibsend and Irsend keep their modes."""
+    """Isend, Issend, Ibsend and Irsend keep their modes, and a persistent send has its flag."""
     modes = {row.call: row.flags for row in calls(nonblocking, 0) if row.op is Op.ISEND}
     assert modes == {
         "Isend": Flag(0),
@@ -182,7 +182,7 @@ def test_modes_of_nonblocking_sends(nonblocking: Trace) -> None:
 
 
 def test_persistent_requests_start_anew(nonblocking: Trace) -> None:
-    """The set-up is local; every start is a send or receive with a request of its own."""
+    """The initialisation is local; each start is a send or receive with its own request."""
     assert [row.op for row in named(nonblocking, 0, "Send_init")] == [Op.LOCAL]
     starts = named(nonblocking, 1, "Start")
     assert [_shape(row) for row in starts] == [(Op.IRECV, 0, 5, 0, Flag.ANY_SOURCE | Flag.PERSISTENT)] * 3
@@ -190,14 +190,14 @@ def test_persistent_requests_start_anew(nonblocking: Trace) -> None:
 
 
 def test_of_a_cancelled_receive_the_time_of_its_call_is_left(nonblocking: Trace) -> None:
-    """It is a look at the source that it named, or at any, and says what it was."""
+    """A cancelled receive becomes a poll of its source, or of any source, with the flag CANCELLED."""
     (cancelled,) = [row for row in named(nonblocking, 1, "Irecv") if row.flags & Flag.CANCELLED]
     assert (cancelled.op, cancelled.peer) == (Op.POLL, ANY)
     assert cancelled.flags == Flag.CANCELLED | Flag.ANY_SOURCE
 
 
 def test_freed_requests_are_waited_for_at_the_end(nonblocking: Trace) -> None:
-    """The library completes them when MPI ends, as a live run does; a rank that freed none has no such wait."""
+    """A freed request is completed by a wait at Finalize, as in a live run; a rank without one has no such wait."""
     (freed,) = [row.request for row in calls(nonblocking, 0) if row.op is Op.ISEND and row.tag == 7]
     last = calls(nonblocking, 0)[-1]
     assert (last.call, last.op, last.extras) == ("Finalize", Op.WAIT, (freed,))
@@ -205,13 +205,13 @@ def test_freed_requests_are_waited_for_at_the_end(nonblocking: Trace) -> None:
 
 
 def test_a_matched_message_is_received_when_it_is_asked_for(nonblocking: Trace) -> None:
-    """Its nonblocking receive opens the rendezvous, and a wait ends it."""
+    """A nonblocking receive of a matched message is an MRECV with the probe's request, which starts the rendezvous."""
     (probe,), (receive,) = named(nonblocking, 1, "Mprobe"), named(nonblocking, 1, "Message.Irecv")
     assert (receive.op, receive.request, receive.flags) == (Op.MRECV, probe.request, Flag.NONBLOCKING)
 
 
 def test_one_request_may_stand_for_two_ops(nonblocking: Trace) -> None:
-    """Isendrecv starts a send and a receive that end in one wait."""
+    """Isendrecv is a send and a receive, which the same wait completes."""
     receive, send = named(nonblocking, 0, "Isendrecv")
     assert (receive.op, send.op) == (Op.IRECV, Op.ISEND)
     assert set(calls(nonblocking, 0)[-2].extras) == {send.request, receive.request}

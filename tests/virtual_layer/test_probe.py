@@ -1,4 +1,4 @@
-"""Readings of the host's speed: made between bursts, seldom enough, and left beside the rows."""
+"""Readings of the host's speed: they are made between bursts, rarely, and are stored beside the rows."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ COMPUTING = """
 
 @pytest.fixture(scope="module")
 def computing(recorded: Recorded) -> Trace:
-    """A program of bursts of 10 ms."""
+    """Return the trace of a program with bursts of 10 ms."""
     return recorded(COMPUTING)
 
 
 def test_readings_of_each_rank_are_in_the_trace(computing: Trace) -> None:
-    """In order, of both pieces, while the program ran."""
+    """Each rank has readings in order of time, with positive times for both pieces of work, while the program ran."""
     probe = computing.head.probe
     assert probe is not None and probe.work.startswith("integers and copies 1, CPython 3.")
     for rank, head in enumerate(computing.head.rank_heads):
@@ -44,7 +44,7 @@ def test_readings_of_each_rank_are_in_the_trace(computing: Trace) -> None:
 
 
 def test_readings_are_seldom(computing: Trace) -> None:
-    """What was timed took a hundredth of the time between readings at most."""
+    """Readings take at most a hundredth of the time between them."""
     probe = computing.head.probe
     assert probe is not None
     for rank in range(2):
@@ -53,15 +53,15 @@ def test_readings_are_seldom(computing: Trace) -> None:
 
 
 def test_readings_are_in_no_burst(computing: Trace) -> None:
-    """What ranks computed is what the program did; more memory than it took itself is not said to be its own."""
+    """Readings are not part of bursts: the median burst is 10 ms, as computed."""
     for rank in range(2):
         cpu = computing.rank(rank).cpu
-        # A disturbed computer only makes bursts longer.
+        # A busy computer only makes bursts longer.
         assert np.median(cpu[cpu > 5_000_000]) == pytest.approx(10_000_000, rel=0.05)
 
 
 def test_a_recording_may_do_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No readings, no file, no memory, and none is ever due."""
+    """With the probe switched off there are no readings, no file and no reserved memory."""
     monkeypatch.setenv(VARIABLE, "0")
     probe = Probe(tmp_path / "x.readings")
     assert (probe.work, probe.reserved, probe.due) == ("", 0, 2**63)
@@ -70,7 +70,7 @@ def test_a_recording_may_do_without(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_what_was_read_before_the_recording_began_is_forgotten(tmp_path: Path) -> None:
-    """Then two readings of three numbers of 8 bytes."""
+    """Readings before the restart are dropped: two readings of three numbers of 8 B remain."""
     probe = Probe(tmp_path / "x.readings")
     probe.read(0)
     probe.restart()
@@ -81,8 +81,8 @@ def test_what_was_read_before_the_recording_began_is_forgotten(tmp_path: Path) -
 
 
 def test_no_more_memory_is_taken_than_is_reserved(tmp_path: Path) -> None:
-    """What a probe takes is subtracted from the peak memory of its rank: 2 MiB, a large page, may come on top."""
-    # Not ru_maxrss, which begins with what the process that started this one had.
+    """A probe takes at most its reserved memory, which is subtracted from its rank's peak, and a large page (2 MiB)."""
+    # Do not use ru_maxrss, which begins with the peak of the parent process.
     text = (
         "import sys\nfrom pathlib import Path\nfrom virtual_layer.probe import Probe\n"
         "def peak(): return int(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0]) * 1024\n"

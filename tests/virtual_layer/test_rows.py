@@ -1,4 +1,4 @@
-"""Rows on disk: windows, patches, and what a full disk does."""
+"""Rows on disk: windows, later changes, and a full disk."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _append(rows: RowFile, number: int) -> int:
 
 
 def test_rows_cross_windows_and_are_cut_at_the_end(tmp_path: Path) -> None:
-    """Rows follow each other without gaps, whatever window they lie in."""
+    """Rows follow each other without gaps across windows, and the file is cut after the last."""
     rows = RowFile(tmp_path / "rows")
     assert [_append(rows, number) for number in range(2 * PER_WINDOW + 3)] == list(range(2 * PER_WINDOW + 3))
     rows.close()
@@ -30,7 +30,7 @@ def test_rows_cross_windows_and_are_cut_at_the_end(tmp_path: Path) -> None:
 
 
 def test_rows_are_completed_in_any_window(tmp_path: Path) -> None:
-    """A receive is completed long after its row was written, or at once."""
+    """A row can be completed and changed in any window, long after it was written or immediately."""
     rows = RowFile(tmp_path / "rows")
     for number in range(PER_WINDOW + 2):
         _append(rows, number)
@@ -48,7 +48,7 @@ def test_rows_are_completed_in_any_window(tmp_path: Path) -> None:
 
 
 def test_rows_survive_without_being_closed(tmp_path: Path) -> None:
-    """Rows are in the file as soon as they are written: a killed rank keeps them."""
+    """Rows are in the file as soon as they are written, so a killed rank keeps them."""
     rows = RowFile(tmp_path / "rows")
     _append(rows, 7)
     data = (tmp_path / "rows").read_bytes()
@@ -57,7 +57,7 @@ def test_rows_survive_without_being_closed(tmp_path: Path) -> None:
 
 
 def test_full_disk_is_an_error_and_no_signal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A window that the disk has no room for is refused before it is mapped; what was written stays."""
+    """A window for which the disk has no room raises an error before it is mapped; earlier rows stay."""
     rows = RowFile(tmp_path / "rows")
     for number in range(PER_WINDOW):
         _append(rows, number)
@@ -73,7 +73,7 @@ def test_full_disk_is_an_error_and_no_signal(tmp_path: Path, monkeypatch: pytest
 
 
 def test_extras_are_numbered_across_flushes(tmp_path: Path) -> None:
-    """Lists are found where their rows say, whether flushed in between or not."""
+    """Lists of extras get running offsets, whether they were flushed in between or not."""
     extras = ExtraFile(tmp_path / "extras")
     assert [extras.append([number] * 3000) for number in range(4)] == [0, 3000, 6000, 9000]
     extras.close()

@@ -1,4 +1,4 @@
-"""Call sites of programs that really ran: paths, loops, and what is left out of them."""
+"""Call sites of recorded programs: call paths, loops, and frames that are left out."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from virtual_layer import paths
 from virtual_layer.loops import Loops
 from virtual_layer.paths import CallPaths
 
-#: In Python 3.12 comprehensions are no functions any more; their loops are those of the function that they are in.
+#: From Python 3.12 on, comprehensions are not functions; their loops belong to the enclosing function.
 INLINED = sys.version_info >= (3, 12)
 QUALIFIED = sys.version_info >= (3, 11)
 
@@ -36,12 +36,12 @@ def at(trace: Trace, op: Op, rank: int = 0) -> list[Site]:
 
 
 def path(site: Site) -> list[tuple[str, int]]:
-    """Return functions by their last names, and loops by how many there are."""
+    """Return the last part of each function's name and its number of loops."""
     return [(each.function.rpartition(".")[2], len(each.loops)) for each in site.frames]
 
 
 def test_functions_and_loops_around_a_call(recorded: Recorded) -> None:
-    """Nested functions, one called from two places, for and while; the same on all ranks."""
+    """Sites distinguish nested functions, two callers of one function, and loops, and are the same on all ranks."""
     trace = recorded("""
         def halo():
             for _ in range(2):
@@ -73,7 +73,7 @@ def test_functions_and_loops_around_a_call(recorded: Recorded) -> None:
 
 
 def test_comprehensions_are_loops(recorded: Recorded) -> None:
-    """Their elements, not what they go through first; generators too."""
+    """A call in the element of a comprehension or generator is in a loop; one in its first iterable is not."""
     trace = recorded("""
         def work():
             [comm.Barrier() for _ in range(2)]
@@ -90,7 +90,7 @@ def test_comprehensions_are_loops(recorded: Recorded) -> None:
 
 
 def test_calls_on_one_line_differ_by_their_position(recorded: Recorded) -> None:
-    """Lambdas on one line, too; and of one statement only what is repeated is in a loop."""
+    """Calls on one line have different sites, also in lambdas; only the repeated part of a statement is in a loop."""
     trace = recorded("""
         comm.Barrier(); comm.Barrier()
         f, g = (lambda: comm.Barrier()), (lambda: [comm.Barrier() for _ in range(1)])
@@ -101,13 +101,13 @@ def test_calls_on_one_line_differ_by_their_position(recorded: Recorded) -> None:
     assert one.name == two.name and one.frames[0].at < two.frames[0].at
     assert len({one, two, f, g, head, *body}) == 6 and body[0] == body[1]
     assert path(body[0]) == [("<module>", 1)]
-    if QUALIFIED:  # before, instructions had lines without columns
+    if QUALIFIED:  # Before Python 3.11, instructions had lines but no columns.
         assert (path(f)[-1], path(head)) == (("<lambda>", 0), [("<module>", 0)])
         assert path(g)[-1][1] == 1
 
 
 def test_only_the_program_s_own_files_count(tmp_path: Path) -> None:
-    """Libraries between its functions are left out; a package of its own is named from its folder."""
+    """Frames of libraries are left out; files of the program's own package are named relative to its folder."""
     library = tmp_path / "lib" / "site-packages" / "library.py"
     own = tmp_path / "code" / "own" / "part.py"
     for file, text in (
@@ -139,7 +139,7 @@ def test_only_the_program_s_own_files_count(tmp_path: Path) -> None:
 
 
 def test_threads_regions_and_failures_have_sites(recorded: Recorded) -> None:
-    """A thread's path begins with its function; a burst that a region ends has the site of the region."""
+    """A thread's path begins with its function; a burst that a region ends, and a failed call, have their sites."""
     trace = recorded("""
         import threading, virtual_layer
 
@@ -166,7 +166,7 @@ def test_threads_regions_and_failures_have_sites(recorded: Recorded) -> None:
 
 @pytest.mark.parametrize("words", [["-m", "package.tool"], ["-c", "import package.tool"]])
 def test_modules_and_commands_are_programs(words: list[str], tmp_path: Path) -> None:
-    """Files are named from where they are imported."""
+    """With -m and -c, files are named relative to the folder from which they are imported."""
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "tool.py").write_text("from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\n")
     surroundings = {**os.environ, "PYTHONPATH": os.pathsep.join(each for each in sys.path if each)}
@@ -179,7 +179,7 @@ def test_modules_and_commands_are_programs(words: list[str], tmp_path: Path) -> 
 def test_python_and_the_library_find_the_same_sites(
     recorded: Recorded, compiled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of one program: nested and twin functions, recursion, generators, callbacks, two calls on a line."""
+    """The compiled library and Python find the same sites of a program with recursion, generators and callbacks."""
     traces = []
     for library in (str(compiled), "", str(compiled.with_name("none.so"))):
         monkeypatch.setenv(paths.LIBRARY, library)
@@ -212,7 +212,7 @@ def test_python_and_the_library_find_the_same_sites(
 
 @pytest.fixture(scope="module")
 def compiled() -> Path:
-    """Return the library that looks up call paths."""
+    """Return the compiled library that looks up call paths."""
     if sys.version_info < (3, 11):
         pytest.skip("the library needs functions of Python 3.11")
     try:
@@ -224,7 +224,7 @@ def compiled() -> Path:
 @given(seed=st.integers(0, 2**32 - 1), many=st.integers(1, 400))
 @settings(max_examples=examples(20), deadline=None)
 def test_what_the_library_remembers_it_finds(seed: int, many: int, compiled: Path) -> None:
-    """Random ways through twenty functions that call each other from three places: as adding each path says."""
+    """On random paths through twenty functions with three call sites each, library and Python find the same numbers."""
     body = "def f{0}(way, call):\n    if not way: return call()\n" + "".join(
         f"    if way[0][1] == {i}: return way[0][0](way[1:], call)\n" for i in range(3)
     )
@@ -254,7 +254,7 @@ def test_what_the_library_remembers_it_finds(seed: int, many: int, compiled: Pat
 
 
 def test_a_frame_that_was_never_seen_is_told(compiled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By an error, as a dictionary does; and the process continues."""
+    """An unknown frame raises KeyError, and the process continues."""
     monkeypatch.setenv(paths.LIBRARY, str(compiled))
     site_of = CallPaths("/").site_of
     assert site_of is not None
@@ -265,7 +265,7 @@ def test_a_frame_that_was_never_seen_is_told(compiled: Path, monkeypatch: pytest
 
 @pytest.fixture
 def here(tmp_path: Path) -> CallPaths:
-    """Return call paths of a program in a folder of its own."""
+    """Return call paths whose program lies in the test's folder."""
     found = CallPaths(str(tmp_path))
     found._beside, found._home = f"{tmp_path}/", (f"{tmp_path}/",)
     return found
@@ -279,12 +279,12 @@ def _load(text: str, file: Path) -> dict[str, Callable[..., int]]:
 
 
 def _frames(here: CallPaths, number: int, file: str) -> list[Frame]:
-    """Return the frames of a site that are in a file: this one here is a part of the program, too."""
+    """Return the frames of a site that are in this file; this test's own frames belong to the program, too."""
     return [each for each in here.sites(2**63)[number].frames if each.file == file]
 
 
 def test_a_deep_recursion_keeps_its_innermost_functions(here: CallPaths, tmp_path: Path) -> None:
-    """All deep ones then have one path, and a note says so."""
+    """A deep recursion keeps its innermost frames only, so all deep calls have one path, and the cut is noted."""
     program = _load("def f(n, call):\n    return f(n - 1, call) if n else call()\n", tmp_path / "deep.py")
     shallow, deep, deeper = (program["f"](n, lambda: here.add(sys._getframe(2))) for n in (3, 2 * DEEPEST, 3 * DEEPEST))
     assert [len(_frames(here, number, "deep.py")) for number in (shallow, deep)] == [3, DEEPEST]
@@ -294,7 +294,7 @@ def test_a_deep_recursion_keeps_its_innermost_functions(here: CallPaths, tmp_pat
 def test_paths_beyond_the_most_are_unknown_and_counted(
     here: CallPaths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those that were known stay."""
+    """Paths beyond the maximum get number 0 and are counted; known paths keep their numbers."""
     monkeypatch.setattr(paths, "MOST_SITES", 3)
     lines = "".join(f"    yield call()  # {n}\n" for n in range(5))
     program = _load(f"def f(call):\n{lines}", tmp_path / "many.py")
@@ -304,7 +304,7 @@ def test_paths_beyond_the_most_are_unknown_and_counted(
 
 
 def test_functions_of_one_position_are_told_apart(here: CallPaths, tmp_path: Path) -> None:
-    """The same instruction of two functions; remembered, and looked up again."""
+    """Two functions with the same instructions have different sites, at the first and at a later look-up."""
     text = "def f(call):\n    return call()\n\ndef g(call):\n    return call()\n"
     program = _load(text, tmp_path / "twins.py")
     numbers = [program[name](lambda: here.add(sys._getframe(1))) for name in "fgfg"]
@@ -314,7 +314,7 @@ def test_functions_of_one_position_are_told_apart(here: CallPaths, tmp_path: Pat
 
 
 def test_source_that_was_written_later_tells_no_loops(tmp_path: Path) -> None:
-    """It may not be what ran; neither does source that is no Python, or is not there."""
+    """Source that was modified after the start, is not Python or is missing gives no loops."""
     text = "def f(call):\n    for _ in [0]:\n        call()\n"
     file = tmp_path / "late.py"
     code = _load(text, file)["f"].__code__
@@ -328,7 +328,7 @@ def test_source_that_was_written_later_tells_no_loops(tmp_path: Path) -> None:
 
 
 def test_a_frame_says_where_it_is(here: CallPaths, tmp_path: Path) -> None:
-    """Function, line, position and loops, as they stand."""
+    """A frame has the function, line, position and loops of its call."""
     text = "class A:\n    def f(self, call):\n        while True:\n            return call()\n"
     cls = _load(text, tmp_path / "a.py")["A"]
     number = cls().f(lambda: here.add(sys._getframe(1)))  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Sockets between ranks: traffic that a recording does not hold, and says so."""
+"""Traffic by sockets between ranks is not recorded, and a note says so."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Address = Any
 
 @pytest.fixture
 def sockets() -> Iterator[Sockets]:
-    """What is taken down of the sockets of this process during a test."""
+    """Yield a watch of the sockets of this process during a test."""
     names = ("bind", "connect", "connect_ex", "sendto")
     watched = Sockets()
     watched.watch()
     yield watched
     for name in names:
-        delattr(socket.socket, name)  # what they inherit shows again
+        delattr(socket.socket, name)  # the inherited methods become visible again
 
 
 def _ask(address: Address) -> None:
@@ -61,7 +61,7 @@ def _create(address: Address) -> None:
 
 @pytest.mark.parametrize("reach", [_connect, _try, _create, _ask])
 def test_ports_are_taken_down(sockets: Sockets, reach: Callable[[Address], None]) -> None:
-    """The port that the system chose, however it is reached."""
+    """The port that the system chose is noted, however a connection to it is made."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = f"port {server.getsockname()[1]}"
         assert sockets.facts() == ((port,), ())
@@ -70,7 +70,7 @@ def test_ports_are_taken_down(sockets: Sockets, reach: Callable[[Address], None]
 
 
 def test_datagrams_and_files_are_taken_down(sockets: Sockets, tmp_path: Path) -> None:
-    """Ports of another kind, and sockets that are files, whether named in text or bytes."""
+    """UDP ports and Unix sockets are noted, with paths given as text or bytes."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
         server.bind(("127.0.0.1", 0))
         port = f"port {server.getsockname()[1]}"
@@ -83,7 +83,7 @@ def test_datagrams_and_files_are_taken_down(sockets: Sockets, tmp_path: Path) ->
 
 
 def test_what_has_no_address_is_not(sockets: Sockets) -> None:
-    """A pair has none; a connection that is refused was tried."""
+    """A socket pair has no address and is not noted; a refused connection is."""
     near, far = socket.socketpair()
     far.sendall(b"x")
     assert near.recv(1) == b"x"
@@ -97,7 +97,7 @@ def test_what_has_no_address_is_not(sockets: Sockets) -> None:
 
 
 def test_ranks_that_talk_are_noted(recorded: Recorded) -> None:
-    """Rank 0 has two servers; rank 1 reaches one, rank 2 another one of its own."""
+    """Rank 1 connects to a server of rank 0 and is noted; rank 2, which connects to its own server, is not."""
     text = """
         import socket
         own = socket.create_server(("127.0.0.1", 0))

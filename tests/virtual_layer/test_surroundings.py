@@ -1,4 +1,4 @@
-"""What a rank finds out about its surroundings: what it imports, and what else its computer does."""
+"""The surroundings of a rank: its imports, and the load of its computer."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Write = Callable[..., Path]
 
 
 def digest(text: str) -> str:
-    """Return what tells a file's content."""
+    """Return the hash of a file's content."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def test_imports_of_all_ranks(program: Write, tmp_path: Path) -> None:
-    """Own modules by their content when they were imported, also those of one rank, made meanwhile or edited later."""
+    """All ranks' modules are listed with their content at import, also if made or edited during the run."""
     for name in ("first", "only_one", "unused"):
         (tmp_path / f"{name}.py").write_text(f"name = '{name}'\n")
     importing = program("""
@@ -53,7 +53,7 @@ def test_imports_of_all_ranks(program: Write, tmp_path: Path) -> None:
 
 @contextmanager
 def busy(processes: int) -> Iterator[None]:
-    """Have processes that compute all the time, each in a separate session, because kernels may share by session."""
+    """Run processes that compute continuously, each in its own session, because kernels may share cores by session."""
     command = [sys.executable, "-S", "-c", "while True: pass"]
     started = [subprocess.Popen(command, start_new_session=True) for _ in range(processes)]
     try:
@@ -65,7 +65,7 @@ def busy(processes: int) -> Iterator[None]:
 
 
 def test_recording_on_a_busy_computer_says_so(program: Write, tmp_path: Path) -> None:
-    """With twice as many busy processes as cores a rank has a core for a third of its time."""
+    """With twice as many busy processes as cores, a rank gets a core for a third of its time, and a note says so."""
     if not os.access("/proc/self/schedstat", os.R_OK):
         pytest.skip("needs a kernel that tells how long processes wait for a core")
     computing = program("""
