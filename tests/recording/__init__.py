@@ -1,1 +1,1 @@
-"""Tests of recording from outside: how programs are started and ended, and which recordings are used again."""
+"""Tests of recording from outside: how programs are started and stopped, and which recordings are reused."""

@@ -15,7 +15,18 @@ from clue.trace.place import IMPORTS
 
 @dataclass
 class Recorder:
-    """Makes a trace of one burst a rank, each time another one, and keeps in mind what it recorded.
+    """Makes traces of one burst per rank, each time a different one, and lists what it recorded.
+
+    Attributes:
+        wall: Wall-clock time of each rank, seconds, by program.
+        delayed: Time for which others delay each rank in the first, second, … recording, seconds.
+        modules: Imported modules: path and digest.
+        packages: Imported packages that are installed: name and path.
+        computing: Burst of each rank in the first recording, seconds.
+        longer: Difference between the bursts of successive recordings, seconds.
+        more_calls: Whether each recording makes one call more than the one before.
+        meanwhile: A function that is called during each recording.
+        recorded: The recorded programs, in order.
 
     Attributes:
         wall: What each rank takes, seconds, by program.
@@ -42,7 +53,7 @@ class Recorder:
     def __call__(
         self, program: Path, arguments: tuple[str, ...], ranks: int, target: Path, **_options: object
     ) -> Trace:
-        """Stand in for :func:`clue.recording.record`."""
+        """Replace :func:`clue.recording.record` in tests."""
         count = len(self.recorded)
         self.recorded.append(" ".join((program.name, *arguments, str(ranks))))
         self.meanwhile()
@@ -62,5 +73,5 @@ class Recorder:
 
 
 def request(program: Path, *arguments: str, ranks: int = 1, inputs: tuple[Path, ...] = ()) -> Request:
-    """Return what is wanted of a program."""
+    """Return a request for recordings of a program."""
     return Request(Launch(program, arguments, ranks), inputs)

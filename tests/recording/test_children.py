@@ -1,4 +1,4 @@
-"""Processes that are started end with what started them, all of their group, whatever they make of being told to."""
+"""Started processes end, with their whole process group, when their starter ends them or is interrupted."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ import pytest
 from clue import children
 from clue.children import end, running, side_by_side
 
-#: A shell that leaves a child in its group which does not mind being told to end, and says that it is there.
+#: A shell script that leaves a child in its group which ignores SIGTERM and prints "there".
 LEAVES = "(trap '' TERM; echo there; exec sleep 60 >/dev/null) & "
 
 
 def started(script: str) -> subprocess.Popen[str]:
-    """Start a shell's script, and wait until it says something."""
+    """Start a shell script, and wait for its output "there"."""
     process = subprocess.Popen(
         ["/bin/sh", "-c", script], start_new_session=True, text=True, stdout=subprocess.PIPE
     )  # as :func:`running` does
@@ -32,7 +32,7 @@ def started(script: str) -> subprocess.Popen[str]:
 
 
 def left(process: subprocess.Popen[str]) -> list[str]:
-    """Return the processes of a group, zombies aside."""
+    """Return the processes of a group, except zombies."""
     found = []
     for file in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -47,7 +47,7 @@ def left(process: subprocess.Popen[str]) -> list[str]:
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 @pytest.mark.parametrize("leader", ["exit 0", "trap 'exit 0' TERM; wait", "trap '' TERM; wait"], ids=str)
 def test_all_of_a_group_ends(leader: str) -> None:
-    """Also if its leader has already ended, ends on the signal, or ignores it."""
+    """The whole group ends, whether its leader has already ended, ends on the signal or ignores it."""
     process = started(LEAVES + leader)
     if leader == "exit 0":
         process.wait()
@@ -61,14 +61,14 @@ def test_all_of_a_group_ends(leader: str) -> None:
 
 
 def sleeping(begun: Callable[[], object]) -> int:
-    """Run what takes long; returns how it ended."""
+    """Run a long process, and return its exit status."""
     with running(["sleep", "60"]) as process:
         begun()
         return process.wait()
 
 
 def test_an_interrupt_ends_what_runs_side_by_side() -> None:
-    """Without waiting for it: each gets the signal to end, whichever thread started it."""
+    """On Ctrl-C every process gets SIGTERM, whichever thread started it."""
     ended: list[int] = []
     both = threading.Barrier(2, action=partial(os.kill, os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
@@ -78,7 +78,7 @@ def test_an_interrupt_ends_what_runs_side_by_side() -> None:
 
 
 def test_an_interrupt_while_they_are_begun_ends_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also processes that already run in an unregistered thread."""
+    """On Ctrl-C during the start, a process that already runs in another thread ends too."""
     ended: list[int] = []
     begun = threading.Event()
     submit = ThreadPoolExecutor.submit
@@ -95,7 +95,7 @@ def test_an_interrupt_while_they_are_begun_ends_them(monkeypatch: pytest.MonkeyP
 
 
 def test_a_failure_ends_what_runs_beside_it() -> None:
-    """And it is reported."""
+    """When one of two parallel tasks fails, the other's process ends, and the error is raised."""
     begun, ended = threading.Event(), list[int]()
 
     def fail() -> None:
@@ -108,6 +108,6 @@ def test_a_failure_ends_what_runs_beside_it() -> None:
 
 
 def test_what_runs_side_by_side_returns_in_order() -> None:
-    """One is called where it is wanted, without a thread."""
+    """Results are in the order of the calls; a single call runs in the calling thread."""
     assert side_by_side([lambda: 1, lambda: 2]) == [1, 2]
     assert side_by_side([threading.current_thread]) == [threading.current_thread()]

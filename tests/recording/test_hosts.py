@@ -1,4 +1,4 @@
-"""The best that a host has shown: kept, lowered, and told apart by what was timed."""
+"""The cache keeps the best readings of a host, improves them by later recordings, and separates kinds of work."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from clue.trace.head import Probe
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache of its own."""
+    """Set an empty cache, and return its path."""
     monkeypatch.setenv("CLUE_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
 def recorded(core: float, memory: float, work: str = "pieces") -> Trace:
-    """Return a recording that has shown so much."""
+    """Return a recording with these best readings."""
     trace = TraceBuilder(1).build()
     return replace(trace, head=replace(trace.head, probe=Probe(work, (0, 0), (core, memory))))
 
 
 def best(trace: Trace) -> tuple[float, float]:
-    """Return what the head then says."""
+    """Return the best readings that the head then has."""
     probe = with_best(trace).probe
     assert probe is not None
     return probe.best
 
 
 def test_the_best_of_all_recordings_counts() -> None:
-    """Of each piece; a piece that was not done tells nothing, and other work nothing of this."""
+    """The best of all recordings counts for each piece; a piece without readings is ignored, other work is separate."""
     assert best(recorded(2e-5, 3e-5)) == (2e-5, 3e-5)
     assert best(recorded(4e-5, 1e-5)) == (2e-5, 1e-5)
     assert best(recorded(1e-5, 0.0)) == (1e-5, 1e-5)
@@ -42,14 +42,14 @@ def test_the_best_of_all_recordings_counts() -> None:
 
 
 def test_a_recording_without_readings_stays_what_it_is(cache: Path) -> None:
-    """And leaves nothing."""
+    """A recording without readings keeps its head and writes nothing to the cache."""
     trace = TraceBuilder(1).build()
     assert with_best(trace) is trace.head
     assert not cache.exists()
 
 
 def test_what_somebody_else_may_have_written_is_not_believed(cache: Path) -> None:
-    """What is kept has its digest beside it."""
+    """A cached value that does not match its digest is not used."""
     best(recorded(2e-5, 2e-5))
     (kept,) = [file for file in (cache / "hosts").iterdir() if file.suffix != ".sha256"]
     kept.write_text("[1e-9, 1e-9]")
@@ -57,7 +57,7 @@ def test_what_somebody_else_may_have_written_is_not_believed(cache: Path) -> Non
 
 
 def test_a_cache_that_is_refused_is_said(cache: Path) -> None:
-    """Then the recording is relative to its own best."""
+    """If others can write to the cache, the recording is relative to its own best, and a note says so."""
     cache.mkdir()
     cache.chmod(0o777)
     (cache / "hosts").mkdir()

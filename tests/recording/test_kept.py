@@ -1,4 +1,4 @@
-"""The cache of recordings: when one is used again, when it is made again and why, in which order, and by whom."""
+"""The cache of recordings: when one is reused, when and why it is made again, in which order, and by which process."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Told = list[str]
 
 @pytest.fixture
 def recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
-    """Have an empty cache and recordings that take no time; the program imports a module from beside it."""
+    """Set an empty cache and a fake recorder that takes no time."""
     monkeypatch.setenv("CLUE_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     recorder = Recorder()
@@ -36,7 +36,7 @@ def recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
 
 @pytest.fixture
 def heat(tmp_path: Path, recorder: Recorder) -> Path:
-    """Return a program with a module."""
+    """Return a program that imports a module from its folder."""
     folder = tmp_path / "project"
     folder.mkdir()
     for name in ("heat.py", "stencil.py"):
@@ -46,18 +46,18 @@ def heat(tmp_path: Path, recorder: Recorder) -> Path:
 
 
 def imports(recorder: Recorder, *modules: Path) -> None:
-    """Say what is imported, as it is now."""
+    """Set the imported modules to these files, with their present content."""
     recorder.modules = {str(module): hashlib.sha256(module.read_bytes()).hexdigest() for module in modules}
 
 
 def ask(*wanted: Request, repeats: int | None = 1) -> tuple[list[tuple[Trace, ...]], Told]:
-    """Ask for recordings; returns them, and what was told."""
+    """Request recordings; return them and the progress messages."""
     told: Told = []
     return recordings_of(wanted, repeats, lambda what, _done, _total: told.append(what)), told
 
 
 def why(*wanted: Request) -> str:
-    """Return why something is recorded again; ``""`` if it is not."""
+    """Return the reason for which a program is recorded again, or ``""`` if its recording is reused."""
     _, told = ask(*wanted)
     return told[0].partition(" again: ")[2] if told else ""
 
@@ -66,7 +66,7 @@ def why(*wanted: Request) -> str:
 
 
 def test_recording_is_used_again(recorder: Recorder, heat: Path) -> None:
-    """As long as nothing changes; and without a message."""
+    """An unchanged program is recorded once; the recording is then reused without a message."""
     (first,), told = ask(request(heat, "--n", "9", ranks=2))
     assert told == ["recording heat.py --n 9 on 2 ranks"]
     (second,), told = ask(request(heat, "--n", "9", ranks=2))
@@ -76,7 +76,7 @@ def test_recording_is_used_again(recorder: Recorder, heat: Path) -> None:
 
 
 def test_arguments_and_ranks_make_other_recordings(recorder: Recorder, heat: Path) -> None:
-    """None of which takes the place of another."""
+    """Each combination of arguments and ranks has its own recordings."""
     wanted = [request(heat), request(heat, "1"), request(heat, "1", "2"), request(heat, ranks=2)]
     for _ in range(2):
         ask(*wanted)
@@ -84,7 +84,7 @@ def test_arguments_and_ranks_make_other_recordings(recorder: Recorder, heat: Pat
 
 
 def test_another_programs_recording_is_not_used(recorder: Recorder, heat: Path) -> None:
-    """``heat-1-1-…`` of heat-1.py, which imports heat.py, begins as a folder of heat.py on one rank does."""
+    """The folder ``heat-1-1-…`` of heat-1.py is not taken for one of heat.py on 1 rank, although the name fits."""
     other = heat.with_name("heat-1.py")
     other.write_text("import heat")
     imports(recorder, heat)
@@ -95,7 +95,7 @@ def test_another_programs_recording_is_not_used(recorder: Recorder, heat: Path) 
 
 
 def test_unrelated_files_do_not_count(recorder: Recorder, heat: Path) -> None:
-    """A file beside the program that it does not import is none of its business."""
+    """A change of a file that the program does not import causes no new recording."""
     ask(request(heat))
     (heat.parent / "beside.py").write_text("x = 1")
     assert why(request(heat)) == ""
@@ -104,7 +104,7 @@ def test_unrelated_files_do_not_count(recorder: Recorder, heat: Path) -> None:
 
 @pytest.mark.parametrize("name", ["heat.py", "stencil.py"])
 def test_program_and_its_modules_count(name: str, heat: Path) -> None:
-    """When one changes, and when one is gone; when it is as it was, the old recording is used again."""
+    """A change of the program or an imported module causes a new recording; undone, the old one is reused."""
     ask(request(heat))
     file = heat.parent / name
     before = file.read_text()
@@ -115,7 +115,7 @@ def test_program_and_its_modules_count(name: str, heat: Path) -> None:
 
 
 def test_module_that_is_no_file_any_more(heat: Path) -> None:
-    """A pipe in its place is not waited for, and no name of an input is too long to ask for."""
+    """A named pipe in place of a module does not block; an input with too long a name is an error."""
     ask(request(heat))
     (heat.parent / "stencil.py").unlink()
     os.mkfifo(heat.parent / "stencil.py")
@@ -125,7 +125,7 @@ def test_module_that_is_no_file_any_more(heat: Path) -> None:
 
 
 def test_facts_are_written_whole_and_for_this_user_alone(heat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a second recording changes them and that is interrupted, the first is used as before."""
+    """If writing the facts is interrupted, the old facts remain, and only the user can read them."""
     ask(request(heat))
     mark = home() / FOLDER / kept_recordings()[0].item.path.name / MARK
     before = mark.read_bytes()
@@ -144,14 +144,14 @@ def test_facts_are_written_whole_and_for_this_user_alone(heat: Path, monkeypatch
 
 
 def test_module_that_is_gone(heat: Path) -> None:
-    """The program would import another one, or none."""
+    """When an imported module is removed, the program is recorded again."""
     ask(request(heat))
     (heat.parent / "stencil.py").unlink()
     assert why(request(heat)) == "stencil.py cannot be read any more"
 
 
 def test_modules_from_elsewhere_count(recorder: Recorder, heat: Path, tmp_path: Path) -> None:
-    """A package on PYTHONPATH that is not installed, for instance."""
+    """Imported modules outside the program's folder that are not installed, for instance from PYTHONPATH, count."""
     module = tmp_path / "elsewhere" / "solver.py"
     module.parent.mkdir()
     module.write_text("1")
@@ -162,7 +162,7 @@ def test_modules_from_elsewhere_count(recorder: Recorder, heat: Path, tmp_path: 
 
 
 def test_inputs_count(recorder: Recorder, heat: Path, tmp_path: Path) -> None:
-    """Files that are named; one that was none before; one that does not exist is an error."""
+    """A new input and a changed one cause a new recording; an input that does not exist is an error."""
     data = tmp_path / "matrix.bin"
     data.write_bytes(b"1")
     ask(request(heat))
@@ -177,7 +177,7 @@ def test_inputs_count(recorder: Recorder, heat: Path, tmp_path: Path) -> None:
 
 
 def test_program_that_is_moved_with_all_it_imports(recorder: Recorder, heat: Path, tmp_path: Path) -> None:
-    """A copy of the project uses the recordings of the original, as long as its own files are the same."""
+    """A copy of the project uses the original's recordings while its own files are the same."""
     ask(request(heat))
     copy = Path(shutil.copytree(heat.parent, tmp_path / "copy")) / "heat.py"
     assert why(request(copy)) == ""
@@ -188,7 +188,7 @@ def test_program_that_is_moved_with_all_it_imports(recorder: Recorder, heat: Pat
 
 
 def test_versions_of_installed_packages_count(recorder: Recorder, heat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that were imported, by distribution: numpy's, not that of what else is installed."""
+    """A new version of an imported installed package causes a new recording; other packages do not count."""
     import numpy as np  # noqa: PLC0415
 
     recorder.packages = {"numpy": np.__file__}
@@ -200,7 +200,7 @@ def test_versions_of_installed_packages_count(recorder: Recorder, heat: Path, mo
 
 
 def test_module_that_is_installed_without_a_version_counts(recorder: Recorder, heat: Path, tmp_path: Path) -> None:
-    """Somebody dropped a file into site-packages: its content counts."""
+    """The content of an installed module without a version counts."""
     dropped = tmp_path / "site-packages" / "dropped_by_hand.py"
     dropped.parent.mkdir()
     dropped.write_text("1")
@@ -211,7 +211,7 @@ def test_module_that_is_installed_without_a_version_counts(recorder: Recorder, h
 
 
 def test_environment_counts(recorder: Recorder, heat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Variables by which libraries and Python compute, and those that are named; no others."""
+    """Variables that affect libraries or Python, and those that the request names, count; others do not."""
     wanted = replace(request(heat), environment=("SIZE",))
     ask(wanted)
     monkeypatch.setenv("EDITOR", "ed")
@@ -236,7 +236,7 @@ def test_environment_counts(recorder: Recorder, heat: Path, monkeypatch: pytest.
 def test_computer_python_and_recorder_count(
     heat: Path, monkeypatch: pytest.MonkeyPatch, of: object, name: str, reason: str
 ) -> None:
-    """Bursts of another computer are others; what another version of clue recorded may be wrong."""
+    """Another computer, Python or recorder causes a new recording."""
     ask(request(heat))
     monkeypatch.setattr(of, name, lambda: "another")
     assert why(request(heat)).startswith(reason)
@@ -246,7 +246,7 @@ def test_computer_python_and_recorder_count(
 
 
 def test_program_that_is_edited_while_it_is_recorded(recorder: Recorder, heat: Path) -> None:
-    """The recording is that of what it was when it began."""
+    """An edit during the recording counts as later: the recording belongs to the program as it was at the start."""
     recorder.meanwhile = lambda: heat.write_text("edited")
     ask(request(heat))
     recorder.meanwhile = lambda: None
@@ -255,7 +255,7 @@ def test_program_that_is_edited_while_it_is_recorded(recorder: Recorder, heat: P
 
 
 def test_module_of_which_nobody_knows_what_was_imported(recorder: Recorder, heat: Path) -> None:
-    """It is not used again, and is recorded but once at a time: a second one could not join the first."""
+    """With an import of unknown content, one recording is made, as others could not join it, and is not reused."""
     recorder.modules[str(heat.parent / "stencil.py")] = ""
     ask(request(heat), repeats=3)
     assert len(recorder.recorded) == 1
@@ -263,7 +263,7 @@ def test_module_of_which_nobody_knows_what_was_imported(recorder: Recorder, heat
 
 
 def test_modules_that_only_some_recordings_import(recorder: Recorder, heat: Path) -> None:
-    """What any of the recordings depends on counts for all of them."""
+    """A module that any one of a program's recordings imports counts for all of them."""
     other = heat.parent / "other.py"
     other.write_text("1")
     ask(request(heat))
@@ -278,7 +278,7 @@ def test_modules_that_only_some_recordings_import(recorder: Recorder, heat: Path
 
 
 def test_short_programs_are_recorded_three_times_in_turn(recorder: Recorder, heat: Path) -> None:
-    """All once, then all again; what takes a minute or more is recorded once."""
+    """Short programs are recorded three times, in turn; a program that takes a minute or more is recorded once."""
     other, long = heat.with_name("other.py"), heat.with_name("long.py")
     other.write_text("")
     long.write_text("")
@@ -297,7 +297,7 @@ def test_short_programs_are_recorded_three_times_in_turn(recorder: Recorder, hea
 
 
 def test_as_often_as_is_asked_for(recorder: Recorder, heat: Path) -> None:
-    """Whatever it takes; what is there counts, and more than is wanted is used, too."""
+    """The requested number of recordings is made, however long they take; existing and extra ones are used too."""
     recorder.wall = {"heat.py": 100.0}
     for repeats, there in ((2, 2), (4, 4), (1, 4), (None, 4)):
         (traces,), _ = ask(request(heat), repeats=repeats)
@@ -306,14 +306,14 @@ def test_as_often_as_is_asked_for(recorder: Recorder, heat: Path) -> None:
 
 
 def test_most_typical_recording_comes_first(recorder: Recorder, heat: Path) -> None:
-    """Of 30, 0 and 10 % of disturbance, the one of 10 %: what it says of itself is shown beside results."""
+    """The recording with the median disturbance comes first, because its notes are shown with results."""
     recorder.delayed = (0.9, 0.0, 0.3)
     (traces,), _ = ask(request(heat), repeats=3)
     assert [trace.head.rank_heads[0].delayed for trace in traces] == [0.3, 0.0, 0.9]
 
 
 def test_recordings_of_the_same_bursts_are_one(recorder: Recorder, heat: Path) -> None:
-    """A program that computes next to nothing may have them by chance: then they tell nothing of how they differ."""
+    """Recordings with equal bursts count as one, as they tell nothing about variation."""
     recorder.longer = 0.0
     (traces,), _ = ask(request(heat), repeats=3)
     assert len(traces) == 1
@@ -321,14 +321,14 @@ def test_recordings_of_the_same_bursts_are_one(recorder: Recorder, heat: Path) -
 
 
 def test_the_same_wanted_twice(recorder: Recorder, heat: Path) -> None:
-    """It is recorded once, and both get it."""
+    """Two equal requests in one call are recorded once and get the same traces."""
     (first, second), _ = ask(request(heat), request(heat))
     assert first == second
     assert len(recorder.recorded) == 1
 
 
 def test_recording_that_was_interrupted_is_made_up_for(recorder: Recorder, heat: Path) -> None:
-    """What was recorded before stays, nothing else does."""
+    """After an interruption, finished recordings remain, and the missing ones are made the next time."""
 
     def stop() -> None:
         if len(recorder.recorded) == 2:
@@ -345,7 +345,7 @@ def test_recording_that_was_interrupted_is_made_up_for(recorder: Recorder, heat:
 
 
 def test_program_that_fails_leaves_nothing(recorder: Recorder, heat: Path) -> None:
-    """Neither a recording nor a draft nor a lock."""
+    """A program that fails leaves no recording, draft or lock."""
 
     def fail() -> None:
         raise RecordError("heat.py: program must end well")
@@ -360,7 +360,7 @@ def test_program_that_fails_leaves_nothing(recorder: Recorder, heat: Path) -> No
 
 
 def entry() -> Path:
-    """Return the folder of the only recordings that are kept."""
+    """Return the folder of the only kept recordings."""
     (listed,) = kept_recordings()
     return listed.item.path
 
@@ -387,7 +387,7 @@ def _lose_all(path: Path) -> None:
 
 @pytest.mark.parametrize("spoil", [_truncate, _lose_the_head, _lose_all, _spoil_the_facts, _muddle_the_facts])
 def test_damaged_recording_is_made_again(recorder: Recorder, heat: Path, spoil: Callable[[Path], None]) -> None:
-    """And takes the place of the damaged one."""
+    """A damaged recording is made again and replaced."""
     ask(request(heat))
     spoil(entry())
     assert why(request(heat)) == "the kept recording is damaged"
@@ -397,7 +397,7 @@ def test_damaged_recording_is_made_again(recorder: Recorder, heat: Path, spoil: 
 
 
 def test_recording_that_others_may_write_is_made_again(recorder: Recorder, heat: Path) -> None:
-    """Its figures would be theirs."""
+    """A recording that other users can write to is not trusted, and is made again."""
     ask(request(heat))
     (entry() / f"{entry().name}.clue" / "cpu.npy").chmod(0o606)
     assert why(request(heat)) == "the kept recording is mode 0606, by which others may write (cpu.npy)"
@@ -406,7 +406,7 @@ def test_recording_that_others_may_write_is_made_again(recorder: Recorder, heat:
 
 
 def test_recordings_are_ours_alone(heat: Path) -> None:
-    """Whatever the umask."""
+    """Recordings are accessible to the user alone, whatever the umask."""
     before = os.umask(0)
     try:
         ask(request(heat), repeats=2)
@@ -416,7 +416,7 @@ def test_recordings_are_ours_alone(heat: Path) -> None:
 
 
 def test_cache_that_others_may_write_is_refused(recorder: Recorder, heat: Path) -> None:
-    """Before anything is recorded."""
+    """A cache folder that others can write to is refused before anything is recorded."""
     (home() / FOLDER).mkdir(parents=True)
     (home() / FOLDER).chmod(0o777)
     with pytest.raises(CacheError, match="traces: folder must be one that only you may write, got mode 0777"):
@@ -430,7 +430,7 @@ def test_cache_that_others_may_write_is_refused(recorder: Recorder, heat: Path) 
 def test_the_first_one_records_and_the_others_use_it(
     recorder: Recorder, heat: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Eight processes that want the same three recordings: three are made, and all get the same."""
+    """Eight processes want the same three recordings: three are made, and all processes get them."""
     log = home().parent / "log"
     monkeypatch.setattr(recorder, "meanwhile", lambda: log.open("a").write(f"{os.getpid()}\n"))
     children = []
@@ -438,7 +438,7 @@ def test_the_first_one_records_and_the_others_use_it(
         child = os.fork()
         if child == 0:
             try:
-                recorder.computing += os.getpid() * 1e-6  # no two processes measure the same
+                recorder.computing += os.getpid() * 1e-6  # no two processes measure the same bursts
                 (traces,), _ = ask(request(heat), repeats=None)
                 os._exit(len(traces))
             finally:
@@ -450,7 +450,7 @@ def test_the_first_one_records_and_the_others_use_it(
 
 
 def test_who_waits_is_told_for_whom(recorder: Recorder, heat: Path) -> None:
-    """The process that records is named; when it has died, its draft goes and the recording is made here."""
+    """A waiting process names the one that records; if that dies, its draft is removed and the waiting one records."""
     begun, ended = os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:
@@ -477,7 +477,7 @@ def test_who_waits_is_told_for_whom(recorder: Recorder, heat: Path) -> None:
 
 
 def test_the_recorder_is_what_records_and_no_more() -> None:
-    """What live runs alone use is no reason to record again; the form of what ranks leave is."""
+    """The recorder's sources include the format of parts, but not the modules that only live runs use."""
     sources = [path.as_posix() for path in facts.recorder_sources()]
     assert any(each.endswith("virtual_layer/recorder.py") for each in sources)
     assert any(each.endswith("clue/trace/parts/__init__.py") for each in sources)

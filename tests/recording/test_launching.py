@@ -1,4 +1,4 @@
-"""The arguments of mpiexec, and the time limit of a program."""
+"""The command line and environment of mpiexec, and the time limits of a program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clue.recording.launching import Launch, TimeLimits, command_of, environment
 
 
 def test_ranks_of_this_computer_listen_for_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither where the user says how MPI starts, nor in a batch job, whose ranks may be elsewhere."""
+    """On one computer MPI is limited to the loopback device, unless the user or a batch job decides how MPI starts."""
     monkeypatch.setattr(launching, "_has_loopback", lambda: True)
     local = {"UCX_NET_DEVICES": "lo", "FI_TCP_IFACE": "lo"}
     assert local.items() <= environment_of({}, None).items()
@@ -31,7 +31,7 @@ def test_ranks_of_this_computer_listen_for_nobody_else(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("answer", ["Open MPI 4.1", "mpirun (OpenRTE)", "prte (PRRTE) 3.0 \\377", "HYDRA"], ids=str)
 def test_one_rule_for_whose_launcher_it_is(answer: str, tmp_path: Path) -> None:
-    """Recordings and measurements ask alike, in whichever encoding the answer is; the path is words of a shell."""
+    """Recordings and measurements build the same command, whatever mpiexec prints as its version, in any encoding."""
     mpiexec = tmp_path / "of mine" / "mpiexec"
     mpiexec.parent.mkdir()
     mpiexec.write_text(f"#!/bin/sh\nprintf '{answer}\\n'\n")
@@ -44,7 +44,7 @@ def test_one_rule_for_whose_launcher_it_is(answer: str, tmp_path: Path) -> None:
 
 
 def test_time_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Exceeded 10 s after the last sign of life, and 60 s after the start in any case."""
+    """The limits are 10 s after the last sign of life and 60 s after the start."""
     times, signs = iter([100.0, 100.0, 109.0, 115.0, 124.9, 125.0, 159.5, 160.0]), iter([0, 0, 1, 1, 1, 2, 3])
     monkeypatch.setattr(time, "monotonic", lambda: next(times))
     limits = TimeLimits(60.0, 10.0, lambda: next(signs))

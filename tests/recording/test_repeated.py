@@ -1,4 +1,4 @@
-"""Several recordings of one program: which is the trace, where the others go, and how much they differ."""
+"""Repeated recordings of a program: which becomes the trace, where the others are stored, and their spread."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from tests.recording.cases import Recorder
 
 @pytest.fixture
 def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
-    """Have recordings that take no time: 3, 3.01 and 3.02 s of computation of one rank."""
+    """Replace recordings by fakes with bursts of 3, 3.01 and 3.02 s on one rank."""
     recorder = Recorder()
     monkeypatch.setattr(repeated, "record", recorder)
     return recorder
 
 
 def test_least_disturbed_is_the_trace(recorder: Recorder, tmp_path: Path) -> None:
-    """The third; the first takes its place. Computation is 3.02 s in it, and 3 to 3.02 s in all."""
+    """The third recording is least disturbed and becomes the trace; it and the first change places.
+
+    Computation is 3.02 s in it and 3 to 3.02 s in all; the spread is the median deviation, 0.01 of 3.01 s.
+    """
     recorder.delayed = (0.9, 0.6, 0.3)
     target = tmp_path / "x.clue"
     told: list[str] = []
@@ -36,20 +39,20 @@ def test_least_disturbed_is_the_trace(recorder: Recorder, tmp_path: Path) -> Non
 
 
 def test_where_none_is_disturbed_the_shortest_is_the_trace(recorder: Recorder, tmp_path: Path) -> None:
-    """Nothing that disturbs a burst makes it shorter; what cannot be measured does not count."""
+    """If no recording is measurably disturbed, the shortest is the trace; a delay of 0.04 s is too small to measure."""
     recorder.delayed = (0.04, 0.0, 0.0)
     found = record_repeatedly(Path("heat.py"), (), 1, tmp_path / "x.clue", 3)
     assert found.computing[0] == pytest.approx(3.0)
 
 
 def test_a_single_recording(recorder: Recorder, tmp_path: Path) -> None:
-    """No others, no spread."""
+    """A single recording has no repeats and no spread."""
     found = record_repeatedly(Path("heat.py"), ("1",), 2, tmp_path / "x.clue", 1)
     assert (found.repeats, found.spread, recorder.recorded) == ((), 0.0, ["heat.py 1 2"])
 
 
 def test_places_are_checked_before_anything_is_recorded(recorder: Recorder, tmp_path: Path) -> None:
-    """Also that of the third."""
+    """All target folders, also that of the third recording, are checked before anything is recorded."""
     (tmp_path / "x.3.clue").mkdir()
     (tmp_path / "x.3.clue" / "thesis.tex").write_text("years")
     with pytest.raises(UsageError, match=r"x\.3\.clue: trace must be a new folder or replace a trace"):
@@ -59,7 +62,7 @@ def test_places_are_checked_before_anything_is_recorded(recorder: Recorder, tmp_
 
 @pytest.mark.usefixtures("recorder")
 def test_bursts_are_typical_of_all_recordings_and_stay_as_recorded(tmp_path: Path) -> None:
-    """3, 3.01 and 3.02 s: the least disturbed is the trace, with the median beside what it recorded itself."""
+    """With bursts of 3, 3.01 and 3.02 s, the trace keeps its recorded 3 s and the median, 3.01 s, as typical burst."""
     record_repeatedly(Path("heat.py"), (), 1, tmp_path / "x.clue", 3)
     trace = Trace.open(tmp_path / "x.clue")
     assert (trace.ops.cpu.tolist(), trace.bursts.tolist()) == ([3_000_000_000], [3_010_000_000])
@@ -71,7 +74,7 @@ def test_bursts_are_typical_of_all_recordings_and_stay_as_recorded(tmp_path: Pat
 
 @pytest.mark.parametrize(("wall", "times"), [(59.0, 3), (60.0, 1)])
 def test_short_programs_are_recorded_three_times(wall: float, times: int, recorder: Recorder, tmp_path: Path) -> None:
-    """Where nothing else is asked for."""
+    """By default, programs shorter than a minute are recorded three times, others once."""
     recorder.wall = {"heat.py": wall}
     found = record_repeatedly(Path("heat.py"), (), 1, tmp_path / "x.clue")
     assert (len(recorder.recorded), len(found.computing)) == (times, times)
@@ -79,7 +82,7 @@ def test_short_programs_are_recorded_three_times(wall: float, times: int, record
 
 
 def test_recordings_that_made_other_calls_are_not_mixed(recorder: Recorder, tmp_path: Path) -> None:
-    """That in the middle is the trace, 3.01 s, and says so."""
+    """If recordings made different calls, the median one, 3.01 s, is the trace as recorded, and a note says so."""
     recorder.more_calls = True
     found = record_repeatedly(Path("heat.py"), (), 1, tmp_path / "x.clue", 3)
     trace = Trace.open(tmp_path / "x.clue")
@@ -91,7 +94,7 @@ def test_recordings_that_made_other_calls_are_not_mixed(recorder: Recorder, tmp_
 
 
 def test_recordings_of_the_same_bursts_are_one(recorder: Recorder, tmp_path: Path) -> None:
-    """A program that computes next to nothing may do so in the same nanoseconds; that tells nothing of a spread."""
+    """Recordings with equal bursts count as one, so they have no typical bursts and no spread."""
     recorder.longer = 0.0
     found = record_repeatedly(Path("heat.py"), (), 1, tmp_path / "x.clue", 3)
     assert (found.trace.typical, found.spread) == (None, 0.0)

@@ -1,4 +1,4 @@
-"""What becomes of an earlier recording when its program is recorded again."""
+"""Recording a program again over an earlier recording."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ WORKS = "from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\n"
 
 
 def kept(path: Path) -> dict[str, bytes]:
-    """Return what is in a folder."""
+    """Return the contents of a folder's files, by name."""
     return {file.name: file.read_bytes() for file in path.iterdir()}
 
 
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
-    """Return a program that was recorded."""
+    """Return a program that has been recorded."""
     path = tmp_path / "p.py"
     path.write_text(WORKS)
     record(path, [], 1, tmp_path / "keep.clue")
@@ -31,7 +31,7 @@ def program(tmp_path: Path) -> Path:
 def test_a_failed_recording_leaves_the_earlier_one(
     program: Path, change: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Whether the program fails, never calls MPI or is stopped; no draft stays, and no message speaks of one."""
+    """If the new recording fails, the earlier one is kept, no draft remains, and no message mentions a draft."""
     before = kept(tmp_path / "keep.clue")
     program.write_text(change)
     with pytest.raises(RecordError) as failed:
@@ -43,7 +43,7 @@ def test_a_failed_recording_leaves_the_earlier_one(
 
 
 def test_a_recording_takes_the_place_of_the_earlier_one(program: Path, tmp_path: Path) -> None:
-    """And it is opened from there."""
+    """A new recording replaces the earlier one, and is opened from its path."""
     program.write_text(WORKS * 2)
     trace = record(program, [], 2, tmp_path / "keep.clue")
     assert (trace.path, trace.ranks) == (tmp_path / "keep.clue", 2)
@@ -52,7 +52,7 @@ def test_a_recording_takes_the_place_of_the_earlier_one(program: Path, tmp_path:
 
 
 def test_what_a_first_recording_leaves_is_found(tmp_path: Path) -> None:
-    """Where the message says; it may be recorded over."""
+    """A failed first recording leaves its parts at the target, over which the program can be recorded again."""
     program, target = tmp_path / "p.py", tmp_path / "x.clue"
     for _ in range(2):
         program.write_text(WORKS + "raise SystemExit(3)")
@@ -76,7 +76,7 @@ def test_what_a_first_recording_leaves_is_found(tmp_path: Path) -> None:
     ],
 )
 def test_a_refusal_is_an_end_before_anything_was_done(text: str, refused: bool, tmp_path: Path) -> None:
-    """By an exit status of the program's own, not by a signal, and after few calls at most."""
+    """A program refuses to run if it ends with its own exit status, not by a signal, and after few calls at most."""
     (tmp_path / "p.py").write_text(text)
     with pytest.raises(RecordError) as failed:
         record(tmp_path / "p.py", [], 1, tmp_path / "x.clue", timeout=60)
