@@ -1,4 +1,4 @@
-"""Traces built in memory: what their heads say of worlds and communicators."""
+"""Traces built in memory: worlds, communicators and columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clue.trace.builder import RankColumns, trace_of
 
 
 def test_spawned_ranks_have_a_world_of_their_own() -> None:
-    """The first of four ranks spawns the last two: the first world is 0 and 1, and ends there."""
+    """The first of four ranks spawns the last two: the first world has ranks 0 and 1 only."""
     builder = TraceBuilder(4)
     world, comm = builder.spawned((2, 3))
     builder[0].add(Op.SPAWN, nbytes=2, extras=(world,))
@@ -23,7 +23,7 @@ def test_spawned_ranks_have_a_world_of_their_own() -> None:
 
 
 def test_worlds_are_numbered_in_the_order_in_which_they_are_taken_out() -> None:
-    """A second world is another one, and what is left of the first shrinks again."""
+    """Each spawned world has the next number, and its ranks leave the first world."""
     builder = TraceBuilder(3)
     assert [builder.spawned((2,))[0], builder.spawned((1,))[0]] == [1, 2]
     head = builder.build().head
@@ -32,7 +32,7 @@ def test_worlds_are_numbered_in_the_order_in_which_they_are_taken_out() -> None:
 
 
 def test_both_sides_of_an_intercommunicator_share_a_context() -> None:
-    """Each side is a communicator of its own with the other as its remote group; no other has their context."""
+    """Both sides of an intercommunicator have the same context, which is unique, and each other's group as remote."""
     builder = TraceBuilder(3)
     near, far = builder.intercommunicator((0, 2), (1,))
     other = builder.communicator((0, 1))
@@ -46,7 +46,7 @@ def test_both_sides_of_an_intercommunicator_share_a_context() -> None:
 
 
 def test_columns_and_single_ops_build_the_same_trace() -> None:
-    """What a column that is left out means is what an op without the field has; a rank may have no ops."""
+    """Columns and single ops give the same trace: omitted columns have the ops' defaults; a rank may have no ops."""
     builder = TraceBuilder(3)
     builder[0].compute(1e-3)
     builder[0].send(1, nbytes=64)
@@ -62,7 +62,7 @@ def test_columns_and_single_ops_build_the_same_trace() -> None:
 
 
 def test_columns_hold_what_fits_them() -> None:
-    """A number beyond the type of its column is an error, not another number."""
+    """A number outside the range of its column's type is an error."""
     rank = RankColumns({"op": np.array([Op.SEND]), "tag": np.array([2**31])}, np.zeros(0, np.int64))
     with pytest.raises(TraceError, match="x: tag must be from -2147483648 to 2147483647, got 2147483648"):
         trace_of([rank], "x")

@@ -1,4 +1,4 @@
-"""JSON that somebody else wrote: one description of its form, and every fault told with its place."""
+"""Reading of JSON by the form of a dataclass, with every fault reported with its place."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Small = Annotated[int, Within(0, 9)]
 
 @dataclass(frozen=True)
 class Leaf:
-    """What lies below."""
+    """A nested form."""
 
     name: Annotated[str, Within(0, 5)]
     share: Annotated[float, Within(0, 1)] = 0.5
@@ -24,7 +24,7 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Form:
-    """One field of every kind."""
+    """A form with a field of every kind."""
 
     numbers: tuple[Small, ...]
     leaves: tuple[Leaf, ...]
@@ -48,7 +48,7 @@ GOOD: dict[str, Any] = {
 
 
 def test_a_good_document_becomes_values() -> None:
-    """Lists become tuples, whole numbers numbers where these belong; what may be left out has its default."""
+    """Lists become tuples, integers become floats where the form says float, and missing fields get their defaults."""
     got = read(Form, GOOD, "f.json")
     assert got == Form((1, 2), (Leaf("a", 1.0), Leaf("b", 0.5)), {"x": 1}, {7: 1.5}, (3, None), (1, ("w", 2)))
     assert isinstance(got.leaves[0].share, float)
@@ -77,19 +77,19 @@ def test_a_good_document_becomes_values() -> None:
     ],
 )
 def test_faults_have_place_rule_and_value(changes: dict[str, Any], told: str) -> None:
-    """Whatever the depth."""
+    """A fault states place, rule and value at any depth."""
     with pytest.raises(TraceError) as caught:
         read(Form, GOOD | changes, "f.json")
     assert caught.value.faults == (f"f.json: {told}",)
 
 
 def test_bytes_of_names_that_are_no_unicode_are_text() -> None:
-    """An argument that is no UTF-8 comes as Python keeps it (PEP 383), and is what the program was started with."""
+    """An argument that is not UTF-8 is read as Python represents it (PEP 383), with surrogates."""
     assert read(Leaf, {"name": "a\udcff"}, "f.json").name == "a\udcff"
 
 
 def test_all_faults_are_told_up_to_a_few() -> None:
-    """The rest are counted."""
+    """At most eight faults are listed; the rest are counted."""
     with pytest.raises(TraceError) as caught:
         read(Form, GOOD | {"numbers": ["x"] * 20, "maybe": "y"}, "f.json")
     assert len(caught.value.faults) == 9
@@ -112,7 +112,7 @@ def test_all_faults_are_told_up_to_a_few() -> None:
     ],
 )
 def test_json_is_that_of_the_standard(content: bytes, told: str) -> None:
-    """Python's own reader takes more, and not all of it ends well."""
+    """Only standard JSON is accepted; Python's own reader accepts more."""
     with pytest.raises(TraceError) as caught:
         parse(content, "f.json")
     assert str(caught.value).startswith(f"f.json: {told}")

@@ -1,4 +1,4 @@
-"""A trace whose numbers mean nothing is refused where it is made or opened, not found out by a simulation."""
+"""A trace with meaningless numbers is refused when it is built or opened, before any simulation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.kernel.cases import machine
 
 
 def neighbors(*entries: int) -> TraceBuilder:
-    """Three ranks with the same list of neighbours."""
+    """Return a builder of three ranks that have the same list of neighbours."""
     trace = TraceBuilder(3)
     for rank in range(3):
         trace[rank].add(Op.NEIGHBOR, extras=entries)
@@ -34,18 +34,18 @@ def neighbors(*entries: int) -> TraceBuilder:
     ],
 )
 def test_lists_of_neighbours_are_checked(entries: tuple[int, ...], fault: str) -> None:
-    """Lengths that do not add up, ranks that are not there, sizes below 0."""
+    """Lists of neighbours with a wrong length, unknown ranks or negative sizes are refused."""
     with pytest.raises(TraceError, match=fault):
         neighbors(*entries).build()
 
 
 def test_null_neighbours_are_allowed() -> None:
-    """The edge of a grid has neighbours that are none."""
+    """Null neighbours (-1), as at the edge of a grid, are accepted."""
     assert simulate(neighbors(2, -1, -1, 8, 8, 1, -1).build(), machine(3)).makespan == 0
 
 
 def test_only_members_make_collective_calls() -> None:
-    """Rank 2 is not in a communicator of ranks 0 and 1."""
+    """Rank 2 calls a collective on a communicator of ranks 0 and 1, which is refused."""
     trace = TraceBuilder(3)
     comm = trace.communicator([0, 1])
     for rank in range(3):
@@ -55,7 +55,7 @@ def test_only_members_make_collective_calls() -> None:
 
 
 def barrier() -> Trace:
-    """Return three ranks that meet."""
+    """Return a trace of a barrier of three ranks."""
     trace = TraceBuilder(3)
     for rank in range(3):
         trace[rank].collective(Op.BARRIER)
@@ -64,7 +64,7 @@ def barrier() -> Trace:
 
 @pytest.mark.parametrize("group", [(0, 99, 2), (0, 1, -1), (0, 1, 1)])
 def test_groups_are_different_ranks_of_the_trace(group: tuple[int, ...]) -> None:
-    """A rank that is not there, or is there twice."""
+    """A group with a rank that does not exist, or that occurs twice, is refused."""
     trace = barrier()
     communicators = (replace(trace.head.communicators[0], group=group),)
     damaged = Trace(replace(trace.head, communicators=communicators), trace.ops)
@@ -74,7 +74,7 @@ def test_groups_are_different_ranks_of_the_trace(group: tuple[int, ...]) -> None
 
 @pytest.mark.parametrize("world", [-5, 10**10])
 def test_worlds_are_numbered_one_after_the_other(world: int) -> None:
-    """Each world has a rank of its own."""
+    """World numbers outside the range of the number of ranks are refused."""
     trace = barrier()
     heads = (replace(trace.head.rank_heads[0], world=world), *trace.head.rank_heads[1:])
     with pytest.raises(TraceError, match="world of rank 0 must be from 0 to 2, got"):
@@ -83,7 +83,7 @@ def test_worlds_are_numbered_one_after_the_other(world: int) -> None:
 
 @pytest.mark.parametrize("engine", ["reference", "fast"])
 def test_neighbours_that_nobody_receives_from_are_told(engine: str) -> None:
-    """Rank 0 sends to 1, which does not receive: both engines say so."""
+    """Rank 0 sends to rank 1, which does not receive: both engines warn of the message."""
     trace = TraceBuilder(2)
     trace[0].add(Op.NEIGHBOR, extras=(1, 1, 8, 0))
     trace[1].add(Op.NEIGHBOR, extras=(0, 0))
@@ -93,7 +93,7 @@ def test_neighbours_that_nobody_receives_from_are_told(engine: str) -> None:
 
 @pytest.mark.parametrize("engine", ["reference", "fast"])
 def test_requests_may_have_any_number(engine: str) -> None:
-    """Whoever writes traces numbers requests as he likes; the memory that they take does not depend on it."""
+    """Requests may have any number, up to 2**31 - 1, in both engines; memory does not depend on it."""
     trace = TraceBuilder(2)
     trace[0].add(Op.ISEND, peer=1, nbytes=1000, request=2**31 - 1)
     trace[0].wait(2**31 - 1)
@@ -102,7 +102,7 @@ def test_requests_may_have_any_number(engine: str) -> None:
 
 
 def bounded(column: str, value: int, op: Op = Op.SEND) -> TraceBuilder:
-    """Return a trace with a row that has an odd value."""
+    """Return a builder with one op in which one column has the given value."""
     trace = TraceBuilder(2)
     fields: dict[str, Any] = {"peer": 1, column: value}
     trace[0].add(op, **fields)
@@ -124,13 +124,13 @@ def bounded(column: str, value: int, op: Op = Op.SEND) -> TraceBuilder:
     ],
 )  # fmt: skip
 def test_fields_are_bounded_by_what_their_op_can_have(trace: TraceBuilder, fault: str) -> None:
-    """What would overflow in an engine, or mean one thing in one engine and another in the other."""
+    """Values that overflow an engine, or that engines would interpret differently, are refused."""
     with pytest.raises(TraceError, match=fault):
         trace.build()
 
 
 def test_bursts_are_at_most_150_years() -> None:
-    """No column of times holds what sums up to more than 64 bits."""
+    """A burst of 5e9 s is refused, because sums of bursts must fit in 64 bits."""
     trace = TraceBuilder(1)
     trace[0].compute(5e9)
     with pytest.raises(
@@ -141,7 +141,7 @@ def test_bursts_are_at_most_150_years() -> None:
 
 @pytest.mark.parametrize("column", ["took", "nbytes"])
 def test_sums_fit_64_bits(column: str) -> None:
-    """Each of 1000 ops is within bounds, all of them together are not."""
+    """1000 ops of 2**53 each are within bounds, but their sum is not and is refused."""
     trace, large = TraceBuilder(1), dict[str, Any]({column: 2**53})
     for _ in range(1000):
         trace[0].add(Op.LOCAL, **large)
@@ -152,7 +152,7 @@ def test_sums_fit_64_bits(column: str) -> None:
 
 
 def test_sizes_of_an_alltoallv_are_bounded() -> None:
-    """Each of them."""
+    """A negative size in an Alltoallv is refused."""
     trace = TraceBuilder(2)
     for rank in trace:
         rank.collective(Op.ALLTOALLV, extras=(8, -8))
@@ -162,7 +162,7 @@ def test_sizes_of_an_alltoallv_are_bounded() -> None:
 
 @pytest.mark.parametrize(("extra", "count"), [(-1, 1), (0, 3), (2, 1), (2**31 - 1, 1), (2**31 - 1, 2**31 - 1)])
 def test_entries_lie_within_the_extra_column_of_their_rank(extra: int, count: int) -> None:
-    """Of the second rank's two entries; an op that has none may say of theirs what it likes."""
+    """Entries must lie within the rank's two extras; an op without entries may have any position."""
     trace = TraceBuilder(2)
     trace[0].wait(0, 1, 2)
     trace[1].wait(0, 1)
@@ -174,7 +174,7 @@ def test_entries_lie_within_the_extra_column_of_their_rank(extra: int, count: in
 
 
 def test_ops_have_entries_of_their_own() -> None:
-    """1000 waits on the same 1000 entries would be a million of them in memory; 60 000 were 3.3 GB."""
+    """Ops may not share entries: 1000 waits on the same 1000 entries would become a million entries in memory."""
     trace = TraceBuilder(2)
     trace[1].recv(0)
     trace[0].send(1, 8)
@@ -189,7 +189,7 @@ def test_ops_have_entries_of_their_own() -> None:
 
 
 def test_contexts_belong_to_one_communicator_or_both_sides_of_one() -> None:
-    """Otherwise collectives and messages of different groups would be taken for each other's."""
+    """Only the two sides of an intercommunicator may share a context: messages of different groups stay apart."""
     trace = TraceBuilder(4)
     trace.intercommunicator([0, 1], [2, 3])
     assert len(trace.build().head.communicators) == 3
@@ -200,7 +200,7 @@ def test_contexts_belong_to_one_communicator_or_both_sides_of_one() -> None:
 
 
 def test_collectives_between_two_groups_are_refused() -> None:
-    """The recorder reports them as not modelled; a row that says otherwise is damaged."""
+    """A collective op on an intercommunicator is refused, because the recorder never writes one."""
     trace = TraceBuilder(2)
     here, _ = trace.intercommunicator([0], [1])
     trace[0].collective(Op.BARRIER, comm=here)
@@ -209,7 +209,7 @@ def test_collectives_between_two_groups_are_refused() -> None:
 
 
 def test_a_world_begins_once() -> None:
-    """By the root of one Spawn."""
+    """A world that two Spawn ops start is refused."""
     trace = TraceBuilder(2)
     world, _ = trace.spawned([1])
     for _ in range(2):
@@ -219,7 +219,7 @@ def test_a_world_begins_once() -> None:
 
 
 def test_regions_have_names_of_their_own() -> None:
-    """Figures by region would hide each other."""
+    """Two regions with the same name are refused."""
     trace = barrier()
     damaged = Trace(replace(trace.head, regions=("", "a", "a")), trace.ops)
     with pytest.raises(TraceError, match=r'regions must be different names, the first of them "", got \["", a, a\]'):

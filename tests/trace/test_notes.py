@@ -1,4 +1,4 @@
-"""What ranks say of a program, put together."""
+"""Notes of ranks about a program are combined."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from clue.trace.notes import common_notes, socket_notes
     ],
 )
 def test_what_all_say_is_said_once(notes: list[list[str]], said: list[str]) -> None:
-    """The rest with the ranks that say it, the first few of many."""
+    """A note of all ranks appears once; other notes name their ranks, the first three of many."""
     assert common_notes(notes) == said
 
 
 def test_ranks_that_talk_by_sockets_are_named() -> None:
-    """Who reached what another one opened."""
+    """The note names ranks that connect to ports which other ranks opened, the first three of many."""
     alone: tuple[list[str], list[str]] = ([], [])
     server: tuple[list[str], list[str]] = (["port 5"], [])
     client: tuple[list[str], list[str]] = ([], ["port 5", "port 80"])
@@ -45,11 +45,11 @@ def test_ranks_that_talk_by_sockets_are_named() -> None:
     "sockets",
     [
         [],
-        [([], ["port 80"]), ([], ["port 80"])],  # another computer's
-        [(["port 5"], ["port 5"]), (["port 5"], ["port 5"])],  # each its own: a server of one rank alone
+        [([], ["port 80"]), ([], ["port 80"])],  # a server on another computer
+        [(["port 5"], ["port 5"]), (["port 5"], ["port 5"])],  # each rank connects only to its own server
         [(["/run/a"], []), (["/run/b"], ["/run/b"])],
     ],
 )
 def test_other_sockets_are_nobodys_business(sockets: list[tuple[list[str], list[str]]]) -> None:
-    """A page that a rank fetches, or a server that it has for itself, is no communication of ranks."""
+    """Connections to other computers, and of a rank to its own server, are not noted."""
     assert socket_notes(sockets) == []

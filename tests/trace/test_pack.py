@@ -1,4 +1,4 @@
-"""Packing parts into a trace, and saying what is wrong with those that cannot be packed."""
+"""Packing the parts of ranks into a trace, and the errors for parts that cannot be packed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CALLS = ["", "Send", "Recv", "Barrier", "Spawn"]
 
 
 def row(op: Op, call: str, **fields: int) -> bytes:
-    """Encode a row as a recorder would."""
+    """Encode a row as a recorder does."""
     values = {"request": NO_REQUEST, **fields, "op": int(op), "call": CALLS.index(call)}
     return ROW.pack(*(values.get(name, 0) for name, _, _ in COLUMNS))
 
@@ -40,7 +40,7 @@ def leave(
     extras: list[int] | None = None,
     **changes: Any,
 ) -> Path:
-    """Leave the parts of one rank; returns the path of its rows."""
+    """Write the parts of one rank, and return the path of its rows."""
     parts = folder / "parts"
     parts.mkdir(parents=True, exist_ok=True)
     stem = parts / f"{world}-r{rank:05d}"
@@ -69,7 +69,7 @@ RECV = row(Op.RECV, "Recv", peer=0, tag=3, region=1)
 
 
 def test_packing_translates_to_the_numbers_of_the_whole(tmp_path: Path) -> None:
-    """Names of calls and regions become one table; the parts are gone; the trace opens."""
+    """Packing merges the tables of calls and regions, removes the parts, and gives a trace that opens."""
     leave(tmp_path, 0, [SEND])
     leave(tmp_path, 1, [RECV, row(Op.BARRIER, "Barrier")])
     pack(tmp_path)
@@ -82,14 +82,14 @@ def test_packing_translates_to_the_numbers_of_the_whole(tmp_path: Path) -> None:
 
 
 def test_ranks_without_ops_pack(tmp_path: Path) -> None:
-    """A program that only initialises MPI has a trace without ops."""
+    """A rank that only initialises MPI gives a trace without ops."""
     leave(tmp_path, 0, [], size=1)
     pack(tmp_path)
     assert len(Trace.open(tmp_path).ops) == 0
 
 
 def test_spawned_worlds_come_in_the_order_they_started(tmp_path: Path) -> None:
-    """Ranks of the first world come first, then later worlds by their start, whatever their keys."""
+    """Ranks of the first world come first, then those of later worlds in the order of their start, not of keys."""
     spawns = [row(Op.SPAWN, "Spawn", nbytes=1, count=1, extra=at) for at in (0, 1)]
     leave(tmp_path, 0, spawns, size=1, started=50, worlds=["zz", "aa"], extras=[0, 1])
     leave(tmp_path, 0, [], size=1, world="aa", started=90)
@@ -101,7 +101,7 @@ def test_spawned_worlds_come_in_the_order_they_started(tmp_path: Path) -> None:
 
 
 def test_disagreement_about_a_communicator_is_an_error(tmp_path: Path) -> None:
-    """Members that say different things of one communicator cannot be simulated."""
+    """Members that disagree about a communicator's ranks are an error."""
     leave(tmp_path, 0, [SEND])
     leave(tmp_path, 1, [RECV], groups=[[1, 0]])
     with pytest.raises(TraceError, match="members of communicator WORLD must be the same on all ranks"):
@@ -109,7 +109,7 @@ def test_disagreement_about_a_communicator_is_an_error(tmp_path: Path) -> None:
 
 
 def test_incomplete_names_the_last_op_of_each_rank(tmp_path: Path) -> None:
-    """A rank that died is described by its last call, not by the computation after it."""
+    """An incomplete trace names the last call of each rank, not the computation after it."""
     leave(tmp_path, 0, [SEND, row(Op.COMPUTE, "")], ended=False)
     leave(tmp_path, 1, [], ended=False)
     with pytest.raises(TraceError) as failure:
@@ -128,7 +128,7 @@ STACK = """Stack (most recent call first):
 
 
 def test_where_a_rank_was_told_to_end_is_said(tmp_path: Path) -> None:
-    """The innermost function of the program's own; a process that a rank forked wrote before the rank itself."""
+    """The stack of a stopped rank gives its innermost function in the program's own files, not a forked child's."""
     for rank in range(3):
         leave(tmp_path, rank, [SEND], size=3, ended=False)
     inside = "/usr/lib/python3/site-packages/x.py", 9, "f"
@@ -141,13 +141,13 @@ def test_where_a_rank_was_told_to_end_is_said(tmp_path: Path) -> None:
 
 
 def test_rows_never_written_do_not_count(tmp_path: Path) -> None:
-    """The unused end of a window that a killed rank leaves is not taken for ops."""
+    """The unused zeros at the end of a killed rank's file are not taken for ops."""
     leave(tmp_path, 0, [SEND, bytes(ROW.size * 100)], ended=False, size=1)
     assert "rank 0 after op 0 (Send" in describe_incomplete(tmp_path)
 
 
 def test_reason_of_an_early_end_is_told(tmp_path: Path) -> None:
-    """A rank that knew why it ended says it, and refuses to be packed."""
+    """A rank that recorded its fault reports it, and packing is refused."""
     leave(tmp_path, 0, [SEND], fault="No space left on device")
     leave(tmp_path, 1, [RECV])
     with pytest.raises(TraceError, match=r"ends early \(rank 0: No space left on device\)"):
@@ -155,21 +155,21 @@ def test_reason_of_an_early_end_is_told(tmp_path: Path) -> None:
 
 
 def test_many_ranks_are_summed_up(tmp_path: Path) -> None:
-    """A message names a few ranks and counts the others."""
+    """The message names eight ranks and counts the others."""
     for rank in range(20):
         leave(tmp_path, rank, [], ended=False, size=20)
     assert describe_incomplete(tmp_path).endswith("; and 12 more ranks")
 
 
 def test_folder_of_something_else(tmp_path: Path) -> None:
-    """A folder that never was a trace is called that."""
+    """A folder that never was a trace is described as not a trace."""
     assert "this is not a trace of clue" in describe_incomplete(tmp_path)
     with pytest.raises(TraceError, match="not a trace of clue"):
         Trace.open(tmp_path)
 
 
 def test_a_full_disk_is_an_error_at_once_and_keeps_the_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Room for a column is reserved before anything is written into it: a full disk is no signal on the way."""
+    """On a full disk packing raises an error before any column is written, and the parts are kept."""
 
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -201,7 +201,7 @@ def test_a_full_disk_is_an_error_at_once_and_keeps_the_parts(tmp_path: Path, mon
     ],
 )
 def test_what_ranks_leave_is_checked(tmp_path: Path, changes: dict[str, Any], told: str) -> None:
-    """Numbers refer to what is there, and values are what they should be."""
+    """Packing refuses parts with wrong references or values."""
     leave(tmp_path, 0, [SEND])
     leave(tmp_path, 1, [RECV], **changes)
     with pytest.raises(TraceError, match=told):
@@ -210,7 +210,7 @@ def test_what_ranks_leave_is_checked(tmp_path: Path, changes: dict[str, Any], to
 
 
 def test_ended_but_not_packed(tmp_path: Path) -> None:
-    """Ranks that all ended well without being packed are packed later."""
+    """Parts of ranks that ended but were not packed can be packed later."""
     leave(tmp_path, 0, [SEND])
     leave(tmp_path, 1, [RECV])
     assert "was not packed" in describe_incomplete(tmp_path)
@@ -220,7 +220,7 @@ def test_ended_but_not_packed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damage", ["cut", "flip"])
 def test_damaged_columns_are_found(tmp_path: Path, damage: str) -> None:
-    """A column cut short or changed afterwards is an error that names its file."""
+    """A truncated or modified column is an error that names its file."""
     leave(tmp_path, 0, [SEND] * 50)
     leave(tmp_path, 1, [RECV] * 50)
     pack(tmp_path)
@@ -236,7 +236,7 @@ def test_damaged_columns_are_found(tmp_path: Path, damage: str) -> None:
 
 
 def test_imports_of_all_ranks_are_put_together(tmp_path: Path) -> None:
-    """A module that is not the same on all ranks has no known content."""
+    """The imports of all ranks are merged; a module that differs between ranks has no digest."""
     for rank, digest in enumerate(("one", "other")):
         modules = {"/a.py": "same", "/b.py": digest, f"/{rank}.py": "own"}
         leave(tmp_path, rank, [SEND], imports={"modules": modules, "packages": {f"package{rank}": "/p.py"}})
@@ -248,7 +248,7 @@ def test_imports_of_all_ranks_are_put_together(tmp_path: Path) -> None:
 
 
 def test_disturbance_stands_in_the_head(tmp_path: Path) -> None:
-    """Of its second the other rank waited 0.6 s for its core, on which others computed for 0.5 s."""
+    """In 1 s the second rank waited 0.6 s for its core, on which others computed 0.5 s: the delay is 0.5 s."""
     quiet = {"begin": 0.0, "end": 1.0, "cores": [0], "busy": 1.0, "cpu": 1.0, "waited": 0.0}
     busy = {**quiet, "cores": [1], "cpu": 0.5, "waited": 0.6}
     for rank, computer in enumerate((quiet, busy)):
@@ -261,7 +261,7 @@ def test_disturbance_stands_in_the_head(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rows", [0, 1, 7, 63, 64])
 def test_signs_of_life(tmp_path: Path, rows: int) -> None:
-    """Whatever is not yet written of a file that grows ahead, one row more is seen; so is a rank's end."""
+    """Signs of life count written rows, not the reserved space behind them, and the ends of ranks."""
     file = leave(tmp_path, 0, [SEND] * rows, ended=False)
     file.write_bytes(file.read_bytes().ljust(64 * ROW.size, b"\0"))
     before = signs_of_life(tmp_path)
@@ -275,7 +275,7 @@ def test_signs_of_life(tmp_path: Path, rows: int) -> None:
 
 
 def test_ranks_that_had_ended_are_counted(tmp_path: Path) -> None:
-    """Of three, one is still somewhere."""
+    """One of three ranks has not ended, and the message counts the two that have."""
     for rank in range(3):
         leave(tmp_path, rank, [SEND], size=3, ended=rank != 1)
     assert describe_incomplete(tmp_path).endswith(

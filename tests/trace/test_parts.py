@@ -1,4 +1,4 @@
-"""The recorder's format, written without clue's own recorder: by its description, as a program in C would."""
+"""The format of parts, written by its description only, as a recorder in C would write it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CALLS = ["", "MPI_Isend", "MPI_Irecv", "MPI_Waitall", "MPI_Barrier"]
 
 
 class Row(ctypes.LittleEndianStructure):
-    """The struct of the description, with the compiler's own alignment."""
+    """The struct of the format's description, with the C compiler's alignment."""
 
     _fields_ = (
         *((name, ctypes.c_int64) for name in ("cpu", "begin", "took", "nbytes")),
@@ -32,7 +32,7 @@ class Row(ctypes.LittleEndianStructure):
 
 
 def record(folder: Path, rank: int, rows: list[Row], extras: bytes = b"") -> None:
-    """Write what one of two ranks leaves, with no more keys than there must be."""
+    """Write the parts of one of two ranks, with only the required keys."""
     stem = f"{folder}/parts/w0-r{rank:05d}"
     start = {
         "format": "clue-parts", "version": 2, "world": "w0", "rank": rank, "size": 2, "host": "node7",
@@ -49,7 +49,7 @@ def record(folder: Path, rank: int, rows: list[Row], extras: bytes = b"") -> Non
 
 
 def test_what_a_program_in_c_writes_is_a_trace(tmp_path: Path) -> None:
-    """An exchange of two messages and a barrier on a communicator of the program's own, in which ranks are reversed."""
+    """Two ranks exchange messages and meet in a barrier on a communicator with reversed ranks: a valid trace."""
     (tmp_path / "parts").mkdir()
     for rank in (0, 1):
         rows = [
@@ -77,14 +77,14 @@ def test_what_a_program_in_c_writes_is_a_trace(tmp_path: Path) -> None:
 
 
 def test_the_description_of_a_row_is_that_of_its_fields() -> None:
-    """Size and offsets of the struct are those that clue reads and its recorder writes."""
+    """Size and offsets of the C struct equal those of clue's row."""
     names = [field[0] for field in Row._fields_][:-1]
     assert [getattr(Row, name).offset for name in names] == [offset_of(name) for name in names]
     assert ctypes.sizeof(Row) == ROW.size == 72
 
 
 def test_keys_of_communicators_are_compared_for_equality_only(tmp_path: Path) -> None:
-    """Whatever text they are, and in whatever order they come: the trace is the same."""
+    """Keys of communicators are arbitrary texts in any order: the trace does not depend on them."""
     found: list[tuple[Communicator, ...]] = []
     for keys in ("ab", "ba", ("\u00e4 \u4f60", ""), ("0" * 4096, "0" * 4095)):
         folder = tmp_path / str(len(found))
@@ -97,7 +97,7 @@ def test_keys_of_communicators_are_compared_for_equality_only(tmp_path: Path) ->
 
 
 def _document(ending: str, **changes: Any) -> Callable[[Path], None]:
-    """Return what changes keys of a document of rank 1; a key that becomes ``None`` goes."""
+    """Return a function that changes keys of a document of rank 1; a key with value ``None`` is removed."""
 
     def spoil(parts: Path) -> None:
         file = parts / f"w0-r00001{ending}"
@@ -137,7 +137,7 @@ def _lose_rank_1(parts: Path) -> None:
     ],
 )
 def test_nothing_is_read_past(tmp_path: Path, spoil: Callable[[Path], None], told: str) -> None:
-    """What does not fit is refused with its file; no columns are left, and the parts stay."""
+    """Inconsistent parts are refused with their file; no columns are written, and the parts remain."""
     leave(tmp_path, 0, [SEND])
     leave(tmp_path, 1, [RECV])
     spoil(tmp_path / "parts")

@@ -1,4 +1,4 @@
-"""Where a trace may be written: nothing but a trace is ever replaced by one."""
+"""Targets of traces: only a trace, an empty folder or a new path may be written."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clue.recording import record
 from clue.trace.place import check_place
 from virtual_layer.session import clear_target
 
-#: What is there, and the message about it; a name that ends in / is a folder.
+#: Existing paths, and the message about each; a name that ends with / is a folder.
 OTHERS = {
     "a file": (["x"], "x: trace must be a new folder or replace a trace, got a file"),
     "a folder with another's head": (["x/head.json", "x/thesis.tex"], "got something else there: thesis.tex"),
@@ -27,7 +27,7 @@ OTHERS = {
 
 @pytest.fixture
 def target(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make what is there."""
+    """Create the existing paths of a case, and return the target."""
     monkeypatch.chdir(tmp_path)
     names, _ = OTHERS[request.param]
     for name in names:
@@ -40,7 +40,7 @@ def target(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.mark.parametrize(("target", "case"), [(case, case) for case in OTHERS], ids=OTHERS, indirect=["target"])
 def test_what_is_no_trace_stays(target: Path, case: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever writes: an export, a conversion, a live run, a recording from outside and one in a job script."""
+    """No export, conversion, live run or recording overwrites a path that is not a trace."""
     before = sorted(Path().rglob("*"))
     told = OTHERS[case][1]
     with pytest.raises(UsageError) as refused:
@@ -58,7 +58,7 @@ def test_what_is_no_trace_stays(target: Path, case: str, capsys: pytest.CaptureF
 
 
 def test_traces_are_replaced(tmp_path: Path) -> None:
-    """Whole or not: in a folder, an archive, and one that a recording left that was killed, or an empty folder."""
+    """Existing traces are replaced, as folder or archive, as are an empty folder and parts of a killed recording."""
     for name in ("x.clue", "x.zip"):
         for _ in range(2):
             ping_pong(8).save(tmp_path / name)
@@ -75,7 +75,7 @@ def test_traces_are_replaced(tmp_path: Path) -> None:
 
 
 def test_every_part_of_a_recording_is_known_as_one(tmp_path: Path) -> None:
-    """What a program that fails leaves may be recorded over."""
+    """The parts that a failed program leaves may be recorded over."""
     (tmp_path / "p.py").write_text("from mpi4py import MPI\nraise SystemExit(3)")
     with pytest.raises(RecordError):
         record(tmp_path / "p.py", [], 2, tmp_path / "x.clue")

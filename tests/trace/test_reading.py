@@ -1,4 +1,4 @@
-"""Traces that somebody made to harm are refused before anything of them is read that the head has not announced."""
+"""Malicious traces are refused before more is read than their head announces."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Files = dict[str, bytes]
 
 
 def files() -> Files:
-    """Return a good trace as the files of its folder."""
+    """Return the files of a valid trace's folder, by name."""
     folder = Path("t.clue")
     example().build().save(folder)
     return {file.name: file.read_bytes() for file in folder.iterdir()}
@@ -32,12 +32,12 @@ def files() -> Files:
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work in a folder of one's own."""
+    """Work in a folder of the test's own."""
     monkeypatch.chdir(tmp_path)
 
 
 def refusal(path: str) -> str:
-    """Return why a trace is refused."""
+    """Return the reason for which a trace is refused."""
     with pytest.raises(TraceError) as caught:
         Trace.open(path)
     return str(caught.value)
@@ -47,7 +47,7 @@ def refusal(path: str) -> str:
 
 
 def header(text: str, magic: bytes = b"\x93NUMPY\x01\x00") -> bytes:
-    """Return the begin of a numpy file."""
+    """Return the beginning of a numpy file with this header."""
     return magic + struct.pack("<H", len(text)) + text.encode()
 
 
@@ -68,7 +68,7 @@ HEADERS = {
 @pytest.mark.parametrize("kind", ["folder", "archive"])
 @pytest.mark.parametrize("case", HEADERS, ids=str)
 def test_columns_are_what_the_head_announces(case: str, kind: str) -> None:
-    """Type and length, in the one form that numpy writes; nothing is evaluated, and nothing allocated before."""
+    """Columns must have the announced type and length in numpy's own form; headers are never evaluated."""
     good = files()
     data = good["cpu.npy"][-8 * 8 :]
     if kind == "folder":
@@ -83,7 +83,7 @@ def test_columns_are_what_the_head_announces(case: str, kind: str) -> None:
 
 @pytest.mark.parametrize("name", ["head.json", "cpu.npy", "extras.npy"])
 def test_pipes_and_devices_in_the_place_of_a_file_are_refused(name: str) -> None:
-    """They would be waited for, or never end."""
+    """A pipe or device in place of a file is refused, as reading it might block or never end."""
     files()
     path = Path("t.clue", name)
     path.unlink()
@@ -95,13 +95,13 @@ def test_pipes_and_devices_in_the_place_of_a_file_are_refused(name: str) -> None
 
 
 def test_a_trace_that_is_a_pipe_is_refused() -> None:
-    """In the place of the trace itself."""
+    """A named pipe in place of the trace is refused."""
     os.mkfifo("t.clue")
     assert refusal("t.clue") == "t.clue: trace must be readable, got a named pipe, which is no ordinary file"
 
 
 def test_a_huge_head_is_refused_by_its_size() -> None:
-    """A file that takes no room on the disk would take all memory."""
+    """A sparse head of 1 TB is refused by its size, before it is read into memory."""
     files()
     with Path("t.clue/head.json").open("r+b") as head:
         head.truncate(10**12)
@@ -109,7 +109,7 @@ def test_a_huge_head_is_refused_by_its_size() -> None:
 
 
 def test_a_head_that_would_not_be_read_is_not_written() -> None:
-    """Whoever saves a trace can open it."""
+    """A head beyond the limit for reading is not written either."""
     trace = example()
     for i in range(20_000):
         trace.region(f"{i:04000}")
@@ -122,7 +122,7 @@ def test_a_head_that_would_not_be_read_is_not_written() -> None:
 
 
 def pack(members: Files, change: Callable[[zipfile.ZipInfo], None] = lambda _: None) -> None:
-    """Write an archive of these members, some of them changed."""
+    """Write an archive of these members, each changed by the function."""
     with zipfile.ZipFile("t.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
             info = zipfile.ZipInfo(name)
@@ -132,7 +132,7 @@ def pack(members: Files, change: Callable[[zipfile.ZipInfo], None] = lambda _: N
 
 
 def in_directory(name: str, offset: int, form: str, value: int) -> None:
-    """Change what the directory of the archive says of a member."""
+    """Overwrite a field of a member in the archive's directory."""
     content = bytearray(Path("t.zip").read_bytes())
     entry = content.rindex(name.encode()) - 46
     assert content[entry : entry + 4] == b"PK\x01\x02"
@@ -141,19 +141,19 @@ def in_directory(name: str, offset: int, form: str, value: int) -> None:
 
 
 def test_an_archive_of_a_folders_files_is_a_trace() -> None:
-    """Whoever packed it."""
+    """An archive of a trace folder's files is a trace, whichever tool packed it."""
     pack(files())
     assert Trace.open("t.zip").ranks == 3
 
 
 def test_a_bomb_is_refused_by_the_size_that_it_claims() -> None:
-    """A column of 100 MB where the head announces 8 entries; nothing of it is unpacked."""
+    """A column of 100 MB where the head announces 8 entries is refused without unpacking."""
     pack({**files(), "cpu.npy": bytes(10**8)})
     assert "a member cpu.npy of 100000000 bytes, where there are at most 1098" in refusal("t.zip")
 
 
 def test_a_bomb_that_claims_little_is_cut_there() -> None:
-    """It claims the size of the column, and then holds more."""
+    """A member that claims the right size but holds more is unpacked up to that size only, and refused."""
     good = files()
     size = len(good["cpu.npy"])
     pack({**good, "cpu.npy": bytes(10**7)})
@@ -162,7 +162,7 @@ def test_a_bomb_that_claims_little_is_cut_there() -> None:
 
 
 def test_all_members_together_are_bounded() -> None:
-    """Where the head announces as much, too."""
+    """The sum of all members' sizes is limited, even if the head announces as much."""
     pack(files())
     in_directory("head.json", 24, "<I", 2_100_000_000)
     assert "2.1 GB where 2 GB are the most that is unpacked" in refusal("t.zip")
@@ -170,25 +170,25 @@ def test_all_members_together_are_bounded() -> None:
 
 @pytest.mark.parametrize("name", ["../cpu.npy", "/etc/cpu.npy", "t.clue/cpu.npy", "more.npy", "\x1b[31m.npy"])
 def test_members_are_those_of_a_trace(name: str) -> None:
-    """No paths, and nothing else."""
+    """Members with paths, and members that are not part of a trace, are refused."""
     pack({**files(), name: b""})
     assert f"a member {name!a}, which is no part of a trace" in refusal("t.zip")
 
 
 def test_missing_and_doubled_members() -> None:
-    """Each is there once."""
+    """A missing member and a duplicate member are refused."""
     good = files()
     pack({name: content for name, content in good.items() if name != "tag.npy"})
     assert "got 0 members tag.npy" in refusal("t.zip")
     pack(good)
     with warnings.catch_warnings(), zipfile.ZipFile("t.zip", "a") as archive:
-        warnings.simplefilter("ignore")  # zipfile warns of what is done here on purpose
+        warnings.simplefilter("ignore")  # zipfile warns about the intended duplicate
         archive.writestr("tag.npy", good["tag.npy"])
     assert "got 2 members tag.npy" in refusal("t.zip")
 
 
 def test_links_and_odd_compression_are_refused() -> None:
-    """A member is an ordinary file, deflated or as it is."""
+    """A member that is a link, or is compressed by another method than deflation, is refused."""
 
     def link(info: zipfile.ZipInfo) -> None:
         info.external_attr = 0o120777 << 16 if info.filename == "cpu.npy" else 0
@@ -203,14 +203,14 @@ def test_links_and_odd_compression_are_refused() -> None:
 
 
 def test_encrypted_members_are_refused() -> None:
-    """Nobody is asked for a password."""
+    """An encrypted member is refused without asking for a password."""
     pack(files())
     in_directory("cpu.npy", 8, "<H", 1)
     assert "a member cpu.npy that is encrypted" in refusal("t.zip")
 
 
 def test_a_directory_without_end_is_refused() -> None:
-    """A hundred thousand members take more memory than the archive; its directory is not read."""
+    """An archive with far more members than a trace is refused before its directory is read."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         for i in range(50_000):
@@ -231,7 +231,7 @@ def test_a_directory_without_end_is_refused() -> None:
     ],
 )
 def test_parts_have_a_form_too(spoil: Callable[[dict[str, Any]], Any], told: str) -> None:
-    """A folder without a head may be anybody's."""
+    """The parts of an incomplete recording are checked, too."""
     rows = leave(Path("t.clue"), 0, [SEND], ended=False)
     start = rows.with_suffix(".json")
     start.write_text(json.dumps(spoil(json.loads(start.read_text()))))
@@ -239,7 +239,7 @@ def test_parts_have_a_form_too(spoil: Callable[[dict[str, Any]], Any], told: str
 
 
 def test_rows_of_a_killed_rank_are_not_read_beyond_those_written() -> None:
-    """A file of a terabyte that takes no room; and a call that has no name."""
+    """Of a killed rank's sparse file of 1 TB only the written rows are read; a call without a name is no error."""
     rows = leave(Path("t.clue"), 0, [row(Op.SEND, "Send", peer=1)], ended=False)
     with rows.open("r+b") as file:
         file.truncate(10**12)

@@ -1,4 +1,4 @@
-"""Call sites: saved and opened sites are equal, numbers hold for the whole trace, older traces have none."""
+"""Call sites: they survive saving and opening, have one number per trace, and are unknown in older traces."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _sites = st.lists(st.lists(_frames, min_size=1, max_size=4).map(tuple).map(Site)
 
 
 def built(sites: list[Site]) -> Trace:
-    """Return a trace of a rank that makes a call at each of these sites."""
+    """Return a trace of a rank with one call at each of these sites."""
     trace = TraceBuilder(1)
     for site in sites:
         trace[0].at(site)
@@ -45,19 +45,19 @@ def names(trace: Trace) -> list[Site]:
 
 
 def test_a_site_is_named_after_its_innermost_frame() -> None:
-    """File without folders, and line; the unknown one has no name."""
+    """A site's name is the innermost file without folders, and the line; the unknown site has no name."""
     assert (SEND.name, BARRIER.name, UNKNOWN.name) == ("solver.py:72", "solver.py:73", "")
 
 
 def test_a_site_knows_its_function_and_who_called_it() -> None:
-    """The innermost caller first; the unknown one has neither."""
+    """A site has a function and its callers, innermost first; the unknown site has neither."""
     assert (SEND.function, SEND.callers) == ("Solver.solve", ("cg.py:90",))
     assert (UNKNOWN.function, UNKNOWN.callers) == ("", ())
     assert Site((MAIN, SOLVE, MAIN)).callers == ("solver.py:72", "cg.py:90")
 
 
 def test_sites_are_a_sequence_that_shares_frames() -> None:
-    """Numbers, slices and lengths are those of a tuple."""
+    """Sites behave like a tuple and store each frame once."""
     sites = Sites.of([UNKNOWN, SEND, BARRIER])
     assert list(sites) == [UNKNOWN, SEND, BARRIER] == list(sites[:]) and sites[-1] == BARRIER
     assert (len(sites.frames), sites.paths) == (3, ((), (0, 1), (0, 2)))
@@ -69,7 +69,7 @@ def test_sites_are_a_sequence_that_shares_frames() -> None:
 def test_what_is_saved_is_what_is_opened(
     sites: list[Site], name: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Whatever the files and functions are called, each op keeps its path."""
+    """Each op keeps its call path through saving and opening, with any names of files and functions."""
     trace = built([UNKNOWN, *sites, *sites])
     opened = Trace.open(trace.save(tmp_path_factory.mktemp("sites") / name))
     assert names(opened) == names(trace) == [UNKNOWN, *sites, *sites]
@@ -77,14 +77,14 @@ def test_what_is_saved_is_what_is_opened(
 
 
 def test_a_trace_without_sites_has_no_column_of_them(tmp_path: Path) -> None:
-    """It takes no room, and is opened as unknown throughout."""
+    """Without sites no column is stored, and all sites are unknown when the trace is opened."""
     path = built([UNKNOWN, UNKNOWN]).save(tmp_path / "x.clue")
     assert not (path / "site.npy").exists()
     assert Trace.open(path).ops.site.tolist() == [0, 0]
 
 
 def test_traces_of_the_first_version_open() -> None:
-    """One that clue recorded before there were sites: what it says is there, and its sites are unknown."""
+    """A trace of version 1, before there were sites, opens with its calls and regions, and unknown sites."""
     trace = Trace.open(Path(__file__).with_name("version-1.clue.zip"))
     calls = [trace.head.calls[call] for call in trace.rank(0).call]
     assert {"sendrecv", "Isend", "Irecv", "Waitall"} <= set(calls)
@@ -93,7 +93,7 @@ def test_traces_of_the_first_version_open() -> None:
 
 
 def test_shipped_traces_open() -> None:
-    """Whatever version they are of."""
+    """The shipped traces of version 2 open with a site for each op."""
     folder = Path(__file__).parents[2] / "scenarios" / "traces"
     for path in folder.glob("*-2.clue.zip"):
         trace = Trace.open(path)
@@ -115,21 +115,21 @@ def test_shipped_traces_open() -> None:
     ],
 )
 def test_senseless_sites_are_refused(sites: Sites, told: str) -> None:
-    """In a head and in what a rank leaves alike."""
+    """Meaningless tables of sites are refused."""
     trace = built([UNKNOWN])
     with pytest.raises(TraceError, match=told):
         replace(trace, head=replace(trace.head, sites=sites)).check()
 
 
 def test_an_op_is_at_a_site_of_the_head() -> None:
-    """Or it is refused, with its rank and number."""
+    """An op with a site that the head does not have is refused with its rank and number."""
     trace = built([SEND, BARRIER])
     with pytest.raises(TraceError, match="site of rank 0, op 1 must be a site of the head, got 2"):
         replace(trace, head=replace(trace.head, sites=Sites.of([UNKNOWN, SEND]))).check()
 
 
 def test_a_head_that_names_sites_has_their_column(tmp_path: Path) -> None:
-    """A missing column is reported, like any other."""
+    """A head with sites but no column of sites is refused."""
     path = built([SEND]).save(tmp_path / "x.clue")
     (path / "site.npy").unlink()
     with pytest.raises(TraceError, match=r"site\.npy"):
@@ -140,7 +140,7 @@ def test_a_head_that_names_sites_has_their_column(tmp_path: Path) -> None:
 
 
 def _left(*sites: Site) -> dict[str, Any]:
-    """Return what an end says of sites."""
+    """Return the table of sites at the end of a rank's parts."""
     table = Sites.of([UNKNOWN, *sites])
     frames = [{name: getattr(each, name) for name in Frame.__dataclass_fields__} for each in table.frames]
     return {"sites": {"frames": frames, "paths": table.paths}}
@@ -151,7 +151,7 @@ def _call(site: int) -> bytes:
 
 
 def test_packing_gives_one_number_to_one_path(tmp_path: Path) -> None:
-    """Ranks number for themselves; what they share is shared, and what no op has is left out."""
+    """Packing merges the ranks' tables: equal sites get one number, and sites without ops are dropped."""
     leave(tmp_path, 0, [_call(2), _call(0)], **_left(SEND, BARRIER))
     leave(tmp_path, 1, [_call(1), _call(2)], **_left(BARRIER, SEND))
     pack(tmp_path)
@@ -161,7 +161,7 @@ def test_packing_gives_one_number_to_one_path(tmp_path: Path) -> None:
 
 
 def test_a_recorder_may_know_no_sites(tmp_path: Path) -> None:
-    """On some ranks or on all."""
+    """Ranks without sites can be packed, alone or with ranks that have them."""
     for folder, said in (("all", {}), ("some", _left(SEND))):
         leave(tmp_path / folder, 0, [_call(0)])
         leave(tmp_path / folder, 1, [_call(len(said))], **said)
@@ -175,7 +175,7 @@ def test_a_recorder_may_know_no_sites(tmp_path: Path) -> None:
 def test_sites_beyond_the_most_are_unknown_and_counted(
     name: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first keep their numbers; the head says how many ops have none."""
+    """Sites beyond the maximum become unknown; earlier ones are kept, and a note counts the ops without a site."""
     monkeypatch.setattr(packing, name, most)
     leave(tmp_path, 0, [_call(1), _call(2), _call(2), _call(0)], size=1, **_left(SEND, BARRIER))
     head = pack(tmp_path)
@@ -193,7 +193,7 @@ def test_sites_beyond_the_most_are_unknown_and_counted(
     ],
 )
 def test_what_a_rank_says_of_sites_is_checked(site: int, said: dict[str, Any], told: str, tmp_path: Path) -> None:
-    """Numbers and the table alike."""
+    """A wrong site number and a wrong table of sites in a rank's parts are refused."""
     leave(tmp_path, 0, [_call(site)], size=1, **said)
     with pytest.raises(TraceError, match=told):
         pack(tmp_path)

@@ -1,4 +1,4 @@
-"""Bursts at the best of their host: by hand, where readings are constant, rise, or tell how a program responds."""
+"""Bursts converted to the best speed of their host, computed by hand, for constant and rising readings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BEST = (1e-5, 2e-5)
 
 
 def measured(bursts: list[float], readings: list[tuple[int, int, int]]) -> Trace:
-    """Return one rank's trace of bursts in seconds, one after the other, with readings; the best is 10 and 20 us."""
+    """Return one rank's trace of bursts (seconds) with readings; the best readings are 10 and 20 us."""
     builder = TraceBuilder(1)
     for burst in bursts:
         builder[0].compute(burst)
@@ -47,21 +47,21 @@ def measured(bursts: list[float], readings: list[tuple[int, int, int]]) -> Trace
 
 
 def test_without_readings_bursts_are_as_recorded() -> None:
-    """As in traces of earlier versions, and of other recorders: to the bit, not a copy."""
+    """Without readings, as in older traces and those of other recorders, bursts are the recorded column itself."""
     trace = measured([1.0], [])
     assert normalised(replace(trace, head=replace(trace.head, probe=None))) is trace.ops.cpu
     assert trace.bursts.tolist() == trace.ops.cpu.tolist()
 
 
 def test_at_the_best_nothing_changes_and_better_readings_count_as_the_best() -> None:
-    """10 us and 20 us; 9 us and 15 us."""
+    """Readings of 10 and 20 us equal the best and change nothing; better ones, 9 and 15 us, count as the best."""
     assert measured([0.1], [(0, 10_000, 20_000)]).bursts[0] == 100_000_000
     assert measured([0.1], [(0, 9_000, 15_000)]).bursts[0] == 100_000_000
 
 
 @pytest.mark.parametrize(("core", "memory"), [(2.0, 1.0), (1.0, 3.0), (1.5, 1.3)])
 def test_a_slower_host(core: float, memory: float) -> None:
-    """The core's slowdown to the power of the response, whatever memory does; a burst of 1 ns stays one."""
+    """A burst is divided by the core's slowdown to the power of the response; memory does not matter, 1 ns stays."""
     reading = (0, round(core * 10_000), round(memory * 20_000))
     trace = measured([0.1, 1e-9], [reading])
     assert trace.bursts[0] == round(1e8 / core**RESPONSE)
@@ -70,7 +70,7 @@ def test_a_slower_host(core: float, memory: float) -> None:
 
 @pytest.mark.parametrize(("longer", "counts"), [(1.0, 0.0), (1.5, 1.0), (2.0, 2.0), (3.0, 3.0)])
 def test_a_host_that_is_as_slow_as_its_own_ranks_make_it(longer: float, counts: float) -> None:
-    """Usual readings change nothing; those of its square count in full, those half way between them by half of that."""
+    """Usual slowdowns have no effect, their square has its full effect, and a slowdown half way between half of it."""
     usual = float(USUAL[0])
     trace = measured([0.1], [(0, round(usual**longer * 1e7), 20_000)])
     trace = replace(trace, head=replace(trace.head, probe=Probe("test", (0, 1), (1e-2, 2e-5))))
@@ -78,7 +78,11 @@ def test_a_host_that_is_as_slow_as_its_own_ranks_make_it(longer: float, counts: 
 
 
 def test_between_readings_it_is_a_straight_line_of_logarithms() -> None:
-    """Twice as slow at 0, four times at 1 s, each for as many readings as have a median: half way, sqrt 8 times."""
+    """Between readings, the logarithm of the slowdown is linear in time.
+
+    The host is twice as slow at 0 s and four times at 1 s, each for as many readings as a median needs: sqrt(8) times
+    half way.
+    """
     half = WINDOW // 2 + 1
     readings = [(0, 20_000, 0)] * half + [(10**9, 40_000, 0)] * half
     trace = measured([0.0, 0.2], [(0, 20_000, 0)])
@@ -87,19 +91,19 @@ def test_between_readings_it_is_a_straight_line_of_logarithms() -> None:
         head=replace(trace.head, probe=Probe("test", (0, len(readings)), BEST)),
         readings=np.array(readings, np.int64),
     )
-    trace.ops.begin[trace.ops.cpu > 0] = 600_000_000  # its middle is at 0.5 s
+    trace.ops.begin[trace.ops.cpu > 0] = 600_000_000  # the middle of the burst is at 0.5 s
     burst = int(trace.bursts[trace.ops.cpu > 0][0])
     assert burst == pytest.approx(2e8 / 8 ** (RESPONSE / 2), abs=1)
 
 
 def test_single_readings_that_are_off_do_not_count() -> None:
-    """Four of nine were disturbed."""
+    """Four of nine readings are disturbed; the median ignores them."""
     readings = [(i, 10_000 if i % 2 == 0 else 90_000, 20_000) for i in range(WINDOW)]
     assert measured([1e-8], readings).bursts[0] == 10
 
 
 def test_a_piece_that_is_not_done_changes_nothing() -> None:
-    """0 in the readings, or no best."""
+    """Readings of 0, or no best reading, leave bursts unchanged."""
     assert measured([0.1], [(0, 0, 0)]).bursts[0] == 100_000_000
     trace = measured([0.1], [(0, 20_000, 40_000)])
     nothing = replace(trace, head=replace(trace.head, probe=Probe("test", (0, 1), (0.0, 0.0))))
@@ -108,7 +112,7 @@ def test_a_piece_that_is_not_done_changes_nothing() -> None:
 
 @given(st.floats(1, 5), st.floats(1, 5), st.floats(1, 3))
 def test_a_burst_never_gets_longer_and_a_slower_host_makes_it_shorter(core: float, memory: float, more: float) -> None:
-    """Whatever the readings."""
+    """A burst never gets longer, and a slower host makes it shorter or leaves it equal."""
     slow, slower = (
         measured([0.1], [(0, round(core * k * 1e4), round(memory * k * 2e4))]).bursts[0] for k in (1.0, more)
     )
@@ -116,16 +120,17 @@ def test_a_burst_never_gets_longer_and_a_slower_host_makes_it_shorter(core: floa
 
 
 def test_the_best_of_a_recording_is_what_a_tenth_of_its_readings_are_better_than() -> None:
-    """Of 0 to 100 us on one rank and none on another."""
+    """The best reading is the 10th percentile: of 0 to 100 us on one rank and none on another, 10 us."""
     rows = np.array([(i, 1000 * i, 2000 * i) for i in range(101)], np.int64)
     assert best_of([rows, rows[:0]]) == pytest.approx((10e-6, 20e-6))
     assert best_of([rows[:0]]) == (0.0, 0.0)
 
 
 def test_the_response_of_one_burst_recorded_twice_by_hand() -> None:
-    """At the best and 1.5 times as slow, it took 1.5 ** 0.4 times as long: between that and the usual response.
+    """The fitted response of a burst that takes 1.5 ** 0.4 times as long at a slowdown of 1.5, computed by hand.
 
-    With d = ln 1.5 the deviations of the two are ± d/2: x² adds up to d²/2, xy to 0.4 d²/2.
+    It lies between 0.4 and the usual response. With d = ln 1.5 the deviations of the two recordings are ± d/2: x² adds
+    up to d²/2, xy to 0.4 d²/2.
     """
     quiet = measured([0.1], [(0, 10_000, 20_000)])
     busy = measured([0.1 * 1.5**0.4], [(0, 15_000, 20_000)])
@@ -138,14 +143,14 @@ def test_the_response_of_one_burst_recorded_twice_by_hand() -> None:
 
 
 def test_recordings_that_saw_the_host_as_fast_tell_nothing_of_the_response() -> None:
-    """And those without readings have none."""
+    """Recordings with equal readings leave the usual response; recordings without readings give none."""
     same = [measured([burst], [(0, 15_000, 20_000)]) for burst in (0.1, 0.2)]
     assert fitted_response(same)[""] == pytest.approx((CORE, MEMORY))
     assert fitted_response([replace(each, head=replace(each.head, probe=None)) for each in same]) == {}
 
 
 def test_speeds_while_bursts_ran() -> None:
-    """At its best for one burst, at half and at 0.8 of its best for as long a one."""
+    """For half of the time the core has its best speed, then half of it; memory has 0.8 of its best."""
     readings = [(0, 10_000, 20_000)] * WINDOW + [(200_000_000, 20_000, 25_000)] * WINDOW
     trace = measured([0.1, 0.1, 0.2], readings)
     assert speeds(trace)["core"] == pytest.approx((0.5, 0.5**0.25), rel=0.02)
@@ -154,20 +159,20 @@ def test_speeds_while_bursts_ran() -> None:
 
 
 def test_simulations_replay_bursts_at_the_best() -> None:
-    """The program that is compiled has them; flops per second are of them, too."""
+    """The compiled program has the normalised bursts."""
     trace = measured([0.1], [(0, 20_000, 20_000)])
     assert compile_program(trace).columns.cpu.tolist() == trace.bursts.tolist() != trace.ops.cpu.tolist()
 
 
 def test_what_is_typical_is_replayed_whatever_readings_say() -> None:
-    """It has been normalised already."""
+    """Typical bursts are used as they are, because they are normalised already."""
     trace = measured([0.1], [(0, 20_000, 20_000)])
     assert replace(trace, typical=np.array([7])).bursts.tolist() == [7]
 
 
 @pytest.mark.parametrize("name", ["x.clue", "x.zip"])
 def test_readings_and_typical_bursts_are_kept_raw(name: str, tmp_path: Path) -> None:
-    """Saved and opened: times as recorded, readings, and what is typical."""
+    """Saving and opening keeps recorded times, readings and typical bursts."""
     trace = measured([0.1], [(5, 20_000, 30_000), (6, 20_000, 30_000)])
     opened = Trace.open(trace.save(tmp_path / name))
     assert opened.readings.tolist() == trace.readings.tolist()
@@ -188,7 +193,7 @@ def test_readings_and_typical_bursts_are_kept_raw(name: str, tmp_path: Path) -> 
 def test_readings_that_mean_nothing(
     readings: list[tuple[int, int, int]], offsets: tuple[int, ...], rule: str, tmp_path: Path
 ) -> None:
-    """Nothing that is opened is used before it was looked at."""
+    """Readings that are not in order, are negative or have wrong offsets are refused."""
     trace = measured([0.1], readings)
     head = replace(trace.head, probe=Probe("test", offsets, BEST))
     with pytest.raises(TraceError, match=rule):
@@ -196,7 +201,7 @@ def test_readings_that_mean_nothing(
 
 
 def test_what_ranks_leave(tmp_path: Path) -> None:
-    """One has readings, the other, of another recorder, has none: then its bursts are as recorded."""
+    """One rank has readings, the other, of another recorder, has none: its bursts stay as recorded."""
     barrier = row(Op.BARRIER, "Barrier", cpu=10_000, begin=20_000, request=NO_REQUEST)
     readings = np.array([(i, 30_000 if i else 20_000, 40_000) for i in range(20)], "<i8")
     rows = leave(tmp_path, 0, [barrier], probe="pieces")
@@ -210,7 +215,7 @@ def test_what_ranks_leave(tmp_path: Path) -> None:
 
 
 def test_readings_must_be_whole(tmp_path: Path) -> None:
-    """A file that ends within one is damaged."""
+    """A file of readings that ends within a reading is refused."""
     rows = leave(tmp_path, 0, [row(Op.BARRIER, "Barrier")], size=1, probe="pieces")
     rows.with_suffix(".readings").write_bytes(bytes(32))
     with pytest.raises(TraceError, match="must have a multiple of 24 bytes, got 32"):

@@ -1,4 +1,4 @@
-"""The trace store: what is saved is what is opened, and nothing damaged is opened."""
+"""The trace store: saved and opened traces are equal, and damaged traces are refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.properties import examples
 
 
 def example() -> TraceBuilder:
-    """Return a trace with every kind of field in it."""
+    """Return a builder of a trace with every kind of field."""
     trace = TraceBuilder(3, program="example.py")
     trace[0].compute(1.5, "solve")
     trace[0].send(1, 100, tag=7)
@@ -37,14 +37,14 @@ def columns(trace: Trace) -> list[list[int]]:
 
 
 def test_a_row_takes_72_bytes() -> None:
-    """As recorded; stored, an op takes 65 bytes before compression, and 63 where no sites are known."""
+    """A recorded row takes 72 bytes; a stored op takes 65 bytes before compression."""
     assert ROW.size == 72
     assert sum(np.dtype(kind).itemsize for _, kind, _ in COLUMNS) == 65
 
 
 @pytest.mark.parametrize("name", ["x.clue", "x.clue.zip"])
 def test_what_is_saved_is_what_is_opened(name: str, tmp_path: Path) -> None:
-    """Folder or compressed file: the same columns, the same head but for its checksums."""
+    """A folder and a compressed file give the same columns, and the same head except for checksums."""
     built = example().build()
     opened = Trace.open(built.save(tmp_path / name))
     assert columns(opened) == columns(built)
@@ -54,13 +54,13 @@ def test_what_is_saved_is_what_is_opened(name: str, tmp_path: Path) -> None:
 
 
 def test_columns_of_a_folder_are_mapped_not_read(tmp_path: Path) -> None:
-    """A long trace does not fill the memory."""
+    """The columns of a folder are mapped into memory, not read."""
     opened = Trace.open(example().build().save(tmp_path / "x.clue"))
     assert isinstance(opened.ops.cpu.base, np.memmap)
 
 
 def test_saving_replaces_what_was_there(tmp_path: Path) -> None:
-    """All or nothing: no old column stays behind."""
+    """Saving replaces the whole earlier trace; no old file remains."""
     path = tmp_path / "x.clue"
     example().build().save(path)
     (path / "imports.json").write_text("old")
@@ -70,7 +70,7 @@ def test_saving_replaces_what_was_there(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error of the system, with the path; no half-written trace."""
+    """On a full disk saving raises the system's error with the path, and leaves no file."""
 
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -84,7 +84,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch: pyt
 @settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_any_damage_to_a_column_is_noticed(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
-    """Flip any byte of any column, or cut it anywhere: opening is refused with the column's name."""
+    """After any byte of a column is flipped, or the file is cut anywhere, opening is refused with the column's name."""
     path = example().build().save(tmp_path_factory.mktemp("damage") / "x.clue")
     column = data.draw(st.sampled_from(sorted(path.glob("*.npy"))))
     content = bytearray(column.read_bytes())
@@ -99,7 +99,7 @@ def test_any_damage_to_a_column_is_noticed(tmp_path_factory: pytest.TempPathFact
     except TraceError as error:
         assert column.name in str(error)
     else:
-        # Spaces that pad the header of a numpy file carry no meaning.
+        # Spaces that pad a numpy header have no meaning, so a changed one is no damage.
         assert columns(opened) == columns(example().build())
 
 
@@ -114,7 +114,7 @@ def test_any_damage_to_a_column_is_noticed(tmp_path_factory: pytest.TempPathFact
     ],
 )
 def test_fields_without_meaning_are_refused(column: str, value: int, rule: str, tmp_path: Path) -> None:
-    """A consistent file with a senseless row is no trace either; the rank and op are named."""
+    """A senseless row in an intact file is refused with its rank and op."""
     built = example().build()
     getattr(built.ops, column)[0] = value
     built.save(tmp_path / "x.clue")
@@ -134,14 +134,14 @@ def test_fields_without_meaning_are_refused(column: str, value: int, rule: str, 
     ],
 )
 def test_senseless_heads_are_refused(head: str, rule: str) -> None:
-    """Each with the rule that it breaks."""
+    """Each senseless head is refused with the rule that it breaks."""
     with pytest.raises(TraceError, match=rule):
         Head.from_json(head.encode(), "head.json")
 
 
 @pytest.mark.parametrize("make", ["nothing", "file", "empty folder"])
 def test_what_is_no_trace_is_told(make: str, tmp_path: Path) -> None:
-    """Nothing there, some other file, some other folder."""
+    """A missing path, a file and a folder that are not traces are refused with the path."""
     path = tmp_path / "x.clue"
     if make == "file":
         path.write_text("hello")
@@ -152,5 +152,5 @@ def test_what_is_no_trace_is_told(make: str, tmp_path: Path) -> None:
 
 
 def test_rooted_collectives_are_collectives() -> None:
-    """The set of ops with a root names those of the standard."""
+    """The ops with a root are those of the MPI standard."""
     assert {op.name for op in ROOTED} == {"BCAST", "REDUCE", "GATHER", "GATHERV", "SCATTER", "SCATTERV"}
