@@ -1,4 +1,4 @@
-"""Programs to make skeletons of: random ones that a skeleton can repeat, and a pipeline with recorded times."""
+"""Programs for tests of skeletons: random ones that a skeleton can repeat, and a pipeline with recorded times."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from clue.trace import Op, Trace, TraceBuilder
 from clue.trace.sites import Frame, Site
 from tests.kernel.random_cases import ProgramMaker
 
-#: What no skeleton repeats.
+#: Ops that no skeleton repeats.
 _REFUSED = {Op.SPAWN, Op.OTHER}
 
 
 class Repeatable(ProgramMaker):
-    """Writes random programs of one world, without intercommunicators and calls that are not modelled."""
+    """Makes random programs of one world, without intercommunicators and without calls that are not modelled."""
 
     def plan_world(self, children: int) -> None:
-        """Plan none."""
+        """Plan no spawned worlds."""
 
     def connect(self) -> None:
-        """Connect nothing."""
+        """Create no intercommunicators."""
 
     def odds(self) -> None:
-        """Add what may be left out of a program, but nothing that must be refused."""
+        """Add ops that a skeleton may leave out, but none that it must refuse."""
         super().odds()
         for own in self.builder:
             own.rows[:] = [row for row in own.rows if row[-1] not in _REFUSED]
@@ -35,14 +35,14 @@ def repeatable(seed: int, steps: int = 40) -> Trace:
 
 
 def site(line: int, *loops: int) -> Site:
-    """Return a line of a program, within loops at other lines."""
+    """Return a call site at a line of a program, within loops at other lines."""
     return Site((Frame("sweep.py", "main", line, line, loops),))
 
 
 def pipeline(ranks: int, sweeps: int, stages: int, seconds: float, nbytes: int) -> Trace:
-    """Return sweeps of a pipeline, each rank computing after it has heard from the one before; a barrier ends a sweep.
+    """Return sweeps of a pipeline: each rank computes after each message of the one before; a barrier ends a sweep.
 
-    The times are those of messages that take none.
+    The recorded times are those of messages that take no time.
     """
     built = TraceBuilder(ranks, "sweep.py")
     for rank, own in enumerate(built):

@@ -1,4 +1,4 @@
-"""Skeletons as programs that run, and what they did beside what they were to do."""
+"""Skeletons as programs: how tests write, compile, run and record them, and compare their calls."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from clue.trace import Flag, Op, Trace
 from clue.trace.columns import Ops
 from clue.trace.ops import COLLECTIVES, ROOTED
 
-#: So quick are pieces that bursts take no time here: a piece is a second.
+#: Pieces that take no measurable time, so that bursts take none: a second is one piece.
 AT_ONCE = Pieces({"core": 1e9, "memory": 1e9, "cache": 1e9}, 0.0, "nowhere")
-#: Flags of other calls; what else flags say is how the application made the same ones.
+#: Flags that make a call a different one; other flags only tell how the application made the same call.
 MANNERS = (
     Flag.SYNCHRONOUS | Flag.BUFFERED | Flag.NONBLOCKING | Flag.IN_PLACE | Flag.USER_DEFINED | Flag.NONCOMMUTATIVE
     | Flag.BLOCK
@@ -40,7 +40,7 @@ Document = dict[str, Any]
 
 
 def about(trace: Trace, pieces: Pieces = AT_ONCE, file: str = "skeleton.py") -> About:
-    """Return what a program says of itself."""
+    """Return the description of a program that its head states."""
     return About(
         file=file,
         identity="0123456789abcdef",
@@ -56,14 +56,14 @@ def about(trace: Trace, pieces: Pieces = AT_ONCE, file: str = "skeleton.py") -> 
 
 
 def written(trace: Trace, folder: Path) -> Path:
-    """Write the program that makes the calls of a trace, in Python; returns its file."""
+    """Write the Python program that makes the calls of a trace, and return its file."""
     path = folder / "skeleton.py"
     path.write_text(python_program(statements_of(trace), about(trace)))
     return path
 
 
 def compiled(trace: Trace, folder: Path) -> Path:
-    """Write the program in C, and compile it without a warning; returns the program."""
+    """Write the program in C, compile it without a warning, and return the executable."""
     source, program = folder / "skeleton.c", folder / "skeleton"
     source.write_text(c_program(statements_of(trace), about(trace, file=source.name)))
     command = [str(mpicc()), "-O2", "-Wall", "-Wextra", "-Werror", str(source), "-o", str(program)]
@@ -72,7 +72,7 @@ def compiled(trace: Trace, folder: Path) -> Path:
 
 
 def mpicc() -> Path | None:
-    """Return the compiler of programs with MPI, if there is one."""
+    """Return the path of the MPI compiler mpicc, if there is one."""
     found = shutil.which("mpicc")
     return None if found is None else Path(found)
 
@@ -83,17 +83,17 @@ def recorded(program: Path, ranks: int) -> Trace:
 
 
 def calls_of(trace: Trace, function: str = "") -> list[list[Call]]:
-    """Return the calls of each rank in words of their own, in order: those of a function alone, if one is named.
+    """Return the calls of each rank as tuples, in order; with a function, only the calls within it.
 
-    Requests are named by the calls that began them, so that their numbers do not count. What belongs to a neighbourhood
-    collective is left out: :func:`exchanged_of` tells of that.
+    Requests are identified by the calls that started them, so their numbers do not matter. Neighbourhood collectives
+    are omitted: :func:`exchanged_of` returns them.
     """
     inside = _inside(trace, function)
     return [list(_calls(trace, rank, inside)) for rank in range(trace.ranks)]
 
 
 def exchanged_of(trace: Trace, function: str = "") -> list[list[Call]]:
-    """Return what neighbourhood collectives of each rank send, and from whom they receive, in no order."""
+    """Return each rank's sends and receives in neighbourhood collectives, sorted."""
     inside = _inside(trace, function)
     return [sorted(_exchanged(trace.rank(rank), inside), key=repr) for rank in range(trace.ranks)]
 
@@ -157,7 +157,7 @@ def _entries(ops: Ops, row: int) -> list[int]:
 
 
 def ran(command: Sequence[str], ranks: int, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a program on a number of ranks."""
+    """Run a program on a number of ranks, and return the finished process."""
     mpiexec = find_mpiexec()
     options = open_mpi_options() if mpi_of(mpiexec) == "openmpi" else []
     words = [mpiexec, *options, "-n", str(ranks), *command, *arguments]
@@ -165,7 +165,7 @@ def ran(command: Sequence[str], ranks: int, *arguments: str) -> subprocess.Compl
 
 
 def document_of(done: subprocess.CompletedProcess[str]) -> Document:
-    """Return the one JSON document that a program printed which ended well."""
+    """Return the JSON document that a successful program printed."""
     assert (done.returncode, done.stderr) == (0, "")
     document = json.loads(done.stdout)
     assert isinstance(document, dict)

@@ -1,4 +1,4 @@
-"""Clusters of similar events: the paper's example, and what all clusters have in common."""
+"""Clusters of similar events: the paper's example, and properties of all clusters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.skeleton.programs import repeatable
 
 
 def messages(*sizes: int, ranks: int = 2, dests: tuple[int, ...] = (1,)) -> Parameters:
-    """Return a program whose rank 0 sends messages of these sizes, to each of some ranks."""
+    """Return the parameters of a program whose rank 0 sends messages of these sizes to each destination."""
     built = TraceBuilder(ranks)
     for dest in dests:
         for nbytes in sizes:
@@ -26,7 +26,7 @@ def messages(*sizes: int, ranks: int = 2, dests: tuple[int, ...] = (1,)) -> Para
 
 
 def test_similar_messages_get_their_mean() -> None:
-    """The paper's example: 2,000 and 1,800 bytes to the same rank become 1,900 (section 4.2)."""
+    """The paper's example: messages of 2,000 and 1,800 B to the same rank become 1,900 B (section 4.2)."""
     parameters = messages(2000, 1800)
     assert Clusters.at(parameters, 0.0).nbytes.tolist() == [2000, 1800]
     assert Clusters.at(parameters, 0.1).nbytes.tolist() == [2000, 1800]
@@ -34,7 +34,7 @@ def test_similar_messages_get_their_mean() -> None:
 
 
 def test_messages_to_different_ranks_are_never_merged() -> None:
-    """Nor do they change each other's mean."""
+    """Messages to different ranks are in different clusters, and each cluster has its own mean."""
     clusters = Clusters.at(messages(2000, 1800, ranks=3, dests=(1, 2)), 0.2)
     assert clusters.of.tolist() == [0, 0, 1, 1] or clusters.of.tolist() == [1, 1, 0, 0]
 
@@ -51,7 +51,7 @@ def test_messages_to_different_ranks_are_never_merged() -> None:
 def test_collective_calls_that_differ_in_anything_else_are_never_merged(
     one: tuple[Op, dict[str, int]], other: tuple[Op, dict[str, int]]
 ) -> None:
-    """Root, call, elements, communicator."""
+    """Collective calls that differ in root, op, element size or communicator are in different clusters."""
     built = TraceBuilder(2)
     built.communicator((0, 1))
     for own in built:
@@ -62,7 +62,7 @@ def test_collective_calls_that_differ_in_anything_else_are_never_merged(
 
 
 def test_lists_of_sizes_are_averaged_entry_by_entry() -> None:
-    """What each rank sends to each other stays what that receives: one matrix of a call, the mean of both."""
+    """The sizes of an Alltoallv are averaged entry by entry, so the ranks' lists still form one matrix."""
     built = TraceBuilder(2)
     for first, second in (((100, 300), (220, 80)), ((110, 310), (200, 100))):
         built[0].collective(Op.ALLTOALLV, extras=first)
@@ -76,7 +76,7 @@ def test_lists_of_sizes_are_averaged_entry_by_entry() -> None:
 
 
 def test_sizes_of_reductions_stay_whole_elements() -> None:
-    """The mean of 3 and 4 elements of 1,000 bytes is 4 elements; one of 0.3 elements is one."""
+    """Sizes of reductions are whole elements: the mean of 3 and 4 elements of 1,000 B is 4; 0.3 elements become one."""
     built = TraceBuilder(2)
     for own in built:
         own.collective(Op.ALLREDUCE, 4000, element=1000)
@@ -90,7 +90,7 @@ def test_sizes_of_reductions_stay_whole_elements() -> None:
 @given(sizes=st.lists(st.integers(0, 5000), min_size=1, max_size=40), threshold=st.sampled_from([0.01, 0.05, 0.1, 0.2]))
 @settings(deadline=None, max_examples=examples(100))
 def test_a_cluster_is_nowhere_wider_than_the_threshold(sizes: list[int], threshold: float) -> None:
-    """Whatever the sizes and their order; the order of events does not matter."""
+    """In a cluster, sizes differ by less than the threshold, and the order of events does not matter."""
     clusters = Clusters.at(messages(*sizes), threshold)
     found = np.array(sizes)
     for each in np.unique(clusters.of):
@@ -103,7 +103,7 @@ def test_a_cluster_is_nowhere_wider_than_the_threshold(sizes: list[int], thresho
 @given(seed=st.integers(0, 2**32), threshold=st.sampled_from([0.0, 0.02, 0.2]))
 @settings(deadline=None, max_examples=examples(60))
 def test_clusters_are_of_one_kind_and_keep_their_bytes(seed: int, threshold: float) -> None:
-    """Of any program; with a threshold of 0 all sizes stay."""
+    """In any program, a cluster has one kind of event; with a threshold of 0 all sizes stay as they are."""
     parameters = Parameters.of(Events.of(repeatable(seed)))
     clusters = Clusters.at(parameters, threshold)
     for each in np.unique(clusters.of):

@@ -1,4 +1,4 @@
-"""Whole skeletons: remarks on them, and refusals."""
+"""The construction of whole skeletons: their lengths, remarks and refusals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.steady.test_simulate import ping_pong
 
 
 def recorded(seconds: float, trace: Trace) -> Trace:
-    """Return a trace whose ranks took so long."""
+    """Return a trace whose ranks ran for this many seconds."""
     heads = tuple(replace(each, wall=seconds) for each in trace.head.rank_heads)
     return replace(trace, head=replace(trace.head, rank_heads=heads))
 
@@ -27,7 +27,7 @@ TRACE = recorded(500.0, looped(2, 400, ping_pong))
 
 
 def test_seconds_say_the_scale() -> None:
-    """500 s in 10 s is a fiftieth."""
+    """A skeleton of 10 s for an application of 500 s has a scale of 50."""
     short = construct(TRACE, seconds=10)
     assert (short.scale, short.application, short.seconds) == (50.0, 500.0, 10.0)
     assert short.good
@@ -37,7 +37,7 @@ def test_seconds_say_the_scale() -> None:
 
 
 def test_the_shortest_good_skeleton_has_one_iteration_of_the_dominant_sequence() -> None:
-    """400 round trips of 1 s on rank 0; the recording took 500 s."""
+    """The dominant loop has 400 iterations; the application took 500 s, so the shortest skeleton takes 1.25 s."""
     short = construct(TRACE, shortest=True)
     assert short.dominant is not None
     assert (short.dominant.name, short.dominant.iterations) == ("loop.py:10", 400)
@@ -46,7 +46,7 @@ def test_the_shortest_good_skeleton_has_one_iteration_of_the_dominant_sequence()
 
 
 def test_what_is_too_short_warns() -> None:
-    """With the sequence, how much it matters, and the shortest good one."""
+    """A skeleton below one iteration warns, and names the loop, its share of the time and the shortest good length."""
     short = construct(TRACE, seconds=1)
     assert not short.good
     assert [each.said for each in short.caveats if "too short" in each] == [
@@ -56,7 +56,7 @@ def test_what_is_too_short_warns() -> None:
 
 
 def test_a_program_without_loops_has_no_good_skeleton() -> None:
-    """Its elapsed time is also unknown unless recorded: 2 s of computation replace it."""
+    """A program without loops has no good skeleton; without recorded times, its 2 s of computation are its time."""
     built = TraceBuilder(2)
     built[0].compute(2.0)
     built[0].send(1, 100)
@@ -74,7 +74,11 @@ def test_a_program_without_loops_has_no_good_skeleton() -> None:
 
 
 def test_the_threshold_rises_until_the_signature_is_short_enough() -> None:
-    """Sizes of 1,000 to 1,070 bytes at K = 100 want Q = 50: not at 0.05, where 1,000 and 1,070 are two, but at 0.1."""
+    """The similarity threshold rises until the signature is short enough, or stays 0 if it is already.
+
+    Broadcasts of 1,000 to 1,070 B at scale 700: the threshold is 0.05, and the signature 400 times shorter than the
+    events.
+    """
 
     def body(own: RankBuilder, _: int, i: int) -> None:
         own.compute(0.1)
@@ -87,7 +91,7 @@ def test_the_threshold_rises_until_the_signature_is_short_enough() -> None:
 
 
 def test_loops_are_found_without_call_sites() -> None:
-    """By what events fold into."""
+    """Without call sites, loops are found by repetition of events."""
     built = TraceBuilder(2)
     for own in built:
         for _ in range(100):
@@ -101,7 +105,7 @@ def test_loops_are_found_without_call_sites() -> None:
 
 
 def test_a_skeleton_has_a_name_of_its_own() -> None:
-    """By its trace and its scale."""
+    """A skeleton's identity depends on its trace and its scale, and is the same each time."""
     once, again, other = construct(TRACE, scale=5), construct(TRACE, scale=5), construct(TRACE, scale=6)
     assert once.identity == again.identity != other.identity
     assert len(once.identity) == 16
@@ -125,14 +129,14 @@ def test_a_skeleton_has_a_name_of_its_own() -> None:
     ],
 )
 def test_lengths_that_make_no_sense_are_refused(length: dict[str, float], message: str) -> None:
-    """With the rule."""
+    """A length beyond the application's, or a scale below 1, is refused with the rule."""
     with pytest.raises(SkeletonError) as raised:
         construct(TRACE, **length)  # type: ignore[arg-type]
     assert raised.value.faults == (message,)
 
 
 def test_a_skeleton_is_a_trace(tmp_path: Path) -> None:
-    """It is written and read like any other, and both engines replay it alike."""
+    """A skeleton is saved and opened like any trace, and both engines give the same result for it."""
     short = construct(TRACE, scale=30)
     again = Trace.open(short.trace.save(tmp_path / "short.clue"))
     replayed = simulate(again, machine(2), engine="reference")
@@ -141,7 +145,7 @@ def test_a_skeleton_is_a_trace(tmp_path: Path) -> None:
 
 
 def test_flops_are_divided_too() -> None:
-    """So a host's speed in a region stays what it was."""
+    """Declared operations are divided by the scale, so that the speed in a region is unchanged."""
     built = TraceBuilder(1)
     built[0].compute(2.0, "solve")
     built.declare(0, region="solve", flops=1e9)
@@ -150,7 +154,7 @@ def test_flops_are_divided_too() -> None:
 
 
 def test_all_calls_that_cannot_be_repeated_are_told_at_once() -> None:
-    """An error, with exit status 2."""
+    """All calls that a skeleton cannot repeat are reported in one error."""
     built = TraceBuilder(1, "files.py")
     built[0].add(Op.OTHER, call="File.Open")
     built[0].add(Op.OTHER, call="Win.Fence")

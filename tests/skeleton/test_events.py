@@ -1,4 +1,4 @@
-"""Events and units: what belongs together, what is none, what no skeleton repeats."""
+"""Events and units: how ops are grouped, which ops are not events, and which calls are refused."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def ops_of(trace: Trace, rank: int) -> list[str]:
 
 
 def only(events: Events, units: list[int]) -> Trace:
-    """Return what is left of a program with some of its units."""
+    """Return the excerpt of a program that keeps only these units."""
     return events.excerpt(np.flatnonzero(_with_waits(events, units))).trace
 
 
@@ -35,7 +35,7 @@ def _with_waits(events: Events, units: list[int]) -> Mask:
 
 
 def test_a_message_is_one_unit_with_its_receive_and_the_probes_that_saw_it() -> None:
-    """Two messages of one channel: the probe between the receives saw the second."""
+    """A message is one unit with its send, its receive and its probe: here the probe sees the second message."""
     built = TraceBuilder(2)
     built[0].send(1, 10)
     built[0].send(1, 20)
@@ -48,7 +48,7 @@ def test_a_message_is_one_unit_with_its_receive_and_the_probes_that_saw_it() -> 
 
 
 def test_collective_calls_are_counted_by_communicator() -> None:
-    """The k-th call of each member is one, neighbourhood collectives apart."""
+    """The k-th collective call of each member of a communicator is one unit; neighbourhood collectives count apart."""
     built = TraceBuilder(2)
     pair = built.communicator((1, 0))
     for rank, own in enumerate(built):
@@ -63,7 +63,7 @@ def test_collective_calls_are_counted_by_communicator() -> None:
 
 
 def test_waits_keep_the_requests_that_stay_and_these_are_numbered_anew() -> None:
-    """Of three requests that are waited for together, the first and the last stay."""
+    """Three requests have one wait; when the second is dropped, the wait keeps the other two, with new numbers."""
     built = TraceBuilder(2)
     built[0].wait(*(built[0].isend(1, nbytes, tag) for tag, nbytes in enumerate((10, 20, 30))))
     for tag in range(3):
@@ -81,7 +81,7 @@ def test_waits_keep_the_requests_that_stay_and_these_are_numbered_anew() -> None
 
 
 def test_a_matched_probe_takes_its_receive_along() -> None:
-    """Mprobe, Mrecv and the wait that ends it have one request."""
+    """A matched probe, its receive and the wait for it belong to one unit and share one request."""
     built = TraceBuilder(2)
     built[0].send(1, 10, tag=1)
     built[0].send(1, 20, tag=2)
@@ -96,7 +96,10 @@ def test_a_matched_probe_takes_its_receive_along() -> None:
 
 
 def test_what_is_no_event_computes_with_the_next_one_of_its_region() -> None:
-    """A poll's 1 s, packing's 2 s and the 3 s of its call go to the send; 4 s of another region stay by themselves."""
+    """Computation of polls and packing joins the next event of its region.
+
+    The send gets 1 + 2 + 3 + 0.5 s of region solve; 4 s of another region stay a separate burst.
+    """
     built = TraceBuilder(2)
     own = built[0]
     own.compute(1.0, "solve")
@@ -116,7 +119,7 @@ def test_what_is_no_event_computes_with_the_next_one_of_its_region() -> None:
 
 
 def test_the_rest_of_a_call_becomes_its_beginning() -> None:
-    """A Sendrecv that receives from PROC_NULL keeps its send and its wait."""
+    """When the first op of a call is dropped, its burst moves to the next one: a Sendrecv keeps send and wait."""
     built = TraceBuilder(2)
     built[0].compute(1.0)
     built[0].sendrecv(1, 8, PROC_NULL)
@@ -129,7 +132,7 @@ def test_the_rest_of_a_call_becomes_its_beginning() -> None:
 
 
 def test_receives_from_any_source_are_from_the_one_they_had() -> None:
-    """A remark states their number."""
+    """A receive from any source gets the source that it had when recorded, and a remark counts such receives."""
     built = TraceBuilder(2)
     built[0].send(1, 8, tag=3)
     built[1].recv(0, 3, flags=Flag.ANY_SOURCE | Flag.ANY_TAG)
@@ -141,7 +144,7 @@ def test_receives_from_any_source_are_from_the_one_they_had() -> None:
 
 
 def test_messages_without_an_end_are_left_out() -> None:
-    """A send without a receive, and a receive without a known source."""
+    """A send without a receive, and a receive without a known source, are left out."""
     built = TraceBuilder(2)
     built[0].send(1, 8)
     built[1].add(Op.RECV, peer=ANY, tag=ANY, flags=Flag.ANY_SOURCE)
@@ -151,7 +154,7 @@ def test_messages_without_an_end_are_left_out() -> None:
 
 
 def test_all_calls_that_no_skeleton_repeats_are_named_at_once() -> None:
-    """By call and site, with how often."""
+    """One error lists all calls that cannot be repeated, with call site and count."""
     built = TraceBuilder(3, "worker.py")
     near, _ = built.intercommunicator((0,), (1,))
     built.spawned((2,))
@@ -179,7 +182,7 @@ def test_all_calls_that_no_skeleton_repeats_are_named_at_once() -> None:
 @given(seed=st.integers(0, 2**32), share=st.floats(0, 1))
 @settings(max_examples=examples(150), deadline=None)
 def test_whatever_units_are_dropped_the_rest_runs_to_its_end(seed: int, share: float) -> None:
-    """Random programs of all calls that can be repeated, on the reference engine; all messages are received."""
+    """If any units of a random program are dropped, the rest runs to its end, and all its messages are received."""
     events = Events.of(repeatable(seed))
     random = Random(seed)
     units = [unit for unit in range(events.units) if random.random() < share]
@@ -193,7 +196,7 @@ def test_whatever_units_are_dropped_the_rest_runs_to_its_end(seed: int, share: f
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=examples(100), deadline=None)
 def test_no_computation_is_lost(seed: int) -> None:
-    """By rank and region, packing's time with it."""
+    """The events of a rank and region have all of its computation, including the time of packing."""
     trace = repeatable(seed)
     found = Events.of(trace).trace
 

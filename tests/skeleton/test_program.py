@@ -1,4 +1,4 @@
-"""Programs that skeletons become do what skeletons do: run for real, and recorded again."""
+"""Programs generated from skeletons make the skeleton's calls: they are run and recorded again."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def case(ranks: int) -> Callable[[Callable[[TraceBuilder], None]], Callable[[Tra
 
 @case(2)
 def sends(built: TraceBuilder) -> None:
-    """Send in each mode, blocking and not; probe; receive matched messages."""
+    """Sends in each mode, blocking and nonblocking; probes; matched receives."""
     one, other = built
     for i in range(6):
         for flags in (Flag(0), Flag.SYNCHRONOUS, Flag.BUFFERED):
@@ -58,7 +58,7 @@ def sends(built: TraceBuilder) -> None:
 
 @case(3)
 def waits(built: TraceBuilder) -> None:
-    """Wait for all requests, for one after the other, for the older of two, for none."""
+    """Waits for all requests, for single ones, and for the older of two."""
     for rank, own in enumerate(built):
         right, left = (rank + 1) % 3, (rank - 1) % 3
         for i in range(5):
@@ -81,7 +81,7 @@ def waits(built: TraceBuilder) -> None:
 
 @case(4)
 def exchanges(built: TraceBuilder) -> None:
-    """Exchange around a ring, along a line with PROC_NULL at its ends, and with changing partners."""
+    """Exchanges around a ring, along a line that ends with PROC_NULL, and with changing partners."""
     for rank, own in enumerate(built):
         for i in range(4):
             own.sendrecv((rank + 1) % 4, 8 * (i + 1), (rank - 1) % 4, 1, 1)
@@ -96,7 +96,7 @@ def exchanges(built: TraceBuilder) -> None:
 
 @case(4)
 def roles(built: TraceBuilder) -> None:
-    """Let one rank do another thing than the others, and ranks have other sizes and partners."""
+    """A master and workers, which make different calls with different sizes and partners."""
     master, *workers = built
     for i in range(3):
         for rank in (2, 1, 3):
@@ -112,7 +112,7 @@ def roles(built: TraceBuilder) -> None:
 
 @case(4)
 def communicators(built: TraceBuilder) -> None:
-    """Use communicators of some ranks, in orders of their own, and those of a grid."""
+    """Communicators of rows, columns, single ranks and a group, with ranks in different orders."""
     rows = [built.communicator((0, 1), "Split"), built.communicator((3, 2), "Split")]
     columns = [built.communicator((2, 0), "Split"), built.communicator((1, 3), "Split")]
     alone = [built.communicator((rank,), "SELF") for rank in range(4)]
@@ -133,7 +133,7 @@ def communicators(built: TraceBuilder) -> None:
 
 @case(3)
 def collectives(built: TraceBuilder) -> None:
-    """Make each collective call, blocking and not, on elements of each size, in place and by other operations."""
+    """Each collective call, blocking and not, with different element sizes, in place and with user operations."""
     for rank, own in enumerate(built):
         for op in (Op.BARRIER, Op.GATHER, Op.SCATTER, Op.ALLGATHER, Op.ALLTOALL):
             own.collective(op, 0 if op == Op.BARRIER else 36, root=1 if op in (Op.GATHER, Op.SCATTER) else 0)
@@ -160,7 +160,7 @@ def collectives(built: TraceBuilder) -> None:
 
 @case(4)
 def neighbours(built: TraceBuilder) -> None:
-    """Exchange with neighbours, of other numbers and sizes on each rank, waiting for it or not."""
+    """Neighbourhood collectives with different neighbours and sizes on each rank, blocking and nonblocking."""
     for rank, own in enumerate(built):
         dests, sources = [each for each in range(4) if each > rank], [each for each in range(4) if each < rank]
         for i in range(3):
@@ -175,7 +175,7 @@ def neighbours(built: TraceBuilder) -> None:
 
 @case(4)
 def bits(built: TraceBuilder) -> None:
-    """Send along the bits of the rank, as lower-case scan does."""
+    """Messages along the bits of the rank, as lower-case scan sends them."""
     for rank, own in enumerate(built):
         for _ in range(3):
             again = Flag(0)
@@ -191,7 +191,7 @@ def bits(built: TraceBuilder) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_program_makes_the_calls_of_its_trace(name: str, tmp_path: Path) -> None:
-    """The same ones, with the same partners, sizes and requests, in the same order on each rank."""
+    """The program makes the same calls as the trace, with the same partners, sizes and requests, in the same order."""
     ranks, build = CASES[name]
     trace = build()
     again = recorded(written(trace, tmp_path), ranks)
@@ -202,7 +202,7 @@ def test_a_program_makes_the_calls_of_its_trace(name: str, tmp_path: Path) -> No
 @pytest.mark.skipif(mpicc() is None, reason="a compiler of programs with MPI must be there")
 @pytest.mark.parametrize("name", CASES)
 def test_a_program_in_c_compiles_without_a_warning_and_runs(name: str, tmp_path: Path) -> None:
-    """It is of the same statements."""
+    """The C program of the same statements compiles without a warning and runs."""
     ranks, build = CASES[name]
     document = document_of(ran([str(compiled(build(), tmp_path))], ranks, "--json", "--repeats", "2"))
     assert (document["skeleton"], document["ranks"], len(document["runs"])) == ("0123456789abcdef", ranks, 2)
@@ -210,7 +210,7 @@ def test_a_program_in_c_compiles_without_a_warning_and_runs(name: str, tmp_path:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_skeletons_of_random_programs_run(seed: int, tmp_path: Path) -> None:
-    """Each call of the skeleton is made; data in place, elements and sizes that a real program cannot have aside."""
+    """The program of a random skeleton makes its calls, apart from data in place, elements and impossible sizes."""
     trace = construct(repeatable(seed), scale=1 + seed % 3).trace
     again = recorded(written(trace, tmp_path), trace.ranks)
     assert [list(map(plainly, own)) for own in calls_of(again, "program")] == [
@@ -222,11 +222,11 @@ def test_skeletons_of_random_programs_run(seed: int, tmp_path: Path) -> None:
 @pytest.mark.skipif(mpicc() is None, reason="a compiler of programs with MPI must be there")
 @pytest.mark.parametrize("seed", [0, 3, 4])
 def test_skeletons_of_random_programs_run_in_c(seed: int, tmp_path: Path) -> None:
-    """To their end, twice."""
+    """The C program of a random skeleton runs to its end, twice."""
     trace = construct(repeatable(seed), scale=1 + seed % 3).trace
     assert len(document_of(ran([str(compiled(trace, tmp_path))], trace.ranks, "--json", "--repeats", "2"))["runs"]) == 2
 
 
 def plainly(call: tuple[object, ...]) -> tuple[object, ...]:
-    """Return a call without what random programs say of collectives that no real one does."""
+    """Return a call without those details of collectives that random programs have but real ones cannot."""
     return (call[0], *call[2:4]) if call[0] in COLLECTIVES else call

@@ -1,4 +1,4 @@
-"""Programs that skeletons become, as who runs them meets them, in either language."""
+"""The generated programs in Python and C, as their users run them: options, output and refusals."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tests.steady.programs import looped
 pytest.importorskip("mpi4py.MPI", reason="mpi4py and an MPI library must be there", exc_type=ImportError)
 
 LANGUAGES = ["python", pytest.param("c", marks=pytest.mark.skipif(mpicc() is None, reason="mpicc must be there"))]
-#: What the head of a program holds of traces: what would end a comment or a text, begin a line, or be no letter.
+#: A program name that would end a comment or string, begin a line, or is not ASCII.
 HOSTILE = 'a"""\nimport os  # */ /* \\ \x1b[2J é {brace} %s ??/'
 
 
 def body(own: RankBuilder, rank: int, i: int) -> None:
-    """Exchange around a ring and reduce."""
+    """Exchange around a ring, and reduce."""
     own.compute(1e-4 * (1 + i % 3), "solve")
     own.sendrecv((rank + 1) % 2, 800, (rank - 1) % 2)
     own.compute(3e-5)
@@ -35,7 +35,7 @@ def body(own: RankBuilder, rank: int, i: int) -> None:
 
 
 def command(language: str, trace: Trace, folder: Path) -> list[str]:
-    """Return the command of a program in a language."""
+    """Return the command that runs the program in this language."""
     return [str(compiled(trace, folder))] if language == "c" else [sys.executable, str(written(trace, folder))]
 
 
@@ -46,7 +46,7 @@ def program(request: pytest.FixtureRequest, tmp_path: Path) -> list[str]:
 
 
 def test_json_has_the_keys_of_the_interface(program: Sequence[str]) -> None:
-    """One object, printed by one rank; the median of the runs counts."""
+    """One rank prints one JSON object; its time is the median of the runs."""
     document = document_of(ran(program, 2, "--json", "--repeats", "3"))
     keys = ("skeleton", "ranks", "seconds", "scale", "application", "runs", "host", "compute")
     assert tuple(document) == keys
@@ -57,7 +57,7 @@ def test_json_has_the_keys_of_the_interface(program: Sequence[str]) -> None:
 
 
 def test_a_run_says_what_the_application_would_take(program: Sequence[str], tmp_path: Path) -> None:
-    """By the scale; or by the skeleton's time on the host of the recording, if that is given."""
+    """A run prints the application's time by the scale, or by the dedicated time of the skeleton if that is given."""
     done = ran(program, 2)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("measured ")
@@ -66,9 +66,9 @@ def test_a_run_says_what_the_application_would_take(program: Sequence[str], tmp_
     dedicated = tmp_path / "dedicated.json"
     dedicated.write_text(json.dumps({"skeleton": "0123456789abcdef", "seconds": 2.5}))
     assert " s x 60 s / 2.5 s = " in ran(program, 2, "--dedicated", str(dedicated)).stdout
-    # The run as JSON then tells all that a prediction needs.
+    # The JSON output then has all that a prediction needs.
     assert document_of(ran(program, 2, "--json", "--dedicated", str(dedicated)))["dedicated"] == 2.5
-    # 60 s less 3 × 0.5 s of communication are 29.25 times as much as 2 s of computation.
+    # 60 s less 3 × 0.5 s of communication are 29.25 times the 2 s of computation.
     dedicated.write_text(json.dumps({"skeleton": "0123456789abcdef", "seconds": 2.5, "compute": 0.8}))
     said = ran(program, 2, "--dedicated", str(dedicated)).stdout
     assert " s of computation x 29.25 + " in said and " s of communication x 3 = " in said
@@ -77,7 +77,7 @@ def test_a_run_says_what_the_application_would_take(program: Sequence[str], tmp_
 
 
 def test_another_number_of_ranks_is_refused(program: Sequence[str]) -> None:
-    """By all ranks, with a message of one, and without waiting for each other."""
+    """With another number of ranks, one rank prints an error, and all end without waiting for each other."""
     for ranks in (1, 3):
         done = ran(program, ranks)
         assert (done.returncode, done.stdout) == (2, "")
@@ -93,7 +93,7 @@ def test_another_number_of_ranks_is_refused(program: Sequence[str]) -> None:
     ],
 )
 def test_bad_options_are_refused(program: Sequence[str], options: Sequence[str], said: str) -> None:
-    """With status 2 on all ranks, said once."""
+    """Wrong options end all ranks with status 2, and the error is printed once."""
     done = ran(program, 2, *options)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count(said) == 1
@@ -101,7 +101,7 @@ def test_bad_options_are_refused(program: Sequence[str], options: Sequence[str],
 
 @pytest.mark.parametrize("content", ["", "[]", '{"skeleton": "fedcba9876543210", "seconds": 2}', '{"seconds": 2}'])
 def test_a_run_of_another_skeleton_is_recognised(program: Sequence[str], content: str, tmp_path: Path) -> None:
-    """So is a file that is none."""
+    """The output of another skeleton, and a file that is no output, are refused as dedicated run."""
     other = tmp_path / "other.json"
     other.write_text(content)
     done = ran(program, 2, "--dedicated", str(other))
@@ -110,7 +110,7 @@ def test_a_run_of_another_skeleton_is_recognised(program: Sequence[str], content
 
 
 def test_a_program_reads_like_the_application() -> None:
-    """Loops and calls with their sites; what is not needed is not there."""
+    """The program has loops and calls with their call sites as comments, and no unused helpers."""
     text = python_program(statements_of(looped(2, 6, body)), about(looped(2, 6, body)))
     program = text[text.index("def program") : text.index("# --- messages")]
     assert program.splitlines() == [
@@ -132,7 +132,7 @@ def test_a_program_reads_like_the_application() -> None:
 
 
 def test_names_of_a_trace_mean_nothing_in_a_program() -> None:
-    """They occur in comments and strings, and end none of them."""
+    """Names from a trace occur in comments and strings only, and end none of them."""
     built = TraceBuilder(1, HOSTILE)
     built[0].compute(1e-3, HOSTILE)
     built[0].collective(Op.ALLREDUCE, 8, comm=built.communicator((0,), HOSTILE))
@@ -148,18 +148,18 @@ def test_names_of_a_trace_mean_nothing_in_a_program() -> None:
 
 
 def test_bursts_of_a_program_are_those_of_its_trace() -> None:
-    """Of each rank the sum is exact: what is done of a place goes round its bursts as often as it gets there."""
+    """On each rank, the bursts of a place have the exact sum of the trace's; a repeating pattern of 37 is kept."""
     trace = looped(2, 100, lambda own, rank, i: own.compute(1e-6 * (i * i % 37 + rank)) or own.collective(Op.BARRIER))  # type: ignore[func-returns-value]
     statements = statements_of(trace)
     place = statements.places[0]
     for rank in range(2):
         done = [place.bursts[rank][i % len(place.bursts[rank])] for i in range(100)]
-        assert len(place.bursts[rank]) == 37  # after which they repeat themselves
+        assert len(place.bursts[rank]) == 37  # the pattern repeats after 37 bursts
         assert sum(done) == pytest.approx(sum(1000 * (i * i % 37 + rank) for i in range(100)), rel=1e-12)
 
 
 def test_two_calls_that_differ_are_no_loop() -> None:
-    """Two broadcasts as lower-case bcast makes them: each with its own size and type."""
+    """Two broadcasts with different size and type, as lower-case bcast makes them, do not become a loop."""
     built = TraceBuilder(2, "app.py")
     for own in built:
         own.collective(Op.BCAST, 8, root=1, element=8)

@@ -1,4 +1,4 @@
-"""What stands for computation: bursts, the mix of work, what pieces take."""
+"""The work that replaces computation: bursts, mixes of work, and the times of pieces."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BURSTS = st.lists(st.integers(0, 10**12), min_size=1, max_size=400)
 
 @given(BURSTS, BURSTS)
 def test_bursts_keep_their_sum(one: Sequence[int], other: Sequence[int]) -> None:
-    """However many there are, and whatever other ranks do."""
+    """The kept bursts have the same sum as the originals on each rank, and are limited in number."""
     bursts = {3: one, 0: other}
     few = kept_of(bursts)
     assert list(few) == [3, 0]
@@ -33,13 +33,13 @@ def test_bursts_keep_their_sum(one: Sequence[int], other: Sequence[int]) -> None
 
 
 def test_few_bursts_stay_as_they_are() -> None:
-    """In their order; those that are all alike are one."""
+    """Few bursts are kept in order; equal bursts become one."""
     assert kept_of({0: [5, 1, 3], 7: [7] * 100}) == {0: (5.0, 1.0, 3.0), 7: (7.0,)}
 
 
 @given(st.integers(2, 64), st.integers(3, 20), st.randoms(use_true_random=False))
 def test_bursts_that_repeat_themselves_are_kept(period: int, times: int, random: Random) -> None:
-    """With a period of up to 64, as the levels of a multigrid have, all bursts are as they were, on each rank."""
+    """Bursts that repeat with a period of up to 64, as in a multigrid cycle, are kept on each rank."""
     bursts = {
         rank: [float(random.randrange(1, 1000)) for _ in range(period)] * (64 // period + times) for rank in (0, 1)
     }
@@ -48,7 +48,7 @@ def test_bursts_that_repeat_themselves_are_kept(period: int, times: int, random:
 
 
 def test_bursts_of_ranks_stay_beside_each_other() -> None:
-    """Two ranks take turns to be slow: of what is kept, too, one waits for the other in every iteration."""
+    """Two ranks are slow in turn; the kept bursts keep this, so one rank waits for the other in each iteration."""
     drawn = np.random.default_rng(1).uniform(1, 100, 1000)
     few = kept_of({0: drawn, 1: 101 - drawn})
     one, other = map(np.array, few.values())
@@ -58,18 +58,18 @@ def test_bursts_of_ranks_stay_beside_each_other() -> None:
 
 
 def test_rare_bursts_are_spread() -> None:
-    """Where no typical stretch has one, all bursts have the mean."""
+    """If no typical stretch contains the rare burst, all bursts get the mean."""
     rare = [0] * 1000 + [500]
     assert kept_of({0: rare}) == {0: (500 / 1001,)}
 
 
 def test_many_ranks_keep_fewer_bursts() -> None:
-    """A program is to be read."""
+    """With more ranks fewer bursts are kept, so that the program stays readable."""
     assert [most_of(ranks) for ranks in (1, 32, 64, 128, 4096)] == [64, 64, 32, 16, 16]
 
 
 def worked(flops: float = 0.0) -> Trace:
-    """Return a trace with a region, and what it declares."""
+    """Return a trace with a region, which declares this many operations."""
     built = TraceBuilder(1, "app.py")
     built[0].compute(2.0, "solve")
     built[0].collective(Op.BARRIER)
@@ -78,7 +78,10 @@ def worked(flops: float = 0.0) -> Trace:
 
 
 def test_a_region_is_what_is_stated_else_what_it_declares() -> None:
-    """A mix for all regions gives way to one of a region; declared work of 1 Gflop/s and more is a core's."""
+    """A mix stated for a region comes first, then one stated for all, then declared work.
+
+    More than 1 Gflop/s is core work.
+    """
     assert characters(worked())["solve"].mix == UNKNOWN
     assert dict(UNKNOWN) == pytest.approx({"core": 4 / 9, "memory": 5 / 9})
     assert characters(worked(4e9))["solve"].mix == {"core": 1.0}
@@ -91,26 +94,26 @@ def test_a_region_is_what_is_stated_else_what_it_declares() -> None:
 
 @pytest.mark.parametrize("text", ["", "fast", "solve=", "solve=disk", "core:core=0.5", "core:memory=2", "core:memory"])
 def test_a_mix_that_means_nothing_is_refused(text: str) -> None:
-    """With what it may be."""
+    """A mix that cannot be interpreted is refused with the valid forms."""
     with pytest.raises(UsageError, match="--work must be core, cache or memory"):
         characters(worked(), [text])
 
 
 def test_a_region_that_is_not_there_is_refused() -> None:
-    """With those that are."""
+    """An unknown region is refused with the known ones."""
     with pytest.raises(UsageError, match=r"--work must name a region of the trace \(solve\), got setup"):
         characters(worked(), ["setup=core"])
 
 
 def test_pieces_are_timed_where_a_recording_has_no_readings() -> None:
-    """And a remark says so."""
+    """Without readings in the recording, pieces are timed on this host, and the source says so."""
     for found in (calibrated(worked()), calibrated_c(worked())):
         assert min(found.times.values()) > 0
         assert "no readings" in found.source
 
 
 def test_whole_pieces_are_done_and_what_is_left_is_owed() -> None:
-    """Of 0.4 pieces each, 40 of 100; below 0 nothing is done until it is made up for."""
+    """Fractions of pieces add up: 100 times 0.4 pieces are 40; after a surplus nothing is done until it is used up."""
     done: list[int] = []
     kernels.OWED[done.append] = 0.0
     try:
@@ -128,7 +131,10 @@ def test_whole_pieces_are_done_and_what_is_left_is_owed() -> None:
 
 
 def test_short_bursts_are_done_with_the_next() -> None:
-    """Rank 0 computes 100, 1 and 50 us before three calls in turn: the 1 us are done with the 50, and the last stay."""
+    """Short bursts are added to the next burst of the rank.
+
+    Rank 0 computes 100, 1 and 50 us before three calls in turn: the 1 us join the 50 us; the last burst stays.
+    """
     built = TraceBuilder(2, "app.py")
     one, other = built
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""Scaling: which iterations and units are kept, and how much is computed."""
+"""Scaling: which iterations and units are kept, and how much computation."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ ALIKE = np.zeros(10, np.int64)
 @pytest.mark.parametrize(
     ("weight", "kept", "rest"),
     [
-        (0.3, [1, 4, 8], -1),  # the middle of 0 to 3.3, of 3.3 to 6.7, of 6.7 to 10
+        (0.3, [1, 4, 8], -1),  # the middles of 0 to 3.3, 3.3 to 6.7 and 6.7 to 10
         (0.1, [4], -1),
-        (0.25, [1, 5], 8),  # of 8 to 10
+        (0.25, [1, 5], 8),  # the middle of 8 to 10
         (0.05, [], 4),
         (0.95, [0, 1, 2, 3, 4, 5, 6, 7, 8], 9),
     ],
 )
 def test_iterations_lie_evenly_along_a_loop(weight: float, kept: list[int], rest: int) -> None:
-    """Of ten alike: one of each stratum of 1 / weight, one more for what is left."""
+    """Of ten equal iterations, one is kept in each stratum of 1 / weight, and one for the remainder."""
     found, left = sample(ALIKE, ALIKE, weight)
     assert (found.tolist(), left) == (kept, rest)
 
 
 def test_what_recurs_is_taken_as_often_as_it_occurs() -> None:
-    """Every tenth of 100 iterations does something else, as every tenth one is kept: one of ten, not all or none."""
+    """Every tenth of 100 iterations differs, and a tenth is kept: exactly one of the kept ten differs."""
     kinds = (np.arange(100) % 10 == 4).astype(np.int64)
     kept, rest = sample(kinds, np.ones(100, np.int64), 0.1)
     assert (len(kept), kinds[kept].sum(), rest) == (10, 1, -1)
@@ -57,7 +57,7 @@ def test_what_recurs_is_taken_as_often_as_it_occurs() -> None:
 
 
 def test_of_iterations_that_shrink_the_one_of_mean_bytes_is_kept() -> None:
-    """9², 8², … 0² bytes: 28.5 on average, which 5² is nearest to."""
+    """Iterations have 9², 8², …, 0² bytes, 28.5 on average: the one of 5² bytes is kept."""
     nbytes = np.arange(9, -1, -1) ** 2
     assert sample(np.arange(10), nbytes, 0.1) == (np.array([4]), -1)
 
@@ -69,7 +69,7 @@ def test_of_iterations_that_shrink_the_one_of_mean_bytes_is_kept() -> None:
 )
 @settings(deadline=None, max_examples=examples(200))
 def test_any_loop_keeps_its_share(kinds: list[int], nbytes: list[int], weight: float) -> None:
-    """As many as its weight says, all different; each kind as often as it occurs, but for one and what is rounded."""
+    """The number of kept iterations is the loop's weight; each kind is kept in proportion, up to rounding."""
     those = np.array(kinds)
     kept, rest = sample(those, np.array(nbytes[: len(kinds)]), weight)
     worth = len(kinds) * weight
@@ -83,7 +83,11 @@ def test_any_loop_keeps_its_share(kinds: list[int], nbytes: list[int], weight: f
 
 
 def test_as_many_equal_units_are_kept_as_their_weights_add_up_to() -> None:
-    """7 of weight 0.3 are 2.1: the second and the sixth as they are, 0.1 of the last; 1 of weight 0.3 is 0.3 of it."""
+    """Equal units are kept whole as far as their weights add up; the rest is a fraction of one.
+
+    7 units of weight 0.3 are 2.1: the second and the sixth whole, and 0.1 of the last; 1 unit of weight 0.3 is 0.3 of
+    it.
+    """
     begins = np.array([True, *[False] * 6, True])
     share = _grouped(begins, np.full(8, 0.3))
     assert share.tolist() == pytest.approx([0, 1, 0, 0, 0, 1, 0.1, 0.3])
@@ -92,7 +96,7 @@ def test_as_many_equal_units_are_kept_as_their_weights_add_up_to() -> None:
 @given(st.lists(st.lists(st.floats(0.01, 0.99), min_size=1, max_size=12), min_size=1, max_size=5))
 @settings(deadline=None, max_examples=examples(200))
 def test_units_keep_their_weight(groups: list[list[float]]) -> None:
-    """Of each group together; no more than one is less than whole."""
+    """The kept units of a group have the group's weight, and at most one of them is a fraction."""
     begins = np.concatenate([np.arange(len(each)) == 0 for each in groups])
     share = _grouped(begins, np.concatenate(groups))
     for mine, of in zip(np.split(share, np.flatnonzero(begins)[1:]), groups, strict=True):
@@ -101,7 +105,7 @@ def test_units_keep_their_weight(groups: list[list[float]]) -> None:
 
 
 def test_what_is_outside_loops_keeps_one_of_each_k_or_shrinks() -> None:
-    """Of 25 equal broadcasts in a row, at K = 10, two are as they were and one has half the bytes."""
+    """Of 25 equal broadcasts outside loops at K = 10, two are kept whole and one with half the bytes."""
     built = TraceBuilder(2)
     for own in built:
         for _ in range(25):
@@ -124,7 +128,7 @@ def test_what_is_outside_loops_keeps_one_of_each_k_or_shrinks() -> None:
 
 
 def computed(trace: Trace) -> Doubles:
-    """Return what each rank computes in each region, ns."""
+    """Return the computation of each rank in each region, ns."""
     ranks = np.repeat(np.arange(trace.ranks), np.diff(trace.head.offsets))
     regions = len(trace.head.regions)
     cells = ranks * regions + trace.ops.region
@@ -137,7 +141,7 @@ def computed(trace: Trace) -> Doubles:
 @given(seed=st.integers(0, 2**32), scale=st.floats(1, 200))
 @settings(deadline=None, max_examples=examples(150))
 def test_computation_of_each_rank_and_region_is_divided_by_k(seed: int, scale: float) -> None:
-    """To the nanosecond; the skeleton of any program is a program, which runs to its end."""
+    """The computation of each rank and region is divided by K to the nanosecond, and any skeleton runs to its end."""
     trace = repeatable(seed)
     short = construct(trace, scale=scale).trace
     short.check()
@@ -146,7 +150,7 @@ def test_computation_of_each_rank_and_region_is_divided_by_k(seed: int, scale: f
 
 
 def test_bursts_keep_their_distribution() -> None:
-    """Of bursts of 10 and 30 ms in turn those kept are 10 and 30 ms, not 20."""
+    """Of alternating bursts of 10 and 30 ms the skeleton keeps bursts of 10 and 30 ms, not of 20 ms."""
 
     def body(own: RankBuilder, _: int, i: int) -> None:
         own.compute(0.01 if i % 2 else 0.03)
@@ -160,7 +164,7 @@ def test_bursts_keep_their_distribution() -> None:
 
 
 def halo(own: RankBuilder, rank: int, _: int) -> None:
-    """Compute, exchange with both neighbours at once, agree every time."""
+    """Compute, exchange with both neighbours, and reduce in every iteration."""
     own.compute(0.05)
     left, right = (rank - 1) % 4, (rank + 1) % 4
     requests = [own.irecv(left), own.irecv(right, 1), own.isend(right, 2000), own.isend(left, 2000, 1)]
@@ -169,7 +173,7 @@ def halo(own: RankBuilder, rank: int, _: int) -> None:
 
 
 def master(own: RankBuilder, rank: int, i: int) -> None:
-    """Hand work to the other ranks and take it back."""
+    """Send work to the other ranks and receive the results."""
     if rank == 0:
         for other in (1, 2, 3):
             own.send(other, 300)
@@ -181,13 +185,13 @@ def master(own: RankBuilder, rank: int, i: int) -> None:
         own.send(0, 900)
 
 
-#: Links that cost, and links on which messages of 300 B and more wait for their receive, half a second each.
+#: A slow link: each delay has half a second of latency in all, and messages above 300 B wait for their receive.
 SLOW = Link(Curve.line(0.25, 1e-5), Curve.line(0.25, 1e-5), 0.01, 300)
 
 
 @cache
 def makespan(body: Body, ranks: int, iterations: int, link: Link) -> float:
-    """Return how long the loop of a program takes, without the 0.25 s behind it."""
+    """Return the makespan of a program's loop, without the 0.25 s of computation after it."""
     return simulate(looped(ranks, iterations, body), machine(ranks, link=link)).makespan - 0.25
 
 
@@ -195,7 +199,7 @@ def makespan(body: Body, ranks: int, iterations: int, link: Link) -> float:
 @pytest.mark.parametrize("scale", [10.0, 37.0, 120.0])
 @pytest.mark.parametrize("link", [LINK, SLOW], ids=["links", "slow links"])
 def test_a_skeleton_times_k_is_the_application(body: Body, ranks: int, scale: float, link: Link) -> None:
-    """On two machines: off by what one iteration of 400 takes at most, and 0.25 s behind them are counted exactly."""
+    """On two machines, skeleton time times K equals the application's within K times one of 400 iterations."""
     on = machine(ranks, link=link)
     one, whole = (makespan(body, ranks, iterations, link) for iterations in (1, 400))
     short = construct(looped(ranks, 400, body), scale=scale)
@@ -204,7 +208,7 @@ def test_a_skeleton_times_k_is_the_application(body: Body, ranks: int, scale: fl
 
 
 def test_whole_iterations_are_exact() -> None:
-    """40 of 400 round trips, and a tenth of what is behind the loop."""
+    """40 of 400 round trips, and a tenth of the computation after the loop, take exactly a tenth of the time."""
     trace, on = looped(2, 400, ping_pong), machine(2)
     short = construct(trace, scale=10)
     assert short.trace.ops.nbytes.sum() * 10 == trace.ops.nbytes.sum()
@@ -213,7 +217,7 @@ def test_whole_iterations_are_exact() -> None:
 
 
 def test_what_is_left_of_a_division_is_an_iteration_of_fewer_bytes() -> None:
-    """400 round trips of 1,000 B at K = 150: two of them, and one of 667 B with 2/3 s of computation."""
+    """400 round trips of 1,000 B at K = 150 become two whole ones and one of 667 B with 2/3 s of computation."""
     short = construct(looped(2, 400, ping_pong), scale=150)
     own = short.trace.rank(0)
     sent = own.op == Op.SEND
@@ -226,7 +230,7 @@ def test_what_is_left_of_a_division_is_an_iteration_of_fewer_bytes() -> None:
 
 
 def test_a_scale_of_one_is_the_application() -> None:
-    """The same ops, the same makespan."""
+    """A skeleton of scale 1 has the same ops and the same makespan as the application."""
     trace, on = looped(4, 5, halo), machine(4)
     short = construct(trace, scale=1)
     assert len(short.trace.ops) == len(trace.ops)
@@ -235,7 +239,7 @@ def test_a_scale_of_one_is_the_application() -> None:
 
 
 def nested(outer: int, inner: int) -> Trace:
-    """Return a loop around a loop: 10 ms and 100 B each time within, 1,000 B behind it."""
+    """Return nested loops: 10 ms and 100 B in each inner iteration, 1,000 B after each inner loop."""
     built = TraceBuilder(2, "nest.py")
     for own in built:
         for _ in range(outer):
@@ -249,7 +253,7 @@ def nested(outer: int, inner: int) -> Trace:
 
 
 def test_outer_loops_come_first() -> None:
-    """3 times 40 at K = 2: one iteration of the outer loop as it is, and half of one, which has 20 within."""
+    """3 × 40 iterations at K = 2 become one whole outer iteration and half of one, which has 20 inner iterations."""
     short = construct(nested(3, 40), scale=2)
     own = short.trace.rank(0)
     assert own.op.tolist().count(Op.BCAST) == 60
@@ -259,7 +263,7 @@ def test_outer_loops_come_first() -> None:
 
 
 def test_an_inner_loop_is_scaled_in_the_iteration_that_stands_for_all() -> None:
-    """3 times 40 at K = 10: of one outer iteration, which counts 0.3, 12 iterations within."""
+    """3 × 40 iterations at K = 10 become one outer iteration of weight 0.3 with 12 inner iterations."""
     short = construct(nested(3, 40), scale=10)
     own = short.trace.rank(1)
     assert own.nbytes[own.op == Op.BCAST].tolist() == [100] * 12
@@ -269,13 +273,13 @@ def test_an_inner_loop_is_scaled_in_the_iteration_that_stands_for_all() -> None:
 
 
 def turns(own: RankBuilder, rank: int, i: int) -> None:
-    """Compute and broadcast, each rank in its turn."""
+    """Compute and broadcast, each rank in turn as root."""
     own.compute(0.01 * (1 + rank))
     own.collective(Op.BCAST, 1000, root=i % 4)
 
 
 def test_iterations_after_which_calls_recur_count_as_one() -> None:
-    """Of 400 turns of four ranks at K = 10 ten rounds, whose turns are in order."""
+    """Iterations are grouped by the period of their calls: of 400 turns of four ranks, K = 10 keeps ten rounds."""
     short = construct(looped(4, 400, turns), scale=10)
     own = short.trace.rank(2)
     assert own.peer[own.op == Op.BCAST].tolist() == [0, 1, 2, 3] * 10
@@ -286,7 +290,7 @@ def test_iterations_after_which_calls_recur_count_as_one() -> None:
 @given(seed=st.integers(0, 2**32), scale=st.floats(1.1, 50), iterations=st.integers(2, 30))
 @settings(deadline=None, max_examples=examples(60))
 def test_all_ranks_cut_the_same_iterations(seed: int, scale: float, iterations: int) -> None:
-    """Whatever they do in them."""
+    """All ranks keep the same iterations, whatever they do in them."""
     bodies: list[Body] = [ping_pong, partial(ring, ranks=2)]
 
     def body(own: RankBuilder, rank: int, i: int) -> None:
@@ -301,7 +305,7 @@ def test_all_ranks_cut_the_same_iterations(seed: int, scale: float, iterations: 
 
 
 def test_iterations_with_a_message_under_way_count_as_one() -> None:
-    """A message sent in an even iteration is received in the next odd one: 50 pairs; K = 10 keeps 5 of them."""
+    """Two iterations that a message connects count as one: 50 pairs at K = 10 keep 5 pairs."""
 
     def body(own: RankBuilder, rank: int, i: int) -> None:
         own.compute(0.01)
@@ -323,10 +327,11 @@ def test_iterations_with_a_message_under_way_count_as_one() -> None:
 
 
 def test_a_pipeline_takes_its_share_of_the_time_to_fill() -> None:
-    """3 sweeps of 20 stages on 4 ranks, 23 stages each until the last is through; at K = 5, 0.6 of a sweep.
+    """A pipeline keeps its stages, so that its time to fill is scaled like the rest.
 
-    All its stages are kept, each with 0.6 of the computation and the bytes. On links that take no time the skeleton
-    takes a fifth of the application exactly; with 12 stages it would take 15 / 13.8 of that.
+    3 sweeps of 20 stages on 4 ranks take 23 stages each; K = 5 keeps 0.6 of a sweep. All its stages are kept, each with
+    0.6 of the computation and the bytes. On links that take no time the skeleton takes exactly a fifth of the
+    application; with 12 stages it would take 15 / 13.8 of that.
     """
     free = Link(Curve.line(0.0), Curve.line(0.0), 0.0, None)
     trace = pipeline(4, 3, 20, 0.01, 100)
@@ -339,7 +344,7 @@ def test_a_pipeline_takes_its_share_of_the_time_to_fill() -> None:
 
 
 def test_a_pipeline_that_fills_at_once_is_shortened() -> None:
-    """Stages of 20 us on messages of 50 us latency: fewer of them are nearer the truth than smaller ones."""
+    """With stages of 20 us and a latency of 50 us, fewer stages are more accurate than smaller ones."""
     short = construct(pipeline(4, 3, 20, 2e-5, 100), scale=5)
     own = short.trace.rank(0)
     assert own.nbytes[own.op == Op.SEND].tolist() == [100] * 12

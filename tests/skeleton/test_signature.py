@@ -16,7 +16,7 @@ from tests.structure.test_folding import BODY, WRITTEN
 
 
 def signature(names: list[str], ranks: int = 1, threshold: float = 0.0) -> Signature:
-    """Return the signature of broadcasts, one size for each name."""
+    """Return the signature of broadcasts in which each name has its own size."""
     known = list(dict.fromkeys(names))
     built = TraceBuilder(ranks)
     for own in built:
@@ -28,14 +28,14 @@ def signature(names: list[str], ranks: int = 1, threshold: float = 0.0) -> Signa
 
 
 def folded(parameters: Parameters, threshold: float = 0.0) -> Signature:
-    """Return the signature of events, however long."""
+    """Return the signature of events, of any length."""
     found = signature_of(parameters.events, Clusters.at(parameters, threshold))
     assert found is not None
     return found
 
 
 def test_the_papers_example() -> None:
-    """``a b b g b b g b b g k a a`` is ``a [(b)^2 g]^3 k [a]^2``: 13 events by 5 symbols, on every rank."""
+    """``a b b g b b g b b g k a a`` becomes ``a [(b)^2 g]^3 k [a]^2``: 13 events in 5 symbols, on every rank."""
     found = signature(list("abbgbbgbbgkaa"), ranks=2)
     assert str(found) == found.written(1) == "a [(b)^2 c]^3 d (a)^2"
     assert found.legend()["c"] == "Bcast(0, 3 KB)"
@@ -43,7 +43,7 @@ def test_the_papers_example() -> None:
 
 
 def test_bt_class_s() -> None:
-    """The paper's own signature of 2,278 calls of 26 kinds, and how short it is: 62 symbols."""
+    """The paper's signature of BT class S: 2,278 calls of 26 kinds in 62 symbols."""
     body = BODY.split()
     calls = ["M4", "M5", "M6", *body, "M2", *(body * 60), "M1", *body[:13], "M1", "M3", "M2"]
     found = signature(calls)
@@ -55,13 +55,13 @@ def test_bt_class_s() -> None:
 
 
 def test_similar_sizes_are_one_symbol() -> None:
-    """With a threshold of 0.6, sizes of 1,000 and 2,000 bytes."""
+    """With a threshold of 0.6, sizes of 1,000 and 2,000 B become the same symbol."""
     assert str(signature(list("abababc"), threshold=0.0)) == "[a b]^3 c"
     assert str(signature(list("abababc"), threshold=0.6)) == "(a)^6 b"
 
 
 def test_waits_are_told_apart_by_how_many_they_are_for() -> None:
-    """Whichever requests these are, as in the paper."""
+    """Waits are distinguished by their number of requests, not by the requests, as in the paper."""
     built = TraceBuilder(2)
     for rank, own in enumerate(built):
         for nbytes in (1000, 2000):
@@ -74,7 +74,7 @@ def test_waits_are_told_apart_by_how_many_they_are_for() -> None:
 
 
 def test_a_program_without_events_has_a_signature() -> None:
-    """Nothing is as short as it is."""
+    """A program without events has an empty signature with a ratio of 1."""
     built = TraceBuilder(2)
     built[0].compute(1.0)
     parameters = Parameters.of(Events.of(built.build()))
@@ -83,7 +83,7 @@ def test_a_program_without_events_has_a_signature() -> None:
 
 
 def test_a_signature_that_is_too_long_is_not_made() -> None:
-    """Of 26 different events more than 25 symbols are left."""
+    """A signature of 26 different events is refused with a maximum of 25 symbols, and made with 26."""
     built = TraceBuilder(1)
     for i in range(26):
         built[0].collective(Op.BCAST, 1000 * i)
