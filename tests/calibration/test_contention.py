@@ -1,4 +1,4 @@
-"""Which model of contention explains pairs that talk at once: the one that made the data, where data can tell."""
+"""The model of contention is found from simultaneous pairs, as far as the data distinguish models."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from clue.machine.contention.topology import Switch, Switches
 
 LINK = Link(Curve.line(1e-6, 1e-10), Curve.line(9e-6, 1e-9), 1e-6, 65536.0)
 SIZES = (1 << 10, 1 << 14, 1 << 17, 1 << 20)
-#: All pairs between the same two nodes; each pair between nodes of its own.
+#: All pairs between the same two nodes, and each pair between its own two nodes.
 SHARED, APART = ((0, 1),) * 4, tuple((k, k + 4) for k in range(4))
 
 
 def measured(truth: Contention, nodes: tuple[tuple[int, int], ...]) -> PairMeasurement:
-    """Return what would be measured where a model of contention is true, each time off by up to 1 %, up and down."""
+    """Return the times of pairs under a given model of contention, with errors of up to 1 % in both directions."""
     experiment = Experiment(LINK, nodes, Ports())
     alone = {size: 10e-6 + size * 1e-9 for size in SIZES}
     rows = []
@@ -55,7 +55,7 @@ TRUTHS: dict[str, tuple[Contention, tuple[tuple[int, int], ...]]] = {
 
 @cache
 def judged_of(name: str) -> list[Judged]:
-    """Return the models by how well they explain what one of them would make of pairs."""
+    """Return the models in the order of how well they explain the times of a named true model."""
     truth, nodes = TRUTHS[name]
     return judge(measured(truth, nodes), LINK)
 
@@ -63,7 +63,7 @@ def judged_of(name: str) -> list[Judged]:
 @pytest.mark.long
 @pytest.mark.parametrize("name", TRUTHS, ids=str)
 def test_the_model_that_made_the_data_is_found(name: str) -> None:
-    """By what it predicts of numbers and sizes that it was not fitted to; its parameters within the grid's steps."""
+    """The true model predicts numbers of pairs and sizes that were held out best; its fitted parameters are close."""
     truth, _ = TRUTHS[name]
     best = judged_of(name)[0]
     assert best.model.name == name
@@ -82,7 +82,7 @@ def test_the_model_that_made_the_data_is_found(name: str) -> None:
 
 @pytest.mark.long
 def test_where_pairs_share_nothing_ports_are_taken_and_the_tie_is_said() -> None:
-    """Pairs on separate nodes do not slow each other, with ports or without: data fit both, computers have ports."""
+    """Pairs on separate nodes do not slow each other, with ports or without: ports are chosen; the tie is stated."""
     judged = judge(measured(Ports(), APART), LINK)
     assert judged[0].model.name == "ports"
     assert "none" in {each.model.name for each in as_good(judged)}
@@ -90,7 +90,7 @@ def test_where_pairs_share_nothing_ports_are_taken_and_the_tie_is_said() -> None
 
 
 def test_a_model_that_explains_little_is_not_praised() -> None:
-    """A mean error of 15 % or more is reported."""
+    """A mean error of 15 % or more is reported as no good explanation."""
     poor = Judged(Model("ports", Ports(), ("ports",), 0), 0.5, 0.5)
     assert explained([poor]).endswith("no model explains the data well")
 
@@ -98,7 +98,7 @@ def test_a_model_that_explains_little_is_not_praised() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("name", TRUTHS, ids=str)
 def test_what_is_written_is_the_model_that_was_fitted(name: str) -> None:
-    """The machine's file gives the contention back, beside all that its nodes had."""
+    """The written machine file has the fitted contention, and all other figures of the nodes and the link."""
     truth, nodes = TRUTHS[name]
     measurement = measured(truth, nodes)
     judged = judged_of(name)
@@ -125,7 +125,7 @@ def test_what_is_written_is_the_model_that_was_fitted(name: str) -> None:
 
 
 def test_a_machine_of_several_kinds_is_not_rewritten() -> None:
-    """Its own file says more than could be written."""
+    """A machine with several node types is refused, as its file has more than could be written."""
     machine = Machine("m", (NodeType("a"), NodeType("b")), Network(LINK, LINK))
     judged = [Judged(Model("ports", Ports(), ("ports",), 0), 0.0, 0.0)]
     with pytest.raises(UsageError, match="one kind of nodes"):
@@ -133,14 +133,14 @@ def test_a_machine_of_several_kinds_is_not_rewritten() -> None:
 
 
 def test_nothing_to_hold_out_is_an_error() -> None:
-    """Of one size and two numbers of pairs nothing can be predicted."""
+    """With one size and two numbers of pairs nothing can be held out for testing, which is an error."""
     rows = (PairRow(1, 8, Estimate.alone(1e-6)), PairRow(2, 8, Estimate.alone(2e-6)))
     with pytest.raises(UsageError, match="two or more sizes, or in three or more numbers"):
         judge(PairMeasurement(rows, SHARED), LINK)
 
 
 def test_pairs_are_across_computers_and_spread_over_them_first() -> None:
-    """Two computers of two ranks each talk to the other two; the second pair uses computers that the first did not."""
+    """Pairs connect different computers; the second pair uses computers that the first does not."""
     assert paired(["a", "b", "c", "d", "a", "b", "c", "d"]) == [(0, 2), (1, 3), (4, 6), (5, 7)]
     assert paired(["a", "a", "b", "b"]) == [(0, 2), (1, 3)]
     assert paired(["a", "a"]) == []

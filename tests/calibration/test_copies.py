@@ -1,4 +1,4 @@
-"""What the memory of a node copies, from what several pairs of its ranks would show, by hand."""
+"""The copy bandwidth of a node's memory, from simultaneous pairs of its ranks, computed by hand."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from clue.cli import main
 from clue.config import load_machine
 
 MIB = 1 << 20
-#: One way alone: 1 us and 0.1 ns a byte, so 10 GB/s.
+#: One pair alone: 1 us and 0.1 ns/B, which is 10 GB/s.
 LATENCY, PER_BYTE = 1e-6, 1e-10
-#: What the memory copies in these tests, bytes per second.
+#: Copy bandwidth of the memory in these tests, bytes per second.
 MEMORY = 16e9
 
 
 def one_way(size: int, pairs: int = 1) -> Estimate:
-    """Return half a round trip of simultaneous pairs by the kernel's rule: pairs · m / C if that is longer."""
+    """Return half a round trip of simultaneous pairs: the time of the link or, if longer, pairs · m / C."""
     return Estimate.alone(LATENCY + max(size * PER_BYTE, pairs * size / MEMORY))
 
 
 def gap(size: int, pairs: int = 1) -> Estimate:
-    """Return the time per message of the streams of all pairs together."""
+    """Return the time per message of simultaneous streams, counted over all pairs."""
     return Estimate.alone(max(size * PER_BYTE / pairs, size / MEMORY))
 
 
 def measured(*shared: SizeRow) -> Measurement:
-    """Return latencies and streams of one pair within a node, and what several showed."""
+    """Return a measurement of one pair within a node, and of several pairs as given."""
     rows = tuple(SizeRow(1 << k, one_way(1 << k), gap=gap(1 << k)) for k in range(21))
     return Measurement(rows, hosts=("a", "a"), source="by hand", shared=shared)
 
@@ -41,9 +41,9 @@ def measured(*shared: SizeRow) -> Measurement:
     [
         ([SizeRow(MIB, gap=gap(MIB, 4), pairs=4)], "4 simultaneous messages of 1.049 MB reach 16 GB/s, 0.40 times"),
         ([SizeRow(MIB, one_way(MIB, 4), pairs=4)], "4 simultaneous messages of 1.049 MB reach 16 GB/s, 0.40 times"),
-        # Both ways two pairs have four messages under way, too.
+        # Two pairs in both directions have four messages in transit, too.
         ([SizeRow(MIB, one_way(MIB, 4), pairs=2, both_ways=True)], "4 simultaneous messages of 1.049 MB reach"),
-        # Small messages stay in caches: the largest count.
+        # Small messages stay in caches, so the largest size counts.
         (
             [SizeRow(1 << 16, gap=Estimate.alone(1e-5), pairs=4), SizeRow(MIB, gap=gap(MIB, 8), pairs=8)],
             "8 simultaneous messages",
@@ -52,14 +52,14 @@ def measured(*shared: SizeRow) -> Measurement:
     ids=["streams", "round trips", "both ways", "the largest"],
 )
 def test_several_pairs_tell_what_memory_copies(shared: list[SizeRow], said: str) -> None:
-    """16 GB/s, from streams and from round trips."""
+    """Streams and round trips of several pairs give a copy bandwidth of 16 GB/s."""
     fitted = calibrate_within(measured(*shared)).fitted
     assert fitted.copy_bandwidth == pytest.approx(MEMORY, rel=0.02)
     assert said in fitted.assumptions[-1]
 
 
 def test_copies_that_do_not_slow_each_other_state_nothing() -> None:
-    """Of 10 GB/s two streams at once would come to 20 where memory copies as much."""
+    """If two streams together reach 20 GB/s, twice one stream's 10 GB/s, no copy bandwidth is stated."""
     fitted = calibrate_within(measured(SizeRow(MIB, gap=Estimate.alone(MIB * PER_BYTE / 2), pairs=2))).fitted
     assert fitted.copy_bandwidth is None
     assert "no slowdown was seen" in fitted.assumptions[-1]
@@ -70,14 +70,14 @@ def test_copies_that_do_not_slow_each_other_state_nothing() -> None:
 
 
 def test_a_machine_has_it_where_its_link_within_a_node_was_measured() -> None:
-    """Beside what the file of a machine says without it."""
+    """The machine file states the copy bandwidth if it was measured within the node, and omits it otherwise."""
     within = calibrate_within(measured(SizeRow(MIB, gap=gap(MIB, 4), pairs=4)))
     assert "copy_bandwidth: 1.6e+10 B/s" in machine_file(None, within, processors=8).text()
     assert "copy_bandwidth" not in machine_file(None, calibrate_within(measured()), processors=8).text()
 
 
 def test_pairs_are_measured_where_each_rank_has_a_processor(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nine processors: eight ranks, four pairs; two or three are reported as too few."""
+    """On nine processors eight ranks measure four pairs; three processors are too few, which a note states."""
     asked: list[tuple[int, list[int]]] = []
 
     def measure(_: object, ranks: int, __: object, *, sizes: list[int], **___: object) -> PairMeasurement:
@@ -95,7 +95,7 @@ def test_pairs_are_measured_where_each_rank_has_a_processor(monkeypatch: pytest.
 
 
 def test_streams_of_several_pairs_within_a_node_are_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """osu_latency, osu_bw and osu_mbw_mr within a node: four pairs at 16 GB/s together."""
+    """Results of osu_latency, osu_bw and osu_mbw_mr within a node give 16 GB/s for four pairs together."""
     monkeypatch.chdir(tmp_path)
     sizes = [1 << k for k in range(21)]
     latency = "\n".join(f"{size} {one_way(size).value * 1e6:.4f}" for size in sizes)

@@ -1,4 +1,4 @@
-"""Results of known benchmarks, as text in the form in which each prints them."""
+"""Imported results of known benchmarks, given in the form in which each prints them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ Now starting the main loop
   0:       1 bytes   1000 times -->      0.05 Mbps in     160.00 usec
   1:    1000 bytes   500 times -->       40.0 Mbps in     200.00 usec
 """
-#: Bytes, 2^20 bit/s, seconds: 1000 B in 200 us are 40e6 bit/s, 38.147 of 2^20.
+#: Bytes, 2^20 bit/s, seconds: 1000 B in 200 us are 40e6 bit/s, or 38.147 · 2^20 bit/s.
 NETPIPE_OUT = """\
        1     0.047684   0.00016000
     1000    38.146973   0.00020000
@@ -158,12 +158,12 @@ osu_allreduce,32,aws/cpu/osu_allreduce,4,99,28
 
 
 def one_way(measurement: Measurement) -> dict[int, float]:
-    """Return half round trips by size, in us."""
+    """Return half round trips by size, us."""
     return {row.size: round(row.one_way.value * 1e6, 9) for row in measurement.rows if row.one_way}
 
 
 def gaps(measurement: Measurement) -> dict[int, float]:
-    """Return times per message of a stream by size, in us."""
+    """Return times per message of a stream by size, us."""
     return {row.size: round(row.gap.value * 1e6, 9) for row in measurement.rows if row.gap}
 
 
@@ -181,12 +181,12 @@ def gaps(measurement: Measurement) -> dict[int, float]:
     ids=["osu", "osu with percentiles", "imb", "netpipe printed", "np.out", "np.out of version 2", "csv"],
 )
 def test_half_round_trips_are_read_and_the_form_is_told_from_the_text(text: str, expected: dict[int, float]) -> None:
-    """In microseconds by bytes; nothing else of the file counts."""
+    """Half round trips are read in microseconds by size; the form is recognised from the text."""
     assert one_way(read_benchmark(text, "file")) == expected
 
 
 def test_a_bandwidth_is_a_time_per_message_of_a_window() -> None:
-    """1000 B at 1000 MB/s are a message a microsecond; osu_bw sends windows of 64."""
+    """1000 B at 1000 MB/s are one message per microsecond; osu_bw sends windows of 64 messages."""
     found = read_benchmark(OSU_BW, "folder/bw.txt")
     assert gaps(found) == {1: 0.5, 1000: 1.0}
     assert {row.window for row in found.rows} == {64}
@@ -194,7 +194,7 @@ def test_a_bandwidth_is_a_time_per_message_of_a_window() -> None:
 
 
 def shared(measurement: Measurement) -> list[tuple[int, int, bool, int, float]]:
-    """Return size, pairs, whether both directions were used, window, and the time in us."""
+    """Return size, pairs, whether both directions are used, window, and time in us, by row."""
     found = []
     for row in measurement.shared:
         time = row.gap or row.one_way
@@ -204,7 +204,10 @@ def shared(measurement: Measurement) -> list[tuple[int, int, bool, int, float]]:
 
 
 def test_a_message_rate_of_several_pairs_is_a_time_per_message_of_all() -> None:
-    """4 million messages a second are one in 0.25 us; the head tells pairs and window; one pair is a plain stream."""
+    """4 million messages per second of all pairs are one in 0.25 us.
+
+    The head gives the numbers of pairs and the window; with one pair the result is a plain stream.
+    """
     found = read_benchmark(OSU_MBW_MR, "mr.txt")
     assert (found.rows, shared(found)) == ((), [(1, 4, False, 32, 0.25), (1000, 4, False, 32, 0.5)])
     assert found.source == "OSU MPI Multiple Bandwidth / Message Rate Test v5.6.2 (mr.txt)"
@@ -215,7 +218,10 @@ def test_a_message_rate_of_several_pairs_is_a_time_per_message_of_all() -> None:
 
 
 def test_pairs_and_directions_at_once_are_kept_apart_from_one_pair_alone() -> None:
-    """osu_multi_lat does not say how many pairs; 1600 MB/s both ways are a message of 1000 B in 0.625 us."""
+    """Several pairs and both directions are kept apart from one pair alone.
+
+    osu_multi_lat does not state its pairs; 1600 MB/s in both directions are a message of 1000 B in 0.625 us.
+    """
     found = read_benchmark("\n".join((OSU_LATENCY, OSU_MULTI_LAT, OSU_BIBW, OSU_BW)), "job.out")
     assert one_way(found) == {0: 1.5, 1: 1.55, 1024: 2.5}
     assert gaps(found) == {1: 0.5, 1000: 1.0}
@@ -228,7 +234,7 @@ def test_pairs_and_directions_at_once_are_kept_apart_from_one_pair_alone() -> No
 
 
 def test_benchmarks_of_imb_with_several_pairs_or_both_directions() -> None:
-    """By numbers of processes; two processes of Uniband are one pair, four of Sendrecv are a ring and left out."""
+    """IMB benchmarks are read by numbers of processes: two of Uniband are one pair; a ring of four is left out."""
     found = read_benchmark("\n".join((IMB, IMB_SHARED)), "imb.txt")
     assert one_way(found) == {0: 1.5, 1: 1.6, 4194304: 500}
     assert gaps(found) == {0: 1.0, 1000: 1.0}
@@ -244,7 +250,7 @@ def test_benchmarks_of_imb_with_several_pairs_or_both_directions() -> None:
 
 
 def test_every_group_of_imb_counts() -> None:
-    """With ``-multi 1`` each group has its row, after its number; the median is taken."""
+    """With ``-multi 1`` each group has a row, and the median over the groups is used."""
     head, table = IMB_SHARED.split("# Benchmarking Multi-PingPong")[1].split("       #bytes")
     assert table
     groups = "        Group       #bytes #repetitions      t[usec]   Mbytes/sec\n\n" + "".join(
@@ -256,13 +262,13 @@ def test_every_group_of_imb_counts() -> None:
 
 
 def test_what_no_benchmark_shows_is_said_once() -> None:
-    """However many files there are."""
+    """The note on what benchmarks cannot show appears once, however many files are merged."""
     found = merged([read_benchmark(text, "x") for text in (OSU_LATENCY, OSU_BW, OSU_MBW_MR)])
     assert [note.split(":")[0] for note in found.notes] == ["send overhead, acknowledgements, progress"]
 
 
 def test_benchmarks_of_one_job_are_told_apart() -> None:
-    """Latencies are not read as bandwidths in a file that has both, in any order; other benchmarks are passed over."""
+    """A file with several benchmarks is read part by part, in any order; unknown benchmarks are ignored."""
     collective = OSU_LATENCY.replace("OSU MPI Latency", "OSU MPI Broadcast Latency").replace("2.5", "9.5")
     for parts in ((OSU_LATENCY, OSU_BW, collective), (collective, OSU_BW, OSU_LATENCY)):
         found = read_benchmark("\n".join(parts), "job.out")
@@ -271,13 +277,13 @@ def test_benchmarks_of_one_job_are_told_apart() -> None:
 
 
 def test_files_as_spreadsheets_write_them() -> None:
-    """With a mark of the byte order, and semicolons."""
+    """CSV files may have a byte order mark, and semicolons as separators."""
     assert one_way(read_benchmark("\ufeff" + CSV, "m.csv")) == one_way(read_benchmark(CSV, "m.csv"))
     assert one_way(read_benchmark(CSV.replace(",", ";"), "m.csv")) == one_way(read_benchmark(CSV, "m.csv"))
 
 
 def test_csv_may_know_more_than_benchmarks_do() -> None:
-    """How long the sender is blocked, and streams whose answers are not counted; empty cells are not known."""
+    """CSV may also give blocked times and streams without answers; empty cells are unknown."""
     empty, filled = read_benchmark(CSV, "m.csv").rows
     assert empty.blocked is not None and empty.blocked.value == pytest.approx(0.5e-6)
     assert empty.gap is None and filled.gap is not None
@@ -286,7 +292,7 @@ def test_csv_may_know_more_than_benchmarks_do() -> None:
 
 
 def test_rows_of_a_table_of_several_benchmarks_are_chosen() -> None:
-    """By patterns on columns; benchmarks of anything else than a link are passed over."""
+    """Rows of a table are selected by patterns on columns; benchmarks other than of links are ignored."""
     found = read_benchmark(STUDY, "study.csv", where={"nodes": "32", "experiment": "aws/*"})
     assert one_way(found) == {0: 15.5}
     assert gaps(found) == {1000: 1.0}
@@ -294,7 +300,7 @@ def test_rows_of_a_table_of_several_benchmarks_are_chosen() -> None:
 
 
 def test_imb_tells_its_date_and_mpi() -> None:
-    """As far as its head says."""
+    """Date and version of MPI are read from the head of IMB's output."""
     found = read_benchmark(IMB, "imb.txt")
     assert (found.date, found.mpi) == ("Mon Jan  5 10:00:00 2026", "3.1")
 
@@ -352,7 +358,7 @@ WRONG = {
 
 @pytest.mark.parametrize("case", WRONG, ids=str)
 def test_what_is_wrong_is_said_with_the_name_of_the_file(case: str) -> None:
-    """Rule and value, never a traceback."""
+    """A wrong file is refused with its name, the rule and the value."""
     text, form, where, told = WRONG[case]
     with pytest.raises(UsageError, match=r"^folder/x\.txt(:\d+)?: ") as caught:
         read_benchmark(text, "folder/x.txt", form, where)
@@ -361,7 +367,7 @@ def test_what_is_wrong_is_said_with_the_name_of_the_file(case: str) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_junk_is_refused_in_every_form(form: str) -> None:
-    """Binary, empty, or numbers without end."""
+    """Binary, empty and endless input is refused in every form."""
     for text in ("", "\0\1\2", "size,\n", "# Size  Latency (us)\n1e999 nan\n", "1 " * 1000):
         with pytest.raises(UsageError):
             read_benchmark(text, "x", form)

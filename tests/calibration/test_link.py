@@ -1,4 +1,4 @@
-"""From measurements to a link, and back by simulation: what is simulated on the fitted link is what was measured."""
+"""A link fitted to measurements gives the measured times when it is simulated."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CLOUDS = ("aws-parallel-cluster", "azure-cyclecloud", "google-compute-engine", "
 
 
 def measured(link: Link, noise: np.ndarray | None = None) -> Measurement:
-    """Return what measuring a link would find: everything that a measurement here finds, times a noise by size."""
+    """Return the measurement of a known link: all figures that a measurement here has, times a noise by size."""
     machine = pair(link)
     off = np.ones(len(SIZES)) if noise is None else noise
     empty = link.send_delay(0) + link.transmission_delay(0)
@@ -64,7 +64,7 @@ def measured(link: Link, noise: np.ndarray | None = None) -> Measurement:
 
 @st.composite
 def links(draw: st.DrawFn) -> Link:
-    """Return a link as networks have them: a latency, copying up to the eager limit, the wire beyond it."""
+    """Draw a typical link: a latency, a cost of copying for the sender and of the wire, and perhaps an eager limit."""
     send, travel = draw(st.floats(2e-7, 2e-5)), draw(st.floats(1e-6, 5e-5))
     copy, wire = draw(st.floats(1e-11, 5e-9)), draw(st.floats(1e-11, 1e-7))
     limit = draw(st.sampled_from([None, *(float(1 << k) for k in range(9, 20))]))
@@ -77,7 +77,7 @@ def links(draw: st.DrawFn) -> Link:
 
 
 def import_of(seconds: Callable[[int], float], largest: int = 1 << 22, noise: int | None = None) -> Measurement:
-    """Return half round trips alone, as benchmarks give them; with noise of 2 %, if a seed is given."""
+    """Return half round trips alone, as benchmarks give them, with 2 % noise if a seed is given."""
     rng = np.random.default_rng(noise)
     off = 0.0 if noise is None else 0.02
     sizes = [size for size in SIZES if size <= largest]
@@ -86,7 +86,7 @@ def import_of(seconds: Callable[[int], float], largest: int = 1 << 22, noise: in
 
 
 def test_messages_larger_than_measured_take_longer() -> None:
-    """Also where one size alone lies beyond the eager limit, or the last time falls: as in the whole range."""
+    """Larger messages than measured take longer, even if one size lies beyond the eager limit or a time falls."""
     jump = import_of(lambda size: 1e-6 + size * 1e-10 + (2e-6 if size > 8192 else 0.0), largest=16384)
     fall = import_of(lambda size: 1e-6 + size * 1e-10 * (0.4 if size == 1 << 22 else 1.0))
     for found, beyond in ((jump, "is the only size beyond"), (fall, "takes less time than the size before")):
@@ -101,7 +101,7 @@ def test_messages_larger_than_measured_take_longer() -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_noise_and_outliers_are_no_eager_limit(seed: int) -> None:
-    """Of 2 % on a line, with one time of all four times too long, which is named."""
+    """2 % noise on a line with one time four times too long gives no eager limit; the outlier is named."""
     outlier = 1 << (8 + seed)
     found = import_of(lambda size: (2e-6 + size * 1e-9) * (4 if size == outlier else 1), noise=seed)
     fitted = fit_link(found)
@@ -111,7 +111,7 @@ def test_noise_and_outliers_are_no_eager_limit(seed: int) -> None:
 
 
 def test_sizes_close_to_each_other_hide_no_eager_limit() -> None:
-    """NetPIPE measures 3 B before and after each size: there a line has no jump, and a jump is one."""
+    """Sizes 3 B apart, as in NetPIPE, hide no eager limit: a line has no jump, and a real jump is found."""
     sizes = sorted({size + k for size in SIZES[4:] for k in (-3, 0, 3)})
     for jump in (0.0, 3e-6):
         times = {size: 1e-6 + size * 1e-9 / 8 + (jump if size > 16384 else 0.0) for size in sizes}
@@ -120,7 +120,7 @@ def test_sizes_close_to_each_other_hide_no_eager_limit() -> None:
 
 
 def test_a_search_that_time_ended_says_so() -> None:
-    """An unsuccessful search is not a result; a jump of half round trips is mentioned."""
+    """A search for the eager limit that ran out of time gives no limit; a jump of half round trips is mentioned."""
     found = replace(
         import_of(lambda size: 1e-6 + size * 1e-10 + (2e-6 if size > 8192 else 0.0)),
         eager=EagerLimit(128, None, "found by late receives"),
@@ -132,7 +132,10 @@ def test_a_search_that_time_ended_says_so() -> None:
 
 
 def test_one_size_beyond_the_eager_limit_takes_its_time() -> None:
-    """A sender that is blocked while its data travel, where time allowed one such size only: s is all, t nothing."""
+    """A single measured size beyond the eager limit is fitted.
+
+    The sender is blocked while its data travel, so the send delay has all of the time, and transmission none.
+    """
     slow = Link(Curve.line(5e-6, 0.0), Curve.line(10e-6, 8e-8), receive_delay=1e-6)
     known = measured(slow)
     rows = [row for row in known.rows if row.size <= 1 << 21]
@@ -150,7 +153,7 @@ def test_one_size_beyond_the_eager_limit_takes_its_time() -> None:
 @settings(max_examples=examples(25), deadline=None)
 @given(links())
 def test_a_simulated_ping_pong_on_the_fitted_link_takes_the_measured_time(link: Link) -> None:
-    """Measured on a known link, fitted, simulated: within 3 % at every size, as the fit may be."""
+    """A known link is measured, fitted and simulated: each size is within 3 % of the measured time."""
     found = measured(link)
     fitted = fit_link(found)
     machine = pair(fitted.link)
@@ -164,7 +167,7 @@ def test_a_simulated_ping_pong_on_the_fitted_link_takes_the_measured_time(link: 
 @settings(max_examples=examples(15), deadline=None)
 @given(links(), st.integers(0, 2**32 - 1))
 def test_a_noisy_measurement_gives_the_link_behind_it(link: Link, seed: int) -> None:
-    """Noise of up to 2 % either way: the fit is nearer to the truth than to lose more than 5 % anywhere."""
+    """With noise of up to 2 %, the fitted link is within 5 % of the true one at all sizes, and 2 % in the median."""
     noise = np.random.default_rng(seed).uniform(0.98, 1.02, len(SIZES))
     fitted = fit_link(measured(link, noise=noise))
     truth, model = pair(link), pair(fitted.link)
@@ -174,7 +177,7 @@ def test_a_noisy_measurement_gives_the_link_behind_it(link: Link, seed: int) -> 
 
 
 def test_what_was_measured_is_not_assumed() -> None:
-    """With everything known of a link there is no assumption, and send delays are the link's own."""
+    """If everything of a link is measured, nothing is assumed, and the delays are the link's own."""
     link = Link(Curve.line(1e-6, 1e-10), Curve.line(4e-6, 1e-9), 0.5e-6, 65536.0)
     fitted = fit_link(measured(link))
     assert fitted.assumptions == ()
@@ -185,7 +188,7 @@ def test_what_was_measured_is_not_assumed() -> None:
 
 
 def test_a_stream_is_not_faster_than_measured() -> None:
-    """Ports are kept for 1 ns/B, twice as fast as single messages are: a stream of 1 MiB goes at 1 GB/s."""
+    """A port is busy for 1 ns/B, half of a single message's time, so a stream of 1 MiB messages runs at 1 GB/s."""
     link = Link(Curve.line(1e-6, 1e-10), Curve.line(4e-6, 1.9e-9))
     fitted = fit_link(measured(replace(link, busy=Curve.line(0.0, 1e-9))))
     gap = simulated_gap(pair(fitted.link), 1 << 20)
@@ -194,9 +197,10 @@ def test_a_stream_is_not_faster_than_measured() -> None:
 
 
 def test_the_depth_of_a_bucket_is_found() -> None:
-    """10 MB/s, but 10 KB at once: such a message takes 30 us, and shows 10 KB - 30 us x 10 MB/s = 9.7 KB of the bucket.
+    """The depth of a token bucket is found: 10 MB/s, but 10 KB at once.
 
-    Without a bucket, no message travels for a shorter time than it keeps the network.
+    Such a message takes 30 us, so 10 KB - 30 us x 10 MB/s = 9.7 KB of the bucket show. Without a bucket, no message
+    travels for a shorter time than it occupies the network.
     """
     travel = Curve.through([(0, 20e-6), (10_000, 20e-6), (20_000, 1.02e-3)])
     shaped = Link(Curve.line(10e-6), travel, 5e-6, busy=Curve.line(0.0, 1e-7), bucket=9_700.0)
@@ -209,13 +213,13 @@ def test_the_depth_of_a_bucket_is_found() -> None:
 
 
 def only_half_round_trips(link: Link) -> Measurement:
-    """Return what osu_latency would find."""
+    """Return the half round trips that osu_latency would measure."""
     machine = pair(link)
     return Measurement(tuple(SizeRow(size, Estimate.alone(simulated_one_way(machine, size))) for size in SIZES))
 
 
 def test_what_half_round_trips_cannot_tell_is_said() -> None:
-    """The split of delays, the receive delay, the eager limit and the ports are assumptions, each in words."""
+    """Half round trips alone leave delays' split, the receive delay, the eager limit and the ports as assumptions."""
     fitted = fit_link(only_half_round_trips(Link(Curve.line(2e-6, 1e-10), Curve.line(6e-6, 1e-9), 2e-6)))
     said = "\n".join(fitted.assumptions)
     for what in ("send and transmission delay: only half round trips are known", "receive delay: not measured"):
@@ -223,12 +227,12 @@ def test_what_half_round_trips_cannot_tell_is_said() -> None:
     assert "eager limit: half round trips show no jump" in said and "ports: no stream was measured" in said
     assert fitted.link.receive_delay == pytest.approx(10e-6 / 5)
     assert fitted.link.send_delay(0) == pytest.approx(10e-6 / 5, rel=0.02)
-    # A stream is as fast as single messages make sure of.
+    # A stream is at least as fast as single messages show.
     assert simulated_gap(pair(fitted.link), 1 << 24) == pytest.approx((1 << 24) * 1.1e-9, rel=0.03)
 
 
 def test_the_eager_limit_shows_as_a_jump_of_half_round_trips() -> None:
-    """Beyond 64 KiB an answer of 8 us is waited for, which 65 us before do not hide; the user's word comes first."""
+    """An answer of 8 us beyond 64 KiB is found as a jump, and used unless the user states an eager limit."""
     found = only_half_round_trips(Link(Curve.line(2e-6), Curve.line(6e-6, 0.1e-9), 2e-6, 65536.0))
     guessed = fit_link(found)
     assert guessed.link.eager_limit == 65536
@@ -241,7 +245,7 @@ def test_the_eager_limit_shows_as_a_jump_of_half_round_trips() -> None:
 
 
 def test_an_eager_limit_that_was_not_found_exactly_is_said() -> None:
-    """Between the sizes that were tried; where none waited, or all did, that."""
+    """An eager limit that is known as a range, or was not found, is stated in words."""
     rows = only_half_round_trips(Link(Curve.line(2e-6, 1e-10), Curve.line(6e-6, 1e-9))).rows
     for eager, limit, words in (
         (EagerLimit(1024, 2048, "found"), 1024, "between 1.024 KB and 2.048 KB"),
@@ -254,7 +258,7 @@ def test_an_eager_limit_that_was_not_found_exactly_is_said() -> None:
 
 
 def test_the_jump_stands_where_the_eager_limit_is() -> None:
-    """Found between two measured sizes, it is at that byte, not spread over the sizes around it."""
+    """The jump is exactly at the eager limit, also between two measured sizes."""
     link = Link(
         Curve.line(2e-6, 1e-10), Curve((0.0, 5000.0, 5001.0), (6e-6, 6e-6, 30e-6), (0.0, 24e-6, 1e-9)), 0.0, 5000.0
     )
@@ -265,7 +269,10 @@ def test_the_jump_stands_where_the_eager_limit_is() -> None:
 
 @pytest.mark.parametrize("cloud", CLOUDS)
 def test_fitted_curves_of_four_real_networks_are_within_5_percent(cloud: str) -> None:
-    """Median error over all sizes, of half round trips and of streams, simulated; the 90th percentile is below 6 %."""
+    """For four real networks, the fit is at most 5 % off in the median and 6 % in the 90th percentile.
+
+    This holds for half round trips and for streams.
+    """
     found = read_benchmark(STUDY.read_text(), STUDY.name, where={"environment": cloud})
     lines = [line for line in STUDY.read_text().splitlines() if not line.startswith("#")]
     sizes = {int(row["size"]) for row in csv.DictReader(lines)}
@@ -277,13 +284,13 @@ def test_fitted_curves_of_four_real_networks_are_within_5_percent(cloud: str) ->
 
 
 def residuals_of(found: Measurement) -> tuple[tuple[Residual, ...], ...]:
-    """Return the residuals of half round trips and of streams on the fitted link."""
+    """Return the residuals of half round trips and of streams for the fitted link."""
     both = residuals(found, fit_link(found))
     return both.one_way, both.gap
 
 
 def test_with_the_sender_s_time_alone_ports_are_as_the_delays_say() -> None:
-    """Half round trips and blocked senders: delays are split as measured, and no port is made up."""
+    """From half round trips and blocked times the delays are split as measured; no busy time of ports is assumed."""
     link = Link(Curve.line(1e-6, 2e-10), Curve.line(4e-6, 8e-10), 0.5e-6)
     rows = tuple(replace(row, gap=None) for row in measured(link).rows)
     fitted = fit_link(Measurement(rows, receive=Estimate.alone(0.5e-6)))
@@ -292,7 +299,7 @@ def test_with_the_sender_s_time_alone_ports_are_as_the_delays_say() -> None:
 
 
 def of_pairs(link: Link, pairs: int, window: int = WINDOW) -> tuple[SizeRow, ...]:
-    """Return what osu_mbw_mr finds where a port limits them, by hand: one message, W - 1 times busy, an answer."""
+    """Return what osu_mbw_mr measures where a port is the limit: one message, W - 1 busy times, and an answer."""
     machine, messages = pair(link), pairs * window
     around = {size: simulated_one_way(machine, size) + simulated_one_way(machine, 0) for size in SIZES}
     windows = {size: around[size] + (messages - 1) * link.occupation(size) for size in SIZES}
@@ -301,12 +308,12 @@ def of_pairs(link: Link, pairs: int, window: int = WINDOW) -> tuple[SizeRow, ...
     )
 
 
-#: A sender takes 1 us + 0.3 ns/B of its processor, a port 0.2 us + 0.1 ns/B.
+#: A sender is busy for 1 us + 0.3 ns/B, a port for 0.2 us + 0.1 ns/B.
 TWO_STAGES = Link(Curve.line(1e-6, 3e-10), Curve.line(4e-6, 1e-9), 0.2e-6, busy=Curve.line(0.2e-6, 1e-10))
 
 
 def test_streams_of_several_pairs_tell_the_port_from_the_processor() -> None:
-    """Send delays come from the stream of one pair, and for how long a port is kept from that of eight."""
+    """The stream of one pair gives the send delay, and streams of eight pairs give the busy time of the port."""
     found = Measurement(
         tuple(replace(row, blocked=None) for row in measured(TWO_STAGES).rows), shared=of_pairs(TWO_STAGES, 8)
     )
@@ -319,7 +326,10 @@ def test_streams_of_several_pairs_tell_the_port_from_the_processor() -> None:
 
 
 def test_the_number_of_pairs_that_sends_most_shows_the_port() -> None:
-    """Two pairs, each as fast as one alone, do not saturate a port, and this is reported; eight do, and count."""
+    """The number of pairs with the highest rate determines the port's busy time.
+
+    Two pairs that are each as fast as one alone do not saturate the port, and a note says so; eight do.
+    """
     rows = tuple(replace(row, blocked=None) for row in measured(TWO_STAGES).rows)
     two = tuple(
         SizeRow(row.size, gap=Estimate.alone(row.gap.value / 2), window=WINDOW, pairs=2) for row in rows if row.gap
@@ -336,14 +346,14 @@ def test_the_number_of_pairs_that_sends_most_shows_the_port() -> None:
 
 
 def notes_on(*shared: SizeRow) -> list[str]:
-    """Return the notes on rows added to those of one pair on TWO_STAGES, without the notes on the latter."""
+    """Return the notes that these rows add to those on one pair over TWO_STAGES."""
     rows = measured(TWO_STAGES).rows
     alone = fit_link(Measurement(rows)).assumptions
     return [text for text in fit_link(Measurement(rows, shared=shared)).assumptions if text not in alone]
 
 
 def test_directions_that_share_something_are_said_with_the_figure() -> None:
-    """Twice of what one carries is what the model has; 1.25 times as much at the largest size is not."""
+    """Both directions at once normally carry twice as much as one; 1.25 times as much is noted with the figure."""
     last = measured(TWO_STAGES).rows[-1]
     assert last.gap is not None and last.one_way is not None
     streams = {by: SizeRow(last.size, gap=Estimate.alone(last.gap.value / by), both_ways=True) for by in (1.25, 1.95)}
@@ -356,7 +366,10 @@ def test_directions_that_share_something_are_said_with_the_figure() -> None:
 
 
 def test_half_round_trips_of_several_pairs_are_compared_with_those_of_one() -> None:
-    """Three times as long: they share a port; as long: that says little. The fit is the same."""
+    """Half round trips of several pairs are compared with one pair's, which changes only the notes.
+
+    Three times as long means a shared port; equally long means no slowdown.
+    """
     last = measured(TWO_STAGES).rows[-1]
     assert last.one_way is not None
     several = {by: SizeRow(last.size, one_way=Estimate.alone(by * last.one_way.value), pairs=0) for by in (1, 3)}
@@ -384,7 +397,7 @@ def test_whatever_was_measured_becomes_a_machine_that_is_read_back(
     receive: Estimate | None,
     limit: int | None,
 ) -> None:
-    """Times that fall with the size, senders blocked for longer than messages travel, anything: it is a machine."""
+    """Any measured times, also falling ones or long blocked times, give a machine file that is read back equal."""
     rows = tuple(SizeRow(size, *times[size]) for size in sorted(times))
     assume(sum(row.one_way is not None for row in rows) > 1)
     eager = None if limit is None else EagerLimit(limit, limit + 1, "found")
@@ -401,7 +414,7 @@ def test_whatever_was_measured_becomes_a_machine_that_is_read_back(
 
 
 def test_bandwidths_alone_are_refused() -> None:
-    """They do not tell how long a message travels."""
+    """Bandwidths alone are refused, as they do not tell how long a message travels."""
     with pytest.raises(UsageError, match="round trips must be known at two sizes"):
         fit_link(
             Measurement((SizeRow(8, gap=Estimate.alone(1e-6)), SizeRow(16, gap=Estimate.alone(2e-6))), source="bw.txt")
@@ -410,6 +423,6 @@ def test_bandwidths_alone_are_refused() -> None:
 
 @pytest.mark.parametrize("seconds", [0.0, 1e-31, 1e-300])
 def test_what_is_rounding_alone_is_written_as_nothing(seconds: float) -> None:
-    """A machine's file may state no time below 1e-30 s, and a fit may leave one."""
+    """A time below 1e-30 s, which a fit may leave by rounding, is written as 0 s."""
     assert time_text(seconds) == "0 s"
     assert time_text(2e-30) == "2e-21 ns"

@@ -6,7 +6,7 @@ from clue.calibration.machine_file import rewritten
 from clue.config import load_machine
 from clue.config.yaml12 import parse_yaml
 
-#: Every key that equal nodes and their network may have, with a value that is not what it is when left out.
+#: Every key that a machine with equal nodes may have, with a value other than its default.
 STATED = {
     "name": "all",
     "nodes": [{"count": 4, "type": "node"}],
@@ -61,7 +61,7 @@ STATED = {
 
 
 def test_whatever_a_machine_states_is_written_and_read_again() -> None:
-    """Nothing of it is lost, so that calibrating its contention changes that alone."""
+    """Rewriting a machine with the same contention gives an equal machine, so calibration loses nothing else."""
     machine = load_machine(STATED)
     text = rewritten(machine, ("ports:", "  busy: {latency: 1 us, bandwidth: 250 MB/s}")).text()
     written = parse_yaml(text, "all.yaml").value

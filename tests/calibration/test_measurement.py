@@ -1,4 +1,4 @@
-"""What is known of a link: medians with their intervals, and rows from several sources made one."""
+"""Measurements of a link: medians with confidence intervals, and the merging of several sources."""
 
 from __future__ import annotations
 
@@ -13,19 +13,22 @@ from clue.errors import UsageError
 
 
 def test_the_interval_of_a_median_is_that_of_the_binomial() -> None:
-    """Of 10 samples the 2nd and the 9th enclose the median with 1 - 2 (1 + 10) / 2^10 = 97.9 %; one closer, 89.1 %."""
+    """Of 10 samples, the 2nd and the 9th enclose the median with 1 - 2 (1 + 10) / 2^10 = 97.9 %.
+
+    The next ones inside enclose it with 89.1 % only.
+    """
     estimate = median_of([float(k) for k in range(1, 11)], 0.95)
     assert (estimate.value, estimate.low, estimate.high, estimate.repetitions) == (5.5, 2.0, 9.0, 10)
 
 
 def test_few_samples_give_their_whole_range() -> None:
-    """Of 5 samples even the ends enclose the median with only 1 - 2 / 2^5 = 93.75 %."""
+    """Of 5 samples, even the extremes enclose the median with only 1 - 2 / 2^5 = 93.75 %, so they are the interval."""
     assert median_of([3.0, 1.0, 2.0, 5.0, 4.0]) == Estimate(3.0, 1.0, 5.0, 5)
 
 
 @given(st.integers(6, 400), st.sampled_from([0.8, 0.9, 0.95, 0.99]))
 def test_an_interval_has_at_least_the_confidence_asked_for(n: int, confidence: float) -> None:
-    """Counted exactly: the chance that the true median lies outside is that of too few samples on one side of it."""
+    """The exact probability that the median lies outside the interval is at most 1 - confidence."""
     estimate = median_of([float(k) for k in range(n)], confidence)
     below = int(estimate.low)
     assert estimate.high == n - 1 - below
@@ -35,18 +38,18 @@ def test_an_interval_has_at_least_the_confidence_asked_for(n: int, confidence: f
 
 @given(st.lists(st.floats(1e-6, 1.0), min_size=20, max_size=60), st.floats(10.0, 1e6))
 def test_an_outlier_hardly_moves_a_median(samples: list[float], outlier: float) -> None:
-    """However large it is, the median stays among the samples."""
+    """However large an outlier is, the median stays among the other samples."""
     assert min(samples) <= median_of([*samples, outlier]).value <= max(samples)
 
 
 def test_no_samples_are_an_error() -> None:
-    """There is no median of nothing."""
+    """The median of no samples is an error."""
     with pytest.raises(ValueError, match="must not be empty"):
         median_of([])
 
 
 def test_measurements_of_one_link_complete_each_other() -> None:
-    """Latencies and bandwidths by size; where both have a figure, the median counts, and a contradiction is a note."""
+    """Latencies and bandwidths are merged by size; two values give their median, and a contradiction is noted."""
     one, two, three = (Estimate.alone(float(k)) for k in (1, 2, 3))
     latencies = Measurement((SizeRow(0, one_way=one), SizeRow(8, one_way=two)), source="latency.txt", mpi="MPICH")
     bandwidths = Measurement((SizeRow(8, one_way=three, gap=one, window=64),), source="bw.txt", date="2026-01-01")
@@ -58,6 +61,6 @@ def test_measurements_of_one_link_complete_each_other() -> None:
 
 
 def test_sizes_must_rise() -> None:
-    """A size stands once."""
+    """A size that occurs twice is refused."""
     with pytest.raises(UsageError, match="sizes must rise"):
         Measurement((SizeRow(8), SizeRow(8)))

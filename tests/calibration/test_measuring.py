@@ -1,4 +1,4 @@
-"""The measuring programs under a real MPI, for a short time: what they find is whole, and makes a machine."""
+"""The measuring programs under a real MPI: a short measurement is complete and makes a machine."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 def test_a_link_is_measured_here() -> None:
-    """Two ranks of this computer: every figure at every size, medians within their intervals, progress on the way."""
+    """Two ranks here give positive times with intervals for each size, progress messages, and a link."""
     told: list[str] = []
     sizes = (0, 8, 1024, 65536, 1 << 20)
     found = measure_link([find_mpiexec()], sizes=sizes, seconds=3.0, report=lambda what, *_, **__: told.append(what))
-    # A busy computer may not get to the largest; it says which it left out.
+    # A busy computer may not reach the largest sizes; the notes then name them.
     measured = {row.size for row in found.rows}
     assert measured >= set(sizes[:3])
     assert measured >= set(sizes) or "were left out" in "\n".join(found.notes)
@@ -46,30 +46,30 @@ def test_a_link_is_measured_here() -> None:
 
 
 class Supposed(LinkProbe):
-    """A link whose half round trips take what is supposed; nothing is sent."""
+    """A fake link whose half round trips take given times; nothing is sent."""
 
     def __init__(self, latency: float, per_byte: float) -> None:
         super().__init__(cast("MPI.Comm", None), bytearray(0), 0.02, 0.95, Told(1.0))
         self.latency, self.per_byte = latency, per_byte
 
     def round_trips(self, size: int, count: int) -> None:
-        """Note them."""
+        """Record the assumed half round trips."""
         self.halves.setdefault(size, []).extend([self.latency + size * self.per_byte] * count)
 
 
 @pytest.mark.parametrize(
     ("latency", "per_byte", "measured"),
     [
-        # Ranks that wait 2 ms for their turn: 1 KiB takes no longer than 8 B. 64 KiB could, 64 times.
+        # Ranks wait 2 ms for their turn: 1 KiB takes no longer than 8 B, but 64 KiB could take 64 times as long.
         (2e-3, 0.0, [0, 8, 1024]),
-        # 10 us and 10 GB/s: all of them.
+        # With 10 us and 10 GB/s, all sizes are measured.
         (10e-6, 1e-10, [0, 8, 1024, 65536, 1 << 20]),
-        # 1 MB/s: 64 KiB take 66 ms, and nine round trips 1.2 s, but only 0.41 s are available.
+        # At 1 MB/s, 64 KiB take 66 ms and nine round trips 1.2 s, but only 0.41 s are left.
         (10e-6, 1e-6, [0, 8, 1024]),
     ],
 )
 def test_sizes_are_left_out_by_what_grows_with_size(latency: float, per_byte: float, measured: list[int]) -> None:
-    """In 1.65 s; a latency that is long because the computer is busy leaves no small message out."""
+    """In 1.65 s, sizes are left out by the time that grows with size; a long latency leaves out no small size."""
     assert Supposed(latency, per_byte).first_turn((0, 8, 1024, 65536, 1 << 20), 1.65) == measured
 
 
@@ -85,7 +85,10 @@ FOUND = {
 def test_the_eager_limit_is_by_when_data_travel(
     travels: int | None, limit: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A sender that waits after its data have left waits for an acknowledgement; omissions are reported."""
+    """If data travel before the receive, a blocked sender waits for an acknowledgement, and there is no eager limit.
+
+    The notes state the sizes left out and the precision missed.
+    """
     monkeypatch.setattr(network, "run_program", lambda *_: {**FOUND, "travels": travels})
     found = measure_link([find_mpiexec()])
     fitted = fit_link(found)
@@ -97,7 +100,7 @@ def test_the_eager_limit_is_by_when_data_travel(
 
 
 def test_pairs_are_measured_here() -> None:
-    """Four ranks, each counted as a computer: one pair and two, at both sizes."""
+    """Four ranks, each as its own node, give times of one and two pairs at both sizes."""
     found = measure_pairs([find_mpiexec()], 4, sizes=(64, 4096), seconds=1.0, node_per_rank=True)
     assert {(row.pairs, row.size) for row in found.rows} == {(1, 64), (2, 64), (1, 4096), (2, 4096)}
     assert found.nodes == ((0, 2), (1, 3))
@@ -105,13 +108,13 @@ def test_pairs_are_measured_here() -> None:
 
 
 def test_pairs_of_one_computer_are_refused() -> None:
-    """Contention is between nodes; the program's own words come through."""
+    """Pairs on one computer are refused with the program's own message, as contention is between nodes."""
     with pytest.raises(ClueError, match="two computers at least"):
         measure_pairs([find_mpiexec()], 4, sizes=(8,), seconds=1.0)
 
 
 def test_pairs_that_cannot_be_compared_are_not_measured() -> None:
-    """One pair is alone; a size twice is none more."""
+    """Fewer than two pairs, and a repeated size, are refused."""
     with pytest.raises(UsageError, match="simultaneous pairs must be at least 2, got 1"):
         measure_pairs([find_mpiexec()], 2, sizes=(8, 64))
     with pytest.raises(UsageError, match="sizes must differ, got 8 B, 8 B"):
@@ -119,12 +122,12 @@ def test_pairs_that_cannot_be_compared_are_not_measured() -> None:
 
 
 def test_computers_with_more_ranks_than_processors_are_told() -> None:
-    """Three ranks on two processors are; two are not."""
+    """Three ranks on two processors are too many; two are not."""
     assert crowded([("a", 2), ("b", 2), ("a", 2), ("b", 2), ("a", 2)]) == {"a": (3, 2)}
 
 
 def test_a_launcher_must_be_known_to_take_hosts() -> None:
-    """That of MPICH deals ranks out; of Python nothing is known; nothing is no launcher."""
+    """Hosts are passed by options of a known launcher; an unknown or missing launcher is refused."""
     command = launcher([find_mpiexec()], 4, ["a", "b"])
     assert command[-2:] == ["-n", "4"]
     assert any("a" in word and "b" in word for word in command)
@@ -140,12 +143,12 @@ def test_a_launcher_must_be_known_to_take_hosts() -> None:
 
 @pytest.mark.parametrize("host", ["-oProxyCommand=id", "a b", "a;b", "$(id)", "", "a,b", "ä", "a\nb", "h" * 300])
 def test_hosts_are_names(host: str) -> None:
-    """What a launcher hands on to ssh, or to a shell, is no option and no command."""
+    """A host that could be an option or a command for ssh or a shell is refused."""
     with pytest.raises(UsageError, match="hosts must be names of letters, digits, dots, hyphens and underscores"):
         launcher([find_mpiexec()], 2, ["a", host])
 
 
 def test_a_program_without_a_result_is_an_error_with_its_last_words() -> None:
-    """Started without MPI's launcher it is one rank alone, which it refuses."""
+    """A program that is started without MPI's launcher has one rank, and its error message is passed on."""
     with pytest.raises(ClueError, match="ranks must be 2, got 1"):
         run_program([], "measure_link", {}, 1.0)

@@ -1,4 +1,4 @@
-"""Performance factors between processors of the library: closed forms of published figures, and how sure they are."""
+"""Performance factors between processors of the library, from published figures by closed forms."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CLOCK, FP, INT = "largest clock", "SPECrate 2017 fp base, one copy", "SPECrate 2
 
 
 def processor(name: str, cores: int = 4, **figures: float) -> Processor:
-    """Return a processor with figures of all its cores, or of one copy."""
+    """Return a processor with these figures of all its cores, or of one copy for names that end with _one."""
     known = {
         key: Figure(value, False, "a paper", "2026-01-02", 1 if key.endswith("_one") else cores)
         for key, value in figures.items()
@@ -41,7 +41,7 @@ FAST = processor("fast", 8, spec_fp_one=8.0, spec_int_one=6.0, spec_fp_rate=160.
 
 
 def test_core_work_goes_by_the_share_of_a_core() -> None:
-    """Twice as fast by two figures (SPECrate is left out beside one-copy scores); half the memory bandwidth a core."""
+    """Core work is twice as fast by two one-copy scores, so SPECrate is not used; memory bandwidth per core is half."""
     core = compare_cores(SLOW, FAST, [SLOW, FAST])
     assert core.factors == pytest.approx({FP: 0.5, INT: 0.5})
     assert (core.factor, core.deviation) == pytest.approx((0.5, 0.0))
@@ -49,7 +49,7 @@ def test_core_work_goes_by_the_share_of_a_core() -> None:
 
 
 def test_several_figures_have_their_geometric_mean_and_their_spread() -> None:
-    """0.5 and 0.25: the mean is √0.125, the standard deviation of the logarithms is ln 2 / √2."""
+    """Factors 0.5 and 0.25 have the geometric mean √0.125, and a standard deviation of logarithms of ln 2 / √2."""
     other = processor("other", spec_fp_one=8.0, spec_int_one=12.0)
     found = compare_cores(SLOW, other, [])
     assert found.factor == pytest.approx(math.sqrt(0.125))
@@ -57,7 +57,7 @@ def test_several_figures_have_their_geometric_mean_and_their_spread() -> None:
 
 
 def test_figures_that_agree_by_luck_are_as_unsure_as_those_of_the_library() -> None:
-    """Two figures of a pair differ by ln 2: each misses by ln 2 / √2."""
+    """The deviation is at least the library's: figures of a pair that differ by ln 2 miss by ln 2 / √2 each."""
     one, two = processor("1", spec_fp_one=1.0, spec_int_one=1.0), processor("2", spec_fp_one=2.0, spec_int_one=4.0)
     assert disagreement([one, two], [FP, INT]) == pytest.approx(math.log(2) / math.sqrt(2))
     assert compare_cores(SLOW, FAST, [one, two]).deviation == pytest.approx(math.log(2) / math.sqrt(2))
@@ -65,7 +65,7 @@ def test_figures_that_agree_by_luck_are_as_unsure_as_those_of_the_library() -> N
 
 
 def test_rates_and_clocks_lie_on_either_side() -> None:
-    """Without one-copy scores of both: by SPECrate 0.25 of the time, by clocks 1."""
+    """Without one-copy scores of both, SPECrate gives 0.25 and clocks 1; the factor is their geometric mean."""
     here = replace(processor("here", 8, spec_fp_rate=40.0), boost_clock=4e9)
     there = replace(processor("there", 2, spec_fp_rate=40.0, spec_fp_one=9.0), boost_clock=4e9)
     found = compare_cores(here, there, [])
@@ -75,7 +75,7 @@ def test_rates_and_clocks_lie_on_either_side() -> None:
 
 
 def test_clocks_stand_in_where_nothing_else_is_known_of_both() -> None:
-    """As unsure as clocks have been over the library, where one-copy scores are known, too."""
+    """Without other common figures clocks are used, with the error that clocks have over the library."""
     here = replace(processor("here", spec_fp_one=4.0), boost_clock=4e9)
     there = replace(processor("there", spec_fp_rate=40.0), boost_clock=2e9)
     other = replace(processor("other", spec_fp_one=8.0), boost_clock=4e9)
@@ -85,7 +85,7 @@ def test_clocks_stand_in_where_nothing_else_is_known_of_both() -> None:
 
 
 def test_parts_without_comparable_figures_are_refused() -> None:
-    """Both are named, with what they have."""
+    """Processors without a common figure are refused, with the figures that each has."""
     one, two = processor("one", spec_fp_one=4.0), processor("two", spec_fp_rate=40.0)
     with pytest.raises(UsageError, match=r"parts must have a figure of core work .*got one: SPEC"):
         compare_cores(one, two, [])
@@ -96,7 +96,7 @@ def test_parts_without_comparable_figures_are_refused() -> None:
 
 
 def test_mixed_work_takes_the_sum_of_its_times() -> None:
-    """60 % core at 0.5 and 40 % memory at 2: 1.1 times as long."""
+    """60 % core work at factor 0.5 and 40 % memory work at 2 take 1.1 times as long; an unsure mix adds deviation."""
     kinds = {CORE: compare_cores(SLOW, FAST, []), MEMORY: compare_memories(SLOW, FAST, [])}
     stated = factor_of(Character("r", {CORE: 0.6, MEMORY: 0.4}, "as stated"), kinds)
     assert (stated.factor, stated.deviation) == pytest.approx((1.1, 0.0))
@@ -106,7 +106,7 @@ def test_mixed_work_takes_the_sum_of_its_times() -> None:
 
 @given(share=st.floats(0, 1), times=st.floats(0.1, 10))
 def test_a_factor_lies_between_those_of_its_kinds(share: float, times: float) -> None:
-    """Whatever the mix; and a part compared with itself has factor 1."""
+    """The factor of any mix lies between those of its kinds, and a processor compared with itself has factor 1."""
     there = processor("there", 4, spec_fp_one=4.0 * times, stream_triad=40e9)
     kinds = {CORE: compare_cores(SLOW, there, []), MEMORY: compare_memories(SLOW, there, [])}
     found = factor_of(Character("", {CORE: share, MEMORY: 1 - share}, "drawn"), kinds).factor
@@ -117,7 +117,7 @@ def test_a_factor_lies_between_those_of_its_kinds(share: float, times: float) ->
 
 
 def test_a_node_type_says_where_its_factors_come_from() -> None:
-    """By region, with the noise of the least sure, and the sockets."""
+    """The node type has factors by region with their origin, and as many processors as its sockets."""
     known = {"": Character("", {CORE: 1.0}, "as stated"), "sums": Character("sums", {MEMORY: 1.0}, "as stated")}
     node = node_by_parts("node", SLOW, Sockets(FAST, 2), known, [])
     assert {region: factor.value for region, factor in node.factors.items()} == pytest.approx(
@@ -129,14 +129,14 @@ def test_a_node_type_says_where_its_factors_come_from() -> None:
 
 
 def test_without_a_trace_the_mix_is_unknown() -> None:
-    """One factor for all regions, and noise for not knowing."""
+    """Without a trace there is one factor for all regions, with the deviation of an unknown mix."""
     node = node_by_parts("node", SLOW, Sockets(FAST), {}, [])
     assert list(node.factors) == ["default"]
     assert node.deviation > 0.2
 
 
 def test_the_character_of_a_region_is_stated_declared_or_unknown() -> None:
-    """2 Gflop/s are core work."""
+    """The mix of a region is the stated one, or unsure; 2 Gflop/s of declared work are core work."""
     trace = TraceBuilder(1, "prog.py")
     trace[0].compute(1.0, "product")
     trace[0].compute(1.0, "rest")
@@ -144,12 +144,12 @@ def test_the_character_of_a_region_is_stated_declared_or_unknown() -> None:
     found = characters_of([built], ["product=core:memory=0.25"])
     assert found["product"].mix == {CORE: 0.25, MEMORY: 0.75} and not found["product"].unsure
     assert found["rest"].unsure
-    # Without readings, repeated recordings tell no more.
+    # Without readings, repeated recordings add nothing.
     assert characters_of([built, built])["rest"].mix == pytest.approx(found["rest"].mix)
 
 
 def test_every_two_processors_of_the_library_that_share_a_figure_compare() -> None:
-    """Both ways, with reciprocal factors; the library's figures of cores disagree, but not wildly."""
+    """Processors compare in both directions with reciprocal factors, and the library's figures agree moderately."""
     library = [part for part in load_parts().values() if isinstance(part, Processor)]
     spread = compare_cores(library[0], library[0], library).least
     assert 0.02 < spread < 0.5

@@ -1,4 +1,4 @@
-"""Curves through measured times: few points, right places, outliers passed by."""
+"""Polylines through measured times: few points, at the right places, and insensitive to outliers."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ SIZES = np.array([0.0, *(2.0**k for k in range(25))])
 
 
 def samples(times: np.ndarray, relative: float = 0.01) -> Samples:
-    """Return times of all sizes that are known within a share of them."""
+    """Return times at all sizes with this relative uncertainty."""
     return Samples(SIZES, times, relative * times)
 
 
 def curve(points: tuple[tuple[float, float], ...]) -> np.ndarray:
-    """Return the times of a curve at all sizes."""
+    """Return the times of a polyline at all sizes."""
     return np.array(np.interp(SIZES, [m for m, _ in points], [t for _, t in points]))
 
 
 def test_a_line_needs_two_points() -> None:
-    """10 us and 1 GB/s, exactly."""
+    """A line of 10 us and 1 GB/s is fitted exactly by two points."""
     points = fit_points(samples(10e-6 + SIZES * 1e-9))
     assert [size for size, _ in points] == [0.0, 2.0**24]
     assert [time for _, time in points] == pytest.approx([10e-6, 10e-6 + 2**24 * 1e-9])
 
 
 def test_a_corner_needs_a_third() -> None:
-    """At 64 KiB, where the slope falls to a third."""
+    """A corner at 64 KiB, where the slope falls to a third, needs a third point."""
     times = 10e-6 + np.minimum(SIZES, 65536) * 3e-9 + np.maximum(SIZES - 65536, 0) * 1e-9
     assert [size for size, _ in fit_points(samples(times))] == [0.0, 65536.0, 2.0**24]
 
 
 def test_a_jump_needs_one_on_each_side() -> None:
-    """Between 8 and 16 KiB everything takes 50 us more."""
+    """A jump of 50 us between 8 and 16 KiB needs one point on each side."""
     times = 10e-6 + SIZES * 1e-9 + np.where(SIZES > 8192, 50e-6, 0.0)
     assert [size for size, _ in fit_points(samples(times))] == [0.0, 8192.0, 16384.0, 2.0**24]
 
 
 def test_no_line_crosses_a_split() -> None:
-    """Though the slope changes by a little only, both sides have their own ends."""
+    """At a split both sides get their own end points, even if the line is straight."""
     points = fit_points(samples(10e-6 + SIZES * 1e-9), split=1000)
     assert [size for size, _ in points] == [0.0, 512.0, 1024.0, 2.0**24]
 
 
 @pytest.mark.parametrize("end", [0.0, 1e-3, 50e-3])
 def test_one_size_beyond_a_split_is_kept_and_growth_beyond_it_is_that_of_the_whole(end: float) -> None:
-    """Nothing, less or more than before: so takes the curve there; beyond, it grows as from first to last, or not."""
+    """A single size beyond a split keeps its time; beyond it, times grow as from the first to the last size, or not."""
     times = 10e-6 + SIZES * 1e-9
     times[-1] = end
     points = fit_points(Samples(SIZES, times, np.full(len(SIZES), 1e-7)), split=2.0**23)
@@ -63,7 +63,7 @@ def test_one_size_beyond_a_split_is_kept_and_growth_beyond_it_is_that_of_the_who
 @settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), st.floats(1e-7, 1e-3), st.floats(1e-11, 1e-7))
 def test_noise_adds_no_points_to_a_line(seed: int, latency: float, per_byte: float) -> None:
-    """Of 1 %, where 2 % are allowed for; the curve stays within that of the true one."""
+    """1 % of noise on a line, with 2 % allowed, adds no points, and the curve stays within 2 % of the true one."""
     exact = latency + SIZES * per_byte
     noisy = exact * (1 + 0.01 * np.random.default_rng(seed).uniform(-1, 1, len(SIZES)))
     points = fit_points(samples(noisy, 0.02))
@@ -72,7 +72,7 @@ def test_noise_adds_no_points_to_a_line(seed: int, latency: float, per_byte: flo
 
 
 def test_an_outlier_moves_the_curve_little() -> None:
-    """One time of 26 is a tenth too long: a point where it is would cost as much as it, and it gets none."""
+    """One of 26 times is 10 % too long: the line gets no extra point for it."""
     exact = 10e-6 + SIZES * 1e-9
     times = exact.copy()
     times[12] *= 1.1
@@ -84,7 +84,7 @@ def test_an_outlier_moves_the_curve_little() -> None:
 @settings(deadline=None)
 @given(st.lists(st.floats(1e-7, 1.0), min_size=1, max_size=30))
 def test_any_times_give_a_curve_that_the_simulator_takes(times: list[float]) -> None:
-    """Sizes rise strictly, no time is below 0, and the last segment does not fall."""
+    """Any times give strictly rising sizes, no negative times, and a last segment that does not fall."""
     values = np.array(times, np.float64)
     sizes = np.arange(len(times), dtype=np.float64) * 100
     points = fit_points(Samples(sizes, values, 0.02 * values))
@@ -94,7 +94,7 @@ def test_any_times_give_a_curve_that_the_simulator_takes(times: list[float]) -> 
 
 
 def test_roughness_is_that_of_the_noise_not_of_the_curve() -> None:
-    """None for lines that bend or jump; about 3 % for noise of a standard deviation of 3 %."""
+    """Roughness is 0 for lines that bend or jump, and about 3 % for noise with a standard deviation of 3 %."""
     bent = 10e-6 + np.maximum(SIZES - 4096, 0) * 1e-9 + np.where(SIZES > 8192, 50e-6, 0.0)
     assert roughness(SIZES, bent) == pytest.approx(0, abs=1e-9)
     sizes = np.arange(2001, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Performance factors by region and shares beside busy processors, from recordings and from kernels."""
+"""Performance factors by region, and shares of speed beside busy processors, from recordings and kernels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from clue.trace import Trace, TraceBuilder
 
 
 def trace(product: float, sums: float, rest: float = 1.0) -> Trace:
-    """Return a program of two ranks with these CPU seconds by region, half of them on each."""
+    """Return a program of two ranks with these CPU seconds by region, half on each rank."""
     built = TraceBuilder(2, "prog.py")
     for rank in built:
         rank.compute(product / 2, "product")
@@ -34,7 +34,7 @@ def trace(product: float, sums: float, rest: float = 1.0) -> Trace:
 
 
 def node_type(text: str) -> NodeType:
-    """Return the node type that a file describes, as a machine has it."""
+    """Return the node type that a file describes, as part of a machine."""
     written = parse_yaml(text, "node.yaml").value
     assert isinstance(written, dict)
     link = {"send_delay": "1 us", "transmission_delay": "1 us"}
@@ -43,7 +43,7 @@ def node_type(text: str) -> NodeType:
 
 
 def test_factors_are_time_here_over_time_there_by_region() -> None:
-    """Products take half as long here, sums twice as long, all together (1 + 4 + 1) / (2 + 2 + 1)."""
+    """Products take half as long here, sums twice as long, and all together (1 + 4 + 1) / (2 + 2 + 1) times as long."""
     runs = [CountedRun.of(trace(product, 4.0)) for product in (0.9, 1.0, 3.0)]
     factors = factors_by_region(CountedRun.of(trace(2.0, 2.0)), runs)
     assert {region: round(factor.value, 9) for region, factor in factors.items()} == {
@@ -53,19 +53,19 @@ def test_factors_are_time_here_over_time_there_by_region() -> None:
 
 
 def test_a_region_of_no_time_is_left_to_the_rest() -> None:
-    """Half a millisecond tells nothing."""
+    """A region of half a millisecond gets no factor of its own."""
     assert "sums" not in factors_by_region(CountedRun.of(trace(2.0, 5e-4)), [CountedRun.of(trace(1.0, 4.0))])
 
 
 def test_shares_are_time_alone_over_time_beside_copies() -> None:
-    """Sums take 1 / 0.8 as long alongside a copy, products as long as alone, and no factor exceeds 1."""
+    """Beside a copy, sums take 1 / 0.8 times as long; products are no slower, and a share is at most 1."""
     alone = [CountedRun(1, {"": 0.0, "product": 1.0, "sums": 0.8})]
     beside = [CountedRun(1, {"": 0.0, "product": 0.9, "sums": 1.0})] * 2
     assert shares_by_region(alone, beside) == {"default": 0.9474, "product": 1.0, "sums": 0.8}
 
 
 def test_a_node_type_is_written_as_the_simulator_reads_it() -> None:
-    """Factors by region and shares by busy processors, with what they are relative to."""
+    """The written node type, with factors by region and shares by busy processors, is read back equal."""
     there = trace(2.0, 2.0)
     node = node_by_program("here", 2, there, {1: [CountedRun.of(trace(1.0, 4.0))], 2: [CountedRun.of(trace(1.0, 5.0))]})
     read = node_type(node.text())
@@ -77,14 +77,14 @@ def test_a_node_type_is_written_as_the_simulator_reads_it() -> None:
 
 
 def test_what_differs_between_recordings_is_noise() -> None:
-    """Times of 1, e^0.1 and e^0.2 s have logarithms with a standard deviation of 0.1; two recordings do not tell."""
+    """Times of 1, e^0.1 and e^0.2 s deviate by 0.1 in the logarithm, which becomes noise; two runs are too few."""
     runs = [CountedRun(2, {"": math.exp(power), "product": 0.0, "sums": 0.0}) for power in (0.0, 0.1, 0.2)]
     assert node_type(node_by_program("n", 2, trace(1.0, 1.0), {1: runs}).text()).noise.factor == 0.1
     assert node_type(node_by_program("n", 2, trace(1.0, 1.0), {1: runs[:2]}).text()).noise.factor == 0.0
 
 
 def test_recordings_must_be_of_the_same_program() -> None:
-    """As many ranks, and every region."""
+    """A recording with another number of ranks, or without one of the regions, is refused."""
     other = TraceBuilder(2)
     other[0].compute(1.0)
     for wrong, told in ((CountedRun(3, {}), "2 ranks"), (CountedRun.of(other.build()), "none named product")):
@@ -101,7 +101,7 @@ THERE = Speeds("old", "a", {"dgemm": {1: Estimate.alone(1e9)}, "triad": {1: Esti
 
 
 def test_factors_by_kernels_are_speed_there_over_speed_here() -> None:
-    """A quarter and 1, in the geometric mean a half; a region may be like any kernel."""
+    """Speeds give factors of 1/4 and 1, with a geometric mean of 1/2; a region may use the factor of a kernel."""
     node = node_by_kernels("here", 2, HERE, THERE, regions_like(["dgemm", "triad"], {}))
     read = node_type(node.text())
     assert (read.factor("dgemm"), read.factor("triad"), read.factor("other")) == (0.25, 1.0, 0.5)
@@ -112,7 +112,7 @@ def test_factors_by_kernels_are_speed_there_over_speed_here() -> None:
 
 
 def test_speeds_travel_in_the_file_of_a_node_type() -> None:
-    """What one computer wrote another compares with; any other file is refused."""
+    """Another computer reads speeds from a node type's file; a file without them is refused."""
     assert speeds_in(node_by_kernels("n", 1, HERE, None, {"dgemm": "dgemm"}).text(), "n.yaml") == HERE
     for text in ("", "# speeds: {}", "# speeds: [1", "# speeds: 7"):
         with pytest.raises(UsageError, match=r"n\.yaml: reference must be"):
@@ -120,7 +120,7 @@ def test_speeds_travel_in_the_file_of_a_node_type() -> None:
 
 
 def test_kernels_that_are_not_there_are_refused() -> None:
-    """As what a region is like, and where the other computer did not run them."""
+    """An unknown kernel for a region, or one that did not run on both computers, is refused."""
     with pytest.raises(UsageError, match="must be like one of dgemm"):
         regions_like(["dgemm"], {"cholesky": "fft"})
     with pytest.raises(UsageError, match="run on both"):
@@ -128,7 +128,7 @@ def test_kernels_that_are_not_there_are_refused() -> None:
 
 
 def test_kernels_run_alone_and_at_once() -> None:
-    """Each has a speed above 0, of all copies together at least one repetition each."""
+    """Each kernel has a speed, alone and with copies at once, from at least one repetition per copy."""
     speeds = measure_kernels(("dgemm",), (1, 2), seconds=0.02)
     assert speeds.processor
     for copies, speed in speeds.kernels["dgemm"].items():
@@ -137,5 +137,5 @@ def test_kernels_run_alone_and_at_once() -> None:
 
 
 def test_numbers_of_busy_processors_double() -> None:
-    """And all there are comes last."""
+    """Numbers of busy processors double up to the total, which comes last."""
     assert [busy_numbers(n) for n in (1, 2, 6)] == [[1], [1, 2], [1, 2, 4, 6]]

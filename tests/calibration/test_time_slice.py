@@ -1,4 +1,4 @@
-"""How long processes run here before others have their turn."""
+"""The time slice of this computer, measured beside a busy process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clue.config.yaml12 import parse_yaml
 
 
 def test_beside_a_busy_process_there_are_turns() -> None:
-    """Linux's are some milliseconds; afterwards this process may be anywhere again."""
+    """Beside a busy process the time slice is some milliseconds; afterwards the process may use all its cores again."""
     allowed = os.sched_getaffinity(0)
     measured = measure_time_slice(0.5)
     assert measured is not None
@@ -21,7 +21,7 @@ def test_beside_a_busy_process_there_are_turns() -> None:
 
 
 def test_a_node_type_says_it() -> None:
-    """What is written is what the simulator reads."""
+    """The time slice in the written node type is read back equal."""
     node = NodeCalibration("pc", 2, {}, {}, source="here", time_slice=Estimate.alone(0.004))
     written = parse_yaml(node.text(), "pc.yaml").value
     assert isinstance(written, dict)
