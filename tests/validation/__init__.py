@@ -1,1 +1,1 @@
-"""Tests of predictions held against measurements."""
+"""Tests of comparing predictions with measurements."""

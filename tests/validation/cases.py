@@ -1,4 +1,4 @@
-"""Programs that compute, send small and large messages, alone and several at once; machines with round numbers."""
+"""Programs with different mixtures of computation and messages, and machines with round numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NONE = NoContention()
 
 
 def link(latency: float = LATENCY, per_byte: float = PER_BYTE) -> Link:
-    """Return a link whose send and transmission delay share latency and growth half and half."""
+    """Return a link whose latency and cost per byte are split evenly between send and transmission delay."""
     half = Curve.line(latency / 2, per_byte / 2)
     return Link(half, half)
 
@@ -23,7 +23,7 @@ def link(latency: float = LATENCY, per_byte: float = PER_BYTE) -> Link:
 def machine(
     nodes: int = 4, *, factor: float = 1.0, contention: Contention = NONE, between: Link | None = None
 ) -> Machine:
-    """Return a machine of equal nodes whose link holds within them too."""
+    """Return a machine of equal nodes that has the same link within and between nodes."""
     between = between or link()
     return Machine(
         "m", (NodeType("host", performance_factor=factor),) * nodes, Network(between, between, contention=contention)
@@ -31,7 +31,7 @@ def machine(
 
 
 def in_turn(rounds: int, seconds: float, nbytes: int) -> Program:
-    """Return rank 0 computing so long and sending so much to rank 1, again and again; nothing happens at once.
+    """Return a program whose rank 0 repeatedly computes for some seconds and sends bytes to rank 1.
 
     With eager messages it takes ``rounds × (seconds + s) + t``.
     """
@@ -44,7 +44,7 @@ def in_turn(rounds: int, seconds: float, nbytes: int) -> Program:
 
 
 def ring(ranks: int, rounds: int, seconds: float, nbytes: int) -> Program:
-    """Return ranks that compute, then all send to their neighbours at once, again and again."""
+    """Return a program whose ranks repeatedly compute, and then all send to their neighbours at once."""
     trace = TraceBuilder(ranks, program="ring.py")
     for _ in range(rounds):
         for rank in range(ranks):
@@ -54,7 +54,7 @@ def ring(ranks: int, rounds: int, seconds: float, nbytes: int) -> Program:
 
 
 def fan(ranks: int, rounds: int, seconds: float, nbytes: int) -> Program:
-    """Return ranks that compute and all send to rank 0 at once, again and again: its port is what they wait for."""
+    """Return a program whose ranks repeatedly compute, and then all send to rank 0, whose port is the bottleneck."""
     trace = TraceBuilder(ranks, program="fan.py")
     for _ in range(rounds):
         for rank in range(1, ranks):
@@ -65,7 +65,7 @@ def fan(ranks: int, rounds: int, seconds: float, nbytes: int) -> Program:
     return compile_program(trace.build())
 
 
-#: Each is another mixture of computation, latency, bandwidth and simultaneous messages.
+#: Each program has a different mixture of computation, latency, bandwidth and simultaneous messages.
 PROGRAMS = (
     in_turn(20, 10e-3, 100),
     in_turn(50, 50e-6, 8),
@@ -77,7 +77,7 @@ PROGRAMS = (
 
 
 def measured_on(real: Machine, described: Machine, programs: Sequence[Program] = PROGRAMS) -> list[Case]:
-    """Return cases of programs that are described on one machine and were run on another, one rank to a node."""
+    """Return cases that are described on one machine and measured on another, with one rank per node."""
     return [measured(program, real, described, size=str(i)) for i, program in enumerate(programs)]
 
 
@@ -91,13 +91,13 @@ def measured(
     times: float = 1.0,
     nodes: Sequence[int] | None = None,
 ) -> Case:
-    """Return a case whose three runs are what a simulation of the real machine gives, times something."""
+    """Return a case whose three runs equal the simulated time on the real machine, multiplied by ``times``."""
     placement = Placement(tuple(range(program.ranks) if nodes is None else nodes))
     run = simulate(program, real, placement, "reference").makespan * times
     return Case(program.name, name, size, program, Candidate(described, placement), (run, run, run))
 
 
 def slower(real: Machine, cost: float) -> Machine:
-    """Return a machine that computes so much slower."""
+    """Return a machine whose computation takes this many times as long."""
     nodes = tuple(replace(node, performance_factor=node.performance_factor * cost) for node in real.nodes)
     return replace(real, nodes=nodes)

@@ -1,4 +1,4 @@
-"""What predictions are worth, by hand: errors, order of machines, regret; and the words and pictures for them."""
+"""Figures of a validation, computed by hand: errors, order of machines, regret; and their words and pictures."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ CASE = measured(in_turn(1, 1e-3, 8), machine(2), machine(2))
 
 
 def compared(predicted: float, *runs: float, program: str = "p", size: str = "", on: str = "m") -> Compared:
-    """Return a prediction beside runs."""
+    """Return a comparison of a predicted time with runs."""
     return Compared(replace(CASE, program=program, size=size, machine=on, runs=runs), predicted, Character(0.0, 0.0))
 
 
 def test_median_spread_and_error() -> None:
-    """Runs of 1, 2 and 5 s: 2 s ± 2 s; 1.5 s is 25 % too short."""
+    """Runs of 1, 2 and 5 s have the median 2 s and a spread of 2 s; a prediction of 1.5 s is 25 % too short."""
     each = compared(1.5, 5.0, 1.0, 2.0)
     assert (each.case.measured, each.case.spread, each.error) == (2.0, 2.0, -0.25)
     assert each.covered is None
@@ -36,24 +36,24 @@ def test_median_spread_and_error() -> None:
 
 
 def test_single_run_has_the_spread_that_is_stated() -> None:
-    """One run says nothing of how far runs differ."""
+    """A single run has no spread, unless one is stated."""
     assert compared(1.0, 2.0).case.spread is None
     assert replace(CASE, runs=(2.0,), stated_spread=0.25).spread == 0.25
 
 
 def test_mean_absolute_error() -> None:
-    """Half as long and half as long again: 50 % on average."""
+    """Errors of -50 % and +50 % have a mean absolute error of 50 %."""
     assert mean_absolute_error([compared(1.0, 2.0), compared(3.0, 2.0)]) == 0.5
 
 
 @pytest.mark.parametrize(("count", "expected"), [(1, 1.0), (2, 2.0), (9, 9.0), (10, 9.0), (11, 10.0), (20, 18.0)])
 def test_percentile_is_the_smallest_value_that_nine_of_ten_do_not_exceed(count: int, expected: float) -> None:
-    """Of 1 to 10 it is 9."""
+    """The 90th percentile is the smallest value that 90 % do not exceed: of 1 to 10 it is 9."""
     assert percentile([float(each) for each in range(count, 0, -1)], 0.9) == expected
 
 
 def test_order_of_machines_and_regret() -> None:
-    """Predicted a < b < c, measured b < a < c: two of three pairs agree; a takes 3 s where b would take 2 s."""
+    """Predicted a < b < c, measured b < a < c: two of three pairs agree, and a takes 3 s where b takes 2 s."""
     cases = [compared(1.0, 3.0, on="a"), compared(2.0, 2.0, on="b"), compared(3.0, 4.0, on="c")]
     other = [compared(1.0, 1.0, program="q", on="a"), compared(1.0, 1.0, size="large")]
     (found,) = orders([*cases, *other])
@@ -62,13 +62,13 @@ def test_order_of_machines_and_regret() -> None:
 
 
 def test_tau_of_all_ties_is_none() -> None:
-    """Where all are predicted equal there is no order to be right or wrong."""
+    """If all predictions are equal, Kendall's tau is undefined."""
     assert kendall_tau([(1.0, 1.0), (1.0, 2.0)]) is None
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=12))
 def test_tau_is_that_of_scipy(pairs: list[tuple[int, int]]) -> None:
-    """The same figure as an independent implementation of tau-b."""
+    """Kendall's tau-b equals scipy's."""
     found = kendall_tau(pairs)
     if found is None:
         assert len({x for x, _ in pairs}) == 1 or len({y for _, y in pairs}) == 1
@@ -80,7 +80,7 @@ def test_tau_is_that_of_scipy(pairs: list[tuple[int, int]]) -> None:
 
 
 def refit(kind: str, multiplier: float, left: float, *, of: str = "", effect: float = 0.05, **more: object) -> Refit:
-    """Return a refit."""
+    """Return a refit of a parameter."""
     parameter = Parameter(kind, lambda machine, _: machine, of)
     explains, rival = bool(more.get("explains", False)), bool(more.get("rival", False))
     span = more.get("range")
@@ -91,7 +91,7 @@ def refit(kind: str, multiplier: float, left: float, *, of: str = "", effect: fl
 
 
 def validation(*refits: Refit, **more: object) -> Validation:
-    """Return a validation of two cases that are predicted 20 % too short."""
+    """Return a validation of two cases whose predictions are 20 % too short."""
     cases = (compared(0.8, 0.99, 1.0, 1.01, on="a"), compared(1.6, 1.98, 2.0, 2.02, on="b", program="q"))
     plain = Validation(cases, 0.2, 0.2, 0.01, orders(cases), refits, (), ())
     return replace(plain, **more)  # type: ignore[arg-type]
@@ -110,12 +110,12 @@ def validation(*refits: Refit, **more: object) -> Validation:
     ],
 )
 def test_multipliers_in_words(kind: str, of: str, multiplier: float, expected: str) -> None:
-    """What a multiplier means for who reads it."""
+    """Multipliers of parameters are described in words."""
     assert change(refit(kind, multiplier, 0.0, of=of)) == expected
 
 
 def test_verdict_names_what_explains_and_what_cannot() -> None:
-    """One parameter explains, one does not, one changes nothing for the better, one has no effect."""
+    """The verdict names the parameter that explains the error, and tells why the others do not."""
     found = list(
         verdict(
             validation(
@@ -137,7 +137,7 @@ def test_verdict_names_what_explains_and_what_cannot() -> None:
 
 
 def test_verdict_says_what_cannot_be_told_apart() -> None:
-    """Two parameters leave as little; they are alike in all cases; contention could not be changed."""
+    """The verdict names parameters that explain the error equally well, and one that could not be changed."""
     one = refit("latency", 1.5, 0.01, explains=True, rival=True)
     other = refit("bandwidth", 0.5, 0.012, explains=True, rival=True)
     found = list(
@@ -163,7 +163,7 @@ def test_verdict_says_what_cannot_be_told_apart() -> None:
 
 
 def test_verdict_counts_both_signs() -> None:
-    """One prediction too long, one too short."""
+    """The verdict counts predictions that are too long and too short."""
     cases = (compared(1.2, 1.0), compared(0.8, 1.0))
     assert next(iter(verdict(validation(compared=cases)))) == (
         "The mean absolute error of 2 cases is 20%: 1 predicted too long, 1 too short."
@@ -172,7 +172,7 @@ def test_verdict_counts_both_signs() -> None:
 
 @pytest.mark.parametrize(("times", "unit"), [(1e3, "ms"), (1e6, "us")])
 def test_verdict_asks_for_the_unit_of_times_a_thousand_times_too_long(times: float, unit: str) -> None:
-    """Where all of them are; one that is not shows that they are seconds."""
+    """If all measured times are about 1000 or a million times too long, the verdict asks for their unit."""
     cases = (compared(0.8, 0.9 * times), compared(0.5, 0.6 * times))
     said = list(verdict(validation(compared=cases, error=0.999)))
     assert said[1].startswith(f"All measured times are about {times:,.0f} times") and f"if these are {unit}" in said[1]
@@ -181,7 +181,7 @@ def test_verdict_asks_for_the_unit_of_times_a_thousand_times_too_long(times: flo
 
 
 def test_verdict_says_where_the_spread_of_runs_is_assumed() -> None:
-    """One run each."""
+    """With one run per case, the verdict says that the spread of runs is assumed."""
     cases = (compared(1.004, 1.0), compared(0.996, 1.0))
     assert next(iter(verdict(validation(compared=cases, error=0.004, noise=0.005)))) == (
         "The mean absolute error of 2 cases is 0.4%, within the 0.5% by which runs are assumed to differ, as each case "
@@ -190,7 +190,7 @@ def test_verdict_says_where_the_spread_of_runs_is_assumed() -> None:
 
 
 def test_verdict_where_nothing_explains_or_nothing_is_wrong() -> None:
-    """Several wrong parameters, or none."""
+    """The verdict says if no parameter alone explains the error, and if the error is within the spread of runs."""
     assert list(verdict(validation(refit("latency", 1.5, 0.18))))[-1].startswith(
         "No parameter alone explains the error"
     )
@@ -204,7 +204,7 @@ def test_verdict_where_nothing_explains_or_nothing_is_wrong() -> None:
 
 
 def test_picture_shows_cases_diagonal_and_refits(tmp_path: Path) -> None:
-    """Each program with its marker, the band, the diagonal, and a bar for each refit with its multiplier."""
+    """The picture has markers of programs, the 10 % band, the diagonal, and a bar per refit with its multiplier."""
     found = validation(refit("computation", 1.25, 0.03), refit("latency", 2.0, 0.15))
     drawn = draw_validation(found, "a $title$")
     words = texts(drawn)
@@ -217,12 +217,12 @@ def test_picture_shows_cases_diagonal_and_refits(tmp_path: Path) -> None:
 
 
 def test_picture_has_room_for_intervals() -> None:
-    """Nobody could tell how far one reaches that the edge cuts off."""
+    """The axes of the picture contain the whole intervals."""
     wide = replace(compared(1.0, 1.0), interval=Spread(0.1, 1.0, 20.0))
     low, high = draw_validation(validation(compared=(wide,)), "a").axes[0].get_ylim()
     assert low < 0.1 and high > 20.0
 
 
 def test_picture_without_refits_has_one_panel() -> None:
-    """Nothing that could be refitted, nothing drawn of it."""
+    """Without refits the picture has one panel."""
     assert len(draw_validation(validation(), "a").axes) == 1

@@ -1,4 +1,4 @@
-"""Where errors come from: measured times are those of a machine with one parameter changed, which has to be found."""
+"""Refits find the parameter that causes an error: each test measures on a machine with one parameter changed."""
 
 from __future__ import annotations
 
@@ -52,22 +52,22 @@ from tests.validation.cases import (
 )
 
 TABLE = FactorTable(((1, 1.0), (4, 2.0)))
-#: Every model of contention.
+#: All models of contention.
 MODELS = (NoContention(), TABLE, Ports(), Ports(Curve.line(0.0, PER_BYTE / 2)), Flows(Switch(1 / PER_BYTE)))
 
 
 def named(each: Refit) -> str:
-    """Return what a refit is called."""
+    """Return the name of a refit's parameter, with what it belongs to."""
     return f"{each.parameter.name} {each.parameter.of}".strip()
 
 
 def refit(validation: Validation, name: str) -> Refit:
-    """Return the refit of a parameter by its kind and which of these it is."""
+    """Return the refit of the parameter with this name."""
     return next(each for each in validation.refits if named(each) == name)
 
 
 def check_found(validation: Validation, name: str, multiplier: float, within: float = 1e-3) -> None:
-    """Check that a parameter is named first, with its multiplier, that nothing is left, and no other is as good."""
+    """Check that only this parameter explains the error, that its multiplier is found, and that no error is left."""
     best = validation.refits[0]
     assert named(best) == name
     assert best.multiplier == pytest.approx(multiplier, rel=within)
@@ -78,14 +78,14 @@ def check_found(validation: Validation, name: str, multiplier: float, within: fl
 
 
 def programs_for(model: Contention) -> tuple[Program, ...]:
-    """Return the programs whose times do not jump: under a table of factors the ring's do, up and down by 3 %."""
+    """Return the programs whose times are continuous: with a table of factors, those of the ring jump by 3 %."""
     return tuple(each for each in PROGRAMS if each.name != "ring.py" or not isinstance(model, FactorTable))
 
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("cost", [0.8, pytest.param(1.08, marks=pytest.mark.long)])
 def test_slower_processors_are_found(model: Contention, cost: float) -> None:
-    """Processors that are really so much slower: the performance factor needs that multiplier."""
+    """Processors that are slower than described are found, with the multiplier of the performance factor."""
     described = machine(contention=model)
     cases = measured_on(slower(described, cost), described, programs_for(model))
     check_found(validate(cases), "computation", cost)
@@ -94,7 +94,7 @@ def test_slower_processors_are_found(model: Contention, cost: float) -> None:
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("cost", [0.6, pytest.param(2.0, marks=pytest.mark.long)])
 def test_longer_latency_is_found(model: Contention, cost: float) -> None:
-    """Latencies that are really so much longer, of send and transmission delay alike."""
+    """Longer latencies, of send and transmission delay alike, are found with their multiplier."""
     real = machine(contention=model, between=link(latency=LATENCY * cost))
     check_found(validate(measured_on(real, machine(contention=model), programs_for(model))), "latency", cost)
 
@@ -102,7 +102,7 @@ def test_longer_latency_is_found(model: Contention, cost: float) -> None:
 @pytest.mark.parametrize("cost", [0.7, pytest.param(1.6, marks=pytest.mark.long)])
 @pytest.mark.parametrize("model", MODELS)
 def test_lower_bandwidth_is_found(model: Contention, cost: float) -> None:
-    """A bandwidth that is really lower, in delays and in what messages share: the multiplier is one of bandwidth."""
+    """A different bandwidth, of delays and of shared links, is found; the multiplier is that of the bandwidth."""
     shared = model
     if isinstance(model, Ports) and model.busy is not None:
         shared = Ports(Curve.line(0.0, PER_BYTE / 2 * cost))
@@ -123,19 +123,22 @@ def test_lower_bandwidth_is_found(model: Contention, cost: float) -> None:
     ],
 )
 def test_stronger_contention_is_found(stated: Contention, real: Contention, cost: float) -> None:
-    """Steeper factors, ports that are busy for longer, narrower cables: what messages alone take stays the same."""
+    """Stronger or weaker contention is found while messages alone take the same time: factors, busy ports, flows."""
     cases = measured_on(machine(contention=real), machine(contention=stated), programs_for(stated))
     check_found(validate(cases), "contention", cost)
 
 
 def test_makespans_that_jump_are_refitted_as_closely_as_they_jump() -> None:
-    """A ring under a table of factors: a thousandth more of a burst orders its messages otherwise, 3 % of the time."""
+    """A makespan that jumps by 3 % limits the precision of its refit to 3 %.
+
+    With a ring under a table of factors, a change of a burst by a thousandth reorders messages.
+    """
     described = machine(contention=TABLE)
     check_found(validate(measured_on(slower(described, 0.8), described)), "computation", 0.8, within=0.03)
 
 
 def test_one_of_two_node_types_is_found() -> None:
-    """Only the slow nodes are 1.25 times as slow as stated; the fast ones compute as they should."""
+    """Of two node types, the one that is 1.25 times as slow as described is found."""
     between = link()
 
     def described(factor: float) -> Machine:
@@ -156,7 +159,7 @@ def test_one_of_two_node_types_is_found() -> None:
 
 
 def test_where_nothing_is_wrong_nothing_is_blamed() -> None:
-    """Measured as predicted: no error, multipliers of exactly 1, and no parameter explains anything."""
+    """If measurements equal predictions, there is no error, multipliers are 1, and no parameter explains anything."""
     described = machine(contention=Ports())
     validation = validate(measured_on(described, described))
     assert validation.error == pytest.approx(0, abs=1e-12) and validation.is_within_noise
@@ -165,9 +168,9 @@ def test_where_nothing_is_wrong_nothing_is_blamed() -> None:
 
 
 def test_error_by_hand_and_what_one_multiplier_leaves() -> None:
-    """Bursts alone, of 1 s and 2 s, measured 1.1 s and 1.8 s: errors of 1/11 and 1/9; equally far off afterwards.
+    """Two bursts of 1 and 2 s, measured as 1.1 and 1.8 s, have errors of 1/11 and 1/9; one multiplier centres them.
 
-    Their logarithms are off by 0.0953 and -0.1054: the multiplier brings them to the middle, e^-0.005.
+    The logarithms are off by 0.0953 and -0.1054, so the multiplier is e^-0.005, and no parameter explains the error.
     """
     programs = []
     for seconds in (1.0, 2.0):
@@ -185,9 +188,10 @@ def test_error_by_hand_and_what_one_multiplier_leaves() -> None:
 
 
 def test_one_wild_case_among_many_does_not_decide() -> None:
-    """Nine cases of processors a fifth slower, and a tenth that took ten times as long for reasons of its own.
+    """One extreme case among ten barely changes the refit.
 
-    Squares would give 1.2 × 8.33^0.1 = 1.48; errors in proportion give at most what a tenth of 1/9 adds to 1.2.
+    Nine processors are 20 % slower than described, and the tenth case takes ten times as long. Squared errors would
+    give 1.2 × 8.33^0.1 = 1.48; proportional errors add at most a tenth of 1/9 to 1.2.
     """
     described = machine()
     program = in_turn(5, 10e-3, 8)
@@ -199,7 +203,7 @@ def test_one_wild_case_among_many_does_not_decide() -> None:
 
 @pytest.mark.parametrize("cost", [0.8, 1.3])
 def test_parameters_are_found_under_runs_that_differ(cost: float) -> None:
-    """Every program measured thrice, 2 % more and 2 % less in turn: still latency, within what runs differ by."""
+    """With three runs per program and errors of 2 %, a wrong latency is still found, within the spread of the runs."""
     described = machine(contention=Ports())
     real = machine(contention=Ports(), between=link(latency=LATENCY * cost))
     cases = []
@@ -213,7 +217,7 @@ def test_parameters_are_found_under_runs_that_differ(cost: float) -> None:
 
 
 def test_parameter_without_effect_is_not_blamed() -> None:
-    """If ranks only compute, no link has an effect, whatever is measured; a remark says so."""
+    """In a program that only computes, network parameters have no effect and are not blamed; computation is found."""
     trace = TraceBuilder(2)
     for rank in range(2):
         trace[rank].compute(1.0)
@@ -226,7 +230,7 @@ def test_parameter_without_effect_is_not_blamed() -> None:
 
 
 def test_one_case_cannot_tell_parameters_apart() -> None:
-    """A single case can be brought to any time by each parameter that matters in it: all pairs are alike."""
+    """In a single case each effective parameter can explain any time, so no parameters can be told apart."""
     described = machine()
     validation = validate([measured(in_turn(10, 1e-3, 100_000), slower(described, 1.2), described)])
     assert len(validation.alike) == 3
@@ -235,7 +239,7 @@ def test_one_case_cannot_tell_parameters_apart() -> None:
 
 
 def test_messages_of_one_size_cannot_tell_latency_from_bandwidth() -> None:
-    """All messages have 10 KB: what is latency and what is bandwidth cannot be told; computation can."""
+    """If all messages have 10 KB, latency and bandwidth cannot be told apart, but computation can."""
     described = machine()
     programs = (in_turn(10, 1e-3, 10_000), in_turn(10, 100e-6, 10_000), in_turn(10, 1e-2, 10_000))
     validation = validate(measured_on(machine(between=link(latency=LATENCY * 1.5)), described, programs))
@@ -244,7 +248,7 @@ def test_messages_of_one_size_cannot_tell_latency_from_bandwidth() -> None:
 
 
 def test_two_wrong_parameters_are_explained_by_none() -> None:
-    """Processors faster by a fifth, and a latency half as long again: no multiplier takes away half of the error.
+    """Faster processors and a longer latency together are explained by no single parameter.
 
     Computation decides the first program, predicted 25 % too long; in the second it is 40 us beside 75 us of latency,
     predicted 13 % too short.
@@ -256,21 +260,21 @@ def test_two_wrong_parameters_are_explained_by_none() -> None:
 
 
 def test_ports_of_different_links_are_refitted_together() -> None:
-    """Where ports are busy as two different links say, both really are for 1.5 times as long."""
+    """Busy times of ports that follow from two different links are refitted together: both are 1.5 times as long."""
     types = (NodeType("a"), NodeType("a"), NodeType("b"))
     wide, narrow = link(), link(per_byte=5 * PER_BYTE)
 
     def two(wide: Link, narrow: Link) -> Machine:
         return Machine("two", types, Network(wide, wide, {("a", "b"): narrow, ("b", "a"): narrow}, contention=Ports()))
 
-    # What delays grow by with size, half of it in each, is what a port is kept for where a link states nothing.
+    # Without a stated busy time, a port is busy for half of what both delays grow by with size.
     kept = [replace(each, busy=each.send_delay.growth.scaled(1.5)) for each in (wide, narrow)]
     programs = (fan(3, 2, 1e-3, 1000), fan(3, 5, 1e-5, 10_000), fan(3, 5, 1e-4, 100_000))
     check_found(validate(measured_on(two(*kept), two(wide, narrow), programs)), "contention", 1.5)
 
 
 def test_links_within_nodes_are_refitted_apart() -> None:
-    """Two ranks on one of two nodes: messages within it really take 1.5 times as long to start."""
+    """The latency within nodes is refitted on its own and found to be 1.5 times as long."""
     within = link(latency=LATENCY / 10)
 
     def described(inside: Link) -> Machine:
@@ -283,7 +287,7 @@ def test_links_within_nodes_are_refitted_apart() -> None:
 
 
 def test_what_is_within_nodes_changes_nothing_between_them() -> None:
-    """Beside a machine with a link within nodes of its own stands one without: its messages between nodes stay."""
+    """A change of the link within nodes leaves the link between nodes as it is, also on a machine with one link."""
     own = Machine("own", (NodeType("host", processors=2),) * 2, Network(link(), link(latency=LATENCY / 10)))
     shared = Network(one := link(), one)
     common = replace(own, name="common", network=shared)
@@ -295,7 +299,7 @@ def test_what_is_within_nodes_changes_nothing_between_them() -> None:
 
 
 def test_memory_copies_less_where_the_bandwidth_within_nodes_does() -> None:
-    """Twice the cost within nodes halves what memory copies; between them it stays."""
+    """Twice the cost within nodes halves the copy bandwidth; the cost between nodes does not change it."""
     node = NodeType("host", processors=2, copy_bandwidth=8e9)
     on = Machine("m", (node,) * 2, Network(link(), link(latency=LATENCY / 10)))
     cases = [measured(PROGRAMS[0], on, on, nodes=nodes) for nodes in ((0, 0), (0, 1))]
@@ -307,7 +311,7 @@ def test_memory_copies_less_where_the_bandwidth_within_nodes_does() -> None:
 
 
 def test_the_one_link_is_refitted_where_all_ranks_share_a_node() -> None:
-    """A machine that says nothing of links within nodes: its one link counts there."""
+    """On a machine with one link for all, that link is refitted although all ranks share a node."""
 
     def described(between: Link) -> Machine:
         return Machine("m", (NodeType("host", processors=2),), Network(between, between))
@@ -318,7 +322,7 @@ def test_the_one_link_is_refitted_where_all_ranks_share_a_node() -> None:
 
 
 def test_program_without_time_is_refused() -> None:
-    """A relative error needs a prediction above 0."""
+    """A program with a makespan of 0 is refused, because a relative error needs a prediction above 0."""
     described = machine()
     empty = compile_program(TraceBuilder(1, program="empty.py").build())
     case = replace(measured(empty, described, described), runs=(1.0,))
@@ -327,13 +331,13 @@ def test_program_without_time_is_refused() -> None:
 
 
 def test_warnings_of_the_simulation_are_kept() -> None:
-    """What the simulation says belongs to the case."""
+    """Warnings of the simulation are kept with the case."""
     described = replace(machine(), notes=("guessed",))
     assert validate([measured(PROGRAMS[0], described, described)]).compared[0].warnings == ("m: guessed",)
 
 
 def test_warnings_name_cases_and_come_once() -> None:
-    """What holds for all machines names none; of programs the names that the cases have, with the largest figure."""
+    """A warning names its cases by their own names, appears once with the largest figure, or says "all machines"."""
     described = replace(machine(), notes=("guessed",))
     other = replace(described, name="other")
     programs = []
@@ -357,7 +361,7 @@ def test_warnings_name_cases_and_come_once() -> None:
 
 
 def test_speeds_by_region_and_factors_of_0_are_slowed_too() -> None:
-    """A region by speed, one by a factor of its own, and the paper's 0 for as recorded: all take 1.5 times as long."""
+    """Speeds by region, factors by region and a factor of 0 (as recorded) are all slowed by 1.5."""
     trace = TraceBuilder(1)
     for region, seconds in (("fast", 1.0), ("own", 2.0), ("other", 4.0)):
         trace[0].compute(seconds, region)
@@ -376,7 +380,7 @@ def test_speeds_by_region_and_factors_of_0_are_slowed_too() -> None:
 
 
 def test_what_changes_over_time_changes_alike() -> None:
-    """A machine that gets faster after 1 s: all its times are 1.2 times as long, the time of the change is not.
+    """The refit scales all speeds of a machine that changes after 1 s, but not the time of the change.
 
     Of 4 s of bursts 1 / 1.2 s are done within the first second, the rest at twice the speed.
     """
@@ -396,10 +400,10 @@ def test_what_changes_over_time_changes_alike() -> None:
 @settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.randoms(use_true_random=False))
 def test_parameters_at_cost_1_change_nothing(random: Random) -> None:
-    """On random programs and machines, whatever is refitted: at a cost of 1 the makespan stays, to the last bit.
+    """On random programs and machines, each parameter at cost 1 leaves the makespan equal to the last bit.
 
-    A rounding would not do: where two messages come at one instant, it decides which is first. How long ports are kept
-    is stated in another form afterwards, so what contention costs may be off by one.
+    Rounding would matter: it decides the order of messages that arrive at the same time. Only contention may change
+    within rounding, because busy times of ports are then stated in another form.
     """
     program = compile_program(random_trace(random, ties=False))
     on = random_machine(random, random.choice(list(NUMBERS)), ties=False)
@@ -417,7 +421,7 @@ def test_parameters_at_cost_1_change_nothing(random: Random) -> None:
 @settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.randoms(use_true_random=False), st.floats(0.5, 2.0))
 def test_any_cost_of_any_parameter_is_found_again(random: Random, cost: float) -> None:
-    """Random programs without contention, measured where one parameter costs otherwise: no error is left."""
+    """For random programs without contention, any changed cost of any parameter is found, and no error is left."""
     on = random_machine(random, "none", ties=False, plain=True)
     cases, programs = [], [compile_program(random_trace(random, ties=False)) for _ in range(2)]
     for i, program in enumerate(programs):

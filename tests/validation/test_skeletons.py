@@ -1,4 +1,4 @@
-"""Runs of skeletons held against runs of their applications."""
+"""Runs of skeletons compared with runs of their applications."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clue.errors import ConfigError
 
 
 def written(folder: Path, text: str, **keys: object) -> str:
-    """Write a validation beside what a skeleton printed in both places: 2 s here, 5 s where the application took 50."""
+    """Write a validation and a skeleton's outputs: 2 s here, 5 s where the application took 50 s; return its path."""
     run = {"skeleton": "feed", "ranks": 2, "seconds": 2.0, "scale": 9.0, "application": 50.0} | keys
     (folder / "here.json").write_text(json.dumps(run))
     (folder / "told.json").write_text(json.dumps({**run, "dedicated": 5.0}))
@@ -29,7 +29,10 @@ ONE = "{machine: kishimoto, cases: [{program: lu, measured: [24, 25, 26], measur
 def test_a_skeleton_is_held_against_its_application(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], skeleton: str
 ) -> None:
-    """2 s × 50 / 5 = 20 s, where the median run took 25: a fifth too short; all runs beyond 20 s × e^(1.28 · 0.084)."""
+    """The skeleton predicts 2 s × 50 / 5 = 20 s for a median run of 25 s, so it is 20 % too short.
+
+    All runs lie above the interval's end, 20 s × e^(1.28 · 0.084).
+    """
     assert main(["validate", written(tmp_path, ONE.replace("SKELETON", skeleton)), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     (case,) = found["cases"]
@@ -41,14 +44,14 @@ def test_a_skeleton_is_held_against_its_application(
 
 
 def test_a_table_has_them_in_a_column(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A row of a CSV file names what the skeleton printed."""
+    """A row of a CSV table can name the output of a skeleton."""
     (tmp_path / "t.csv").write_text("program,machine,measured,measured_skeleton\nlu,kishimoto,25,told.json\n")
     assert main(["validate", written(tmp_path, "table: t.csv"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["cases"][0]["predicted"] == 20.0
 
 
 def test_nothing_is_learned_from_skeletons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is learned are the errors of simulations."""
+    """Model errors are learned from simulations only, so skeletons alone are refused."""
     assert main(["validate", written(tmp_path, ONE.replace("SKELETON", "told.json")), "--learn"]) == 2
     assert "--learn must have cases that are simulated, got none" in capsys.readouterr().err
 
@@ -65,6 +68,6 @@ def test_nothing_is_learned_from_skeletons(tmp_path: Path, capsys: pytest.Captur
     ],
 )
 def test_what_a_case_must_not_say(tmp_path: Path, case: str, rule: str) -> None:
-    """Place, rule and value."""
+    """A wrong key in a case is refused with place, rule and value."""
     with pytest.raises(ConfigError, match=rule):
         load_validation(written(tmp_path, f"{{machine: kishimoto, cases: [{case}]}}"))

@@ -1,4 +1,4 @@
-"""Tables of measured times: what they may hold, and that nothing in them ends in a traceback."""
+"""Tables of measured times: valid and invalid content."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def load(folder: Path, table: bytes) -> list[tuple[str, str, tuple[float, ...]]]:
-    """Load a table; returns machine, size and runs of each case."""
+    """Load a table, and return machine, size and runs of each case."""
     (folder / "runs.csv").write_bytes(table)
     mapping = {"program": {"trace": "p.clue"}, "machines": {"a": MACHINE, "b, c": MACHINE}, "table": "runs.csv"}
     config = load_validation(mapping, relative_to=folder)
@@ -40,13 +40,13 @@ def load(folder: Path, table: bytes) -> list[tuple[str, str, tuple[float, ...]]]
 
 
 def test_rows_of_one_case_are_its_runs(folder: Path) -> None:
-    """Whatever stands between them; another size is another case. Byte order mark, blanks and quotes do no harm."""
+    """Rows of the same machine and size are runs of one case; byte order mark, blanks and quotes are accepted."""
     table = '\ufeffmachine , size,measured\r\na,1, 2\r\n"b, c",,1 min\n\na,1,3.5 s\na,2,1e-3\n'
     assert load(folder, table.encode()) == [("a", "1", (2.0, 3.5)), ("b, c", "", (60.0,)), ("a", "2", (0.001,))]
 
 
 def test_short_lines_leave_cells_empty(folder: Path) -> None:
-    """A line may end early, where nothing is needed of what follows."""
+    """A line may end early if the missing cells are optional."""
     assert load(folder, b"measured,machine,ranks,spread\n1,a\n") == [("a", "", (1.0,))]
 
 
@@ -65,7 +65,7 @@ def test_short_lines_leave_cells_empty(folder: Path) -> None:
     ],
 )
 def test_cells_that_make_no_sense(folder: Path, table: bytes, fault: str) -> None:
-    """Numbers without end, other bytes, what is not a number."""
+    """Numbers out of range, invalid bytes and text instead of numbers are refused."""
     with pytest.raises(ConfigError, match=fault):
         load(folder, table)
 
@@ -80,7 +80,7 @@ CELLS = st.sampled_from(["a", "b, c", "1", "0", "-1", "2.5", "1 s", "1 2", '"', 
     st.sampled_from(["\n", "\r\n"]),
 )
 def test_any_table_is_read_or_refused(folder: Path, head: list[str], rows: list[list[str]], end: str) -> None:
-    """Cases with run times above 0, or faults that name the file."""
+    """Any table gives cases with run times above 0, or faults that name the file."""
     table = end.join(",".join(cells) for cells in [head, *rows])
     try:
         found = load(folder, table.encode())
@@ -90,7 +90,7 @@ def test_any_table_is_read_or_refused(folder: Path, head: list[str], rows: list[
         assert all(runs and min(runs) > 0 for *_, runs in found)
 
 
-#: A validation that has everything.
+#: A validation with every key.
 WHOLE = {
     "name": "whole",
     "programs": {"p": {"trace": "p.clue"}},
@@ -111,7 +111,7 @@ VALUES = st.sampled_from([None, True, 0, -1, 3, 1.5, float("nan"), "", "p", "a",
 
 
 def test_everything_at_once_is_read(folder: Path) -> None:
-    """The case at the top and those listed."""
+    """A file with a case at the top level and further cases in a list is read."""
     config = load_validation(WHOLE, relative_to=folder)
     assert [(case.program_name, case.runs, case.spread) for case in config.cases] == [
         ("p", (1.0, 2.0), None),
@@ -125,7 +125,7 @@ def test_everything_at_once_is_read(folder: Path) -> None:
 def test_any_value_anywhere_is_read_or_refused(
     folder: Path, key: str, value: object, in_case: str | None, other: object
 ) -> None:
-    """Whatever stands in the place of a key of the file and of one of a case."""
+    """Any value for any key of the file or of a case is read or refused with faults."""
     changed = {**WHOLE, key: value}
     if in_case is not None and key != "cases":
         changed["cases"] = [{"measured": 3, in_case: other}]
