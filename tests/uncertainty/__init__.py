@@ -1,1 +1,1 @@
-"""Tests of how sure a prediction is."""
+"""Tests of the uncertainty of predictions."""

@@ -1,4 +1,4 @@
-"""Machines that state noise, and programs whose makespans are known functions of it."""
+"""Machines with noise, and programs whose makespans are known functions of it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def noisy(
 
 
 def bursts(*of_ranks: list[float]) -> Program:
-    """Return a program whose ranks compute these seconds one after the other, each burst an op of its own."""
+    """Return a program whose ranks compute these seconds one after the other, each burst as a separate op."""
     trace = TraceBuilder(len(of_ranks))
     for rank, seconds in zip(trace, of_ranks, strict=True):
         for each in seconds:

@@ -1,4 +1,4 @@
-"""Samples as users meet them: files that state noise, options of the command line, what is printed."""
+"""Samples on the command line: files with noise, options, and the output."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOISE = MACHINE.replace("performance_factor: 0.5", "performance_factor: 0.5, noi
 
 
 def test_noise_of_nodes_and_links_arrives() -> None:
-    """By node type; by link, where the network's stands for those that say nothing themselves."""
+    """Noise is stated by node type and by link; the network's noise holds for links that state none."""
     network = {
         "noise": {"send": 0.1, "transmission": 0.2},
         "between_nodes": LINK,
@@ -38,7 +38,7 @@ def test_noise_of_nodes_and_links_arrives() -> None:
 
 
 def test_noise_of_a_loggops_network_is_that_of_the_network() -> None:
-    """It has no link of its own to state it."""
+    """A LogGOPS network has no link that could state noise, so the network's noise holds."""
     loggops = {"L": "1 us", "o": "1 us", "g": "1 us", "G": "1 ns/B"}
     machine = load_machine(mapping(network={"loggops": loggops, "noise": {"send": 0.1}}))
     assert machine.network.between_nodes.noise == LinkNoise(0.1, 0.0)
@@ -49,13 +49,13 @@ def test_noise_of_a_loggops_network_is_that_of_the_network() -> None:
     [({"computation": -0.1}, "must be"), ({"computation": "3 %"}, "must be"), ({"bursts": 0.1}, "must be")],
 )
 def test_noise_that_makes_no_sense(noise: object, rule: str) -> None:
-    """A negative deviation, text, and a key that is not there are errors with their place."""
+    """A negative deviation, a text and an unknown key are errors with their place."""
     with pytest.raises(ConfigError, match=f"node_types.a.noise.*{rule}"):
         load_machine(mapping(node_types={"a": {"noise": noise}}))
 
 
 def test_a_simulation_has_an_interval(capsys: pytest.CaptureFixture[str]) -> None:
-    """As JSON beside the makespan, which stays that without noise; in words for people."""
+    """With --samples the JSON output has an interval beside the unchanged makespan, and the text states it."""
     Path("pair.yaml").write_text(NOISE)
     _, plain, _ = run(capsys, "simulate", "run.yaml", "--json")
     status, out, _ = run(capsys, "simulate", "run.yaml", "--json", "--samples", "50", "--seed", "3")
@@ -72,7 +72,7 @@ def test_a_simulation_has_an_interval(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_without_noise_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    """The interval is that of the model's own errors, and no narrower."""
+    """Without noise, the interval is at least as wide as the model's errors, and reasons state what is missing."""
     status, out, _ = run(capsys, "simulate", "run.yaml", "--json", "--samples", "50")
     document = json.loads(out)
     assert status == 0
@@ -87,7 +87,7 @@ def test_without_noise_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_comparison_has_probabilities(capsys: pytest.CaptureFixture[str]) -> None:
-    """Intervals of score and makespan, and how probably an option is the best."""
+    """Options have intervals of score and makespan, and a probability of being best; equal options share position 1."""
     Path("pair.yaml").write_text(NOISE)
     Path("which.yaml").write_text(
         Path("which.yaml").read_text().replace("2000 EUR", "4000 EUR") + "criterion: makespan\n"
@@ -107,7 +107,7 @@ def test_a_comparison_has_probabilities(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_repeated_recordings_tell_how_bursts_differ(capsys: pytest.CaptureFixture[str]) -> None:
-    """Recordings of 0.9, 1 and 2 s: 1 s is typical, so 0.5 s and two messages; and there is an interval."""
+    """Recordings of 0.9, 1 and 2 s give the median, 1 s: the makespan is 0.5 s and two messages, with an interval."""
     for name, seconds in (("a", 1.0), ("b", 0.9), ("c", 2.0)):
         trace = ping_pong()
         trace.ops.cpu[:] = (trace.ops.cpu * seconds).astype("i8")
@@ -121,7 +121,7 @@ def test_repeated_recordings_tell_how_bursts_differ(capsys: pytest.CaptureFixtur
 
 
 def test_repeats_need_a_trace_and_have_to_be_there() -> None:
-    """Both faults with their places; in a comparison a number of ranks stands in the name."""
+    """Repeats must exist and need a trace; in a comparison the path may contain the number of ranks."""
     Path("run.yaml").write_text("program: {trace: pingpong.clue, repeats: [gone.clue]}\nmachine: pair.yaml\n")
     with pytest.raises(ConfigError, match=r"program.repeats\[?.?0.*must be a trace that exists"):
         load_config("run.yaml")
@@ -142,7 +142,7 @@ def test_repeats_need_a_trace_and_have_to_be_there() -> None:
 
 @pytest.mark.parametrize("arguments", [("--samples", "0"), ("--samples", "x"), ("--seed", "-1")])
 def test_numbers_that_make_no_sense(arguments: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    """Bad usage: 2."""
+    """Wrong numbers of samples and seeds end with status 2."""
     with pytest.raises(SystemExit) as ended:
         run(capsys, "simulate", "run.yaml", *arguments)
     assert ended.value.code == 2

@@ -1,4 +1,4 @@
-"""Makespans of samples against closed forms, and against simulations of one sample after the other."""
+"""Makespans of samples, compared with closed forms and with single simulations."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ from tests.uncertainty.test_recordings import recording
 
 ONE, TWO = Placement((0,)), Placement((0, 1))
 MANY = Sampling(2000, 1)
-#: Quantiles of samples are this many standard errors from the true ones at most.
+#: Quantiles of samples may differ from the true ones by this many standard errors.
 ERRORS = 5
 
 
 def deviation_of_quantile(p: float, log: float) -> float:
-    """Return the standard error of a quantile of that many draws' logarithms, which deviate by ``log``."""
+    """Return the standard error of a quantile of the logarithms of MANY draws with deviation ``log``."""
     at = NormalDist().inv_cdf(p)
     return log * math.sqrt(p * (1 - p) / MANY.samples) / NormalDist().pdf(at)
 
 
 @pytest.mark.long
 def test_one_burst_is_log_normal() -> None:
-    """2 s with 10 %: percentiles at 2 exp(-1.28 s), 2 and 2 exp(1.28 s), where s² = ln 1.01."""
+    """A burst of 2 s with 10 % noise has percentiles 2 exp(-1.28 s), 2 and 2 exp(1.28 s), where s² = ln 1.01."""
     log = log_deviation(0.1)
     spread = Spread.of(sample_makespans(bursts([2.0]), noisy(1, computation=0.1), ONE, MANY))
     for p, figure in ((0.1, spread.low), (0.5, spread.median), (0.9, spread.high)):
@@ -62,18 +62,18 @@ def test_one_burst_is_log_normal() -> None:
 
 
 def test_the_later_of_two_ranks() -> None:
-    """Both are done by x with probability F(x)²: the median is where F is the root of a half."""
+    """Two ranks are done by x with probability F(x)², so the median of the makespan is where F is the root of 1/2."""
     log = log_deviation(0.1)
     spread = Spread.of(sample_makespans(bursts([1.0], [1.0]), noisy(2, computation=0.1), TWO, MANY))
     for p, figure in ((0.1, spread.low), (0.5, spread.median), (0.9, spread.high)):
         expected = NormalDist().inv_cdf(math.sqrt(p)) * log
-        # Twice what a single variable's would be is more than that of the later of two.
+        # Twice the standard error of a single variable is more than that of the later of two.
         assert abs(math.log(figure) - expected) < ERRORS * 2 * deviation_of_quantile(p, log)
 
 
 @pytest.mark.long
 def test_independent_noise_averages_out_and_that_of_a_factor_does_not() -> None:
-    """Of 100 bursts a tenth of one burst's deviation is left; a performance factor's stays whole."""
+    """The noise of 100 independent bursts averages out to a tenth; that of a performance factor stays."""
     program = bursts([0.01] * 100)
     independent = np.log(sample_makespans(program, noisy(1, computation=0.1), ONE, MANY))
     together = np.log(sample_makespans(program, noisy(1, factor=0.1), ONE, MANY))
@@ -100,7 +100,7 @@ def test_a_message_has_the_draws_of_its_link() -> None:
 
 
 def test_machines_share_the_draws_of_what_they_have_in_common() -> None:
-    """Half the factor, the same bursts: half the makespan in every sample, to the rounding of a burst to 1 ns."""
+    """With half the performance factor and the same draws, every sample's makespan is half, up to rounding to 1 ns."""
     program, sampling = bursts([1.0, 2.0], [2.5]), Sampling(20)
     slow = sample_makespans(program, noisy(computation=0.1), TWO, sampling)
     fast = sample_makespans(program, noisy(computation=0.1, performance_factor=0.5), TWO, sampling)
@@ -108,7 +108,7 @@ def test_machines_share_the_draws_of_what_they_have_in_common() -> None:
 
 
 def test_one_kind_of_node_is_as_fast_in_any_number_whatever_it_costs() -> None:
-    """Two machines of different size have the same factor in a sample; another factor is another kind of node."""
+    """Machines with two and four equal nodes draw the same factor; a node with another factor draws its own."""
     sample = Sample(0, 0)
     two, four = (draw_machine(noisy(nodes, factor=0.1), sample).nodes[0].performance_factor for nodes in (2, 4))
     other = draw_machine(noisy(factor=0.1, performance_factor=2.0), sample).nodes[0].performance_factor
@@ -117,7 +117,7 @@ def test_one_kind_of_node_is_as_fast_in_any_number_whatever_it_costs() -> None:
 
 
 def test_all_that_gives_a_speed_is_drawn_together() -> None:
-    """Factors by region and in general, speeds, and the 0 that stands for "as recorded"."""
+    """Factors by region, the default factor of 0 (as recorded) and speeds share one draw."""
     node = NodeType("pc", 1, None, 0.0, {"fft": 2.0}, {"lu": 1e9}, noise=NodeNoise(factor=0.1))
     drawn = draw_machine(Machine("m", (node,), Network(LINK, LINK)), Sample(0, 0)).nodes[0]
     factor = drawn.performance_factor
@@ -127,7 +127,7 @@ def test_all_that_gives_a_speed_is_drawn_together() -> None:
 
 
 def test_ports_and_cables_go_with_the_link_between_nodes() -> None:
-    """Ports are busy as much longer, links of a topology carry as much less, as its transmission takes longer."""
+    """Ports' busy times and cables' bandwidths are scaled by the draw of the link between nodes."""
     link = replace(LINK, noise=LinkNoise(transmission=0.2))
     for contention in (
         Ports(Curve.line(0.0, 1e-6)),
@@ -148,7 +148,7 @@ def test_ports_and_cables_go_with_the_link_between_nodes() -> None:
 
 
 def test_changes_during_a_run_keep_the_draws() -> None:
-    """A node that gets a background load is no faster or slower for it in itself."""
+    """A node that changes during the run keeps its draw; only its background load changes."""
     loaded = noisy(factor=0.1, send=0.1)
     later = replace(loaded, nodes=tuple(replace(node, background_load=1.0) for node in loaded.nodes))
     drawn = draw_machine(replace(loaded, changes=((1.0, later),)), Sample(0, 0))
@@ -159,7 +159,7 @@ def test_changes_during_a_run_keep_the_draws() -> None:
 
 
 def test_a_burst_that_is_there_stays_and_one_that_is_not_does_not_come() -> None:
-    """Noise of 1000 % on bursts of 1 ns: none becomes nothing, and none appears."""
+    """With 1000 % noise, no burst of 1 ns becomes 0, and no burst of 0 appears."""
     program = bursts([1e-9, 0.0] * 50)
     for sample in Sampling(5).each():
         drawn, _ = draw(program, noisy(1, computation=10.0), ONE, sample)
@@ -168,7 +168,7 @@ def test_a_burst_that_is_there_stays_and_one_that_is_not_does_not_come() -> None
 
 @pytest.mark.long
 def test_instances_on_other_kinds_of_nodes_take_the_mean_of_their_noise() -> None:
-    """All instances have the same bursts: the root mean square of no noise and 10 %."""
+    """Instances on different node types have the root mean square of the types' noise, here of 0 and 10 %."""
     quiet, loud = NodeType("quiet"), NodeType("loud", noise=NodeNoise(computation=0.1))
     on = Machine("mixed", (quiet, loud), Network(LINK, LOCAL_LINK))
     logs = np.log(sample_makespans(bursts([1.0]), on, TWO, MANY, instances=2))
@@ -178,14 +178,14 @@ def test_instances_on_other_kinds_of_nodes_take_the_mean_of_their_noise() -> Non
 
 @pytest.mark.long
 def test_recordings_take_the_place_of_what_node_types_say() -> None:
-    """A region's bursts go up and down together, whatever computation noise the machine states."""
+    """If recordings give the noise of bursts, the computation noise of node types is ignored."""
     noise = BurstNoise({"": 0.2}, 10**9)
     logs = np.log(sample_makespans(bursts([0.1] * 10), noisy(1, computation=5.0), ONE, MANY, noise=noise))
     assert logs.std() == pytest.approx(0.2, rel=ERRORS / math.sqrt(2 * MANY.samples))
 
 
 def test_samples_depend_on_seed_and_number_alone() -> None:
-    """Not on how many there are, nor on how many threads simulate them; another seed gives others."""
+    """Samples depend on seed and number only, not on the number of samples or threads."""
     on = noisy(computation=0.1, factor=0.1)
     on = replace(on, network=replace(on.network, contention=Ports()))
     program = bursts([1.0], [1.0])
@@ -195,7 +195,7 @@ def test_samples_depend_on_seed_and_number_alone() -> None:
 
 
 def test_progress_is_told() -> None:
-    """How many samples are done, up to all of them."""
+    """Progress reports the number of finished samples, up to all of them."""
     for on in (noisy(factor=0.1), replace(noisy(factor=0.1), network=Network(LINK, LINK, contention=Ports()))):
         told: list[int] = []
         sample_makespans(bursts([1.0]), on, ONE, Sampling(5), tell=told.append)
@@ -203,7 +203,7 @@ def test_progress_is_told() -> None:
 
 
 def test_what_states_noise() -> None:
-    """A machine does in any of four figures, repeated recordings always; nothing else does."""
+    """A prediction is uncertain if the machine states any of four kinds of noise, or recordings are repeated."""
     assert not is_uncertain(noisy(), None)
     assert is_uncertain(noisy(), BurstNoise())
     for noise in ({"computation": 0.1}, {"factor": 0.1}, {"send": 0.1}, {"transmission": 0.1}):
@@ -229,7 +229,7 @@ def with_noise(random: Random, on: Machine) -> Machine:
 @settings(max_examples=max(CASES // 8, 5), deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48), plain=st.booleans())
 def test_samples_are_simulations_of_what_is_drawn(seed: int, plain: bool) -> None:
-    """Of any program on any machine, all at once or one by one, by either engine: equal to the last bit."""
+    """Samples equal single simulations of drawn programs on drawn machines to the last bit, on either engine."""
     try:
         ENGINE.load()
     except NoLibraryError as error:
@@ -255,14 +255,14 @@ def test_samples_are_simulations_of_what_is_drawn(seed: int, plain: bool) -> Non
 
 
 def test_the_machine_without_noise_is_the_one_given() -> None:
-    """Nothing is drawn, so nothing is different."""
+    """A machine without noise stays the same in a sample."""
     plain = machine(3)
     drawn = draw_machine(plain, Sample(0, 0))
     assert drawn == plain
 
 
 def test_who_reads_an_interval_is_told_what_it_is_worth() -> None:
-    """Few samples, and a makespan that nine tenths of the samples exceed; nothing otherwise."""
+    """Few samples, and a makespan below nine of ten samples, cause a remark; otherwise there is none."""
     few = Sampled(Sampling(10), np.arange(10.0, 20.0), 15.0)
     many = Sampled(Sampling(20), np.arange(10.0, 30.0), 20.0)
     assert [text.split()[0] for text in few.remarks()] == ["10"]
@@ -273,7 +273,10 @@ def test_who_reads_an_interval_is_told_what_it_is_worth() -> None:
 
 @pytest.mark.long
 def test_few_recordings_make_wide_intervals() -> None:
-    """The 90th percentile of Student's t is 3.078 with one degree of freedom, 1.533 with four; times sqrt(1 + 1/n)."""
+    """Few recordings make wide intervals, by Student's t times sqrt(1 + 1/n).
+
+    The 90th percentile of t is 3.078 with one degree of freedom and 1.533 with four.
+    """
     for recordings, quantile in ((2, 3.078), (5, 1.533)):
         noise = BurstNoise({"": 0.01}, recordings)
         spread = Spread.of(sample_makespans(bursts([1.0]), noisy(1), ONE, MANY, noise=noise))
@@ -285,7 +288,7 @@ def test_few_recordings_make_wide_intervals() -> None:
 
 @pytest.mark.long
 def test_intervals_from_recordings_cover_further_runs() -> None:
-    """Of runs that deviate by 5 % together and 10 % a burst, intervals from five cover four fifths of others."""
+    """Intervals from five runs cover about 80 % of further runs, which vary by 5 % together and 10 % per burst."""
     random = np.random.default_rng(11)
 
     def run() -> list[float]:
@@ -298,5 +301,5 @@ def test_intervals_from_recordings_cover_further_runs() -> None:
         program, noise = compile_program(typical_recording(recordings)), noise_of_recordings(recordings)
         spread = Spread.of(sample_makespans(program, noisy(1), ONE, Sampling(100, seed), noise=noise))
         covered += [spread.low <= sum(run()) <= spread.high for _ in range(20)]
-    # 0.77 is to be expected of 100 samples, and coverage differs between sets of recordings with a deviation of 0.2.
+    # With 100 samples a coverage of 0.77 is expected, with a deviation of 0.2 between sets of recordings.
     assert np.mean(covered) == pytest.approx(0.77, abs=4 * 0.2 / math.sqrt(40))

@@ -1,4 +1,4 @@
-"""Errors of the model by hand, against closed forms, and on synthetic validations."""
+"""Errors of the model, by hand, against closed forms, and learned from synthetic validations."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ ONE = Placement((0,))
 
 
 def known(own: float, shared: float = 0.0, degrees: float = 1e9) -> ModelError:
-    """Return errors that are the same for all kinds."""
+    """Return model errors that are the same for all kinds of programs."""
     everything = Kind((0.0, math.inf), (0.0, math.inf), 10, Scatter(own, degrees))
     return ModelError("by hand", "2026-01-01", 10, 2, Scatter(shared, degrees), (everything,))
 
 
 @pytest.mark.parametrize("degrees", [3, 5, 10, 100, 1e9])
 def test_the_expansion_is_students_t(degrees: float) -> None:
-    """At the end of an 80 % interval; a normal variable becomes one of t."""
+    """At the 90th percentile, student() maps the normal quantile to that of Student's t."""
     assert student(stats.norm.ppf(0.9), degrees) == pytest.approx(stats.t.ppf(0.9, degrees), rel=1e-3)
     assert student(-1.0, degrees) == -student(1.0, degrees)
 
 
 def test_parts_add_up_as_variances() -> None:
-    """3 and 4 % are 5 %; of equal deviations with 5 degrees each there are 10 (Satterthwaite)."""
+    """Deviations of 3 and 4 % add up to 5 %; two equal ones with 5 degrees of freedom have 10 (Satterthwaite)."""
     both = Expected(Scatter(0.03, 1e9), Scatter(0.04, 1e9), 1)
     assert both.total.deviation == pytest.approx(0.05)
     assert both.reach == pytest.approx(0.05 * stats.norm.ppf(0.9))
@@ -52,7 +52,10 @@ def test_parts_add_up_as_variances() -> None:
 
 
 def test_samples_have_the_quantiles_of_the_error() -> None:
-    """10 and 90 % of a program without noise: those of the two parts together; 5 standard errors of 4000 samples."""
+    """The 10th and 90th percentiles of samples without noise are those of both error parts together.
+
+    The tolerance is 5 standard errors of 4000 samples.
+    """
     error = known(0.08, 0.06)
     found = sample_errors(bursts([1.0]), Candidate(machine(1), ONE), 1.0, Sampling(4000), error)
     assert np.log(Spread.of(found.makespans).high) == pytest.approx(0.1 * 1.2816, abs=5 * 0.1 * 0.027)
@@ -66,7 +69,7 @@ def test_samples_have_the_quantiles_of_the_error() -> None:
     computation=st.sampled_from([0.0, 0.3]),
 )
 def test_a_prediction_lies_in_its_interval(samples: int, seed: int, own: float, computation: float) -> None:
-    """However few samples, and where noise moves all of them to one side: nor is it narrower than its error."""
+    """The interval contains the prediction and its error range, with few samples and with noise to one side, too."""
     program, on, two = bursts([1.0], [1.0]), noisy(2, computation=computation), Placement((0, 1))
     makespan = simulate(program, on, two).makespan
     found = sample_errors(program, Candidate(on, two), makespan, Sampling(samples, seed), known(own))
@@ -75,7 +78,7 @@ def test_a_prediction_lies_in_its_interval(samples: int, seed: int, own: float, 
 
 
 def test_the_machines_of_a_program_share_its_part() -> None:
-    """Only the parts of the cases tell two machines apart: 10 % each differ by 14 %, whatever the program's part."""
+    """Two machines of a program differ only by their own parts of the error: 10 % each make 14 %."""
     expected = known(0.1, 0.5).of(COMPUTING)
     slow, fast = (expected.multipliers(Sampling(2000), "p.py", machine(2, performance_factor=f)) for f in (1.0, 2.0))
     assert np.log(slow / fast).std() == pytest.approx(0.1 * math.sqrt(2), rel=0.08)
@@ -85,7 +88,7 @@ def test_the_machines_of_a_program_share_its_part() -> None:
 
 
 def test_a_model_of_a_machine_has_no_number_of_nodes_and_no_name() -> None:
-    """Four nodes are wrong as two of them are; a faster processor is another model."""
+    """The error of a machine does not depend on its number of nodes or its name, but on the speed of its nodes."""
     two, four, fast = machine(2), machine(4), machine(2, performance_factor=0.5)
     named = replace(two, name="b", nodes=tuple(replace(node, name="other") for node in two.nodes))
     assert model_of(two) == model_of(four) == model_of(named) != model_of(fast)
@@ -95,7 +98,10 @@ def test_a_model_of_a_machine_has_no_number_of_nodes_and_no_name() -> None:
 
 
 def test_a_small_lead_is_no_order() -> None:
-    """1.5 % between machines that predictions are 6 % off for: P(lead > N(0, 0.06 sqrt 2)) = 57 %, one position."""
+    """A lead of 1.5 % with errors of 6 % per machine is real with a probability of 57 %, so both share position 1.
+
+    P(lead > N(0, 0.06 sqrt 2)) = 57 %.
+    """
     options = option("a", pf=1.0), option("b", pf=1.015)
     scenario = Scenario("by hand", (workload(ranks=(1,)),), options, criterion=Criterion.MAKESPAN)
     sampling = Sampling(400)
@@ -113,7 +119,10 @@ def test_a_small_lead_is_no_order() -> None:
 
 
 def test_components_of_variance_by_hand() -> None:
-    """Errors of 0.1 ± 0.02 and -0.1 ± 0.02: 0.02 sqrt 2 within each; between, the mean square less that chance."""
+    """Errors of 0.1 ± 0.02 and -0.1 ± 0.02 give 0.02 sqrt 2 within programs.
+
+    Between programs the mean square, reduced by what chance adds, remains.
+    """
     cases = [Known(p, e, COMPUTING) for p, e in (("a", 0.12), ("a", 0.08), ("b", -0.12), ("b", -0.08))]
     found = learn(cases, source="by hand", date="2026-01-01")
     assert found.of(COMPUTING).own.deviation == pytest.approx(0.02 * math.sqrt(2))
@@ -122,13 +131,13 @@ def test_components_of_variance_by_hand() -> None:
 
 
 def test_an_error_that_all_have_makes_intervals_wider() -> None:
-    """All predictions 20 % short: what programs share is 20 %."""
+    """If all predictions are 20 % too short, the shared part of the error is 20 %."""
     cases = [Known(p, 0.2 + e, COMPUTING) for p in "abc" for e in (-0.01, 0.01)]
     assert learn(cases, source="by hand", date="").shared.deviation == pytest.approx(0.2, rel=0.01)
 
 
 def test_a_kind_with_few_cases_is_as_all_are() -> None:
-    """Kinds without cases have the deviation of all, those with many their own."""
+    """A kind without cases gets the deviation of all cases; a kind with many cases its own."""
     loud = Character(0.9, 1e6)
     generator = np.random.default_rng(0)
     cases = [
@@ -144,7 +153,10 @@ def test_a_kind_with_few_cases_is_as_all_are() -> None:
 
 @pytest.mark.parametrize(("programs", "machines"), [(4, 3), (8, 8), (20, 2)])
 def test_intervals_hold_four_of_five_new_programs(programs: int, machines: int) -> None:
-    """New programs on new machines, learned from few or many: 80 % or, from few, a little more. 400 validations."""
+    """Intervals learned from few or many programs contain about 80 % of new programs on new machines.
+
+    This is the average of 400 synthetic validations.
+    """
     generator = np.random.default_rng(1)
     inside = []
     for _ in range(400):
@@ -155,7 +167,7 @@ def test_intervals_hold_four_of_five_new_programs(programs: int, machines: int) 
 
 
 def test_too_few_cases_are_refused() -> None:
-    """One case of each program does not tell what its cases share; beside what is known already it counts."""
+    """One case per program is too few to learn from, unless there is prior knowledge."""
     cases = [Known(p, 0.1, COMPUTING) for p in "abc"]
     with pytest.raises(UsageError, match="must be two more than programs"):
         learn(cases, source="by hand", date="")
@@ -167,7 +179,7 @@ def test_too_few_cases_are_refused() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.floats(-1, 1), st.floats(0, 1), st.floats(0, 1e6)), min_size=8))
 def test_a_file_says_what_was_learned(rows: list[tuple[str, float, float, float]]) -> None:
-    """Written and read: the same, to the digits of the file."""
+    """Learned errors are the same after writing and reading a file, to its number of digits."""
     cases = [Known(p, e, Character(share, message)) for p, e, share, message in rows]
     learned = learn(cases, source="it's: by hand", date="2026-01-01", prior=shipped_model_error())
     assert learned.cases == sum(kind.cases for kind in learned.kinds)
@@ -185,7 +197,7 @@ def _folder(tmp_path_factory: pytest.TempPathFactory) -> object:
 
 
 def test_what_is_shipped_says_where_it_comes_from() -> None:
-    """Source, date, and at least the cases that make it up."""
+    """The shipped errors state source, date and cases, and the interval of an unknown kind is the widest."""
     shipped = shipped_model_error()
     assert shipped.source and shipped.date
     assert shipped.cases == sum(kind.cases for kind in shipped.kinds) > 10
@@ -201,7 +213,7 @@ def test_what_is_shipped_says_where_it_comes_from() -> None:
     ],
 )
 def test_files_that_make_no_sense(old: str, new: str, rule: str) -> None:
-    """A gap between kinds, no degrees of freedom, an unknown key: errors with their place."""
+    """A gap between kinds, zero degrees of freedom and an unknown key are errors with their place."""
     text = as_yaml(replace(shipped_model_error(), shared=Scatter(0.1, 9.0)))
     Path("wrong.yaml").write_text(text.replace(old, new, 1))
     with pytest.raises(ConfigError, match=rule):

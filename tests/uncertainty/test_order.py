@@ -1,4 +1,4 @@
-"""Probabilities and positions of a few samples, by hand; and what holds of any."""
+"""Probabilities and positions of options, by hand for a few samples and as properties for any."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ SCORES = arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1, 12)), el
 
 
 def samples(*shares: float) -> np.ndarray:
-    """Return ten samples of options; the first has 1 in all, another is worse (2) in that share of them."""
+    """Return ten samples of options: the first always scores 1, another scores 2 in its share of samples, else 0.5."""
     return np.array([[1.0] * 10, *([2.0] * round(10 * s) + [0.5] * (10 - round(10 * s)) for s in shares)])
 
 
 def test_the_best_of_each_sample_counts() -> None:
-    """The least is the best in two samples of four, shares the third, and loses the fourth."""
+    """The option with the lowest score is best in two of four samples, shares the third and loses the fourth: 0.625."""
     scores = np.array([[1.0, 1.0, 1.0, 2.0], [2.0, 2.0, 1.0, 1.0]])
     assert probability_of_best(scores, higher_is_better=False).tolist() == [0.625, 0.375]
     assert probability_of_best(scores, higher_is_better=True).tolist() == [0.375, 0.625]
 
 
 def test_who_has_the_worst_score_is_not_the_best() -> None:
-    """In the second sample none is: the shares add up to a half."""
+    """In a sample in which all options have the worst score none is best, so probabilities add up to 1/2."""
     scores = np.array([[np.inf, np.inf], [3.0, np.inf]])
     assert probability_of_best(scores, higher_is_better=False).tolist() == [0.0, 0.5]
     assert probability_of_best(-scores, higher_is_better=True).tolist() == [0.0, 0.5]
 
 
 def test_an_order_that_holds_in_nine_of_ten_samples_is_certain() -> None:
-    """In eight of ten it is not: the position is shared."""
+    """An order that holds in nine of ten samples is certain; in eight of ten the options share a position."""
     assert shared_positions(samples(0.9), higher_is_better=False) == [1, 2]
     assert shared_positions(samples(0.8), higher_is_better=False) == [1, 1]
 
 
 def test_positions_are_numbered_as_if_none_were_shared() -> None:
-    """Two share the first, so the next is third; it is compared with the first, not with its neighbour."""
+    """Two options share the first position, so the next is third; each is compared with the first of its position."""
     assert shared_positions(samples(0.5, 1.0, 1.0), higher_is_better=False) == [1, 1, 3, 3]
 
 
 def test_equal_options_share_a_position() -> None:
-    """Neither is better than the other in any sample."""
+    """Equal options share a position and have equal probabilities of being best."""
     scores = np.ones((3, 5))
     assert shared_positions(scores, higher_is_better=True) == [1, 1, 1]
     assert probability_of_best(scores, higher_is_better=True).tolist() == pytest.approx([1 / 3] * 3)
@@ -52,7 +52,7 @@ def test_equal_options_share_a_position() -> None:
 
 @given(scores=SCORES, higher=st.booleans())
 def test_what_positions_and_probabilities_promise(scores: np.ndarray, higher: bool) -> None:
-    """Probabilities add up to 1; none is certainly worse than the first of its position; firsts certainly differ."""
+    """Probabilities add up to 1; only options that are certainly worse than the first of a position start a new one."""
     assert probability_of_best(scores, higher_is_better=higher).sum() == pytest.approx(1.0)
     positions = shared_positions(scores, higher_is_better=higher)
     sign = 1 if higher else -1

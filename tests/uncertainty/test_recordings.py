@@ -1,4 +1,4 @@
-"""What repeated recordings say, against recordings that were drawn with known noise."""
+"""Noise from repeated recordings, compared with recordings drawn with known noise."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clue.uncertainty.bursts import draw_bursts
 
 
 def recording(*seconds: float, region: str = "", ranks: int = 1, more: int = 0) -> Trace:
-    """Return a recording of one rank that computes these bursts, of ``ranks``; ``more`` calls without computation."""
+    """Return a recording whose rank 0 computes these bursts, with ``more`` further calls without computation."""
     trace = TraceBuilder(ranks)
     for each in seconds:
         trace[0].compute(each, region)
@@ -30,12 +30,12 @@ def recording(*seconds: float, region: str = "", ranks: int = 1, more: int = 0) 
 
 
 def two_ranks(*seconds: float) -> Trace:
-    """Return a recording of ranks that compute one burst each."""
+    """Return a recording whose ranks compute one burst each."""
     return many_ranks(np.array(seconds))
 
 
 def many_ranks(seconds: npt.NDArray[np.float64]) -> Trace:
-    """Return a recording of ranks that compute one burst each."""
+    """Return a recording whose ranks compute one burst each, given as an array."""
     trace = TraceBuilder(len(seconds))
     for rank, each in zip(trace, seconds, strict=True):
         rank.compute(float(each))
@@ -44,20 +44,20 @@ def many_ranks(seconds: npt.NDArray[np.float64]) -> Trace:
 
 
 def test_a_single_recording_is_itself_and_says_nothing_of_noise() -> None:
-    """There is nothing to compare it with."""
+    """A single recording is typical itself and gives no noise."""
     trace = recording(1.0, 2.0)
     assert typical_recording([trace]) is trace
     assert noise_of_recordings([trace]) is None
 
 
 def test_each_burst_takes_its_median() -> None:
-    """Whichever recording has it; a burst that was there in one recording stays one."""
+    """The typical recording has the median of each burst; a burst that any recording has does not become 0."""
     recordings = [recording(1.0, 6.0, 0.0), recording(3.0, 4.0, 0.0), recording(2.0, 5.0, 1.0)]
     assert typical_recording(recordings).bursts.tolist() == [2_000_000_000, 5_000_000_000, 1]
 
 
 def test_what_runs_have_in_common_and_what_bursts_have_alone_are_told_apart() -> None:
-    """Twenty runs of 2000 bursts whose logarithms deviate by 0.05 together and by 0.2 each."""
+    """Twenty runs of 2000 bursts vary by 0.05 together and by 0.2 per burst: both deviations are found."""
     random = np.random.default_rng(3)
     typical = random.uniform(0.5, 1.5, 2000)
     together = 0.05 * random.standard_normal(20)
@@ -66,12 +66,15 @@ def test_what_runs_have_in_common_and_what_bursts_have_alone_are_told_apart() ->
     assert noise is not None
     assert noise.recordings == 20
     assert noise.single[""] == pytest.approx(0.2, rel=0.03)
-    # 19 degrees of freedom: five standard errors of a deviation, and what single bursts leave in the totals.
+    # The tolerance is five standard errors with 19 degrees of freedom, plus the effect of single bursts.
     assert noise.common[""] == pytest.approx(float(together.std(ddof=1)), rel=0.1)
 
 
 def test_a_rank_has_the_bursts_of_one_recording_on_a_common_level() -> None:
-    """Two ranks, two recordings of 1 + 2 s and 2 + 4 s: on a common level of sqrt(2) s to 1 s both are the same."""
+    """Two ranks take 1 and 2 s in one recording, 2 and 4 s in another: both are equal on a common level.
+
+    The common level is sqrt(2) s for the first rank.
+    """
     recordings = [two_ranks(1.0, 2.0), two_ranks(2.0, 4.0)]
     noise = noise_of_recordings(recordings)
     assert noise is not None
@@ -86,7 +89,7 @@ def test_a_rank_has_the_bursts_of_one_recording_on_a_common_level() -> None:
 
 
 def test_ranks_are_drawn_one_by_one() -> None:
-    """Where one rank takes 1 or 3 s when the other takes 3 or 1, all four pairs come up, each about as often."""
+    """Ranks are drawn independently: from recordings (1, 3) and (3, 1) s all four combinations occur equally often."""
     recordings = [two_ranks(1.0, 3.0), two_ranks(3.0, 1.0)]
     noise, program = noise_of_recordings(recordings), compile_program(typical_recording(recordings))
     assert noise is not None
@@ -96,22 +99,22 @@ def test_ranks_are_drawn_one_by_one() -> None:
         for sample in Sampling(400).each()
     )
     assert set(drawn) == {(1, 1), (1, 3), (3, 1), (3, 3)}
-    # 100 each are expected, with a standard deviation of 8.7.
+    # 100 of each are expected, with a standard deviation of 8.7.
     assert all(60 < count < 140 for count in drawn.values())
 
 
 def test_ranks_that_differ_alone_have_nothing_in_common() -> None:
-    """What ranks explain of the totals is not counted twice: 64 ranks of 20 recordings that deviate by 0.2 each."""
+    """64 ranks that vary independently by 0.2 have no common noise, as variation of ranks is not counted twice."""
     random = np.random.default_rng(4)
     recordings = [many_ranks(np.exp(0.2 * random.standard_normal(64))) for _ in range(20)]
     noise = noise_of_recordings(recordings)
     assert noise is not None
-    # Totals deviate by 0.2 / sqrt(64) = 0.025, with 19 degrees of freedom; of their variance little is left.
+    # Totals deviate by 0.2 / sqrt(64) = 0.025, with 19 degrees of freedom; little of their variance remains.
     assert noise.common[""] < 0.015
 
 
 def test_long_bursts_count_more_than_short_ones() -> None:
-    """Of bursts of 1 s that are steady and such of 1 us that double, the noise is that of the steady ones."""
+    """Noise is weighted by duration: steady bursts of 1 s outweigh bursts of 1 us that vary by a factor of 2."""
     random = np.random.default_rng(5)
     long = np.exp(0.01 * random.standard_normal((6, 50)))
     short = 1e-6 * np.exp(math.log(2) * random.standard_normal((6, 50)))
@@ -121,7 +124,7 @@ def test_long_bursts_count_more_than_short_ones() -> None:
 
 
 def test_regions_have_noise_of_their_own() -> None:
-    """One region takes 1 s in both recordings, the other 1 s and e² s: deviations of 0 and of sqrt(2)."""
+    """One region takes 1 s in both recordings, the other 1 s and e² s: their deviations are 0 and sqrt(2)."""
     recordings = []
     for seconds in (1.0, math.exp(2)):
         trace = TraceBuilder(1)
@@ -136,7 +139,7 @@ def test_regions_have_noise_of_their_own() -> None:
 
 
 def test_recordings_that_made_other_calls_are_compared_by_their_totals() -> None:
-    """One polled once more: the shorter's bursts are kept, and totals of 1 s and e s deviate by 1 / sqrt(2)."""
+    """If recordings made different calls, totals are compared: 1 s and e s deviate by 1 / sqrt(2)."""
     recordings = [recording(1.0), recording(math.e, more=1)]
     noise = noise_of_recordings(recordings)
     assert noise is not None
@@ -146,19 +149,19 @@ def test_recordings_that_made_other_calls_are_compared_by_their_totals() -> None
 
 
 def test_of_recordings_that_made_other_calls_that_in_the_middle_is_typical() -> None:
-    """By what they compute altogether: of 3, 1 and 2 s that of 2 s."""
+    """If recordings of 3, 1 and 2 s made different calls, the one with the median total, 2 s, is typical."""
     recordings = [recording(3.0), recording(1.0, more=1), recording(2.0, more=2)]
     assert typical_recording(recordings) is recordings[2]
 
 
 def test_recordings_must_be_of_as_many_ranks() -> None:
-    """What another number of ranks did says nothing of this one."""
+    """Recordings with different numbers of ranks are refused."""
     with pytest.raises(UsageError, match="ranks of a repeated recording must be 1, as of built, got 2"):
         noise_of_recordings([recording(1.0), recording(1.0, ranks=2)])
 
 
 def test_recordings_must_be_of_one_program_and_differ() -> None:
-    """Neither another program nor another size, nor the same recording again."""
+    """Recordings of another program or other arguments, and equal recordings, are refused."""
     one, other = recording(1.0), recording(2.0)
     for head, told in (
         (
@@ -177,7 +180,7 @@ def test_recordings_must_be_of_one_program_and_differ() -> None:
 
 
 def test_repeats_of_an_extrapolated_trace_are_the_ends_of_its_interval() -> None:
-    """Of bursts of 1 s that may take 0.8 to 1.25 s, a tenth of the samples is shorter than that, and a tenth longer."""
+    """If bursts of 1 s may take 0.8 to 1.25 s, a tenth of the samples is shorter and a tenth longer than these ends."""
 
     def ends(seconds: float) -> Trace:
         trace = two_ranks(seconds, seconds)
@@ -188,9 +191,9 @@ def test_repeats_of_an_extrapolated_trace_are_the_ends_of_its_interval() -> None
     assert noise is not None
     drawn = [draw_bursts(program, noise, np.zeros(2), sample) for sample in Sampling(2000).each()]
     levels = [each.sum() * 1e-9 / 2 for each in drawn]
-    # All ranks are short, or long, together: none waits for another one.
+    # All ranks are short or long together, so none waits for another.
     assert all(len(set(each[each > 0].tolist())) == 1 for each in drawn)
-    # A tenth of 2,000 has a standard deviation of 13.4: four of them.
+    # A tenth of 2,000 samples has a standard deviation of 13.4; the tolerance is four of them.
     assert sum(level < 0.8 for level in levels) == pytest.approx(200, abs=54)
     assert sum(level > 1.25 for level in levels) == pytest.approx(200, abs=54)
     assert np.median(levels) == pytest.approx(1.0, abs=0.02)
