@@ -1,4 +1,4 @@
-"""Unmeasured routines, and hosts that stand still."""
+"""Routines with invented measurements, and hosts with a constant load."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ SIZES = (64, 128, 256, 512, 1024)
 
 
 def dgemm(host: str = "here", per_product: float = PER_PRODUCT, library: str = "scipy 0, blas 0") -> Measured:
-    """Return a routine that takes m n k ns, and 8 (m k + k n + m n) bytes."""
+    """Return a measured routine that takes m n k ns (by default) and needs 8 (m k + k n + m n) bytes."""
     points = tuple(Point((m, n, k), per_product * m * n * k, 3) for m in SIZES[::2] for n in SIZES[::2] for k in SIZES)
     memory = Memory({("m", "k"): Fraction(8), ("k", "n"): Fraction(8), ("m", "n"): Fraction(8)})
     return Measured(Routine("dgemm", ("m", "n", "k"), library), host, "a processor", memory, points, None, 0.01, 1e9)
 
 
 def idle(host: str, cpu: float = 1.0, memory: int = 10**9) -> Availability:
-    """Return a host with this availability."""
+    """Return the availability of a host with this share of a core and free memory."""
     return Availability(host, 4, 0.0, 0.0, cpu, memory)
 
 
 @contextmanager
 def forecasting(path: Path, **settings: object) -> Iterator[Forecaster]:
-    """Have a forecaster of a host called here, with a store in which dgemm was measured."""
+    """Yield a forecaster of the host "here", whose store contains measurements of dgemm."""
     with open_store(path / "store.sqlite", make=True) as store:
         store.keep(dgemm())
         forecaster = Forecaster(store, host="here", look=idle)

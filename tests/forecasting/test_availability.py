@@ -1,4 +1,4 @@
-"""Availability: the share of a core, and which threads compete for it; with an oracle from the text of the page."""
+"""Availability: the share of a core, and the threads that compete for it; the oracle follows the documentation."""
 
 import sys
 import tempfile
@@ -15,18 +15,18 @@ from tests.properties import examples
 
 @given(st.floats(0, 1000), st.integers(1, 64))
 def test_the_share_of_a_core(runnable: float, processors: int) -> None:
-    """All of one while cores are free; then cores over processes, the new one included."""
+    """A new process gets a whole core while one is free; otherwise its share is cores over processes."""
     assert share(runnable, processors) == (1.0 if runnable + 1 <= processors else processors / (runnable + 1))
 
 
 def test_what_is_available_here() -> None:
-    """A share above 0, and some memory."""
+    """This computer has a share above 0 and some free memory."""
     found = here("me")
     assert found.host == "me" and 0 < found.cpu <= 1 and found.memory > 0 and found.processors >= 1
 
 
 def _proc(folder: Path, tasks: list[tuple[int, str, int]], threads: int = 1) -> Path:
-    """Write what the kernel says of processes: number, state and nice value of each."""
+    """Write a /proc folder with processes, given by number, state and nice value."""
     for number, state, nice in tasks:
         within = folder / str(number)
         within.mkdir()
@@ -39,24 +39,24 @@ def _proc(folder: Path, tasks: list[tuple[int, str, int]], threads: int = 1) -> 
 
 
 def looked(proc: Path, nice: int = 0, own: int = 9) -> float:
-    """Return what competes for the only core of a computer."""
+    """Return the load of competing threads on a computer with one core."""
     return runnable(proc, own, nice, affinity=lambda _: {0}, cores=1)
 
 
 def test_processes_count_by_their_weight(tmp_path: Path) -> None:
-    """Of nice 10 a tenth of one of nice 0; those that sleep not at all, nor the one that asks."""
+    """A process of nice 10 weighs about a tenth of one of nice 0; sleeping ones and the asking one do not count."""
     proc = _proc(tmp_path, [(1, "R", 0), (2, "R", 10), (3, "S", 0), (4, "R", 0)])
     assert looked(proc, own=4) == pytest.approx(1 + 1.25**-10)
     assert looked(proc, nice=10, own=4) == pytest.approx(1.25**10 + 1)
 
 
 def test_threads_count_each(tmp_path: Path) -> None:
-    """Three of a process, all running."""
+    """Three running threads of a process count as three."""
     assert looked(_proc(tmp_path, [(1, "R", 0)], threads=3)) == 3
 
 
 def test_processes_that_cannot_be_seen_count_one(tmp_path: Path) -> None:
-    """The kernel counts five besides this one; two of them are visible."""
+    """The kernel counts five other running processes, of which two are visible: each hidden one has weight 1."""
     proc = _proc(tmp_path, [(1, "R", 10), (2, "R", 10)])
     (proc / "loadavg").write_text("0.1 0.2 0.3 6/150 99\n")
     assert looked(proc) == pytest.approx(3 + 2 * 1.25**-10)
@@ -77,9 +77,9 @@ def test_processes_that_cannot_be_seen_count_one(tmp_path: Path) -> None:
 def test_threads_of_other_cores_do_not_count(
     tmp_path: Path, here: set[int], places: list[set[int]], expected: float
 ) -> None:
-    """Of two cores, this process may use some, and each thread its own. What may go elsewhere does so if less is there.
+    """On two cores, threads count by the cores that they may use; those with a choice go where the load is lower.
 
-    Three threads on two cores, one of each kind: 1.5 are on either core if the loads are equal.
+    Three threads on two cores, one of each kind, give both cores a load of 1.5.
     """
     proc = _proc(tmp_path, [(number, "R", 0) for number in range(1, len(places) + 1)])
     cores = {0: here, **dict(enumerate(places, 1))}
@@ -87,14 +87,14 @@ def test_threads_of_other_cores_do_not_count(
 
 
 def test_threads_that_nobody_sees_may_run_anywhere(tmp_path: Path) -> None:
-    """One is confined to this core, and the kernel counts two more: 1.5 on either of two cores."""
+    """One thread is confined to this core, and two hidden ones may run anywhere: both cores have a load of 1.5."""
     proc = _proc(tmp_path, [(1, "R", 0)])
     (proc / "loadavg").write_text("0.1 0.2 0.3 4/150 99\n")
     assert runnable(proc, own=9, nice=0, affinity=lambda _: {0}, cores=2) == 1.5
 
 
 def test_processes_that_end_meanwhile(tmp_path: Path) -> None:
-    """Are left out."""
+    """A process that ends while it is read does not count."""
     (_proc(tmp_path, [(1, "R", 0)]) / "1" / "stat").unlink()
     (tmp_path / "2").mkdir()
     (tmp_path / "2" / "stat").write_text("")
@@ -102,7 +102,7 @@ def test_processes_that_end_meanwhile(tmp_path: Path) -> None:
 
 
 def test_without_psutil_load_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The message says what to install."""
+    """Without psutil, the error says what to install."""
     monkeypatch.setitem(sys.modules, "psutil", None)
     with pytest.raises(
         ForecastError, match=r'load must be measured by psutil, got none: pip install "clue\[forecast\]"'
@@ -119,9 +119,10 @@ THREADS = st.lists(st.tuples(st.integers(-5, 19), SOME), max_size=6)
 
 
 def competing(own: set[int], threads: list[tuple[float, set[int]]]) -> float:
-    """Return the weight of threads on a process's cores, as the page has it; threads are weights and allowed cores.
+    """Return the weight of threads on a process's cores, as the documentation defines it.
 
-    What may run on both sides moves towards the side whose cores have less load, until all have the same.
+    Threads are given by weight and allowed cores. A thread that may run on both sides goes to the side with less load
+    per core, until the loads are equal.
     """
     away = set(CORES) - own
     inside, outside, both = (
@@ -143,7 +144,7 @@ def competing(own: set[int], threads: list[tuple[float, set[int]]]) -> float:
 def test_threads_compete_by_the_page(
     own: set[int], threads: list[tuple[int, set[int]]], nice: int, hidden: int
 ) -> None:
-    """Threads of any weight and cores; the kernel counts more than are visible, and the one that asks."""
+    """Threads of any weights and cores, including hidden ones, compete as the documentation says."""
     with tempfile.TemporaryDirectory() as folder:
         proc = _proc(Path(folder), [(i, "R", its) for i, (its, _) in enumerate(threads, 1)])
         (proc / "loadavg").write_text(f"0.1 0.2 0.3 {1 + len(threads) + hidden}/150 99\n")

@@ -1,4 +1,4 @@
-"""Forecasts under the load of hosts: what holds for how long, what is refused, and what a server tells."""
+"""Forecasts under load: how long answers hold, which questions are refused, and what a server answers."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ TOKEN = "a token of twenty characters"
 
 
 class Clock:
-    """A clock that advances on request."""
+    """A clock that tests advance."""
 
     def __init__(self) -> None:
         self.now = 1000.0
 
     def __call__(self) -> float:
-        """Tell the time."""
+        """Return the time."""
         return self.now
 
 
@@ -42,7 +42,7 @@ class Clock:
 
 
 def test_a_forecast_is_the_need_over_the_share(tmp_path: Path) -> None:
-    """0.125 s on an unloaded core; at a quarter of one four times as long, interval included."""
+    """A forecast is the need, 0.125 s, over the share: at a quarter of a core 0.5 s; its interval is scaled, too."""
     with forecasting(tmp_path, look=lambda host: idle(host, 0.25)) as forecaster:
         need, memory, warnings = forecaster.need("dgemm", CUBE)
         found = forecaster.time("dgemm", CUBE)
@@ -52,7 +52,7 @@ def test_a_forecast_is_the_need_over_the_share(tmp_path: Path) -> None:
 
 
 def test_answers_hold_until_figures_are_to_be_measured_anew(tmp_path: Path) -> None:
-    """The same question is answered from a table; other sizes take another look at the model, none at the host."""
+    """The same question gets the stored answer; other sizes use the model again, without a new look at the host."""
     looks = []
 
     def look(host: str) -> object:
@@ -67,7 +67,7 @@ def test_answers_hold_until_figures_are_to_be_measured_anew(tmp_path: Path) -> N
 
 
 def test_figures_are_measured_anew_past_their_deadline() -> None:
-    """Not before it; a clock that went back counts as past it."""
+    """A figure is measured again after its deadline or if the clock went back, but not before."""
     with open_store(Path("none")) as store:
         clock, values = Clock(), iter(range(9))
         figures = Figures(store, clock)
@@ -85,7 +85,7 @@ def test_figures_are_measured_anew_past_their_deadline() -> None:
 
 
 def test_figures_of_an_earlier_run_count_until_their_deadline(tmp_path: Path) -> None:
-    """They are kept in the store; how old a figure is when it comes counts, too."""
+    """Figures of an earlier run are kept in the store until their deadline; their age when received counts."""
     clock = Clock()
     for value, age in ((1, 20.0), (2, 0.0)):
         with open_store(tmp_path / "s", make=True) as store:
@@ -97,7 +97,7 @@ def test_figures_of_an_earlier_run_count_until_their_deadline(tmp_path: Path) ->
 
 
 def test_a_stale_figure_says_its_age() -> None:
-    """What cannot be measured is answered by the last figure; one that never was, is an error."""
+    """If a figure cannot be measured again, the last one is used with a warning; without one it is an error."""
 
     def fail() -> tuple[object, float]:
         raise ForecastError("h: host must answer within 2 s, got no answer")
@@ -114,7 +114,7 @@ def test_a_stale_figure_says_its_age() -> None:
 
 
 def test_too_little_memory_is_a_refusal(tmp_path: Path) -> None:
-    """With what is needed and what is free."""
+    """A routine that does not fit in memory is refused with the need and the free memory."""
     small = forecasting(tmp_path, look=lambda host: idle(host, 1.0, 1_000_000))
     with small as forecaster, pytest.raises(ForecastError) as caught:
         forecaster.time("dgemm", CUBE)
@@ -133,14 +133,14 @@ def test_too_little_memory_is_a_refusal(tmp_path: Path) -> None:
     ],
 )
 def test_sizes_that_are_none(tmp_path: Path, sizes: dict[str, int], said: str) -> None:
-    """The message lists all existing names."""
+    """Missing, unknown and wrong sizes are refused with the names of the routine's sizes."""
     with forecasting(tmp_path) as forecaster, pytest.raises(UsageError) as caught:
         forecaster.time("dgemm", sizes)
     assert str(caught.value).startswith(said)
 
 
 def test_routines_that_were_not_measured(tmp_path: Path) -> None:
-    """The host cannot compute the function, as far as is known: with the command that measures it."""
+    """An unmeasured routine is refused with the command that measures it; a misspelt one gets a suggestion."""
     with forecasting(tmp_path) as forecaster:
         with pytest.raises(ForecastError) as caught:
             forecaster.time("dtrsm", {"m": 1, "n": 1})
@@ -152,7 +152,7 @@ def test_routines_that_were_not_measured(tmp_path: Path) -> None:
 
 
 def test_sizes_beyond_what_was_measured_are_told(tmp_path: Path) -> None:
-    """They are answered, and said to be outside."""
+    """Sizes outside the measured range are forecast with a warning."""
     with forecasting(tmp_path) as forecaster:
         found = forecaster.time("dgemm", {**CUBE, "n": 3000})
     assert not found.inside
@@ -160,7 +160,7 @@ def test_sizes_beyond_what_was_measured_are_told(tmp_path: Path) -> None:
 
 
 def test_another_version_of_the_library_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was measured with scipy 0 may not hold for the one that is installed."""
+    """If another version of scipy is installed than was measured, a warning says so."""
     monkeypatch.setattr("clue.forecasting.shipped.scipy_version", lambda: "9.9")
     with forecasting(tmp_path) as forecaster:
         assert forecaster.time("dgemm", CUBE).warnings == (
@@ -170,12 +170,12 @@ def test_another_version_of_the_library_is_told(tmp_path: Path, monkeypatch: pyt
 
 @pytest.fixture(autouse=True)
 def same_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let what was measured be of the version that is installed."""
+    """Set the installed version of scipy to that of the measurements."""
     monkeypatch.setattr("clue.forecasting.shipped.scipy_version", lambda: "0")
 
 
 def test_forecasts_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One call."""
+    """clue.forecast makes a forecast in one call."""
     import platform  # noqa: PLC0415
 
     monkeypatch.setattr("clue.forecasting.availability.here", idle)
@@ -189,7 +189,7 @@ def test_forecasts_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture
 def two(tmp_path: Path) -> Iterator[tuple[Forecaster, Server, list[str]]]:
-    """Have a forecaster without routines, and a server of another host on which dgemm takes twice as long."""
+    """Yield a forecaster without routines, a server of another host with dgemm at half the speed, and its log."""
     log: list[str] = []
     with ExitStack() as stack:
         ours = stack.enter_context(open_store(tmp_path / "ours", make=True))
@@ -201,7 +201,7 @@ def two(tmp_path: Path) -> Iterator[tuple[Forecaster, Server, list[str]]]:
 
 
 def test_a_host_tells_what_it_has_measured_and_its_load(two: tuple[Forecaster, Server, list[str]]) -> None:
-    """Twice as long as here, on half a core; what was fetched is kept."""
+    """The other host takes twice as long and has half a core free, so 0.5 s; what was fetched is stored."""
     forecaster, server, log = two
     name = f"localhost:{server.port}".replace("localhost", "127.0.0.1")
     found = forecaster.time("dgemm", CUBE, name)
@@ -211,7 +211,7 @@ def test_a_host_tells_what_it_has_measured_and_its_load(two: tuple[Forecaster, S
 
 
 def test_a_host_that_has_gone_is_answered_by_its_last_figures(two: tuple[Forecaster, Server, list[str]]) -> None:
-    """With their age; one that never answered is an error."""
+    """A host that no longer answers is forecast from its last figures with a warning; a new one is an error."""
     forecaster, server, _ = two
     clock = Clock()
     forecaster.figures.clock = clock
@@ -227,13 +227,13 @@ def test_a_host_that_has_gone_is_answered_by_its_last_figures(two: tuple[Forecas
 
 
 def _forgetful(forecaster: Forecaster) -> Forecaster:
-    """Return the forecaster without the answers it gave."""
+    """Return the forecaster without its stored answers."""
     forecaster._answers.clear()
     return forecaster
 
 
 def test_a_host_that_keeps_silent_is_given_up_at_its_deadline(tmp_path: Path) -> None:
-    """It accepts, and says nothing; or a byte now and then."""
+    """A host that accepts a connection and sends nothing, or single bytes, is given up at the deadline."""
     for trickle in (b"", b"H"):
         with socket.create_server(("127.0.0.1", 0)) as silent, forecasting(tmp_path, patience=0.2) as forecaster:
             ended = threading.Event()
@@ -265,14 +265,14 @@ def test_a_host_that_keeps_silent_is_given_up_at_its_deadline(tmp_path: Path) ->
      b'{"available": {"host": "x", "processors": 1, "runnable": 0, "load": 0, "cpu": 0, "memory": 1}, "age": 1}'],
 )  # fmt: skip
 def test_answers_that_are_none(tmp_path: Path, answer: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A share of 0 among them: no time would follow from it."""
+    """Answers that are not JSON, incomplete or with a share of 0 are refused."""
     monkeypatch.setattr(Peer, "_get", lambda *_: answer)
     with forecasting(tmp_path) as forecaster, pytest.raises(ForecastError, match="x: answer must be "):
         forecaster.available("x")
 
 
 def test_the_way_to_a_host_is_probed(two: tuple[Forecaster, Server, list[str]]) -> None:
-    """Latency and bandwidth of loopback; asked again it is not probed."""
+    """Latency and bandwidth of loopback are measured once, and then taken from the store."""
     forecaster, server, log = two
     name = f"127.0.0.1:{server.port}"
     route, stale = forecaster.route("here", name)
@@ -283,7 +283,7 @@ def test_the_way_to_a_host_is_probed(two: tuple[Forecaster, Server, list[str]]) 
 
 
 def test_a_path_over_links_that_others_have_measured(two: tuple[Forecaster, Server, list[str]]) -> None:
-    """There tells of its link to far; there is none to farther."""
+    """A path combines links that other hosts measured, with a warning of old ones; without a path there is an error."""
     forecaster, server, _ = two
     name = f"127.0.0.1:{server.port}"
     server.forecaster.figures.put("link far there", {"latency": 2.0, "bandwidth": 50.0}, 7.0)
@@ -299,7 +299,7 @@ def test_a_path_over_links_that_others_have_measured(two: tuple[Forecaster, Serv
 
 @pytest.mark.parametrize("token", [None, "another token of many letters", TOKEN[:-1], "ü" * 20])
 def test_without_its_token_a_server_says_nothing(two: tuple[Forecaster, Server, list[str]], token: str | None) -> None:
-    """Status 401; neither token is logged."""
+    """Without the right token the server answers with status 401, and logs no token."""
     _, server, log = two
     address = Address("127.0.0.1", server.port)
     if token is not None and not token.isascii():
@@ -312,7 +312,7 @@ def test_without_its_token_a_server_says_nothing(two: tuple[Forecaster, Server, 
 
 
 def test_logs_have_no_secrets(two: tuple[Forecaster, Server, list[str]]) -> None:
-    """Neither headers nor what stands behind a question mark, also of what is no request."""
+    """The log contains neither headers nor queries, nor the content of invalid requests."""
     _, server, log = two
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     connection.request("GET", "/ping?secret=1", headers={"Authorization": f"Bearer {TOKEN}"})
@@ -327,7 +327,7 @@ def test_logs_have_no_secrets(two: tuple[Forecaster, Server, list[str]]) -> None
 def test_what_fails_in_a_server_is_logged(
     two: tuple[Forecaster, Server, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The client gets no answer; the server continues."""
+    """If a request fails in the server, it is logged, the client gets no answer, and the server continues."""
     forecaster, server, log = two
     monkeypatch.setattr(server.forecaster, "look", lambda _host: 1 / 0)
     with pytest.raises(ForecastError, match=f"127.0.0.1:{server.port}: host must answer, got: "):
@@ -341,7 +341,7 @@ def test_what_fails_in_a_server_is_logged(
     ["/", "/none", "/bytes/-1", "/bytes/99999999", "/routines/../store", "/routines/x'; DROP TABLE routine", "/ping/x"],
 )
 def test_paths_that_are_none(two: tuple[Forecaster, Server, list[str]], path: str) -> None:
-    """Status 404, and the server continues."""
+    """Unknown paths get status 404, and the server continues."""
     _, server, _ = two
     peer = Peer(Address("127.0.0.1", server.port), TOKEN)
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
@@ -369,7 +369,7 @@ def test_paths_that_are_none(two: tuple[Forecaster, Server, list[str]], path: st
     ],
 )
 def test_tokens_where_others_can_ask(address: str, token: str | None, said: str) -> None:
-    """Checked before anything listens; the token itself is not shown."""
+    """Addresses and tokens are checked before the server listens, and a wrong token is not shown."""
     with pytest.raises(UsageError) as caught:
         check_token(address, token)
     assert str(caught.value) == said
@@ -379,7 +379,7 @@ def test_tokens_where_others_can_ask(address: str, token: str | None, said: str)
 
 @pytest.mark.parametrize(("name", "status"), [("localhost", 200), ("evil.example", 421), ("", 421)])
 def test_a_name_that_another_site_points_here_is_refused(tmp_path: Path, name: str, status: int) -> None:
-    """Where no token is asked for, a page of that site could read what a browser gets."""
+    """Without a token, a request with a foreign host name is refused, as a page of that site could read the answer."""
     with forecasting(tmp_path) as forecaster, serving(Server(forecaster)) as server:
         connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
         connection.request("GET", "/ping", headers={"Host": name})
@@ -390,7 +390,7 @@ def test_a_name_that_another_site_points_here_is_refused(tmp_path: Path, name: s
 
 
 def test_an_address_that_is_taken(two: tuple[Forecaster, Server, list[str]]) -> None:
-    """Or is none of this computer's."""
+    """An address that is in use, or not of this computer, is an error."""
     forecaster, server, _ = two
     with pytest.raises(ForecastError, match="address must be one at which clue can listen, got: "):
         Server(forecaster, port=server.port)
@@ -400,6 +400,6 @@ def test_an_address_that_is_taken(two: tuple[Forecaster, Server, list[str]]) -> 
 
 @pytest.mark.parametrize("name", ["", "-o", "a b", "x:0", "x:99999", "x:y", "http://x", "a/b", "a" * 300])
 def test_hosts_that_are_none(name: str) -> None:
-    """No other way in for what stands there."""
+    """Host names that could be interpreted as anything else are refused."""
     with pytest.raises(UsageError, match="host must be a name or NAME:PORT, got "):
         Address.parse(name)

@@ -1,4 +1,4 @@
-"""Measuring routines: real ones, in processes of their own, at small sizes; and exact polynomials of memory."""
+"""Measuring routines: real ones in processes of their own at small sizes, and exact polynomials of memory."""
 
 import platform
 from fractions import Fraction
@@ -18,13 +18,13 @@ from clue.forecasting.segments import Cut, find_cut, fitted
 from clue.forecasting.shipped import TERMS
 from clue.forecasting.store import open_store
 
-#: Bytes of the operands of each routine shipped, all sizes s.
+#: Number of s × s operands of each shipped routine.
 OPERANDS = {"dgeadd": 2, "dgemm": 3, "dtrsm": 2, "dsyrk": 2, "dgetrf": 1, "dpotrf": 1, "dgesv": 2}
 
 
 @pytest.mark.parametrize("name", TERMS)
 def test_shipped_routines_need_their_operands(name: str) -> None:
-    """Memory is exact: 8 bytes an element of each operand, and nothing else. Times are above 0."""
+    """The memory of shipped routines is exactly 8 bytes per element of each operand, and their times are above 0."""
     with bench(name) as running:
         sizes = tuple(range(100, 100 + len(running.routine.parameters)))
         memory = measure_memory(running.routine.parameters, running.memory)
@@ -38,7 +38,7 @@ def test_shipped_routines_need_their_operands(name: str) -> None:
 
 @given(st.lists(st.integers(0, 64), min_size=10, max_size=10))
 def test_polynomials_of_memory_are_found_exactly(coefficients: list[int]) -> None:
-    """Whatever whole numbers of bytes they have, also where sizes were never measured."""
+    """Polynomials of memory are found exactly for any coefficients, also at sizes that were not measured."""
     names = ("m", "n", "k")
     keys = [(), *((a,) for a in names), ("m", "m"), ("m", "n"), ("m", "k"), ("n", "n"), ("n", "k"), ("k", "k")]
 
@@ -59,14 +59,14 @@ def test_polynomials_of_memory_are_found_exactly(coefficients: list[int]) -> Non
 
 
 def test_memory_that_is_no_polynomial_says_how_far_it_is_off() -> None:
-    """Rounded up to pages of 4,096 bytes."""
+    """For memory rounded up to pages of 4,096 B, the polynomial states by how much it is off."""
     found = measure_memory(("n",), lambda point: -(-8 * point[0] ** 2 // 4096) * 4096)
     assert 0 < found.off < 8192
     assert abs(found.of({"n": 100}) - 81920) < 8192
 
 
 def test_terms_of_routines_of_users() -> None:
-    """All products up to the third degree."""
+    """The terms of users' routines are all products up to the third degree."""
     assert products(["n"]) == ("1", "n", "n^2", "n^3")
     assert products("mn") == ("1", "m", "n", "m^2", "m n", "n^2", "m^3", "m^2 n", "m n^2", "n^3")
 
@@ -90,7 +90,7 @@ value = 3
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Have a module of one's own in the current folder."""
+    """Write a module of users' routines to the current folder, and return the folder."""
     (tmp_path / "own.py").write_text(OWN)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -98,7 +98,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("own")
 def test_any_function_can_be_measured() -> None:
-    """By the names of its sizes; its library is the text of its module. Its output does no harm."""
+    """Any function can be measured by the names of its sizes, also if it prints; its library is its module's text."""
     for name, parameters in (("own:plain", ("n",)), ("own:steps", ("n",)), ("own:loud", ("n",))):
         with bench(name) as running:
             assert running.routine.parameters == parameters
@@ -123,7 +123,7 @@ def test_any_function_can_be_measured() -> None:
     ],
 )  # fmt: skip
 def test_routines_that_cannot_be_measured(name: str, said: str) -> None:
-    """One line that names the routine, the sizes and what happened; the process ends."""
+    """A routine that fails is an error of one line with its name, sizes and reason."""
     with pytest.raises(ForecastError) as caught, bench(name, limit=0.5 if "sleeps" in name else 60.0) as running:
         running.point((5,), 0.0)
     assert str(caught.value).startswith(said)
@@ -139,7 +139,7 @@ def test_routines_that_cannot_be_measured(name: str, said: str) -> None:
     ],
 )  # fmt: skip
 def test_names_that_are_none(name: str, said: str) -> None:
-    """With the nearest one that is."""
+    """An unknown routine is refused with the closest known name."""
     with pytest.raises(UsageError, match=said):
         specification(name)
 
@@ -153,25 +153,25 @@ def test_names_that_are_none(name: str, said: str) -> None:
     ],
 )
 def test_ranges_that_are_none(given: dict[str, tuple[int, int]], said: str) -> None:
-    """Named before anything is measured."""
+    """Wrong ranges are refused before anything is measured."""
     with pytest.raises(UsageError, match=said):
         ranges_of(Routine("dgemm", ("m", "n", "k"), ""), given)
 
 
 def test_sizes_to_measure_first() -> None:
-    """Corners and the middle on a logarithmic scale, the smallest first."""
+    """The first sizes are the corners and the middle on a logarithmic scale, smallest first."""
     assert first([(10, 1000)]) == [(10,), (100,), (1000,)]
     assert first([(1, 4), (1, 16)]) == [(1, 1), (4, 1), (2, 4), (1, 16), (4, 16)]
 
 
 def test_the_next_sizes_are_where_least_is_known() -> None:
-    """Of a range with one end measured densely, in the other; and near a point that was far off what had been said."""
+    """If one end of a range was measured densely, the next size is in the other part."""
     survey = Survey(Routine("f", ("n",), ""), [Point((n,), n * 1e-6) for n in (1, 2, 3, 4, 6, 8, 1000)])
     assert 20 < (survey.next() or (0,))[0] < 400
 
 
 def test_where_times_leap_a_range_is_cut() -> None:
-    """Below 200 a step takes 1 ns, from there on 5 ns: each part is fitted by itself, and exactly."""
+    """Times that jump by a factor of 5 at 200 are cut there, and each part is fitted on its own."""
 
     def seconds(n: int) -> float:
         return n**2 * (1e-9 if n <= 200 else 5e-9)
@@ -187,20 +187,20 @@ def test_where_times_leap_a_range_is_cut() -> None:
 
 
 def test_smooth_times_are_not_cut() -> None:
-    """One polynomial serves all of it."""
+    """Smooth times are fitted by one polynomial without a cut."""
     points = [Point((n,), 1e-9 * n**2 + 1e-6) for n in range(20, 420, 10)]
     assert find_cut(("n",), ("1", "n", "n^2"), points) is None
 
 
 def test_a_cut_without_points_on_one_side_is_left_out() -> None:
-    """As where another range was measured since."""
+    """A cut with points on one side only is dropped."""
     points = [Point((n,), 1e-9 * n) for n in (10, 20, 40)]
     assert fitted(("n",), ("n",), points, Cut(0, 100.0)).cut is None
 
 
 @pytest.mark.usefixtures("own")
 def test_what_was_measured_is_kept_though_the_rest_fails(tmp_path: Path) -> None:
-    """Points measured before a failure stay in the store."""
+    """Points that were measured before a failure stay in the store."""
     (tmp_path / "own.py").write_text("def f(n):\n    if n > 1000: raise ValueError('too large')\n")
     with open_store(tmp_path / "s.sqlite", make=True) as store:
         with pytest.raises(ForecastError, match=r"own:f at n=4000: .* ValueError: too large"):
@@ -211,7 +211,7 @@ def test_what_was_measured_is_kept_though_the_rest_fails(tmp_path: Path) -> None
 
 @pytest.mark.usefixtures("own")
 def test_a_range_that_takes_too_long_is_left_out(tmp_path: Path) -> None:
-    """The largest corner is not measured if there is no time for it, and this is reported."""
+    """The largest corner is left out if there is no time for it, which the result states."""
     (tmp_path / "own.py").write_text("def f(n):\n    return sum(range(n * 1000))\n")
     with open_store(tmp_path / "s.sqlite", make=True) as store:
         found = benchmark("own:f", store, {"n": (10, 10**7)}, Goal(seconds=1.0))
@@ -220,7 +220,7 @@ def test_a_range_that_takes_too_long_is_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("own")
 def test_what_was_measured_earlier_counts_on(tmp_path: Path) -> None:
-    """Another range is added to the first, also where it ends early; another library has points of its own."""
+    """A second range is added to the first, also if it fails; another version of the module has its own points."""
     (tmp_path / "own.py").write_text("def f(n):\n    if n > 5000: raise ValueError\n")
     with open_store(tmp_path / "s.sqlite", make=True) as store:
         benchmark("own:f", store, {"n": (10, 100)}, Goal(points=4))

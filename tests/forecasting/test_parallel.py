@@ -1,4 +1,4 @@
-"""pdgemm and pdtrsm on grids: the paper's equations, added up by hand."""
+"""Times of pdgemm and pdtrsm on grids of processors, by the paper's equations, computed by hand."""
 
 from math import ceil, log2
 
@@ -16,12 +16,12 @@ LATENCY, ELEMENT = 1e-3, 1e-6
 
 
 def free(_routine: str, /, **_sizes: int) -> float:
-    """Take no time."""
+    """Return no time for any routine."""
     return 0.0
 
 
 def sizes_of(asked: list[tuple[str, dict[str, int]]]) -> Sequential:
-    """Return a routine that takes a second and notes what is asked."""
+    """Return a function that takes a second for each routine and lists what was asked."""
 
     def take(routine: str, /, **sizes: int) -> float:
         asked.append((routine, sizes))
@@ -32,13 +32,13 @@ def sizes_of(asked: list[tuple[str, dict[str, int]]]) -> Sequential:
 
 @given(st.integers(1, 10_000))
 def test_a_tree_has_the_logarithm_of_rounds(processors: int) -> None:
-    """⌈log2 P⌉, in integers."""
+    """A binary tree of P processors has ⌈log2 P⌉ rounds."""
     assert tree(processors) == ceil(log2(processors))
 
 
 @given(st.tuples(*[st.integers(1, 500)] * 3), st.integers(1, 80), st.integers(1, 9), st.integers(1, 9))
 def test_pdgemm_is_equation_3(sizes: tuple[int, int, int], block: int, p: int, q: int) -> None:
-    """Steps of dgemm, elements broadcast along rows and columns, and a latency for each round of each step."""
+    """Pdgemm takes steps of dgemm, broadcasts along rows and columns, and a latency for each round of each step."""
     m, n, k = sizes
     asked: list[tuple[str, dict[str, int]]] = []
     found = Pdgemm(m, n, k, block).on(Grid(p, q), sizes_of(asked), ROUTE)
@@ -53,19 +53,19 @@ def test_pdgemm_is_equation_3(sizes: tuple[int, int, int], block: int, p: int, q
 
 
 def test_the_broadcast_divides_a_whole_number_of_rounds_by_the_rows() -> None:
-    """⌈log2 q⌉ / p, as equation 4 has it: not the ceiling of the quotient, which would be 1 for 3 rounds on 4 rows."""
+    """The broadcast takes ⌈log2 q⌉ / p, as in equation 4, not the ceiling of that: 3/4 for 3 rounds on 4 rows."""
     route = Route(0.0, 8e6)
     found = Pdgemm(400, 400, 400, 400).on(Grid(4, 8), free, route)
     assert found.communicate == pytest.approx((3 / 4 + 2 / 8) * 160_000 * ELEMENT)
 
 
 def test_time_of_an_element_is_its_size_over_the_bandwidth() -> None:
-    """At 8 bytes/s a number in double precision takes a second, not an eighth of one."""
+    """At 8 B/s an element of 8 B takes 1 s."""
     assert Pdgemm(1, 1, 1, 1).on(Grid(1, 2), free, Route(0.0, 8.0)).communicate == 1.0
 
 
 def test_pdtrsm_on_one_processor_is_its_sequential_parts() -> None:
-    """Three blocks: three solves, updates of two blocks and of one; for each of two block rows; nothing is sent."""
+    """On one processor, three blocks need three solves, updates of two blocks and of one, in two block rows: 10 s."""
     asked: list[tuple[str, dict[str, int]]] = []
     found = Pdtrsm(20, 30, 10).on(Grid(1, 1), sizes_of(asked), ROUTE)
     assert sorted((routine, sizes["n"]) for routine, sizes in asked) == [("dgemm", 10), ("dgemm", 20), ("dtrsm", 10)]
@@ -74,9 +74,9 @@ def test_pdtrsm_on_one_processor_is_its_sequential_parts() -> None:
 
 @pytest.mark.parametrize("columns", [2, 3, 8])
 def test_pdtrsm_on_a_row_is_equation_6(columns: int) -> None:
-    """Solve, broadcast of R² elements, update of R ⌈(N - i R) / (q R)⌉ columns.
+    """On a row, each step is a solve, a broadcast of R² elements, and an update of R ⌈(N - i R) / (q R)⌉ columns.
 
-    Nobody waits where a solve takes longer than a broadcast. The last step updates nothing; after it the block still
+    Nobody waits, because a solve takes longer than a broadcast. The last step updates nothing; after it the block still
     has to reach all processors but two.
     """
     block, n = 10, 120
@@ -95,7 +95,7 @@ def test_pdtrsm_on_a_row_is_equation_6(columns: int) -> None:
 
 
 def test_who_receives_is_waited_for() -> None:
-    """C_b: with solves and updates of no time the receiver is still handing the last block on, for as long again.
+    """If solves and updates take no time, each broadcast waits for the receiver to pass on the last block (C_b).
 
     Three columns, four steps: a broadcast each, a wait for each but the first, and the last block's second hop.
     """
@@ -105,7 +105,7 @@ def test_who_receives_is_waited_for() -> None:
 
 
 def test_pdtrsm_on_a_column_adds_send_and_accumulation() -> None:
-    """Equation 8 on 2 × 1, two blocks: solve, update of a block, its message, addition; then a solve, an empty message.
+    """Equation 8 on 2 × 1 with two blocks: solve, update, message, addition; then a solve and an empty message.
 
     Nothing is broadcast on one column. The second solver is ready, as it has nothing else to do.
     """
@@ -116,7 +116,7 @@ def test_pdtrsm_on_a_column_adds_send_and_accumulation() -> None:
 
 
 def test_the_first_update_is_that_of_p_less_one_blocks() -> None:
-    """On 3 × 1 of five blocks: at the first step two of four blocks are updated before the message, two after it."""
+    """On 3 × 1 with five blocks, the first step updates two of four blocks before the message and two after it."""
     asked: list[tuple[str, dict[str, int]]] = []
     Pdtrsm(10, 50, 10).on(Grid(3, 1), sizes_of(asked), ROUTE)
     assert {sizes["n"] for routine, sizes in asked if routine == "dgemm"} == {20, 10}
@@ -124,7 +124,7 @@ def test_the_first_update_is_that_of_p_less_one_blocks() -> None:
 
 
 def test_rows_beat_columns_and_compact_grids_elongated_ones() -> None:
-    """As the paper measured: pdtrsm on 1 × 8 some 3.7 times as quick as on 8 × 1, pdgemm best on grids like squares."""
+    """As in the paper, pdtrsm on 1 × 8 is about 3.7 times as fast as on 8 × 1; pdgemm is fastest on square grids."""
     ethernet, processor = Route(70e-6, 11.3e6), on_rate(510e6)
     solves = {str(each.grid): each.seconds for each in ordered(Pdtrsm(2048, 2048), 8, processor, ethernet)[0]}
     assert 2.5 < solves["8x1"] / solves["1x8"] < 5
@@ -135,13 +135,13 @@ def test_rows_beat_columns_and_compact_grids_elongated_ones() -> None:
 
 
 def test_steps_where_the_logarithm_changes() -> None:
-    """On a row the broadcast's rounds rise from 4 to 5 processors, not from 5 to 8."""
+    """On a row, the rounds of the broadcast increase from 4 to 5 processors, but not from 5 to 8."""
     messages = [Pdgemm(2048, 2048, 2048).on(Grid(1, q), free, ROUTE).communicate for q in (4, 5, 8)]
     assert messages[1] == messages[2] == pytest.approx(1.5 * messages[0])
 
 
 def test_of_the_aligned_grids_the_largest_is_the_best() -> None:
-    """2 × 2, 4 × 2 and 4 × 3 for a product of 2048 × 2048 matrices."""
+    """For a product of 2048 × 2048 matrices, of 2 × 2, 4 × 2 and 4 × 3 the largest grid is fastest."""
     ethernet, processor = Route(70e-6, 11.3e6), on_rate(510e6)
     times = {
         str(g): Pdgemm(2048, 2048, 2048).on(g, processor, ethernet).seconds
@@ -152,21 +152,21 @@ def test_of_the_aligned_grids_the_largest_is_the_best() -> None:
 
 @given(st.integers(1, 60))
 def test_all_grids_of_so_many_processors(processors: int) -> None:
-    """Each once, none larger."""
+    """Each grid of at most so many processors occurs once."""
     found = list(grids(processors))
     assert len(found) == len(set(found)) == sum(processors // rows for rows in range(1, processors + 1))
     assert max(grid.processors for grid in found) == processors
 
 
 def test_memory_of_a_grid_is_that_of_its_fullest_processor() -> None:
-    """4 × 4 in blocks of 1 on 2 × 2: four elements of each matrix, and two of each block that it gets."""
+    """4 × 4 in blocks of 1 on 2 × 2: each processor has four elements of each matrix and two of each received block."""
     assert Pdgemm(4, 4, 4, 1).memory(Grid(2, 2)) == 8 * (3 * 4 + 2 + 2)
     assert Pdgemm(5, 5, 5, 4).memory(Grid(2, 2)) == 8 * (3 * 16 + 4 * 4 + 4 * 4)
     assert Pdtrsm(4, 4, 1).memory(Grid(2, 2)) == 8 * (4 + 4 + 2)
 
 
 def test_grids_without_room_are_left_out() -> None:
-    """Two processors have room for what one cannot hold; if none has, the error states the least need."""
+    """Grids that do not fit in memory are left out; if none fits, the error states the least need."""
     route, take = Route(0.0, 1e9), on_rate(1e9)
     found, left_out = ordered(Pdgemm(1000, 1000, 1000, 10), 2, take, route, 20e6)
     assert left_out == 1 and all(each.grid.processors == 2 for each in found)
@@ -178,12 +178,12 @@ def test_grids_without_room_are_left_out() -> None:
 
 @pytest.mark.parametrize("processors", [0, -3, 10**9])
 def test_numbers_of_processors_that_are_none(processors: int) -> None:
-    """Named, before anything is computed."""
+    """A number of processors below 1 or too large is refused before anything is computed."""
     with pytest.raises(UsageError, match=r"processors must be from 1 to 65,536, got "):
         ordered(Pdgemm(8, 8, 8), processors, free, ROUTE)
 
 
 def test_negative_sizes_are_refused() -> None:
-    """With the routine's name and the size's."""
+    """A negative size is refused with the names of the routine and the size."""
     with pytest.raises(UsageError, match=r"pdtrsm: n must be a whole number from 1 to .*, got -4"):
         ordered(Pdtrsm(8, -4), 2, free, ROUTE)

@@ -1,4 +1,4 @@
-"""Ways between hosts: the least bandwidth, the sum of latencies."""
+"""Routes between hosts: the smallest bandwidth and the sum of the latencies."""
 
 import pytest
 from hypothesis import given
@@ -15,7 +15,7 @@ LINKS = st.dictionaries(
 
 
 def test_a_path_has_the_least_bandwidth_and_all_latencies() -> None:
-    """A to C over B, in either direction."""
+    """The path from A over B to C has the smaller bandwidth and both latencies, in both directions."""
     links = {("a", "b"): Route(1.0, 100.0), ("c", "b"): Route(2.0, 50.0)}
     assert find_route(links, "a", "c") == Route(3.0, 50.0, ("a", "b", "c"))
     assert find_route(links, "c", "a") == Route(3.0, 50.0, ("c", "b", "a"))
@@ -23,26 +23,26 @@ def test_a_path_has_the_least_bandwidth_and_all_latencies() -> None:
 
 
 def test_a_measured_link_counts_before_any_path() -> None:
-    """Though a path over two others has more bandwidth: it was measured itself."""
+    """A measured link is used even if a path over two others has more bandwidth."""
     links = {("a", "b"): Route(0.0, 9.0), ("b", "c"): Route(0.0, 9.0), ("a", "c"): Route(5.0, 1.0)}
     assert find_route(links, "a", "c") == Route(5.0, 1.0, ("a", "c"))
 
 
 def test_of_paths_as_long_that_of_more_bandwidth() -> None:
-    """Over b or over c."""
+    """Of two equally long paths, the one with more bandwidth is used."""
     links = {("a", "b"): Route(0, 9), ("b", "d"): Route(0, 2), ("a", "c"): Route(1, 5), ("c", "d"): Route(1, 5)}
     assert find_route(links, "a", "d") == Route(2, 5, ("a", "c", "d"))
 
 
 def test_no_way() -> None:
-    """Nothing; from a host to itself everything is there."""
+    """Without a path there is no route; from a host to itself the route takes no time."""
     assert find_route({("a", "b"): Route(0, 1)}, "a", "c") is None
     assert find_route({}, "a", "a") == Route(0.0, float("inf"), ("a",))
 
 
 @given(LINKS, st.sampled_from(NAMES), st.sampled_from(NAMES))
 def test_every_way_is_made_of_links(links: dict[tuple[str, str], Route], source: str, target: str) -> None:
-    """From end to end without a host twice; its figures are those of its links."""
+    """A route connects its ends over existing links without repeating a host, and its figures follow from them."""
     found = find_route(links, source, target)
     if found is None:
         return
@@ -53,7 +53,10 @@ def test_every_way_is_made_of_links(links: dict[tuple[str, str], Route], source:
 
 
 def test_a_machines_link_is_a_line_through_the_size_that_is_sent() -> None:
-    """The delays of 0 bytes, and the slope up to 1 KB: 10 + 40 + 5 us, then 10 us more in t and 1 us in s."""
+    """A route over a machine's link is a line through 0 B and the size that is sent.
+
+    10 + 40 + 5 us at 0 B, and at 1 KB 10 us more of transmission and 1 us more of sending.
+    """
     link = Link(Curve.line(10e-6, 1e-9), Curve.through([(0, 40e-6), (1000, 50e-6), (10**6, 9e-3)]), 5e-6)
     found = Route.over(link, 1000)
     assert found.latency == pytest.approx(55e-6)

@@ -1,4 +1,4 @@
-"""Sequences of operations on several hosts, added up by hand."""
+"""Sequences of operations on several hosts, with times computed by hand."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from clue.forecasting.routes import Route
 from clue.forecasting.sequence import MOST, Data, Plan, Step, Timeline, forecast_sequence
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "forecast" / "complex-product.yaml"
-#: A product takes 10 s, an addition 1 s; of a matrix of 100 B a message takes 2 s.
+#: A product takes 10 s, an addition 1 s; a message of a matrix of 100 B takes 2 s.
 SECONDS = {"dgemm": 10.0, "dgeadd": 1.0}
 ROUTE = Route(1.0, 100.0)
 
 
 def seconds(routine: str, _sizes: Mapping[str, int], host: str) -> float:
-    """Return what a routine takes: twice as long on a slow host."""
+    """Return the time of a routine, which is twice as long on a slow host."""
     return SECONDS[routine] * (2 if host.startswith("slow") else 1)
 
 
 def between(source: str, target: str) -> Route:
-    """Return the one way between any two hosts."""
+    """Return the same route between any two different hosts."""
     return Route.within(source) if source == target else ROUTE
 
 
 def complex_product(*hosts: str | None) -> Plan:
-    """Return the paper's sequence of six operations, its matrices of 100 B on the client; placed as it is there."""
+    """Return the paper's sequence of six operations, with matrices of 100 B on the client, on the given hosts."""
     names = ("Cr1", "Ci2", "Cr2", "Ci1")
     reads = (("Ar", "Br"), ("Ai", "Br"), ("Ai", "Bi"), ("Ar", "Bi"))
     sums = (("Cr", ("Cr1", "Cr2")), ("Ci", ("Ci1", "Ci2")))
@@ -44,11 +44,12 @@ def complex_product(*hosts: str | None) -> Plan:
 
 
 def test_the_papers_complex_product() -> None:
-    """The client sends Ar, Br, Ai to one (until 2, 4, 6 s), then Ai, Bi, Ar to two (8, 10, 12 s).
+    """The paper's sequence, followed by hand: the client has Cr at 28 s and Ci at 33 s.
 
-    One computes Cr1 from 4 to 14 s and Ci2 until 24 s, two Cr2 from 10 to 20 s and Ci1 until 30 s. Cr2 is with one at
-    22 s, so Cr is there at 25 s; Ci2 is with two at 26 s, so Ci at 31 s. One is sending Ci2 until 26 s, and only then
-    Cr, which the client has at 28 s; Ci it has at 33 s.
+    The client sends Ar, Br, Ai to one (until 2, 4, 6 s), then Ai, Bi, Ar to two (8, 10, 12 s). One computes Cr1 from 4
+    to 14 s and Ci2 until 24 s, two computes Cr2 from 10 to 20 s and Ci1 until 30 s. Cr2 reaches one at 22 s, so Cr is
+    ready at 25 s; Ci2 reaches two at 26 s, so Ci is ready at 31 s. One sends Ci2 until 26 s and only then Cr, which the
+    client has at 28 s; it has Ci at 33 s.
     """
     plan = complex_product("one", "one", "two", "two", "one", "two")
     found = forecast_sequence(plan, seconds, between)
@@ -59,7 +60,7 @@ def test_the_papers_complex_product() -> None:
 
 
 def test_hosts_are_chosen_by_trying_all() -> None:
-    """Never later than the paper's choice; as early as the earliest of 64."""
+    """All 64 placements are tried; the best is found and is no later than the paper's."""
     free = complex_product(*[None] * 6)
     found = forecast_sequence(free, seconds, between)
     every = [
@@ -72,14 +73,14 @@ def test_hosts_are_chosen_by_trying_all() -> None:
 
 
 def test_a_slow_host_is_left_alone() -> None:
-    """Where sending costs more than computing here, and where the other is slower than all in turn."""
+    """If sending is expensive and the other host is slow, all steps run on the client."""
     plan = replace(complex_product(*[None] * 6), hosts=("client", "slow"))
     dear = forecast_sequence(plan, seconds, lambda a, b: Route.within(a) if a == b else Route(100.0, 1.0))
     assert set(dear.hosts.values()) == {"client"} and dear.seconds == 42
 
 
 def test_many_steps_are_placed_in_turn() -> None:
-    """Said to be no search of all; never worse than all on one host here, where nothing is sent."""
+    """Many steps are placed one after the other, which is reported as not exhaustive."""
     steps = tuple(Step(f"x{i}", "dgeadd", {}, (), 0) for i in range(20))
     assert MOST < 2**20
     found = forecast_sequence(Plan({}, steps, {}, ("one", "two")), seconds, between)
@@ -88,7 +89,7 @@ def test_many_steps_are_placed_in_turn() -> None:
 
 @st.composite
 def plans(draw: st.DrawFn) -> Plan:
-    """Return sequences in which anything is read that is there."""
+    """Draw sequences in which each step reads data or earlier results."""
     names = [f"d{i}" for i in range(draw(st.integers(1, 3)))]
     hosts = st.sampled_from("abc")
     data = {name: Data(draw(st.floats(0, 1e3)), draw(hosts)) for name in names}
@@ -103,7 +104,7 @@ def plans(draw: st.DrawFn) -> Plan:
 
 
 def _one_at_a_time(found: Timeline) -> None:
-    """Check that no host computes, sends or receives two things at once."""
+    """Check that no host computes, sends or receives two things at the same time."""
     doing: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for event in found.events:
         sent = [(event.source, "sends"), (event.host, "receives")]
@@ -115,7 +116,7 @@ def _one_at_a_time(found: Timeline) -> None:
 
 @given(plans())
 def test_nothing_is_read_before_it_is_there(plan: Plan) -> None:
-    """Of any sequence: each step begins when all that it reads is on its host, and hosts do one thing at a time."""
+    """In any sequence a step begins when all its inputs are on its host, and hosts do one thing at a time."""
     found = forecast_sequence(plan, seconds, between)
     there = {(name, each.host): 0.0 for name, each in plan.data.items()}
     there |= {(event.what, event.host): event.end for event in found.events}
@@ -141,7 +142,7 @@ def test_nothing_is_read_before_it_is_there(plan: Plan) -> None:
 def test_sequences_that_are_none(
     steps: list[tuple[str, tuple[str, ...], str | None]], results: dict[str, str], hosts: tuple[str, ...], said: str
 ) -> None:
-    """By the name of what is wrong, before anything is asked."""
+    """Sequences with missing inputs, repeated names, missing hosts or unknown results are refused by name."""
     made = tuple(Step(makes, "dgemm", {}, reads, 1, host) for makes, reads, host in steps)
     with pytest.raises(UsageError) as caught:
         forecast_sequence(Plan({"d": Data(1, "a")}, made, results, hosts), seconds, between)
@@ -149,7 +150,7 @@ def test_sequences_that_are_none(
 
 
 def test_hosts_that_cannot_run_a_step_are_left_out() -> None:
-    """One without memory is; where all are, the first says why."""
+    """Hosts that cannot run a step are skipped; if none can, the first host's reason is the error."""
 
     def refusing(routine: str, sizes: Mapping[str, int], host: str) -> float:
         if host == "one" or routine == "dgeadd":
@@ -164,7 +165,7 @@ def test_hosts_that_cannot_run_a_step_are_left_out() -> None:
 
 
 def test_the_example_is_the_papers_sequence() -> None:
-    """Six operations of two kinds; each matrix takes 1024 × 1024 × 8 B."""
+    """The example file is the paper's sequence of six operations on matrices of 1024 × 1024 × 8 B."""
     plan = load_sequence(EXAMPLE)
     assert [(step.makes, step.reads) for step in plan.steps] == [
         (step.makes, step.reads) for step in complex_product(*[None] * 6).steps
@@ -174,7 +175,7 @@ def test_the_example_is_the_papers_sequence() -> None:
 
 
 def test_all_faults_of_a_file_at_once() -> None:
-    """With the place of each."""
+    """All faults of a sequence file are reported at once, with their places."""
     with pytest.raises(ConfigError) as caught:
         load_sequence({"steps": [{"makes": "x", "routine": "dgemm", "sizes": {"m": -4}, "size": 8}], "host": 3})
     said = str(caught.value)

@@ -1,4 +1,4 @@
-"""Stores: what is kept is found again, and nothing of another version is touched."""
+"""Stores: measurements survive, and databases of other versions or programs are left alone."""
 
 import sqlite3
 from dataclasses import replace
@@ -28,7 +28,7 @@ CUTS = st.recursive(
 
 @st.composite
 def measurements(draw: st.DrawFn) -> Measured:
-    """Return routines with all that can be kept of them."""
+    """Draw routines with all data that a store keeps."""
     parameters = tuple(draw(st.lists(NAMES, min_size=1, max_size=3, unique=True)))
     sizes = st.tuples(*[st.integers(1, 2**40)] * len(parameters))
     points = draw(
@@ -48,7 +48,7 @@ def measurements(draw: st.DrawFn) -> Measured:
 @given(measurements())
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(30))
 def test_what_is_kept_is_found_again(tmp_path: Path, measured: Measured) -> None:
-    """To the last bit, by another process too; and as a document for another host."""
+    """A measurement is read back equal, from the store and from a document for another host."""
     path = tmp_path / "s.sqlite"
     with open_store(path, make=True) as store:
         store.keep(measured)
@@ -59,7 +59,7 @@ def test_what_is_kept_is_found_again(tmp_path: Path, measured: Measured) -> None
 
 
 def test_versions_of_a_library_are_kept_apart(tmp_path: Path) -> None:
-    """What was measured last counts; the other one stays. Measured again it replaces itself alone."""
+    """Measurements with different library versions are kept apart; the latest counts, and repeating one replaces it."""
     with open_store(tmp_path / "s.sqlite", make=True) as store:
         store.keep(dgemm(library="scipy 1, blas 1"))
         store.keep(replace(dgemm(library="scipy 2, blas 1"), measured=2e9))
@@ -74,7 +74,7 @@ def test_versions_of_a_library_are_kept_apart(tmp_path: Path) -> None:
 
 
 def test_a_store_of_another_version_is_left_as_it_is(tmp_path: Path) -> None:
-    """Named with both versions; not a byte of it changes."""
+    """A store of another version is refused with both versions and stays unchanged."""
     path = tmp_path / "s.sqlite"
     with open_store(path, make=True) as store:
         store.keep(dgemm())
@@ -89,7 +89,7 @@ def test_a_store_of_another_version_is_left_as_it_is(tmp_path: Path) -> None:
 
 
 def test_databases_of_others_are_left_alone(tmp_path: Path) -> None:
-    """One with tables that are not clue's."""
+    """An sqlite database of another program is refused and stays unchanged."""
     path = tmp_path / "s.sqlite"
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE letters (text)")
@@ -107,7 +107,7 @@ def test_databases_of_others_are_left_alone(tmp_path: Path) -> None:
     "content", [b"no database at all, but long enough to be one", b"SQLite format 3\0" + bytes(200)]
 )
 def test_files_that_are_no_stores(tmp_path: Path, content: bytes) -> None:
-    """One line each."""
+    """A file that is no database is refused with one line and stays unchanged."""
     path = tmp_path / "s.sqlite"
     path.write_bytes(content)
     with pytest.raises(StoreError, match=r"s\.sqlite: store must be "), open_store(path, make=True):
@@ -123,7 +123,7 @@ def test_files_that_are_no_stores(tmp_path: Path, content: bytes) -> None:
      "UPDATE routine SET cut = '3'", "UPDATE routine SET memory = '{}'", "DROP TABLE point"],
 )  # fmt: skip
 def test_damaged_rows(tmp_path: Path, damage: str) -> None:
-    """A value that should be a number and is not is reported."""
+    """Damaged values and missing tables are reported."""
     path = tmp_path / "s.sqlite"
     with open_store(path, make=True) as store:
         store.keep(dgemm())
@@ -135,7 +135,7 @@ def test_damaged_rows(tmp_path: Path, damage: str) -> None:
 
 
 def test_folders_and_places_that_cannot_be_made(tmp_path: Path) -> None:
-    """A folder in its place, a file on the way to it."""
+    """A folder in place of the store, and a file in place of its folder, are errors."""
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="store must be a file, got a folder"), open_store(tmp_path):
         pass
@@ -145,14 +145,14 @@ def test_folders_and_places_that_cannot_be_made(tmp_path: Path) -> None:
 
 
 def test_a_store_that_is_not_there_is_empty(tmp_path: Path) -> None:
-    """Only who writes makes it."""
+    """A missing store is empty, and only writing creates it."""
     with open_store(tmp_path / "s.sqlite") as store:
         assert store.find("here", "dgemm") is None
     assert not list(tmp_path.iterdir())
 
 
 def test_figures_are_kept_with_their_times(tmp_path: Path) -> None:
-    """The latest of each name; names are taken literally."""
+    """The latest figure of each name is kept with its time; names are not patterns."""
     with open_store(tmp_path / "s.sqlite", make=True) as store:
         store.note("link a b", {"latency": Fraction(1, 2).__float__()}, 5.0)
         store.note("link a b", {"latency": 1.0}, 6.0)
@@ -169,6 +169,6 @@ def test_figures_are_kept_with_their_times(tmp_path: Path) -> None:
      {"measured": None}],
 )  # fmt: skip
 def test_documents_that_are_none(change: dict[str, object]) -> None:
-    """Of another host: what is not what it should be is an error that whoever asked tells."""
+    """An invalid document of another host is an error."""
     with pytest.raises((ValueError, KeyError, TypeError)):
         Measured.of({**dgemm().document(), **change})
