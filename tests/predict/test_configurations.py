@@ -1,4 +1,4 @@
-"""The best processors, and processes on each, by replays: what is found is what looking at all finds."""
+"""The best configuration of processors and processes, found by replays, equals that of a full enumeration."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ COUNTS = {"fast": 1, "slow": 3}
 
 
 def mixed() -> Machine:
-    """Return a machine of a node that is four times as fast as three others."""
+    """Return a machine of one node that is four times as fast as three others."""
     node = machine(1).nodes[0]
     fast = replace(node, name="fast", performance_factor=0.25)
     return replace(machine(1), name="mixed", nodes=(fast, *[replace(node, name="slow")] * 3))
 
 
 def program(seconds: float, ranks: int, nbytes: int) -> Program:
-    """Return a program that divides work evenly and then tells rank 0."""
+    """Return a program that divides work evenly, and whose ranks then send to rank 0."""
     built = TraceBuilder(ranks)
     for rank in range(ranks):
         built[rank].compute(seconds / ranks)
@@ -42,7 +42,7 @@ def program(seconds: float, ranks: int, nbytes: int) -> Program:
 
 
 def every(processes: Mapping[str, list[int]]) -> list[dict[str, Use]]:
-    """Return all configurations, the long way."""
+    """Return all configurations, by enumeration."""
     fast = [None, *(Use(p, m) for p in range(1, COUNTS["fast"] + 1) for m in processes["fast"])]
     slow = [None, *(Use(p, m) for p in range(1, COUNTS["slow"] + 1) for m in processes["slow"])]
     both = ({"fast": f, "slow": s} for f in fast for s in slow)
@@ -55,7 +55,7 @@ def every(processes: Mapping[str, list[int]]) -> list[dict[str, Use]]:
 )  # fmt: skip
 @settings(max_examples=examples(15), deadline=None)
 def test_what_is_found_is_best_of_all(seconds: float, nbytes: int, traced: set[int], keep: int) -> None:
-    """Whatever work and messages, and of whichever numbers of ranks there are traces: the first and their order."""
+    """For any work, messages and traced numbers of ranks, the best configurations and their order are found."""
     where, processes = mixed(), {"fast": [1, 2, 3, 4], "slow": [1, 2]}
     programs = {ranks: program(seconds, ranks, nbytes) for ranks in traced}
     wanted = [each for each in every(processes) if ranks_of(each) in traced]
@@ -69,7 +69,7 @@ def test_what_is_found_is_best_of_all(seconds: float, nbytes: int, traced: set[i
 
 
 def test_bounds_leave_out_what_is_not_among_the_first() -> None:
-    """8 s of work: four processes on the fast node and one on each slow one take 8 / 7 s; few others are replayed."""
+    """8 s of work take 8 / 7 s on four processes of the fast node and one on each slow node; bounds save replays."""
     programs = {ranks: program(8.0, ranks, 0) for ranks in range(1, 8)}
     found = Replays(programs, mixed()).best(COUNTS, {"fast": [1, 2, 3, 4], "slow": [1]}, keep=1)
     assert found.best.uses == {"fast": Use(1, 4), "slow": Use(3)}
@@ -77,7 +77,7 @@ def test_bounds_leave_out_what_is_not_among_the_first() -> None:
 
 
 def test_no_trace_of_so_many_ranks() -> None:
-    """It says so of one configuration, and refuses where there are none at all, or too many."""
+    """A configuration without a trace has no time; no usable trace at all and too many choices are refused."""
     replays = Replays({3: program(1.0, 3, 0)}, mixed())
     assert replays.seconds({"slow": Use(2)}) is None
     assert replays.seconds({"slow": Use(3)}) is not None
@@ -89,9 +89,9 @@ def test_no_trace_of_so_many_ranks() -> None:
 
 
 def test_what_replays_say_beside_a_model() -> None:
-    """By the model the fast node alone is best; by replays it takes 2 s, and all nodes 8 / 7 s and their messages.
+    """Replays check a model's choice: the fast node alone takes 2 s, all nodes together 8 / 7 s and their messages.
 
-    Two processes on one of a node's two processors have both in a replay, which is told of their kind.
+    In a replay, two processes on one of a node's two processors use both, and the kind of such nodes is reported.
     """
     said, available = model({"slow": 8.0, "fast": 0.1}).cluster, {"fast": 1, "slow": 3}
     found = best(said, 800, available, processes={"fast": [1], "slow": [1]}, keep=2)

@@ -1,4 +1,4 @@
-"""Rankings whose programs run live: which runs are made, and what is refused."""
+"""Rankings whose programs run live: which runs are made, and which are refused."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def scenario(application: Application = SCRIPT, **fields: object) -> Scenario:
 
 
 def test_every_split_of_every_option_runs() -> None:
-    """A run takes 12 s over its ranks: two nodes take 2 ranks, four both, and the four of four nodes win."""
+    """A run takes 12 s over its ranks: two nodes can run 2 ranks, four nodes 2 or 4, and 4 ranks win."""
     made: list[tuple[str, int]] = []
 
     def live(task: Task) -> Result:
@@ -45,7 +45,7 @@ def test_every_split_of_every_option_runs() -> None:
 
 
 def result(machine_: Machine, ranks: int) -> Result:
-    """Return 12 s divided evenly."""
+    """Return the result of 12 s of work divided evenly."""
     figures = tuple(RankResult(rank, rank, 12 / ranks, 12 / ranks, 0.0, 0.0) for rank in range(ranks))
     return Result(12 / ranks, "live", figures, (f"{machine_.name}: by hand",))
 
@@ -59,6 +59,6 @@ def result(machine_: Machine, ranks: int) -> Result:
     ],
 )
 def test_what_cannot_run_live_is_refused(case: Scenario, fault: str) -> None:
-    """Before anything runs."""
+    """Several instances and programs without a script are refused before anything runs."""
     with pytest.raises(UsageError, match=fault):
         rank_options(case, LivePredictor(lambda _: result(machine(2), 2)))

@@ -1,4 +1,4 @@
-"""Who simulates does not change the figures; what is interrupted keeps what it found."""
+"""The executor does not change results, and an interrupted ranking keeps what it found."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ options: {A: {machine: two-hosts}, B: {machine: wien97-cheap}, C: {machine: wien
 """
 
 
-#: A Dask cluster on this computer: two processes that simulate, until the pipe to it is closed.
+#: A Dask cluster on this computer with two workers, which runs until its standard input is closed.
 CLUSTER = """\
 import sys
 from distributed import LocalCluster
@@ -36,7 +36,7 @@ if __name__ == "__main__":
 
 @pytest.fixture
 def alone(tmp_path: Path) -> str:
-    """Write a comparison and its traces; returns the document that one process prints of it."""
+    """Write a comparison and its traces, and return the document that a single process prints."""
     for ranks in (1, 2):
         trace(many(Criterion.POINTS).workloads[0].components[0].application, ranks).save(tmp_path / f"job-{ranks}.clue")
     (tmp_path / "s.yaml").write_text(SCENARIO)
@@ -44,7 +44,7 @@ def alone(tmp_path: Path) -> str:
 
 
 def simulated(folder: Path, *arguments: str, start: Sequence[str] = (sys.executable,)) -> str:
-    """Return the document that the command line prints of the comparison."""
+    """Return the document that the command line prints for the comparison."""
     command = [*start, "-m", "clue", "simulate", "s.yaml", "--json", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -52,7 +52,7 @@ def simulated(folder: Path, *arguments: str, start: Sequence[str] = (sys.executa
 
 
 def test_mpi_processes_give_the_same_document(tmp_path: Path, alone: str) -> None:
-    """One that asks and one that simulates, as users start them."""
+    """With two MPI processes, started as users do, the document is the same."""
     mpiexec = Path(sys.executable).parent / "mpiexec"
     if not mpiexec.exists():
         pytest.skip("no mpiexec beside Python")
@@ -62,7 +62,7 @@ def test_mpi_processes_give_the_same_document(tmp_path: Path, alone: str) -> Non
 
 @pytest.fixture
 def cluster() -> Iterator[str]:
-    """Start a Dask cluster; yields host and port of its scheduler."""
+    """Start a Dask cluster, and yield host and port of its scheduler."""
     if find_spec("distributed") is None:
         pytest.skip("Dask is not installed (clue[dask])")
     command = [sys.executable, "-c", CLUSTER]
@@ -73,25 +73,25 @@ def cluster() -> Iterator[str]:
 
 
 def test_a_dask_cluster_gives_the_same_document(tmp_path: Path, alone: str, cluster: str) -> None:
-    """Two workers of a cluster that was there before."""
+    """On two workers of an existing Dask cluster, the document is the same."""
     assert simulated(tmp_path, "--executor", f"dask://{cluster}") == alone
 
 
 def test_mpi_says_how_to_start_it() -> None:
-    """A program that was started alone has no processes to ask."""
+    """The MPI executor in a program that was started alone is refused with the right command."""
     with pytest.raises(UsageError, match=r"mpiexec -n 4 python -m mpi4py.futures -m clue simulate"):
         ReplayPredictor(trace, executor="mpi")
 
 
 @pytest.mark.parametrize("executor", ["threads", "dask://"])
 def test_an_executor_must_be_known_and_named_in_full(executor: str) -> None:
-    """Before any time is spent; without Dask, the error names it instead."""
+    """An unknown or incomplete executor is refused before any simulation."""
     with pytest.raises(UsageError, match=r"^executor "):
         ReplayPredictor(trace, executor=executor)
 
 
 def interrupt_after(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let Ctrl-C come after a number of simulations."""
+    """Raise KeyboardInterrupt after a number of simulations."""
     perform = Pool.perform
     done = 0
 
@@ -107,7 +107,7 @@ def interrupt_after(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_interrupted_ranking_keeps_what_is_certain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 300 options, 6 simulations settle the first 3: they cannot be overtaken."""
+    """After 6 simulations of 300 options, the first three are certain, as no other can overtake them."""
     monkeypatch.setattr("clue.predict.replaying.contention_free", bounds_of_quality([0.999]))
     interrupt_after(6, monkeypatch)
     ranking = rank_options(many(Criterion.MAKESPAN), ReplayPredictor(trace), top=20)
@@ -118,7 +118,7 @@ def test_an_interrupted_ranking_keeps_what_is_certain(monkeypatch: pytest.Monkey
 
 
 def test_points_are_not_certain_before_the_best_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With bounds that say nothing, one simulation settles nothing."""
+    """With bounds that say nothing, no position is certain after one simulation."""
     monkeypatch.setattr("clue.predict.replaying.contention_free", bounds_of_quality([0.0]))
     interrupt_after(1, monkeypatch)
     ranking = rank_options(many(Criterion.POINTS), ReplayPredictor(trace), top=20)

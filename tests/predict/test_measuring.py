@@ -1,4 +1,4 @@
-"""Comparisons in which skeletons were measured on some options, beside what other predictors predict."""
+"""Comparisons in which some options were measured by skeletons, beside other predictors."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ MEASURED = predict(SkeletonRun("here.json", "feed", 2, 0.5, 10.0, 100.0, dedicat
 
 
 def scenario(*options: Option, ranks: tuple[int, ...] = (2,)) -> Scenario:
-    """Return a comparison by makespan of what Formula takes 12 s over the ranks for."""
+    """Return a comparison by makespan for a program that takes 12 s over its ranks by Formula."""
     workload = Workload("w", (Component("w", Application(trace="other")),), ranks=ranks)
     return Scenario("by skeleton", (workload,), options, criterion=Criterion.MAKESPAN)
 
 
 def asked(formula: Formula) -> DispatchingPredictor:
-    """Return a predictor of measured skeletons, and of all else by a formula."""
+    """Return a predictor that uses measured skeletons where there are any, and a formula otherwise."""
     return DispatchingPredictor([SkeletonPredictor()], formula)
 
 
 def test_a_measured_option_beside_a_predicted_one() -> None:
-    """0.5 s × (100 / 10) = 5 s measured, 12 / 2 = 6 s predicted."""
+    """The measured option takes 0.5 s × (100 / 10) = 5 s, the predicted one 12 / 2 = 6 s."""
     options = Option("drawn", machine(2)), Option("there", machine(2), measured={"w": MEASURED})
     ranking = rank_options(scenario(*options), asked(Formula()))
     assert [(each.option, each.score) for each in ranking.entries] == [("there", 5.0), ("drawn", 6.0)]
@@ -42,7 +42,7 @@ def test_a_measured_option_beside_a_predicted_one() -> None:
 
 
 def test_nobody_is_asked_what_was_measured_everywhere() -> None:
-    """No recording is made for what no option needs it for."""
+    """If all options were measured, the other predictor is not asked, so nothing is recorded."""
     formula = Formula()
     ranking = rank_options(scenario(Option("there", machine(2), measured={"w": MEASURED})), asked(formula))
     assert ranking.entries[0].score == 5.0
@@ -50,7 +50,7 @@ def test_nobody_is_asked_what_was_measured_everywhere() -> None:
 
 
 def test_only_the_ranks_of_the_skeleton_count() -> None:
-    """On 4 ranks the formula would say 3 s; the skeleton was run on 2."""
+    """A measured option has the skeleton's 2 ranks, although the formula would give 3 s on 4 ranks."""
     option = Option("there", machine(4), measured={"w": MEASURED})
     ranking = rank_options(scenario(option, ranks=(4, 2)), asked(Formula()))
     (workload,) = ranking.entries[0].workloads
@@ -58,7 +58,7 @@ def test_only_the_ranks_of_the_skeleton_count() -> None:
 
 
 def test_samples_are_drawn_from_what_skeletons_are_off_by() -> None:
-    """Four of five samples within the interval that the deviation gives."""
+    """Samples of a measured option spread by the deviation of skeletons."""
     option = Option("there", machine(2), measured={"w": MEASURED})
     other = Option("there, too", machine(2), measured={"w": replace(MEASURED, place="other.json", seconds=8.0)})
     ranking = rank_options(scenario(option, other), asked(Formula()), sampling=Sampling(400, 1))
@@ -83,7 +83,7 @@ options:
 
 
 def loaded(folder: Path, skeleton: str, **keys: object) -> Scenario:
-    """Load a comparison with a run of a skeleton, whose keys may differ."""
+    """Load a comparison with a run of a skeleton, some of whose keys are changed."""
     run = {"skeleton": "feed", "ranks": 2, "seconds": 0.5, "scale": 10.0, "application": 100.0} | keys
     (folder / "here.json").write_text(json.dumps(run))
     (folder / "alone.json").write_text(json.dumps({**run, "seconds": 20.0}))
@@ -104,7 +104,7 @@ def loaded(folder: Path, skeleton: str, **keys: object) -> Scenario:
     ],
 )
 def test_what_an_option_says(tmp_path: Path, skeleton: str, seconds: float) -> None:
-    """0.5 s by the scale of 10; by 100 s / 20 s; by 120 s / 20 s."""
+    """0.5 s scaled by 10, by 100 s / 20 s and by 120 s / 20 s."""
     assert loaded(tmp_path, skeleton).options[0].measured["heat"].seconds == pytest.approx(seconds)
 
 
@@ -120,12 +120,12 @@ def test_what_an_option_says(tmp_path: Path, skeleton: str, seconds: float) -> N
     ],
 )
 def test_what_an_option_must_not_say(tmp_path: Path, skeleton: str, rule: str) -> None:
-    """Place, rule and value."""
+    """A wrong entry for a skeleton is refused with place, rule and value."""
     with pytest.raises(ConfigError, match=rule):
         loaded(tmp_path, skeleton)
 
 
 def test_ranks_that_the_workload_has_not(tmp_path: Path) -> None:
-    """A skeleton of 3 ranks says nothing of 2."""
+    """A skeleton of 3 ranks is refused for a workload on 2 ranks."""
     with pytest.raises(ConfigError, match=r"must have a number of ranks that the workload allows \(2\), got 3"):
         loaded(tmp_path, "heat: here.json", ranks=3)

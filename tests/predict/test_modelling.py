@@ -1,4 +1,4 @@
-"""Comparisons by fitted models, beside what other predictors predict."""
+"""Comparisons by fitted models, beside other predictors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SIZES = (100.0, 200.0, 400.0, 800.0)
 
 
 def model(kinds: dict[str, float]) -> Model:
-    """Return a model of kinds of processors by the seconds that 1000 takes on one; work is divided evenly."""
+    """Return a model of kinds of processors, by the seconds of size 1000 on one; work is divided evenly."""
     runs = tuple(
         Run(size, {kind: Use(ranks)}, seconds * (size / 1000) ** 3 / ranks)
         for kind, seconds in kinds.items()
@@ -39,7 +39,7 @@ def model(kinds: dict[str, float]) -> Model:
 
 
 def cluster(*kinds: str) -> Machine:
-    """Return a machine of nodes of these types, with a processor each."""
+    """Return a machine with one single-processor node of each given type."""
     node = machine(1).nodes[0]
     return replace(machine(1), name="+".join(kinds), nodes=tuple(replace(node, name=kind) for kind in kinds))
 
@@ -50,7 +50,7 @@ def modelling(load: Callable[[str], Model | ProgramModel], others: Predictor) ->
 
 
 def scenario(size: float, machines: list[Machine], *others: Component, ranks: int = 2) -> Scenario:
-    """Return a comparison of machines, by makespan, for what a model knows."""
+    """Return a comparison of machines by makespan for a program that a model describes."""
     known = Component("hpl", Application(modelled=Modelled("hpl.yaml", size)), 1.0)
     options = tuple(Option(each.name, each) for each in machines)
     workload = Workload("w", (known, *others), ranks=(ranks,))
@@ -61,7 +61,7 @@ TWO = model({"slow": 8.0, "fast": 2.0})
 
 
 def test_a_comparison_by_a_model() -> None:
-    """Half of 8 s at size 800 on each of two slow nodes is 2.048 s, of 2 s on fast ones 0.512: fast ones come first."""
+    """At size 800, two slow nodes take 2.048 s (half of 8 s, scaled), two fast ones 0.512 s, so the fast ones win."""
     machines = [cluster("slow", "slow"), cluster("fast", "fast"), cluster("fast", "slow")]
     predictor = modelling(lambda path: {"hpl.yaml": TWO}[path], Formula())
     ranking = rank_options(scenario(800, machines), predictor)
@@ -71,7 +71,7 @@ def test_a_comparison_by_a_model() -> None:
 
 
 def test_beyond_what_was_fitted_the_ranking_says_so() -> None:
-    """At 1600 a model of 100 to 800 still says something, and that it lies outside."""
+    """At size 1600 the model of 100 to 800 still predicts, with a warning."""
     ranking = rank_options(scenario(1600, [cluster("fast", "fast")]), modelling(lambda _: TWO, Formula()))
     (warning,) = ranking.warnings
     assert "lies outside the range to which its model was fitted, so positions may be wrong" in warning
@@ -79,7 +79,7 @@ def test_beyond_what_was_fitted_the_ranking_says_so() -> None:
 
 
 def test_models_beside_others() -> None:
-    """A workload of two components: one is known by a model, the other by a formula of 12 s over the ranks."""
+    """In a workload of two components a model predicts one, and a formula of 12 s over the ranks the other."""
     other = Component("other", Application(trace="other"), 1.0)
     formula = Formula()
     ranking = rank_options(scenario(800, [cluster("slow", "slow")], other), modelling(lambda _: TWO, formula))
@@ -88,7 +88,7 @@ def test_models_beside_others() -> None:
 
 
 def test_samples_are_drawn_from_a_models_interval() -> None:
-    """Times with a tenth of noise give an interval about as wide; options whose intervals part keep their order."""
+    """10 % noise in the measured times gives an interval of that width; clearly different options keep their order."""
     noisy = tuple(replace(run, seconds=run.seconds * (1.1 if i % 2 else 0.9)) for i, run in enumerate(TWO.runs))
     fitted = Model("hpl", "pt", False, "", "", noisy, fit_cluster(noisy))
     machines = [cluster("slow", "slow"), cluster("fast", "fast")]
@@ -102,13 +102,13 @@ def test_samples_are_drawn_from_a_models_interval() -> None:
 
 
 def test_processors_that_were_not_fitted() -> None:
-    """A model says nothing of other processors."""
+    """A model cannot predict processors that it was not fitted to."""
     with pytest.raises(ModelError, match=r"hpl.yaml on gpu\+gpu: processors must be of a kind that was fitted"):
         rank_options(scenario(800, [cluster("gpu", "gpu")]), modelling(lambda _: TWO, Formula()))
 
 
 def test_several_instances_are_refused() -> None:
-    """Runs that were measured had all processors to themselves."""
+    """Several instances are refused, because measured runs had all processors to themselves."""
     known = scenario(800, [cluster("fast", "fast")])
     several = replace(known, workloads=(replace(known.workloads[0], instances=2, ranks=(1,)),))
     with pytest.raises(UsageError, match="instances of hpl must be 1 with a model, got 2"):
@@ -116,7 +116,10 @@ def test_several_instances_are_refused() -> None:
 
 
 def test_uses_of_a_placement() -> None:
-    """Ranks beyond a node's processors share them: 3 on a node of one, 3 and 2 on nodes of two."""
+    """The uses of a placement count processors and processes per processor, by kind of node.
+
+    Ranks beyond a node's processors share them: 3 on a node of one, 3 and 2 on nodes of two.
+    """
     where = replace(cluster("fast", "slow", "slow"), name="mixed")
     where = replace(where, nodes=(where.nodes[0], *(replace(each, processors=2) for each in where.nodes[1:])))
     candidate = Candidate(where, Placement((0, 0, 0, 1, 1, 1, 2, 2)))
@@ -140,7 +143,7 @@ def composed(on: Machine, seconds: float = 6e-4) -> ProgramModel:
 
 
 def by_parts(size: float, machines: list[Machine], ranks: int = 2) -> Scenario:
-    """Return a comparison of machines by models of them."""
+    """Return a comparison of machines by a model of each."""
     known = Component("heat", Application(modelled=Modelled("heat-{machine}.yaml", size)), 1.0)
     options = tuple(Option(f"option {each.name}", each) for each in machines)
     workload = Workload("w", (known,), ranks=(ranks,))
@@ -148,7 +151,7 @@ def by_parts(size: float, machines: list[Machine], ranks: int = 2) -> Scenario:
 
 
 def test_a_comparison_by_models_of_a_programs_parts() -> None:
-    """Half of 0.6 ms × 800 and 0.5 s are 0.74 s; where all takes half as long to compute, 0.62 s."""
+    """The slow machine takes half of 0.6 ms × 800 and 0.5 s, so 0.74 s; the other computes half as long: 0.62 s."""
     one, other = cluster("slow", "slow"), cluster("fast", "fast")
     files = {f"heat-{one.name}.yaml": composed(one), f"heat-{other.name}.yaml": composed(other, 3e-4)}
     ranking = rank_options(by_parts(800, [one, other]), modelling(files.__getitem__, Formula()))
@@ -159,7 +162,7 @@ def test_a_comparison_by_models_of_a_programs_parts() -> None:
 
 
 def test_beyond_what_parts_were_measured_at_the_ranking_says_so() -> None:
-    """At 1600 the sum of parts is still known, 0.98 s, and that sizes end at 800."""
+    """At size 1600 the sum of parts is 0.98 s, with a warning that measured sizes end at 800."""
     one = cluster("slow", "slow")
     ranking = rank_options(by_parts(1600, [one]), modelling(lambda _: composed(one), Formula()))
     assert ranking.entries[0].score == pytest.approx(0.98)
@@ -169,7 +172,7 @@ def test_beyond_what_parts_were_measured_at_the_ranking_says_so() -> None:
 
 
 def test_ranks_that_leave_the_node_are_told() -> None:
-    """Fitted to 1, 2 and 4 ranks, two on each node: on 3, the cost of messages between nodes is unknown."""
+    """A model fitted to 1, 2 and 4 ranks with two per node warns at 3 ranks: messages between nodes are unknown."""
     one = cluster("slow", "slow", "slow")
     model = replace(composed(one), node_ranks=2)
     ranking = rank_options(by_parts(800, [one], ranks=3), modelling(lambda _: model, Formula()))
@@ -178,7 +181,7 @@ def test_ranks_that_leave_the_node_are_told() -> None:
 
 
 def test_samples_of_a_composed_model() -> None:
-    """What is met exactly has no width; what parts were off by is drawn."""
+    """A model that fits exactly has no width; otherwise samples spread by the deviations of the parts."""
     one = cluster("slow", "slow")
     exact = composed(one)
     jagged = Part("Barrier", tuple(0.55 if i % 2 else 0.45 for i in range(len(exact.runs.sizes))))
@@ -192,7 +195,7 @@ def test_samples_of_a_composed_model() -> None:
 
 
 def test_a_composed_model_holds_for_its_machine_alone() -> None:
-    """Another machine, another placement, a model of kinds of processors by that name: each is refused by name."""
+    """A composed model is refused for another machine or placement; a model of kinds is refused in its place."""
     one, other = cluster("slow", "slow"), cluster("fast", "fast")
     with pytest.raises(
         ModelError, match=r"heat-fast\+fast.yaml on fast\+fast: machine must be slow\+slow, where the pro"
@@ -209,7 +212,7 @@ def test_a_composed_model_holds_for_its_machine_alone() -> None:
 
 
 def test_a_machine_that_was_described_otherwise() -> None:
-    """Its price and number of nodes do not matter; a changed figure of its network or nodes does, and is reported."""
+    """A changed figure of nodes or network causes a warning; price, source and number of nodes do not."""
     one = cluster("slow", "slow")
     more = replace(one, nodes=one.nodes * 2, price=Money(1.0, "EUR"), source="elsewhere")
     assert not rank_options(by_parts(800, [more]), modelling(lambda _: composed(one), Formula())).warnings

@@ -1,4 +1,4 @@
-"""A comparison takes any predictor: what it cannot say is not needed, and what it says is used."""
+"""A comparison works with any predictor that has only the required method."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from tests.purchase.test_ranking import traces
 
 
 class Formula(Predictor):
-    """12 s divided over the ranks, times the factor of the first node."""
+    """Predicts 12 s divided by the ranks, times the performance factor of the first node."""
 
     def __init__(self) -> None:
         self.wanted: list[str] = []
         self.asked: list[int] = []
 
     def prepare(self, wanted: Mapping[Key, str], progress: Progress) -> None:
-        """Keep the names."""
+        """Keep the names of the wanted programs."""
         progress("finding coefficients", 0, len(wanted))
         self.wanted += wanted.values()
 
     def predict(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Prediction]]:
-        """Yield the last task first, as pools may."""
+        """Yield the last task first, as pools may do."""
         for i in reversed(range(len(tasks))):
             ranks = tasks[i].key[1]
             self.asked.append(ranks)
@@ -51,7 +51,7 @@ def scenario() -> Scenario:
 
 
 def test_one_method_is_enough_for_a_ranking() -> None:
-    """Two components of 6 s beside two of 4.5 s; without bounds every split of every option is predicted."""
+    """Two components of 4.5 s win over two of 6 s; without bounds, every split of every option is predicted."""
     formula = Formula()
     ranking = rank_options(scenario(), formula)
     assert [(entry.option, entry.score) for entry in ranking.entries] == [("four", 9.0), ("two", 12.0)]
@@ -60,7 +60,7 @@ def test_one_method_is_enough_for_a_ranking() -> None:
 
 
 def test_a_formula_and_replays_of_what_it_describes_give_one_ranking() -> None:
-    """Positions, scores and times; replays bound splits, so fewer are made."""
+    """A formula and replays of equivalent programs give the same ranking; replays use bounds and need fewer."""
     formula, replayed = (rank_options(scenario(), each) for each in (Formula(), ReplayPredictor(traces)))
     of = [[(e.option, e.position, e.score, e.workloads[0].ranks) for e in r.entries] for r in (formula, replayed)]
     assert of[0] == of[1]
@@ -68,7 +68,7 @@ def test_a_formula_and_replays_of_what_it_describes_give_one_ranking() -> None:
 
 
 def test_what_if_an_option_were_another() -> None:
-    """With the factor of four nodes at 2.5 they take 15 s and are second; a changed ranking says the same."""
+    """With a factor of 2.5 the four nodes take 15 s and come second, as in a ranking of the changed option."""
     compared = scenario()
     formula = Formula()
     ranking = rank_options(compared, formula)
@@ -80,7 +80,7 @@ def test_what_if_an_option_were_another() -> None:
 
 
 def test_who_states_no_deviation_has_no_intervals() -> None:
-    """Though the machine has noise: the formula says nothing of it."""
+    """Without a deviation from the predictor there are no intervals, even if the machine has noise."""
     noisy = Option("noisy", machine(2, noise=NodeNoise(0.1, 0.1)))
     ranking = rank_options(replace(scenario(), options=(noisy,)), Formula(), sampling=Sampling(10))
     assert ranking.sampling is None
@@ -88,7 +88,7 @@ def test_who_states_no_deviation_has_no_intervals() -> None:
 
 
 def test_a_predictor_learns_nothing_twice() -> None:
-    """Traces that were read for a ranking serve what comes after it."""
+    """A predictor reads each trace once, for one ranking or several."""
     asked: list[int] = []
 
     def asking(application: Application, ranks: int) -> object:
@@ -102,7 +102,7 @@ def test_a_predictor_learns_nothing_twice() -> None:
 
 
 def twice(number: int) -> int:
-    """Return what a worker makes of a task."""
+    """Return twice a number; a negative one is an error."""
     if number < 0:
         raise ArithmeticError(number)
     return 2 * number
@@ -110,7 +110,7 @@ def twice(number: int) -> int:
 
 @pytest.mark.long
 def test_a_pool_does_whatever_can_be_pickled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Numbers, in this process and in two others, one block after the other; errors come back as they are."""
+    """A pool computes picklable tasks here or in two processes, and passes errors on."""
     tasks = list(range(9))
     for times in (1.0, -1.0, -1.0):
         monkeypatch.setattr("clue.predict.executors._ALONE", times)

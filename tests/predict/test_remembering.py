@@ -1,4 +1,4 @@
-"""Remembered predictions: the same ranking, and nothing simulated twice."""
+"""Remembered predictions give the same ranking without repeated simulations."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.purchase.test_ranking import option, scenario, traces, workload
 
 
 def told(ranking: Ranking) -> list[tuple[str, int | None, float | None, float | None]]:
-    """Return what a ranking says of each option."""
+    """Return option, position, score and probability of being best of each entry."""
     return [(each.option, each.position, each.score, each.best) for each in ranking.entries]
 
 
 def described_anew(of: Scenario, price: float) -> Scenario:
-    """Return equal options, of parts that are other objects, at another price."""
+    """Return the same comparison with new but equal machines at another price."""
     options = tuple(
         Option(each.name, priced(machine(len(each.machine.nodes)), price), Money(price, "EUR")) for each in of.options
     )
@@ -37,7 +37,7 @@ def priced(of: Machine, price: float) -> Machine:
 
 
 def test_other_prices_are_no_reason_to_simulate() -> None:
-    """Equal machines are one, whatever their parts cost."""
+    """Equal machines at another price are not simulated again."""
     asked = scenario(option("two", 2, 100), option("four", 4, 200), budget=Money(300, "EUR"))
     predictor = RememberingPredictor(ReplayPredictor(traces))
     first = rank_options(asked, predictor)
@@ -50,7 +50,7 @@ def test_other_prices_are_no_reason_to_simulate() -> None:
 
 
 def test_another_machine_is_simulated() -> None:
-    """Half as fast, or more nodes."""
+    """A machine of half the speed is simulated."""
     predictor = RememberingPredictor(ReplayPredictor(traces))
     rank_options(scenario(option("two", 2)), predictor)
     made = predictor.asked
@@ -60,7 +60,7 @@ def test_another_machine_is_simulated() -> None:
 
 
 def test_samples_are_drawn_once() -> None:
-    """Probabilities stay the same."""
+    """Samples are drawn once, so probabilities stay the same without new simulations."""
     noise = NodeNoise(computation=0.1, factor=0.2)
     noisy = scenario(option("one", 1, noise=noise), option("two", 2, noise=noise), workloads=(workload(ranks=(1, 2)),))
     sampling = Sampling(20)
