@@ -1,4 +1,4 @@
-"""What models of contention say of themselves: every model, and every figure of it."""
+"""Properties of all models of contention and all their parameters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clue.machine import Contention, Curve, FactorTable, Flows, NoContention, Po
 from clue.machine.contention import NUMBERS
 from clue.machine.contention.topology import Dragonfly, FatTree, Switch, Switches, Torus
 
-#: Of every model and topology one with all its figures.
+#: One sample of each model and topology, with all its figures.
 SAMPLES: tuple[Contention, ...] = (
     NoContention(),
     FactorTable(((1, 1.0), (4, 2.0))),
@@ -26,7 +26,7 @@ SAMPLES: tuple[Contention, ...] = (
 
 
 def test_every_model_has_a_sample_a_number_and_a_key() -> None:
-    """A new model is added here and so to the tests below."""
+    """Each model has a sample here, a number and a key, so new models are tested as well."""
     models = set(get_args(Contention))
     assert {type(each) for each in SAMPLES} == models
     assert {each.name for each in models} == set(NUMBERS) == {"none", *MODELS}
@@ -35,7 +35,7 @@ def test_every_model_has_a_sample_a_number_and_a_key() -> None:
 
 @pytest.mark.parametrize("model", SAMPLES, ids=str)
 def test_no_field_escapes_the_parameters(model: Contention) -> None:
-    """Every field of a model, and every bandwidth of its topology, becomes another by one parameter and back again."""
+    """Each field of a model and each bandwidth of a topology is changed by exactly one parameter, and changed back."""
     changed = [change(2.0) for change in model.parameters.values()]
     for holder in (model, *([model.topology] if isinstance(model, Flows) else [])):
         for name in [each.name for each in fields(holder)]:  # type: ignore[arg-type]
@@ -47,6 +47,6 @@ def test_no_field_escapes_the_parameters(model: Contention) -> None:
 
 @pytest.mark.parametrize("model", SAMPLES, ids=str)
 def test_every_model_is_changed_back_as_a_whole(model: Contention) -> None:
-    """Twice as strong or busy and half as much is what was; what does neither has no figures, or none of that kind."""
+    """Scaling by 2 and then by 0.5 gives the same model; a model without parameters is not changed."""
     assert model.stronger(2.0).stronger(0.5) == model == model.busier(2.0).busier(0.5)
     assert (model.stronger(2.0) == model) == (not model.parameters)

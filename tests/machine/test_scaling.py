@@ -1,4 +1,4 @@
-"""Costs multiplied: by hand, and against what the kernel makes of a link."""
+"""Scaled costs: by hand, and compared with the kernel's occupation of a link."""
 
 import pytest
 from hypothesis import given
@@ -8,12 +8,12 @@ from clue.kernel.model.costs import occupation
 from clue.machine import Curve, FactorTable, Flows, Link, NoContention, NodeType, Ports
 from clue.machine.contention.topology import FatTree, Switch, Switches
 
-#: 2 s for an empty message; at 10 B it jumps to 7 s.
+#: 2 s for an empty message; the curve jumps to 7 s at 10 B.
 CURVE = Curve((0.0, 10.0), (2.0, 7.0), (0.1, 0.5))
 
 
 def test_parts_of_a_curve_scale_alone() -> None:
-    """An empty message of 2 s and 5 s of growth at 10 B: doubled as a whole, at its start, and in its growth."""
+    """A curve of 2 s at 0 B and 5 s of growth at 10 B is doubled as a whole, at its start, and in its growth."""
     assert [CURVE.scaled(2.0)(nbytes) for nbytes in (0, 10, 12)] == pytest.approx([4.0, 14.0, 16.0])
     assert [CURVE.start_scaled(2.0)(nbytes) for nbytes in (0, 10, 12)] == pytest.approx([4.0, 9.0, 10.0])
     assert [CURVE.growth_scaled(2.0)(nbytes) for nbytes in (0, 10, 12)] == pytest.approx([2.0, 12.0, 14.0])
@@ -25,33 +25,33 @@ TIMES = st.floats(0, 10)
 
 @given(st.lists(st.tuples(st.integers(0, 10**6), TIMES), min_size=1, max_size=4, unique_by=lambda point: point[0]))
 def test_a_factor_of_1_changes_no_bit(points: list[tuple[int, float]]) -> None:
-    """Whatever the curve, also one that does not begin at 0 B: sums in another order would be off by a rounding."""
+    """A factor of 1 leaves any curve equal to the last bit."""
     curve = Curve.through(sorted(points))
     assert curve.scaled(1.0) == curve.start_scaled(1.0) == curve.growth_scaled(1.0) == curve
 
 
 @given(TIMES, TIMES)
 def test_growth_that_is_scaled_to_nothing_leaves_no_negative_time(start: float, growth: float) -> None:
-    """The empty message's time stays, but for a rounding of the largest."""
+    """If growth is scaled to 0, the empty message's time remains, up to rounding, and is never negative."""
     (left,) = {*Curve.through([(0, start), (8, start + growth)]).growth_scaled(0.0).times[1:]}
     assert left >= 0 and left == pytest.approx(start, abs=1e-14)
 
 
 def test_the_upper_of_two_crossing_lines() -> None:
-    """3 s flat and 1 s rising by 1 s/B cross at 2 B."""
+    """3 s and a line from 1 s with 1 s/B cross at 2 B; the upper of both has its corner there."""
     upper = Curve.upper([Curve.line(3.0), Curve.line(1.0, 1.0)])
     assert [upper(nbytes) for nbytes in (0, 1, 2, 3, 10)] == [3.0, 3.0, 3.0, 4.0, 11.0]
     assert upper.sizes == (0.0, 2.0)
 
 
 def test_a_slower_node_is_slower_everywhere() -> None:
-    """Factors double, "as recorded" (0) becomes 2, a speed halves."""
+    """In a node that is slower by 2, factors double, "as recorded" (0) becomes 2, and speeds halve."""
     node = NodeType("n", performance_factor=0.0, performance_factors={"a": 3.0}, speeds={"b": 8.0}).slower(2.0)
     assert (node.performance_factor, node.performance_factors, node.speeds) == (2.0, {"a": 6.0}, {"b": 4.0})
 
 
 def test_a_slower_memory_copies_less() -> None:
-    """Twice as long for the same bytes; computation, and what states nothing, stays."""
+    """Copying that takes twice as long halves the copy bandwidth; computation stays, as does an unstated bandwidth."""
     node = NodeType("n", performance_factor=3.0, copy_bandwidth=8.0)
     assert node.copying_longer(2.0) == NodeType("n", performance_factor=3.0, copy_bandwidth=4.0)
     assert node.slower(2.0).copy_bandwidth == 8.0
@@ -59,7 +59,7 @@ def test_a_slower_memory_copies_less() -> None:
 
 
 def test_what_is_shared_is_kept_longer() -> None:
-    """Ports are busy twice as long, links have half the bandwidth; what says nothing of it stays."""
+    """Twice as busy means double busy times of ports and half the bandwidth of links; other models stay the same."""
     assert Ports(Curve.line(1.0, 2.0)).busier(2.0) == Ports(Curve.line(2.0, 4.0))
     assert Flows(Switch(8.0)).busier(2.0) == Flows(Switch(4.0))
     far = Flows(Switches(2, 8.0, 2.0, 1.0))
@@ -71,7 +71,7 @@ def test_what_is_shared_is_kept_longer() -> None:
 
 
 def test_bandwidths_of_a_topology_by_name() -> None:
-    """Those of all levels of a tree together."""
+    """The bandwidths of all levels of a tree are one parameter."""
     tree = FatTree((2, 2), (1, 1), (1, 1), (4.0, 6.0))
     assert list(Flows(tree).parameters) == ["bandwidths"]
     assert Flows(tree).parameters["bandwidths"](2.0) == Flows(FatTree((2, 2), (1, 1), (1, 1), (8.0, 12.0)))
@@ -83,7 +83,7 @@ FIGURES = st.lists(st.integers(0, 40), min_size=8, max_size=8)
 
 @given(SIZES, SIZES, FIGURES, FIGURES)
 def test_occupation_as_a_curve(here: list[int], there: list[int], times: list[int], slopes: list[int]) -> None:
-    """It is at every size what the kernel makes of the link's delays, wherever the curves bend, jump and cross."""
+    """At every size, the occupation curve equals the kernel's value, also where curves bend, jump and cross."""
     send, transmission = (
         Curve(tuple(map(float, sizes)), tuple(map(float, times[at : at + len(sizes)])), tuple(rises))
         for sizes, at, rises in (
@@ -95,5 +95,5 @@ def test_occupation_as_a_curve(here: list[int], there: list[int], times: list[in
     curve = link.occupation
     assert list(curve.sizes) == sorted(curve.sizes)
     for nbytes in range(40):
-        # Where one line overtakes another rounding decides which of them a size is on.
+        # At a crossing of two lines, rounding decides which of them applies.
         assert curve(nbytes) == pytest.approx(occupation(Ports(), link, nbytes), rel=1e-9, abs=1e-9)

@@ -1,4 +1,4 @@
-"""Topologies: routes by hand, counts in closed form, and ways through a graph that is built from the documentation."""
+"""Topologies: routes by hand, closed forms, and routes compared with a graph built from the documentation."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from clue.errors import UsageError
 from clue.machine.contention.topology import Dragonfly, FatTree, Switch, Switches, Topology, Torus
 from tests.properties import examples
 
-#: Ends of a directed link: any two hashable names of places, switches or routers.
+#: The two ends of a directed link: names of places, switches or routers.
 Ends = tuple[object, object]
 
 
 def route(topology: Topology, nodes: int, source: int, dest: int) -> list[int]:
-    """Return the links of one route without the padding."""
+    """Return the links of one route without padding."""
     links = topology.routes(nodes, np.array([source]), np.array([dest]))[0]
     return [int(link) for link in links if link >= 0]
 
@@ -31,7 +31,7 @@ def route(topology: Topology, nodes: int, source: int, dest: int) -> list[int]:
 
 
 def test_a_switch_has_a_link_up_and_a_link_down_for_each_node() -> None:
-    """Of four nodes, 1 sends to 3 over link 1 and link 4 + 3."""
+    """With four nodes, 1 sends to 3 over link 1 and link 4 + 3."""
     switch = Switch(1e9)
     assert route(switch, 4, 1, 3) == [1, 7]
     assert (switch.links(4), switch.room, switch.bisection(4)) == (8, None, 2e9)
@@ -39,7 +39,10 @@ def test_a_switch_has_a_link_up_and_a_link_down_for_each_node() -> None:
 
 
 def test_switches_share_an_uplink_between_them_only() -> None:
-    """Five nodes at switches of two: 0 and 1 share one, 0 and 4 do not; 2:1 over-subscription leaves 1 GB/s up."""
+    """Five nodes on switches of two: 0 and 1 share one, 0 and 4 do not.
+
+    Over-subscription of 2:1 gives uplinks of 1 GB/s.
+    """
     switches = Switches(2, 1e9, 2.0)
     assert route(switches, 5, 0, 1) == [0, 6]
     assert route(switches, 5, 0, 4) == [0, 10, 15, 9]
@@ -49,7 +52,7 @@ def test_switches_share_an_uplink_between_them_only() -> None:
 
 
 def test_switches_may_be_far_apart() -> None:
-    """Five nodes at switches of two, 0.6 ms apart; nothing else has parts."""
+    """Five nodes on switches of two that are 0.6 ms apart; a single switch has no latency of this kind."""
     switches = Switches(2, 1e9, 2.0, 6e-4)
     assert (switches.further, switches.parts(5).tolist()) == (6e-4, [0, 0, 1, 1, 2])
     assert switches.shape.endswith("uplinks of 1 GB/s (2:1), 600 us apart")
@@ -57,18 +60,19 @@ def test_switches_may_be_far_apart() -> None:
 
 
 def test_a_fat_tree_spreads_destinations_over_the_switches_above() -> None:
-    """Two levels, four nodes to a leaf, two switches above: even destinations go by one, odd ones by the other."""
+    """Two levels with four nodes per leaf and two upper switches: even destinations use one, odd ones the other."""
     tree = FatTree((4, 4), (1, 2), (1, 1), (1e9, 1e9))
     assert (tree.room, tree.members(1), tree.members(2), tree.links(16)) == (16, 4, 2, 2 * 16 + 2 * 8)
     assert route(tree, 16, 0, 1) == [0, 16 + 1]
-    # 16 links up and 16 down below; leaf c goes up over 32 + 2 c and 33 + 2 c and is reached by 40 + 2 c and 41 + 2 c.
+    # Links 0 to 31 are of nodes, up and down; leaf c goes up over 32 + 2 c and 33 + 2 c, and down over 40 + 2 c and 41
+    # + 2 c.
     assert route(tree, 16, 0, 4) == [0, 32, 40 + 2, 16 + 4]
     assert route(tree, 16, 0, 5) == [0, 33, 41 + 2, 16 + 5]
     assert route(tree, 16, 15, 2) == [15, 38, 40, 16 + 2]
 
 
 def test_a_fat_tree_takes_parallel_cables_in_turn() -> None:
-    """One switch above and two cables to it: destinations 2 and 3 take cables 0 and 1, each both ways."""
+    """With one upper switch and two cables to it, destinations 2 and 3 use cables 0 and 1, in both directions."""
     tree = FatTree((2, 2), (1, 1), (1, 2), (1e9, 2e9))
     assert route(tree, 4, 0, 2) == [0, 8, 12 + 2, 6]
     assert route(tree, 4, 0, 3) == [0, 9, 13 + 2, 7]
@@ -77,7 +81,10 @@ def test_a_fat_tree_takes_parallel_cables_in_turn() -> None:
 
 
 def test_a_torus_goes_the_shorter_way_round_dimension_by_dimension() -> None:
-    """A ring of five; then 4 × 3 from the origin to (3, 2): one step down in each, over the wrap-around links."""
+    """Routes take the shorter way in each dimension: in a ring of five, and in 4 × 3 from the origin to (3, 2).
+
+    The latter is one step down in each dimension, over wrap-around links.
+    """
     ring = Torus((5,), 1e9)
     assert route(ring, 5, 0, 2) == [0, 1]
     assert route(ring, 5, 0, 3) == [5 + 0, 5 + 4]
@@ -87,7 +94,7 @@ def test_a_torus_goes_the_shorter_way_round_dimension_by_dimension() -> None:
 
 
 def test_ties_on_a_torus_go_towards_rising_coordinates() -> None:
-    """Half way round a ring of four, from either end; a dimension of two has one link to the one neighbour."""
+    """Half way round a ring of four, routes go towards rising coordinates; a dimension of two has one link per node."""
     assert route(Torus((4,), 1e9), 4, 0, 2) == [0, 1]
     assert route(Torus((4,), 1e9), 4, 2, 0) == [2, 3]
     pair = Torus((2, 2), 1e9)
@@ -96,11 +103,11 @@ def test_ties_on_a_torus_go_towards_rising_coordinates() -> None:
 
 
 def test_a_dragonfly_leaves_a_group_at_the_router_that_has_the_link() -> None:
-    """Three groups of two routers of one node: group 0 reaches group 1 from its router 0, group 2 from its router 1."""
+    """Three groups of two single-node routers: group 0 reaches group 1 from its router 0 and group 2 from router 1."""
     dragonfly = Dragonfly(3, 2, 1, 4e9, 2e9, 1e9)
     assert (dragonfly.room, dragonfly.links(6)) == (6, 12 + 6 + 6)
     assert dragonfly.capacities(6).tolist() == [4e9] * 12 + [2e9] * 6 + [1e9] * 6
-    # The link back from group 1 is to the second group after it: at its router 1, which is node 3.
+    # Group 0 is the second group after group 1, so the link back is at router 1 of group 1, which is node 3.
     assert route(dragonfly, 6, 0, 3) == [0, 18, 6 + 3]
     assert route(dragonfly, 6, 0, 2) == [0, 18, 12 + 3, 6 + 2]
     assert route(dragonfly, 6, 1, 2) == [1, 12 + 1, 18, 12 + 3, 6 + 2]
@@ -113,10 +120,10 @@ def test_a_dragonfly_leaves_a_group_at_the_router_that_has_the_link() -> None:
         (Switch(1.0), 2 * 64, 32),
         (Switches(16, 1.0, 4.0), 2 * 64 + 2 * 4, 2 * 4),
         (Switches(16, 1.0, 0.5), 2 * 64 + 2 * 4, 32),
-        # A k-ary n-tree: n levels of k^n links each way, and full bisection.
+        # A k-ary n-tree has n levels of k^n links each way, and full bisection.
         (FatTree((4, 4, 4), (1, 4, 4), (1, 1, 1), (1.0,) * 3), 2 * 3 * 64, 32),
         (FatTree((8, 8), (1, 4), (1, 1), (1.0,) * 2), 2 * 64 + 2 * 8 * 4, 16),
-        # A k-ary n-cube: 2 n links out of each node, cut by 2 k^(n-1) links.
+        # A k-ary n-cube has 2 n links from each node, and 2 k^(n-1) links cross its bisection.
         (Torus((4, 4, 4), 1.0), 6 * 64, 2 * 16),
         (Torus((2,) * 6, 1.0), 6 * 64, 32),
         (Torus((64,), 1.0), 2 * 64, 2),
@@ -126,7 +133,7 @@ def test_a_dragonfly_leaves_a_group_at_the_router_that_has_the_link() -> None:
     ],
 )
 def test_links_and_bisection_have_closed_forms(topology: Topology, links: int, bisection: float) -> None:
-    """Of 64 nodes on each topology, with links of 1 B/s unless stated otherwise."""
+    """The numbers of links and the bisection of 64 nodes on each topology have closed forms, with links of 1 B/s."""
     assert topology.links(64) == links
     assert len(topology.capacities(64)) == links
     assert topology.bisection(64) == bisection
@@ -141,7 +148,7 @@ def test_links_and_bisection_have_closed_forms(topology: Topology, links: int, b
     ],
 )
 def test_more_nodes_than_places_are_refused(topology: Topology, room: int) -> None:
-    """By capacities and routes alike, with the number of places; fewer nodes leave places empty."""
+    """Capacities and routes refuse more nodes than a topology has places; fewer leave places empty."""
     assert topology.room == room
     topology.capacities(room - 1)
     for ask in (topology.capacities, lambda nodes: route(topology, nodes, 0, 1)):
@@ -153,7 +160,7 @@ def test_more_nodes_than_places_are_refused(topology: Topology, room: int) -> No
 
 
 def switch_ends(nodes: int) -> Iterator[Ends]:
-    """Yield the ends of the links of one switch, in order of their numbers, as its documentation says."""
+    """Yield the ends of the links of a switch in the order of their numbers, as documented."""
     yield from ((i, "switch") for i in range(nodes))
     yield from (("switch", i) for i in range(nodes))
 
@@ -167,7 +174,7 @@ def switches_ends(topology: Switches, nodes: int) -> Iterator[Ends]:
 
 
 def tree_ends(tree: FatTree) -> Iterator[Ends]:
-    """Yield the ends of the links of a fat tree in order: relatives have equal digits but for that of their level."""
+    """Yield the ends of the links of a fat tree in order: relatives differ only in the digit of their level."""
     for level in range(tree.levels):
         up = []
         for member in range(tree.members(level)):
@@ -235,7 +242,7 @@ def hops(links: list[Ends], source: object) -> dict[object, int]:
 
 
 def check(topology: Topology, nodes: int, links: list[Ends], places: list[object]) -> dict[tuple[int, int], int]:
-    """Check that links are as many as said and every route leads where it should; returns hops by pair."""
+    """Check that the number of links is as stated and that each route leads to its destination; return hops by pair."""
     assert topology.links(nodes) == len(links) == len(topology.capacities(nodes))
     source, dest = np.nonzero(~np.eye(nodes, dtype=bool))
     routes = topology.routes(nodes, source, dest)
@@ -244,7 +251,7 @@ def check(topology: Topology, nodes: int, links: list[Ends], places: list[object
     for one, other, padded in zip(source.tolist(), dest.tolist(), routes.tolist(), strict=True):
         taken = [link for link in padded if link >= 0]
         assert padded == taken + [-1] * (len(padded) - len(taken))
-        # Each link begins where the one before has led, the first at the source.
+        # Each link begins where the previous one ends, the first one at the source.
         walk = [places[one], *(links[link][1] for link in taken)]
         assert [links[link][0] for link in taken] == walk[:-1]
         assert walk[-1] == places[other]
@@ -254,7 +261,7 @@ def check(topology: Topology, nodes: int, links: list[Ends], places: list[object
 
 
 def check_shortest(topology: Topology, nodes: int, links: list[Ends], places: list[object]) -> None:
-    """Check that routes lead where they should over as few links as any way has."""
+    """Check that each route leads to its destination over as few links as possible."""
     found = check(topology, nodes, links, places)
     for one in range(nodes):
         fewest = hops(links, places[one])
@@ -268,7 +275,7 @@ SETTINGS = settings(max_examples=examples(40), deadline=None)
 @SETTINGS
 @given(st.integers(2, 9), st.integers(1, 4))
 def test_switches_route_by_the_shortest_way(nodes: int, per_switch: int) -> None:
-    """One switch or several, full or not."""
+    """Routes over one or several switches, full or not, are shortest ways."""
     check_shortest(Switch(1.0), nodes, list(switch_ends(nodes)), list(range(nodes)))
     switches = Switches(per_switch, 1.0)
     check_shortest(switches, nodes, list(switches_ends(switches, nodes)), list(range(nodes)))
@@ -277,7 +284,7 @@ def test_switches_route_by_the_shortest_way(nodes: int, per_switch: int) -> None
 @SETTINGS
 @given(st.lists(st.tuples(SMALL, st.integers(1, 3), st.integers(1, 2)), min_size=1, max_size=3), st.data())
 def test_a_fat_tree_routes_by_the_shortest_way(levels: list[tuple[int, int, int]], data: st.DataObject) -> None:
-    """Any numbers of children, parents and cables, some places left empty."""
+    """Routes in fat trees with any numbers of children, parents and cables, and empty places, are shortest ways."""
     down, up, cables = zip(*levels, strict=True)
     tree = FatTree(down, up, cables, (1.0,) * len(levels))
     nodes = data.draw(st.integers(1, min(prod(down), 16)))
@@ -288,7 +295,7 @@ def test_a_fat_tree_routes_by_the_shortest_way(levels: list[tuple[int, int, int]
 @SETTINGS
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=3), st.data())
 def test_a_torus_routes_by_the_shortest_way(dimensions: list[int], data: st.DataObject) -> None:
-    """Of any dimensions, those of one and two places too."""
+    """Routes in tori of any dimensions, also of one and two places, are shortest ways."""
     torus = Torus(tuple(dimensions), 1.0)
     nodes = data.draw(st.integers(1, min(prod(dimensions), 20)))
     places: list[object] = [tuple(reversed(p)) for p in product(*map(range, reversed(dimensions)))]
@@ -298,7 +305,7 @@ def test_a_torus_routes_by_the_shortest_way(dimensions: list[int], data: st.Data
 @SETTINGS
 @given(st.integers(1, 5), SMALL, st.integers(1, 2))
 def test_a_dragonfly_routes_by_the_minimal_way(groups: int, routers: int, per_router: int) -> None:
-    """As few links between groups as can be, and then as few links at all."""
+    """Routes in dragonflies have as few links between groups as possible, and then as few links as possible."""
     topology = Dragonfly(groups, routers, per_router, 1.0, 1.0, 1.0)
     links = list(dragonfly_ends(topology))
     found = check(topology, topology.room, links, [("node", i) for i in range(topology.room)])
@@ -309,7 +316,7 @@ def test_a_dragonfly_routes_by_the_minimal_way(groups: int, routers: int, per_ro
 
 
 def cheapest(links: list[Ends], source: object) -> dict[object, int]:
-    """Return the links from a node to every vertex by the way with fewest links between groups, by Dijkstra."""
+    """Return the links of the way with fewest links between groups from a node to each vertex, by Dijkstra."""
     found: dict[object, int] = {}
     ways: list[tuple[int, int, str, object]] = [(0, 0, "", source)]
     while ways:
@@ -327,7 +334,7 @@ def cheapest(links: list[Ends], source: object) -> dict[object, int]:
 @SETTINGS
 @given(st.integers(1, 4), st.integers(1, 3), st.integers(1, 3))
 def test_a_k_ary_tree_gives_every_destination_a_way_of_its_own(arity: int, levels: int, shift: int) -> None:
-    """On a full k-ary n-tree a shift by any number of nodes loads no link twice (Zahavi's theorem)."""
+    """On a full k-ary n-tree a shift by any number of nodes uses no link twice (Zahavi's theorem)."""
     tree = FatTree((arity,) * levels, (1,) + (arity,) * (levels - 1), (1,) * levels, (1.0,) * levels)
     source = np.arange(tree.room)
     dest = (source + shift) % tree.room

@@ -1,4 +1,4 @@
-"""Machines with their parts replaced: every place is reached, at every time, and what is one stays one."""
+"""Machines with replaced parts: all places and times are reached, and shared parts stay shared."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def slower(link: Link, _: Place) -> Link:
 
 
 def test_all_links_are_reached_where_they_stand() -> None:
-    """Each place of a link is named, between and within nodes, for all types and for some."""
+    """Each link of a network has a named place: between or within nodes, for all types or some."""
     assert NETWORK.links == {
         Place(within=False): BETWEEN,
         Place(within=True): WITHIN,
@@ -38,7 +38,7 @@ def test_all_links_are_reached_where_they_stand() -> None:
 
 
 def test_every_field_that_holds_links_is_one_that_is_mapped() -> None:
-    """A network that gets another field of links must name them as places, or they escape what machines become."""
+    """Each field of a network that holds links has places, so that no link is missed."""
     found = {each for name in fields(Network) for each in _links_in(getattr(NETWORK, name.name))}
     assert found == set(NETWORK.links.values())
 
@@ -50,7 +50,7 @@ def _links_in(value: object) -> list[Link]:
 
 
 def test_what_is_one_stays_one() -> None:
-    """A link that stands in several places stays one where it becomes the same, and two where it does not."""
+    """A link in several places stays one object if it is changed alike, and becomes two otherwise."""
     shared = Network(BETWEEN, BETWEEN)
     both = shared.map(slower)
     assert both.between_nodes is both.within_node
@@ -59,13 +59,13 @@ def test_what_is_one_stays_one() -> None:
 
 
 def test_nothing_is_replaced_unasked() -> None:
-    """A map that names nothing gives the same machine."""
+    """A map without functions returns an equal machine."""
     assert MACHINE.map() == MACHINE
     assert MACHINE.map(network=Network.map) == MACHINE
 
 
 def test_what_changes_over_time_is_replaced_at_all_times() -> None:
-    """Node types, links and contention are replaced as they are at first and after each change."""
+    """Node types, links and contention are replaced at the start and after each change."""
     changed = MACHINE.map(
         lambda node: replace(node, performance_factor=2.0),
         lambda network: network.map(slower, lambda contention: NoContention() if contention == Ports() else contention),

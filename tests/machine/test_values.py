@@ -1,4 +1,4 @@
-"""Machines as values: curves, contention, factors and placements, each by figures a reader can add up."""
+"""Machines as values: curves, contention, factors and placements, with figures that a reader can add up."""
 
 import math
 from collections.abc import Callable
@@ -26,7 +26,7 @@ def test_a_line_is_latency_plus_size_over_bandwidth() -> None:
 
 
 def test_points_are_joined_by_straight_lines() -> None:
-    """Half way between two points, half way between their times; at a point, its own time."""
+    """Between two points a curve is a straight line; at a point it has the point's time."""
     curve = Curve.through([(0, 40e-6), (1000, 50e-6), (1_000_000, 9e-3)])
     assert curve(500) == pytest.approx(45e-6)
     assert curve(1000) == 50e-6
@@ -34,12 +34,12 @@ def test_points_are_joined_by_straight_lines() -> None:
 
 
 def test_a_curve_goes_on_with_its_last_slope() -> None:
-    """From 1 us at 1 KB to 3 us at 2 KB: 5 us at 3 KB."""
+    """Beyond the last point a curve keeps its slope: from 1 us at 1 KB and 3 us at 2 KB follow 5 us at 3 KB."""
     assert Curve.through([(1000, 1e-6), (2000, 3e-6)])(3000) == pytest.approx(5e-6)
 
 
 def test_a_curve_is_constant_below_its_first_point() -> None:
-    """Sizes below the first cost what the first costs; a single point is a constant."""
+    """Below the first point a curve is constant; a single point is a constant."""
     assert Curve.through([(1000, 1e-6), (2000, 3e-6)])(0) == 1e-6
     assert Curve.through([(1000, 1e-6)])(5000) == 1e-6
 
@@ -50,40 +50,40 @@ def test_a_curve_is_constant_below_its_first_point() -> None:
     )
 )
 def test_a_curve_passes_through_all_its_points(points: list[tuple[int, float]]) -> None:
-    """Whatever the points, the curve meets each of them exactly."""
+    """A curve meets each of its points exactly."""
     points.sort()
     curve = Curve.through(points)
     assert all(curve(size) == time for size, time in points)
 
 
 def test_contention_is_linear_between_entries_and_constant_beyond() -> None:
-    """1 → 1.0, 5 → 3.0: 3 communications cost 2.0 times as much, 100 cost 3.0 times."""
+    """With factors 1.0 at 1 and 3.0 at 5, 3 communications have a factor of 2.0 and 100 have 3.0."""
     contention = FactorTable(((1, 1.0), (5, 3.0)))
     assert [contention.factor(n) for n in (1, 3, 5, 100)] == [1.0, 2.0, 3.0, 3.0]
     assert contention.measured_up_to == 5
 
 
 def test_an_algorithm_is_chosen_by_size() -> None:
-    """The limit itself still belongs to the smaller sizes."""
+    """The algorithm for sizes up to a limit includes the limit."""
     choice = AlgorithmChoice(((2000.0, "small"), (math.inf, "large")))
     assert [choice.algorithm(n) for n in (0, 2000, 2001)] == ["small", "small", "large"]
 
 
 def test_a_factor_of_zero_leaves_the_time_as_recorded() -> None:
-    """The paper's "real" machine; a region's own factor comes before the general one."""
+    """A factor of 0 means "as recorded" (the paper's "real" machine); a region's own factor takes precedence."""
     node = NodeType("n", performance_factor=0, performance_factors={"a": 2.0, "b": 0})
     assert [node.factor(region) for region in ("", "a", "b")] == [1.0, 2.0, 1.0]
 
 
 def test_busy_processors_keep_a_share_of_their_speed() -> None:
-    """The entry of the largest number not above the busy ones counts; below the smallest nothing is lost."""
+    """The entry of the largest number not above the busy processors holds; below the smallest, no speed is lost."""
     node = NodeType("n", processors=4, memory_contention={2: {"": 0.9, "a": 0.8}, 4: {"a": 0.5}})
     assert [node.share_kept(busy, "a") for busy in (1, 2, 3, 4)] == [1.0, 0.8, 0.8, 0.5]
     assert [node.share_kept(busy, "b") for busy in (1, 3, 4)] == [1.0, 0.9, 1.0]
 
 
 def test_a_link_is_found_by_types_and_node() -> None:
-    """Pairs hold between nodes, within within them, and the general links for all others."""
+    """Pairs of types hold between nodes, entries within a type within nodes, and the general links otherwise."""
     network = Network(LINK, LINK, pairs={("a", "b"): OTHER, ("b", "a"): OTHER}, within={"a": OTHER})
     assert network.link("a", "b", same_node=False) is OTHER
     assert network.link("a", "a", same_node=False) is LINK
@@ -92,25 +92,25 @@ def test_a_link_is_found_by_types_and_node() -> None:
 
 
 def test_block_fills_node_after_node() -> None:
-    """Nodes of 2 and 1 processors take ranks 0, 1 and 2."""
+    """Block placement fills nodes of 2 and 1 processors with ranks 0, 1 and 2 in order."""
     assert Placement.block(machine(2, 1), 3).nodes == (0, 0, 1)
     assert Placement.block(machine(2, 1), 5, per_processor=2).nodes == (0, 0, 0, 0, 1)
 
 
 def test_cyclic_deals_ranks_out_in_turn() -> None:
-    """A node that is full is passed over."""
+    """Cyclic placement skips full nodes."""
     assert Placement.cyclic(machine(2, 1, 2), 5).nodes == (0, 1, 2, 0, 2)
 
 
 def test_more_ranks_than_processors_are_refused() -> None:
-    """The message names the machine, the limit and the way out."""
+    """Too many ranks are refused with the machine and the limit."""
     with pytest.raises(UsageError, match=r"must be at most 3 on m \(2 nodes, 3 processors\), got 4"):
         Placement.block(machine(2, 1), 4)
 
 
 @pytest.mark.parametrize(("nodes", "rule"), [((0,), "one node per rank"), ((0, 2), "must be from 0 to 1, got 2")])
 def test_a_listed_placement_names_a_node_for_each_rank(nodes: tuple[int, ...], rule: str) -> None:
-    """Neither a node too few nor one that is not there."""
+    """A listed placement needs one existing node per rank."""
     assert Placement.listed(machine(1, 1), (1, 1), 2).nodes == (1, 1)
     with pytest.raises(UsageError, match=rule):
         Placement.listed(machine(1, 1), nodes, 2)
@@ -118,7 +118,7 @@ def test_a_listed_placement_names_a_node_for_each_rank(nodes: tuple[int, ...], r
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=5), st.integers(1, 3), st.data())
 def test_no_order_puts_more_on_a_node_than_it_takes(processors: list[int], each: int, data: st.DataObject) -> None:
-    """Block and cyclic placement fill the same room, each node at most processors × ranks per processor."""
+    """Block and cyclic placement put at most processors × ranks per processor on each node."""
     where = machine(*processors)
     ranks = data.draw(st.integers(1, sum(processors) * each))
     for place in (Placement.block, Placement.cyclic):
@@ -128,7 +128,7 @@ def test_no_order_puts_more_on_a_node_than_it_takes(processors: list[int], each:
 
 
 def test_processors_that_no_rank_uses_cost_nothing() -> None:
-    """A billion of them are not listed one by one, in whichever order ranks are placed."""
+    """Placement does not enumerate unused processors, so a billion of them cost nothing."""
     huge = machine(10**9, 2, 10**9)
     assert Placement.block(huge, 5).nodes == (0, 0, 0, 0, 0)
     assert Placement.cyclic(huge, 8).nodes == (0, 1, 2, 0, 1, 2, 0, 2)
@@ -140,6 +140,6 @@ def test_processors_that_no_rank_uses_cost_nothing() -> None:
 def test_more_ranks_than_any_computer_has_processes_are_refused(
     place: Callable[[Machine, int], Placement],
 ) -> None:
-    """Though there were processors for them."""
+    """More ranks than any computer can have are refused, even if there are enough processors."""
     with pytest.raises(UsageError, match="ranks of all instances must be at most 16777216, got 1000000000"):
         place(machine(10**9), 10**9)
