@@ -1,4 +1,4 @@
-"""Random programs that cannot deadlock: every event takes place on all its ranks before the next one is drawn."""
+"""Random programs that cannot deadlock: each event completes on all its ranks before the next is drawn."""
 
 from __future__ import annotations
 
@@ -12,7 +12,18 @@ from tests.kernel.random_cases import IRREGULAR, REGULAR, random_manner
 
 @dataclass(frozen=True)
 class Kind:
-    """What random programs are made of.
+    """The properties of random programs.
+
+    Attributes:
+        sizes: Sizes of messages and blocks, bytes.
+        nonblocking: Whether sends may be nonblocking.
+        posting: Whether receives may be nonblocking.
+        shuffled: Whether ranks wait for some requests in any order, instead of for all.
+        communicators: Whether there are communicators other than the world.
+        collectives: Collective operations to draw from.
+        manners: Whether collectives may be in place, use own operations, and have elements of any size.
+        to_self: Whether ranks send to themselves.
+        burst: Longest burst, ns.
 
     Attributes:
         sizes: Bytes of messages and blocks to draw from.
@@ -37,16 +48,16 @@ class Kind:
     burst: int = 1_000_000
 
 
-#: Everything whose meaning a schedule holds.
+#: All properties that a schedule can express.
 ALL = Kind()
-#: The same without messages of a rank to itself: a time-independent wait cannot tell their receive from their send.
+#: The same without messages of a rank to itself, whose receive and send a time-independent wait cannot tell apart.
 APART = Kind(manners=False, to_self=False)
-#: What time-independent traces hold to the last column.
+#: The properties that time-independent traces keep in every column.
 HELD = Kind(shuffled=False, communicators=False, manners=False, to_self=False)
 
 
 def random_program(random: Random, ranks: int, events: int, kind: Kind = ALL) -> Trace:
-    """Draw a program."""
+    """Return a random program."""
     return _Program(random, ranks, kind).run(events)
 
 

@@ -1,4 +1,4 @@
-"""Other simulators' files with any words in them: read, or refused with the place, and nothing else."""
+"""Files of other simulators with random words are read, or refused with the place."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @settings(deadline=None, max_examples=examples(150))
 @given(changes=st.lists(st.tuples(st.integers(0, 200), WORDS), min_size=1, max_size=3), schedule=st.booleans())
 def test_any_word_is_read_or_refused(changes: list[tuple[int, str]], schedule: bool, folder: Path) -> None:
-    """Whatever stands in place of some words: never another error than one that tells its place."""
+    """If some words are replaced, the only errors are those that state their place."""
     words = re.findall(r"\S+|\s", SCHEDULE if schedule else ACTIONS)
     for place, word in changes:
         words[place % len(words)] = word

@@ -1,4 +1,4 @@
-"""Measurements as Extra-P reads them."""
+"""Measurements in the form that Extra-P reads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clue.formats.extrap import Measurement
 
 
 def test_a_line_is_a_point() -> None:
-    """With the keys of Extra-P's JSON Lines; several values are repetitions; parameters with few are reported."""
+    """Each line has a point in Extra-P's JSON Lines, with repetitions; a parameter with few values causes a hint."""
     measured = [
         Measurement({"size": size, "ranks": ranks}, "main->cg.py:72", "time", (0.5, 0.25))
         for size in (8, 16)

@@ -1,4 +1,4 @@
-"""GOAL schedules: dependencies as written, and which graphs are sequences."""
+"""GOAL schedules: written dependencies, and which graphs can be read as sequences."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ def lines(trace: TraceBuilder) -> list[str]:
 
 
 def read(folder: Path, rank0: str, ranks: int = 2) -> list[tuple[str, int]]:
-    """Return rank 0's ops by name, each with its burst in ns; lines end with ``;``. Rank 1 sends all it gets."""
+    """Return rank 0's ops by name, each with its burst in ns; rank 1 sends all messages that rank 0 receives.
+
+    Lines of rank 0 are separated by ``;``.
+    """
     sends = [f"send {size}b to 0" for size in re.findall(r"recv (\d+)b from 1", rank0)]
     lines = [f"num_ranks {ranks}", "rank 0 {", *rank0.split("; "), "}", "rank 1 {", *sends, "}"]
     (folder / "x.goal").write_text("\n".join(lines))
@@ -33,7 +36,7 @@ def read(folder: Path, rank0: str, ranks: int = 2) -> list[tuple[str, int]]:
 
 
 def test_blocking_ops_are_a_chain() -> None:
-    """Each requires the one before; bursts are in nanoseconds."""
+    """Each blocking op requires the one before; bursts are in ns."""
     trace = TraceBuilder(2)
     trace[0].compute(1e-6)
     trace[0].send(1, 10, tag=5)
@@ -50,7 +53,7 @@ def test_blocking_ops_are_a_chain() -> None:
 
 
 def test_nonblocking_ops_delay_by_their_start() -> None:
-    """What follows an Isend requires its start; what follows the wait requires its end."""
+    """The op after an Isend requires its start, and the op after the wait requires its end."""
     trace = TraceBuilder(2)
     request = trace[0].isend(1, 10)
     trace[0].compute(1e-6)
@@ -68,7 +71,7 @@ def test_nonblocking_ops_delay_by_their_start() -> None:
 
 
 def test_nonblocking_collective_is_a_branch() -> None:
-    """It proceeds beside the burst, and joins at its wait."""
+    """A nonblocking collective runs in parallel to the burst and joins at its wait."""
     trace = TraceBuilder(2)
     for rank in range(2):
         request = trace[rank].icollective(Op.BCAST, 8)
@@ -84,7 +87,7 @@ def test_nonblocking_collective_is_a_branch() -> None:
     ]
 
 
-#: Rank 0 of schedules that are sequences, and what becomes of them.
+#: Rank 0 of schedules that are sequences, and the resulting ops.
 SEQUENCES = {
     "calc 5; calc 6": [("COMPUTE", 11)],
     "a: calc 5; b: send 9b to 1; b requires a": [("SEND", 5)],
@@ -100,10 +103,10 @@ SEQUENCES = {
         ("WAIT", 0),
         ("COMPUTE", 5),
     ],
-    # Short receives in any order block in that of the file; long ones open their rendezvous together.
+    # Short receives without order block in the order of the file; long ones are posted together for their rendezvous.
     "a: recv 9b from 1; b: recv 9b from 1; c: recv 9b from 1": [("RECV", 0)] * 3,
     "a: recv 65536b from 1; b: recv 65536b from 1": [("IRECV", 0), ("IRECV", 0), ("WAIT", 0)],
-    # What is written as nonblocking stays so.
+    # Receives that are written as nonblocking stay nonblocking.
     "a: recv 9b from 1; b: recv 9b from 1; b irequires a": [("IRECV", 0), ("IRECV", 0), ("WAIT", 0)],
     # A join of two waits.
     "a: recv 9b from 1; b: recv 9b from 1; j: calc 0; j requires a; k: calc 7; k requires j; k requires b": [
@@ -113,9 +116,9 @@ SEQUENCES = {
         ("WAIT", 0),
         ("COMPUTE", 7),
     ],
-    # A receive without dependencies is posted at the beginning, wherever it stands.
+    # A receive without dependencies is posted at the beginning, wherever its line is.
     "a: calc 5; b: send 1b to 1; b requires a; c: recv 1b from 1": [("IRECV", 0), ("ISEND", 5), ("WAIT", 0)],
-    # A tree: what a rank passes on after its receive.
+    # A tree: a rank passes on what it received.
     "a: recv 1b from 1; b: send 1b to 1; b requires a; c: send 1b to 1 tag 2; c requires a": [
         ("RECV", 0),
         ("ISEND", 0),
@@ -127,14 +130,14 @@ SEQUENCES = {
 
 @pytest.mark.parametrize("rank0", SEQUENCES, ids=str)
 def test_sequence(rank0: str, tmp_path: Path) -> None:
-    """A graph in which everything comes after all that was waited for before it."""
+    """A graph is a sequence if each op comes after all ops that the rank waited for before."""
     assert read(tmp_path, rank0) == SEQUENCES[rank0]
 
 
 BAD = {
-    # What depends on one message while the rank computes after another.
+    # Two computations that depend on different messages.
     "a: recv 1b from 1; b: recv 1b from 1; c: calc 5; c requires a; d: calc 6; d requires b": "x.goal:7.*one thing",
-    # A chain of messages beside a computation.
+    # A chain of messages in parallel to a computation.
     "a: recv 1b from 1; b: send 1b to 1; b requires a; c: calc 5": "x.goal:4.*one thing",
     "a: calc 5; b: calc 6; a requires b; b requires a": "x.goal:3: operation of rank 0 must not depend on itself",
     "a: calc 5 cpu 1": "x.goal:3: operation must be on cpu 0",
@@ -156,25 +159,25 @@ BAD = {
 
 @pytest.mark.parametrize("rank0", BAD, ids=str)
 def test_what_is_no_sequence_is_refused(rank0: str, tmp_path: Path) -> None:
-    """With the place, and why."""
+    """A schedule that is not a sequence, or has a fault, is refused with place and reason."""
     with pytest.raises(UsageError, match=BAD[rank0]):
         read(tmp_path, rank0)
 
 
 @pytest.mark.parametrize("ranks", ["0", "16777217", "1000000000000", 5000 * "9"], ids=lambda ranks: ranks[:13])
 def test_ranks_are_bounded(ranks: str, tmp_path: Path) -> None:
-    """A typo in their number is reported before it takes all memory."""
+    """A number of ranks that is too large or 0 is refused before it takes memory."""
     (tmp_path / "x.goal").write_text(f"\nnum_ranks {ranks}\n")
     with pytest.raises(UsageError, match=f"x.goal:2: num_ranks must be from 1 to 16777216, got {ranks}$"):
         read_goal(tmp_path / "x.goal")
 
 
-#: A reduction of 1024 B to rank 0 on a binomial tree: who receives from whom, then sends on.
+#: A reduction of 1024 B to rank 0 on a binomial tree: the sources of each rank, which then sends on.
 REDUCTION = {0: (1, 2, 4), 1: (), 2: (3,), 3: (), 4: (5, 6), 5: (), 6: (7,), 7: ()}
 
 
 def reduction(nbytes: int) -> str:
-    """Return a schedule of it in which receives of a rank have no order."""
+    """Return a schedule of the reduction in which the receives of a rank have no order."""
     text = ["num_ranks 8"]
     for rank, sources in REDUCTION.items():
         text.append(f"rank {rank} {{")
@@ -187,7 +190,7 @@ def reduction(nbytes: int) -> str:
 
 
 def loggops_finishes(trace: Trace) -> list[float]:
-    """Return when each rank finishes at L=2500 o=1500 g=1000 G=6 O=0 (ns, ns/B), in ns."""
+    """Return the finish time of each rank at L=2500 o=1500 g=1000 G=6 O=0 (ns, ns/B), in ns."""
     way = Link(Curve.line(1500e-9), Curve((1.0,), (2500e-9,), (6e-9,)), 1500e-9, 65535)
     ports = Ports(Curve((1.0,), (1000e-9,), (6e-9,)))
     machine = Machine("loggops", (NodeType("node"),) * trace.ranks, Network(way, way, contention=ports))
@@ -195,8 +198,9 @@ def loggops_finishes(trace: Trace) -> list[float]:
 
 
 def test_receives_in_any_order_pay_their_overhead_when_messages_come(tmp_path: Path) -> None:
-    """A leaf's send takes o = 1500; each level adds L + 1023 G + o = 10138, and o where another receive stood before.
+    """Receives without order pay their overhead when messages arrive.
 
+    A leaf's send takes o = 1500; each level adds L + 1023 G + o = 10138, and o if the rank had another receive before.
     LogGOPSim gives the same figures for this schedule: rank 2: 13138, rank 4: 24776, rank 0: 34914.
     """
     (tmp_path / "x.goal").write_text(reduction(1024))
@@ -207,7 +211,7 @@ def test_receives_in_any_order_pay_their_overhead_when_messages_come(tmp_path: P
 
 
 def test_long_receives_stay_posted_together(tmp_path: Path) -> None:
-    """A sender of a long message waits for its receive, which must not come after another; this is reported."""
+    """Long receives without order are posted together, as senders wait for them; a remark says so."""
     (tmp_path / "x.goal").write_text(reduction(100_000))
     converted = read_goal(tmp_path / "x.goal")
     assert converted.trace.rank(0).op.tolist() == [Op.IRECV] * 3 + [Op.WAIT]
@@ -216,7 +220,10 @@ def test_long_receives_stay_posted_together(tmp_path: Path) -> None:
 
 
 def test_receives_stay_posted_together_where_their_order_could_stop_the_program(tmp_path: Path) -> None:
-    """Rank 1 sends only after rank 2 has: where that send waits for its receive, rank 0 must have posted both."""
+    """Receives whose order could cause a deadlock are posted together.
+
+    Rank 1 sends only after rank 2 has: if that send waits for its receive, rank 0 must have posted both.
+    """
     (tmp_path / "x.goal").write_text(
         "num_ranks 3\nrank 0 {\nrecv 8b from 1\nrecv 8b from 2\n}\n"
         "rank 1 {\na: recv 8b from 2\nb: send 8b to 0\nb requires a\n}\n"
@@ -230,7 +237,7 @@ def test_receives_stay_posted_together_where_their_order_could_stop_the_program(
 
 
 def test_no_field_is_cut_off() -> None:
-    """What a trace cannot hold is refused, never wrapped round."""
+    """A value that a trace cannot hold is refused and never wraps around."""
     rank = GrowingRank()
     rank.add(Op.SEND, peer=0, tag=2**31)
     with pytest.raises(TraceError, match=r"x: tag must be from -2147483648 to 2147483647, got 2147483648"):
@@ -238,7 +245,7 @@ def test_no_field_is_cut_off() -> None:
 
 
 def test_comments_and_interfaces(tmp_path: Path) -> None:
-    """Comments are skipped, line numbers stay; interfaces are reported."""
+    """Comments are skipped without changing line numbers; network interfaces are dropped with a remark."""
     path = tmp_path / "x.goal"
     path.write_text(
         "num_ranks 2 // two\n/* many\nlines */ rank 0 {\nl1: send 5b to 1 tag 2 cpu 0 nic 1;\n}\n"
@@ -250,7 +257,7 @@ def test_comments_and_interfaces(tmp_path: Path) -> None:
 
 
 def test_rank_left_open(tmp_path: Path) -> None:
-    """A missing bracket."""
+    """A missing closing bracket is an error."""
     path = tmp_path / "x.goal"
     path.write_text("num_ranks 1\nrank 0 {\ncalc 5\n")
     with pytest.raises(UsageError, match="last rank must end with a bracket"):

@@ -1,4 +1,4 @@
-"""The list of forms: names and suffixes are of one form each, and what a line promises is there."""
+"""The registry of formats: unique names and suffixes, and functions with the listed options."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clue.formats import BY_NAME, FORMATS, OWN, Format, format_of
 
 
 def test_names_and_suffixes_tell_forms_apart() -> None:
-    """Each is that of one form; a folder is a trace of clue, and a name that tells nothing is left open."""
+    """Each name and suffix belongs to one format; a folder is a trace of clue; other names are undecided."""
     named = Counter(each for form in FORMATS for each in (form.name, *form.suffixes))
     assert set(named.values()) == {1}
     assert (format_of(Path("x.goal")), format_of(Path("x.clue.zip")), format_of(Path(__file__).parent)) == (
@@ -27,7 +27,7 @@ def test_names_and_suffixes_tell_forms_apart() -> None:
 
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
 def test_readers_and_writers_take_the_options_that_their_line_names(form: Format) -> None:
-    """No more, and no fewer: so an option is refused only where it has no effect."""
+    """Readers and writers take exactly the options in their line of the registry."""
     for name, options in ((form.reader, form.read_with), (form.writer, form.write_with)):
         module, _, function = name.rpartition(".")
         found = inspect.signature(getattr(import_module(f"clue.formats.{module}"), function)) if name else None
@@ -36,6 +36,6 @@ def test_readers_and_writers_take_the_options_that_their_line_names(form: Format
 
 
 def test_what_nothing_reads_is_said() -> None:
-    """A platform is written only."""
+    """A SimGrid platform can be written but not read."""
     with pytest.raises(UsageError, match=r"x\.xml: source must be one that clue reads, got SimG"):
         BY_NAME["simgrid"].read(Path("x.xml"))

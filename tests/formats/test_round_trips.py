@@ -1,4 +1,4 @@
-"""Random programs through other forms and back: what a form holds comes back, and means the same."""
+"""Random programs written to other formats and read back: the properties that a format has are kept."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from clue.trace import COLLECTIVES, ROOTED, Trace
 from tests.formats.programs import ALL, APART, HELD, random_program
 from tests.properties import examples
 
-#: Without receive delay: a schedule does not tell a receive from one that is posted and waited for at once.
+#: Without receive delay, because a schedule does not tell a receive from one that is posted and waited for at once.
 LINK = Link(Curve.line(1e-5, 1e-9), Curve.line(4e-5, 2e-9), 0.0, 64_000)
 RANDOMS = st.randoms(use_true_random=False)
 
@@ -32,38 +32,38 @@ def machine(ranks: int) -> Machine:
 
 
 def finishes(trace: Trace) -> list[float]:
-    """Return when each rank finishes."""
+    """Return the finish time of each rank."""
     return [rank.finish for rank in simulate(trace, machine(trace.ranks)).ranks]
 
 
 def saved(written: Written, folder: Path) -> Path:
-    """Write files, return the first."""
+    """Write the files, and return the path of the first."""
     for name, text in written.files.items():
         (folder / name).write_text(text)
     return folder / next(iter(written.files))
 
 
 def back_from_ti(trace: Trace, folder: Path, **how: object) -> Trace:
-    """Return a trace that went through time-independent traces."""
+    """Return a trace after writing and reading it as time-independent traces."""
     path = saved(write_ti(trace, "random.ti", **how), folder)  # type: ignore[arg-type]
     return read_ti(path, flops_per_second=1e9).trace
 
 
 def back_from_goal(trace: Trace, folder: Path) -> Trace:
-    """Return a trace that went through a schedule."""
+    """Return a trace after writing and reading it as a schedule."""
     return read_goal(saved(write_goal(trace, "random.goal"), folder)).trace
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder for all examples: each writes over the one before."""
+    """Return a folder that all examples share and overwrite."""
     return tmp_path_factory.mktemp("forms")
 
 
 @settings(deadline=None, max_examples=examples(60))
 @given(random=RANDOMS, ranks=st.integers(2, 6), events=st.integers(1, 60))
 def test_ti_gives_back_every_column(random: Random, ranks: int, events: int, folder: Path) -> None:
-    """Programs on the world that wait for all their requests come back from time-independent traces unchanged."""
+    """Programs on the world that wait for all requests come back from time-independent traces in every column."""
     trace = random_program(random, ranks, events, HELD)
     again = back_from_ti(trace, folder)
     assert trace.head.offsets == again.head.offsets
@@ -77,7 +77,7 @@ def test_ti_gives_back_every_column(random: Random, ranks: int, events: int, fol
 @settings(deadline=None, max_examples=examples(60))
 @given(random=RANDOMS, ranks=st.integers(2, 6), events=st.integers(1, 60), lower=st.booleans())
 def test_ti_means_the_same(random: Random, ranks: int, events: int, lower: bool, folder: Path) -> None:
-    """Whatever becomes of communicators, tags and collectives: every rank finishes at the same time."""
+    """After conversion to time-independent traces, every rank finishes at the same time."""
     trace = random_program(random, ranks, events, APART)
     assert finishes(back_from_ti(trace, folder, lower=lower)) == pytest.approx(finishes(trace), rel=1e-12)
 
@@ -85,7 +85,7 @@ def test_ti_means_the_same(random: Random, ranks: int, events: int, lower: bool,
 @settings(deadline=None, max_examples=examples(60))
 @given(random=RANDOMS, ranks=st.integers(2, 6), events=st.integers(1, 60))
 def test_goal_means_the_same(random: Random, ranks: int, events: int, folder: Path) -> None:
-    """A schedule read back finishes at the same time on every rank."""
+    """After conversion to a schedule, every rank finishes at the same time."""
     trace = random_program(random, ranks, events, ALL)
     assert finishes(back_from_goal(trace, folder)) == pytest.approx(finishes(trace), rel=1e-12)
 
@@ -93,7 +93,7 @@ def test_goal_means_the_same(random: Random, ranks: int, events: int, folder: Pa
 @settings(deadline=None, max_examples=examples(40))
 @given(random=RANDOMS, ranks=st.integers(2, 6), events=st.integers(1, 60))
 def test_what_came_back_is_written_the_same(random: Random, ranks: int, events: int, folder: Path) -> None:
-    """Written, read and written again, both forms are the same text."""
+    """In both formats, writing, reading and writing again gives the same text."""
     trace = random_program(random, ranks, events, APART)
     assert write_ti(back_from_ti(trace, folder), "x").files == write_ti(trace, "x").files
     assert write_goal(back_from_goal(trace, folder), "x").files == write_goal(trace, "x").files

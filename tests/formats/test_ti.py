@@ -14,13 +14,13 @@ from clue.trace import Flag, Op, TraceBuilder
 
 
 def written(trace: TraceBuilder, **how: object) -> tuple[list[list[str]], tuple[str, ...]]:
-    """Return each rank's lines and the remarks."""
+    """Return the lines of each rank, and the remarks."""
     result = write_ti(trace.build(), "x", **how)  # type: ignore[arg-type]
     return [text.splitlines() for text in list(result.files.values())[1:]], result.remarks
 
 
 def read(folder: Path, *ranks: str, flops_per_second: float = 1e9) -> Converted:
-    """Read actions, given by rank without the rank's number, separated by ``;``."""
+    """Read actions that are given by rank, separated by ``;`` and without the rank's number."""
     for rank, actions in enumerate(ranks):
         lines = (f"{rank} {action.strip()}\n" for action in actions.split(";"))
         (folder / f"t.{rank}").write_text("".join(lines))
@@ -36,7 +36,7 @@ def ops(converted: Converted, rank: int = 0) -> list[tuple[Op, int, int, int]]:
 
 
 def test_messages_and_bursts() -> None:
-    """A burst of 2 us is 2000 flops at 1 Gflop/s; a receive is written with the size that was sent."""
+    """A burst of 2 us is 2000 flops at 1 Gflop/s; a receive has the size of its send."""
     trace = TraceBuilder(2)
     trace[0].compute(2e-6)
     trace[0].send(1, 100, tag=7)
@@ -50,14 +50,14 @@ def test_messages_and_bursts() -> None:
 
 
 def test_speed_scales_flops() -> None:
-    """The same 2 us are 1000 flops at half the speed."""
+    """At half the speed, 2 us are 1000 flops."""
     trace = TraceBuilder(1)
     trace[0].compute(2e-6)
     assert written(trace, flops_per_second=5e8)[0] == [["0 init", "0 compute 1000", "0 finalize"]]
 
 
 def test_wait_for_some_and_for_all() -> None:
-    """A wait names source, destination and tag; one for everything that is open is a waitall."""
+    """A wait names source, destination and tag; a wait for all open requests is a waitall."""
     trace = TraceBuilder(2)
     requests = [trace[0].isend(1, 8, tag) for tag in range(3)]
     trace[0].wait(requests[1])
@@ -68,7 +68,7 @@ def test_wait_for_some_and_for_all() -> None:
 
 
 def test_waits_out_of_order_get_tags_of_their_own() -> None:
-    """SimGrid's wait takes the oldest request of a name, so messages waited for youngest first need two names."""
+    """SimGrid's wait takes the oldest request of a name, so messages waited for in reverse get different tags."""
     trace = TraceBuilder(2)
     first, second = trace[0].isend(1, 8), trace[0].isend(1, 16)
     trace[0].wait(second)
@@ -82,7 +82,7 @@ def test_waits_out_of_order_get_tags_of_their_own() -> None:
 
 
 def test_messages_to_oneself_are_told() -> None:
-    """Receive and send have the same source, destination and tag: a wait for the send finds the receive."""
+    """Waits for messages of a rank to itself cause a remark, as receive and send have the same name."""
     trace = TraceBuilder(1)
     receive, send = trace[0].irecv(0), trace[0].isend(0, 8)
     trace[0].wait(send)
@@ -91,7 +91,7 @@ def test_messages_to_oneself_are_told() -> None:
 
 
 def test_collectives_are_kept_on_the_world_and_lowered_elsewhere() -> None:
-    """A broadcast to all stays; one among two of three ranks becomes a message, with a tag above all others."""
+    """A collective on the world stays one; a broadcast among two of three ranks becomes a message with a new tag."""
     trace = TraceBuilder(3)
     pair = trace.communicator([2, 0])
     for rank in range(3):
@@ -106,7 +106,7 @@ def test_collectives_are_kept_on_the_world_and_lowered_elsewhere() -> None:
 
 
 def test_actions_do_not_tell_how_a_collective_is_called() -> None:
-    """An alltoall in place uses another algorithm: a remark says so, unless it is lowered to messages."""
+    """Properties that decide a collective's algorithm, such as in place, are lost with a remark, unless lowered."""
     trace = TraceBuilder(4)
     for rank in range(4):
         trace[rank].collective(Op.ALLTOALL, 8, flags=Flag.IN_PLACE)
@@ -120,7 +120,7 @@ def test_actions_do_not_tell_how_a_collective_is_called() -> None:
 
 
 def test_what_is_left_out_is_told() -> None:
-    """Regions, modes, wildcards, probes and Tests without a request: each with its count."""
+    """Each kind of information that is left out causes a remark with its count."""
     trace = TraceBuilder(2)
     trace[0].compute(1e-6, "solve")
     trace[0].send(1, 8, flags=Flag.SYNCHRONOUS)
@@ -140,7 +140,7 @@ def test_what_is_left_out_is_told() -> None:
 
 
 def test_bursts_of_left_out_calls_stay() -> None:
-    """A burst before a probe belongs to what comes next."""
+    """The burst before a probe, which is left out, joins the next op."""
     trace = TraceBuilder(2)
     trace[0].send(1, 8)
     trace[1].compute(1e-6)
@@ -151,7 +151,7 @@ def test_bursts_of_left_out_calls_stay() -> None:
 
 
 def test_matched_probe_is_its_receive() -> None:
-    """Mprobe and Mrecv are one receive."""
+    """A matched probe and its receive become one receive."""
     trace = TraceBuilder(2)
     trace[0].send(1, 8, tag=3)
     trace[1].add(Op.MPROBE, peer=0, tag=3, request=0)
@@ -162,7 +162,7 @@ def test_matched_probe_is_its_receive() -> None:
 
 
 def test_nonblocking_collective_blocks() -> None:
-    """The actions of a rank are sequential; a remark says so."""
+    """A nonblocking collective is written as a blocking one, with a remark, as the actions of a rank are sequential."""
     trace = TraceBuilder(2)
     for rank in range(2):
         trace[rank].wait(trace[rank].icollective(Op.BCAST, 8))
@@ -172,7 +172,7 @@ def test_nonblocking_collective_blocks() -> None:
 
 
 def test_spawned_ranks_are_refused() -> None:
-    """There is one world in a time-independent trace."""
+    """A program that spawns is refused, because a time-independent trace has one world."""
     trace = TraceBuilder(2).build()
     from dataclasses import replace  # noqa: PLC0415
 
@@ -214,12 +214,12 @@ ACTIONS = {
 
 @pytest.mark.parametrize("actions", ACTIONS, ids=str)
 def test_action(actions: str, tmp_path: Path) -> None:
-    """Every action becomes its ops: of bytes, whatever the datatype; computation after it goes with the next op."""
+    """Each action becomes its ops with sizes in bytes; computation that belongs to it joins the next op."""
     assert ops(read(tmp_path, actions, "init")) == ACTIONS[actions]
 
 
 def test_one_file_for_all_ranks(tmp_path: Path) -> None:
-    """A list of one file means that it holds all ranks' actions."""
+    """A list with one file means that this file has the actions of all ranks."""
     (tmp_path / "all").write_text("0 send 1 0 5\n# a comment\n1 recv 0 0 5\n0 compute 10\n")
     (tmp_path / "list").write_text("all\n")
     converted = read_ti(tmp_path / "list", flops_per_second=1e9)
@@ -228,7 +228,7 @@ def test_one_file_for_all_ranks(tmp_path: Path) -> None:
 
 
 def test_lines_of_others_are_passed_over(tmp_path: Path) -> None:
-    """A file of one rank may hold what is not for it, as for SimGrid."""
+    """In a file per rank, lines of other ranks are ignored, as SimGrid does."""
     for rank in range(2):
         (tmp_path / f"t.{rank}").write_text("word compute 5\n1 compute 10\n\n0 compute 20\n# 0 compute 1\n")
     (tmp_path / "t").write_text("t.0\nt.1\n")
@@ -247,7 +247,7 @@ TOLD = {
 
 @pytest.mark.parametrize("actions", TOLD, ids=str)
 def test_what_clue_cannot_hold_is_told(actions: str, tmp_path: Path) -> None:
-    """In words, with a count."""
+    """Information that clue cannot represent causes a remark with a count."""
     assert read(tmp_path, actions, "init").remarks == (TOLD[actions],)
 
 
@@ -280,13 +280,13 @@ BAD = {
 
 @pytest.mark.parametrize("actions", BAD, ids=str)
 def test_fault_names_its_place(actions: str, tmp_path: Path) -> None:
-    """File and line, the rule, and what was there."""
+    """A fault states file, line, rule and value."""
     with pytest.raises(UsageError, match=BAD[actions]):
         read(tmp_path, actions, "init")
 
 
 def test_missing_file_is_told_with_the_line_that_names_it(tmp_path: Path) -> None:
-    """A list that names a file which is not there."""
+    """A missing file is an error that names the line of the list."""
     (tmp_path / "a").write_text("0 init\n")
     (tmp_path / "list").write_text("a\n# a comment\nb\n")
     with pytest.raises(UsageError, match=r"list:3: .*/b: file must be readable text, got No such file or directory$"):
@@ -303,7 +303,7 @@ MERGED_BAD = {
 
 @pytest.mark.parametrize("text", MERGED_BAD, ids=str)
 def test_ranks_of_one_file_are_all_there(text: str, tmp_path: Path) -> None:
-    """A typo in a rank is reported before it takes all memory."""
+    """A wrong rank in a common file is refused before it takes memory."""
     (tmp_path / "all").write_text(text)
     (tmp_path / "list").write_text("all\n")
     with pytest.raises(UsageError, match=MERGED_BAD[text]):

@@ -1,4 +1,4 @@
-"""Lines of words, and which request a wait is for."""
+"""Lines of words, and the matching of waits with requests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def lines_of(folder: Path, text: str) -> Lines:
 
 
 def test_lines_have_words_and_numbers(tmp_path: Path) -> None:
-    """Empty lines and comments are passed over, and count; the last line may lack its end."""
+    """Empty lines and comments are skipped but counted; the last line may lack its end."""
     lines = lines_of(tmp_path, "\n# one\n  two\tthree \r\n\nfour")
     assert [lines.words(line) for line in range(len(lines))] == [["two", "three"], ["four"]]
     assert lines.number.tolist() == [3, 5]
@@ -35,7 +35,7 @@ def test_nothing(text: str, tmp_path: Path) -> None:
 
 
 def test_whole_and_real_numbers(tmp_path: Path) -> None:
-    """Words that are missing or are not numbers are marked as such."""
+    """Missing words and words that are not numbers are marked."""
     lines = lines_of(tmp_path, "12\n-7\n1.5\n1e3\nx\n-\n123456789012345\n1234567890123456\nnan\n")
     all_lines = np.arange(len(lines))
     values, good = lines.whole(all_lines, 0)
@@ -46,20 +46,20 @@ def test_whole_and_real_numbers(tmp_path: Path) -> None:
 
 
 def test_names_are_compared_whole(tmp_path: Path) -> None:
-    """Neither what begins alike nor what is longer than any name is the name."""
+    """Names match only as a whole."""
     lines = lines_of(tmp_path, "0 allgather\n0 allgatherv\n0\n0 allgather-allgather-allgather\n")
     assert lines.which(1, Names(("allgatherv", "init", "allgather"))).tolist() == [2, 0, -1, -1]
 
 
 def test_file_must_be_text(tmp_path: Path) -> None:
-    """Bytes that are no UTF-8 are refused with the file's name."""
+    """A file that is not UTF-8 is refused with its name."""
     (tmp_path / "binary").write_bytes(b"0 init\n\xff\xfe\n")
     with pytest.raises(UsageError, match="binary: file must be readable text"):
         read_lines(tmp_path / "binary")
 
 
 def one_by_one(events: list[tuple[int, int, int]]) -> tuple[list[int], list[bool]]:
-    """Match with a queue for each name, which a new span empties."""
+    """Match with a queue for each name and span."""
     queues: dict[tuple[int, int], list[int]] = {}
     found: list[int] = []
     unended: list[bool] = []
@@ -80,7 +80,7 @@ def one_by_one(events: list[tuple[int, int, int]]) -> tuple[list[int], list[bool
     steps=st.lists(st.tuples(st.integers(-1, 2), st.booleans(), st.sampled_from([1, 1, -1, -1, 0])), max_size=60),
 )
 def test_waits_take_the_oldest_request_of_their_name(steps: list[tuple[int, bool, int]]) -> None:
-    """All at once as one after the other, whether waits find something or not."""
+    """The vectorised matching equals matching with queues: a wait takes the oldest request of its name."""
     spans = np.cumsum([ends for _, ends, _ in steps], dtype=np.int64)
     events = [(name, int(span), change) for (name, _, change), span in zip(steps, spans, strict=True)]
     columns = np.array(events, np.int64).reshape(-1, 3).T
