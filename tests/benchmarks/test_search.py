@@ -1,4 +1,4 @@
-"""The search over generated parts: of random subsets all options are worked out in full, one by one."""
+"""The search over generated parts, compared with a full evaluation of random subsets."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def trace(name: str, ranks: int) -> Trace:
 
 
 def source(application: Application, ranks: int) -> Trace:
-    """Return what the scenario's files hold."""
+    """Return the trace that the scenario's file contains."""
     return trace(Path(application.trace or "").name.split("-")[0], ranks)
 
 
 @pytest.fixture(scope="module")
 def scenario(tmp_path_factory: pytest.TempPathFactory) -> Scenario:
-    """Write and load the comparison with fewer numbers of nodes."""
+    """Write and load the comparison with few numbers of nodes."""
     loaded = load_config(write(tmp_path_factory.mktemp("search"), rounds=1, counts="[1, 2]"))
     assert isinstance(loaded, Scenario)
     return loaded
@@ -43,7 +43,7 @@ def scenario(tmp_path_factory: pytest.TempPathFactory) -> Scenario:
 def test_the_first_and_the_front_of_500_options_are_those_of_all_simulated(
     scenario: Scenario, criterion: Criterion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of generated clusters under all limits; the cheapest in time is that of all as well."""
+    """For 500 generated clusters with all limits, the search finds the first 20, the Pareto front and the cheapest."""
     monkeypatch.setattr("clue.purchase.search._FEW_RUNS", 0)
     asked = subset(replace(scenario, criterion=criterion), 500, seed=7)
     found = rank_options(asked, ReplayPredictor(source, engine="fast"), top=20)

@@ -1,4 +1,4 @@
-"""The benchmark of extrapolation: its comparison op by op, its rival, its table and page."""
+"""The benchmark of extrapolation: comparison op by op, the rival model, the table and the page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ POINTS = [(size, ranks) for size in (64, 128, 256) for ranks in (2, 4, 8, 16)]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder that has all recordings of the ring already, which inference tells from the beginning."""
+    """Return a folder with all recordings of the ring; inference is replaced by a known program."""
     monkeypatch.setattr(making, "infer", Ring)
     for size in (8, 16):
         for ranks in (2, 4, 6):
@@ -34,7 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_rival_finds_what_is_of_its_form() -> None:
-    """By hand: 1 + n^2 / P microseconds, and 1 + 5 log P, anywhere."""
+    """The rival finds models of its own form: 1 + n^2 / P microseconds, and 1 + 5 log P."""
     found = pmnf.fit([(size, ranks, 1.0 + 1e-6 * size**2 / ranks) for size, ranks in POINTS])
     assert found(1024, 64) == pytest.approx(1.0 + 1e-6 * 1024**2 / 64, rel=1e-6)
     found = pmnf.fit([(size, ranks, 1.0 + 5.0 * (ranks.bit_length() - 1)) for size, ranks in POINTS])
@@ -43,7 +43,7 @@ def test_the_rival_finds_what_is_of_its_form() -> None:
 
 
 def test_a_constant_is_fitted_by_a_constant() -> None:
-    """No term makes it better."""
+    """A constant is fitted without terms."""
     assert pmnf.fit([(size, ranks, 2.0) for size, ranks in POINTS]).terms == ()
 
 
@@ -57,7 +57,7 @@ def test_a_constant_is_fitted_by_a_constant() -> None:
     ],
 )
 def test_every_field_counts(change, said: str) -> None:  # type: ignore[no-untyped-def]
-    """A size, a tag, a partner, an op too many; not what bursts take."""
+    """A different size, tag, partner or number of ops is reported; different bursts are not."""
     built = []
     for each in (change, lambda trace: trace[1].send(0, 8, tag=1)):
         trace = TraceBuilder(2)
@@ -68,7 +68,7 @@ def test_every_field_counts(change, said: str) -> None:  # type: ignore[no-untyp
 
 
 def test_a_target_is_held_against_the_truth(folder: Path) -> None:
-    """On three machines: the structure is exact, the error none; two of three runs are within a tenth."""
+    """On three machines the structure is exact and the error 0, and two of three runs lie within 10 %."""
     found = list(predicted(RING, Recorder(folder, lambda _: None)))
     assert [each.machine for each in found] == list(MACHINES)
     assert {each.structure for each in found} == {"exact"}
@@ -82,7 +82,7 @@ def test_a_target_is_held_against_the_truth(folder: Path) -> None:
 def test_the_table_comes_back_and_the_page_tells_goals(
     folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """By the command, which records nothing that is there; a program that is refused is in both."""
+    """The command uses existing recordings; its table is read back; a refused program is in the table and the page."""
     refused = replace(RING, script=Path("odd.py"))
     for name in ("8-2", "16-4"):
         ring(int(name.split("-")[0]), int(name.split("-")[1]), program="odd.py").save(folder / f"odd-{name}.clue")
@@ -109,7 +109,7 @@ def test_the_table_comes_back_and_the_page_tells_goals(
 
 
 def test_targets_have_programs_and_plans() -> None:
-    """Each script is there; a plan has half the size and a quarter of the ranks, 27 apart."""
+    """Each target has a script; its plan has at most half the size and a quarter of the ranks, apart from 27 ranks."""
     for target in TARGETS:
         assert target.script.is_file()
         plan = wanted(target.size, target.ranks).values()

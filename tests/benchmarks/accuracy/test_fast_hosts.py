@@ -1,4 +1,4 @@
-"""Forecasts beside real runs on emulated hosts: what is forecast and replayed, and its page. Nothing is run here."""
+"""Forecasts compared with runs on emulated hosts: forecasts, replays and the page; nothing is run here."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from clue.forecasting.parallel import Grid, Pdtrsm, grids
 from clue.forecasting.routes import Route
 from clue.forecasting.sequence import forecast_sequence
 
-#: Of 1 MB a message takes 11 ms.
+#: A message of 1 MB takes 11 ms.
 ROUTE = Route(0.001, 1e8)
 
 
 def take(routine: str, /, **sizes: int) -> float:
-    """Return 1 ns for each multiplication, and 1 us for each addition of 64 × 64."""
+    """Return 1 ns per multiplication, and 1 us for an addition of 64 × 64."""
     product = 1.0
     for size in sizes.values():
         product *= size
@@ -38,13 +38,13 @@ def take(routine: str, /, **sizes: int) -> float:
 
 
 def test_a_ping_pong_tells_a_route() -> None:
-    """1 ms for next to nothing, and 10 us more for each 1000 bytes."""
+    """A route has a latency of 1 ms, and takes 10 us more for each 1000 B."""
     route = route_of({"0": 0.001, "32000": 0.5, "1000000": 0.011})
     assert (route.latency, route.bandwidth) == (pytest.approx(0.001), pytest.approx(1e8))
 
 
 def test_the_complex_product_has_six_operations() -> None:
-    """Four products and two sums, on the servers as in the paper; results come back to the client."""
+    """The plan has four products and two sums on the servers, as in the paper; results return to the client."""
     plan = plan_of(64)
     assert [step.routine for step in plan.steps] == ["dgemm"] * 4 + ["dgeadd"] * 2
     assert [step.host for step in plan.steps] == [ONE, ONE, TWO, TWO, ONE, TWO]
@@ -53,7 +53,7 @@ def test_the_complex_product_has_six_operations() -> None:
 
 @pytest.mark.parametrize("n", [256, 512])
 def test_a_replay_of_the_complex_product_is_near_its_forecast(n: int) -> None:
-    """Both know the same times; in the program a server adds before it sends, and who sends is held up."""
+    """With the same times, replay and forecast agree within 10 %; in the program a server adds before it sends."""
 
     def seconds(routine: str, sizes: object, _: str) -> float:
         assert isinstance(sizes, dict)
@@ -65,18 +65,18 @@ def test_a_replay_of_the_complex_product_is_near_its_forecast(n: int) -> None:
 
 
 def test_a_replay_of_pdtrsm_on_a_row() -> None:
-    """On 1 × 2 with two blocks: solve, send 32 KB while nothing is left to update, update, solve: added up by hand."""
+    """On 1 × 2 with two blocks: solve, send 32 KB, update, solve; added up by hand."""
     routine = Pdtrsm(64, 128, 64)
     trace = solve_trace(routine, Grid(1, 2), take)
     message = ROUTE.seconds(8 * 64 * 64)
     by_hand = 1e-6 + message + 64**3 * 1e-9 + 1e-6
-    # The second block goes around as well, though nothing is left to update.
+    # The second block is passed on as well, although nothing is left to update.
     assert clue.simulate(trace, machine_like(ROUTE, 2)).makespan == pytest.approx(by_hand + message, rel=1e-6)
 
 
 @pytest.mark.parametrize("grid", list(grids(6)), ids=str)
 def test_every_block_is_solved_and_updated_once(grid: Grid) -> None:
-    """Whatever the grid, the program computes as many products of blocks: all above the diagonal."""
+    """On any grid, the program computes the products of all blocks above the diagonal, each once."""
 
     def blocks(routine: str, /, **sizes: int) -> float:
         return sizes["n"] / 64 if routine == "dgemm" else 0.0
@@ -86,7 +86,7 @@ def test_every_block_is_solved_and_updated_once(grid: Grid) -> None:
 
 
 def test_plans_fit_their_hosts() -> None:
-    """Each host has a block; a smoke test has all experiments."""
+    """Each host has a block; the smoke test has all experiments."""
     for plan in (FULL, SMOKE):
         assert all(n % 64 == 0 and n // 64 >= plan.hosts for n in plan.sizes.values())
         assert min(plan.loads) >= 1
@@ -94,7 +94,7 @@ def test_plans_fit_their_hosts() -> None:
 
 
 def test_the_page_is_made_of_what_was_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forecasts of 1.1 s where a run takes 1.0 s are off by 10 %; grids are those that were measured."""
+    """Forecasts of 1.1 s for runs of 1.0 s are reported as 10 % off, for the grids that were measured."""
     plan = SMOKE
     asked = {"load": 1, "n": 256, "said": {"seconds": 1.1, "available": {"cpu": 0.5}}, "wall": 1.0, "cpu": 0.5}
     messages = {"8": 0.001, "1000000": 0.011}

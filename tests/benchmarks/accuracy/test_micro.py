@@ -1,4 +1,4 @@
-"""Steps of micro-tests: real ranks and ranks of a trace do the same, and what a machine makes of them adds up."""
+"""Steps of micro-tests: real and simulated ranks do the same, and simulated times add up."""
 
 from dataclasses import replace
 
@@ -34,7 +34,7 @@ def _step(name: str) -> Step:
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
 @pytest.mark.parametrize("nbytes", [0, SIZES[-1]])
 def test_every_step_is_a_program_that_ends(step: Step, nbytes: int) -> None:
-    """No step deadlocks, and its description names calls that it makes."""
+    """Each step runs to its end when simulated, and its named calls exist."""
     trace, _ = trace_of_step(step, nbytes, 10.0)
     told = simulated(step, nbytes, _machine())
     assert simulate(trace, _machine()).makespan == pytest.approx(told["whole"] * step.messages(nbytes), rel=1e-3)
@@ -42,7 +42,7 @@ def test_every_step_is_a_program_that_ends(step: Step, nbytes: int) -> None:
 
 
 def test_a_stream_takes_its_sends() -> None:
-    """One send after the other, then the last one travels and is received."""
+    """A stream takes its sends one after the other, then the last message travels and is received."""
     length = stream_length(0)
     told = simulated(_step("stream, blocking"), 0, _machine())
     assert told["whole"] * length == pytest.approx(length * SENDS + TRAVELS + RECEIVES, rel=1e-3)
@@ -51,14 +51,14 @@ def test_a_stream_takes_its_sends() -> None:
 
 @pytest.mark.parametrize("factor", [1.0, 10.0])
 def test_a_rank_that_computes_does_so_as_long_on_any_processor(factor: float) -> None:
-    """The late receiver's message is there when it asks for it."""
+    """Computation before a late receive takes as long on any processor, and the message has then arrived."""
     told = simulated(_step("late receiver"), 0, _machine(factor))
     assert told["whole"] == pytest.approx(BUSY + RECEIVES, rel=1e-3)
     assert told["recv"] == pytest.approx(RECEIVES, rel=1e-2)
 
 
 def test_figures_are_medians_over_turns() -> None:
-    """Of three turns that of the middle one; the whole is until the last rank is done, by message."""
+    """Figures are medians over three turns; the whole lasts until the last rank is done, divided by messages."""
     step = replace(_step("stream, blocking"), name="four", calls={"second call": (0, 1, 1), "first": (1, 0, 0)})
     ranks: list[list[list[float]]] = [[[1.0, 2.0], [1.0, 3.0], [1.0, 5.0]], [[4.0], [4.0], [4.0]], [[], [], []]]
     assert stream_length(SIZES[-1]) == 4
@@ -68,7 +68,7 @@ def test_figures_are_medians_over_turns() -> None:
 
 
 def test_the_table_holds_measured_against_simulated() -> None:
-    """A step that was measured twice as long as it is simulated is 50 % too short."""
+    """A step measured twice as long as simulated is 50 % too short in the table."""
     told = simulated(_step("late receiver"), 0, _machine())
     measured = {**told, "whole": 2 * told["whole"], "least": told["whole"]}
     table = list(lines(_machine(), [measured]))

@@ -1,4 +1,4 @@
-"""The rebuilt study of PEMPIs-Het: what is fitted and asked, nodes of one kind, its table and page."""
+"""The rebuilt study of PEMPIs-Het: fitted and predicted sizes, nodes of one kind, the table and the page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TABLE = Path(pempis.__file__).with_suffix(".csv")
 
 @pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)
 def test_models_are_asked_for_what_they_were_not_fitted_to(study: pempis.Study) -> None:
-    """Larger sizes or more ranks; the program is there."""
+    """Predicted sizes or ranks go beyond the fitted ones, and the program exists."""
     assert not set(study.recorded) & set(study.targets)
     assert max(study.recorded) < max(study.targets)
     assert (Path(pempis.__file__).parent / "programs" / f"{study.name}.py").exists()
@@ -22,13 +22,16 @@ def test_models_are_asked_for_what_they_were_not_fitted_to(study: pempis.Study) 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_nodes_of_one_kind(kind: str) -> None:
-    """Sixteen of the shipped machine's."""
+    """A machine of one kind has sixteen nodes of the shipped machine."""
     assert {node.name for node in pempis.nodes_of(kind).nodes} == {kind}
     assert len(pempis.nodes_of(kind).nodes) == 16
 
 
 def test_the_page_says_what_is_within_a_tenth(tmp_path: Path) -> None:
-    """Off by 4 and 20 %: worst 20 %, half below 10 %, one of two within its interval; and the table is read again."""
+    """Errors of 4 and 20 % give worst 20 %, half of the cases below 10 %, one of two within its interval.
+
+    The table is read back equal.
+    """
     cases = [
         Case(study.name, kind, 2000 + i, 8, how, 10.0, seconds, 9.0, 10.5 + i, 0.01)
         for study in STUDIES
@@ -46,7 +49,7 @@ def test_the_page_says_what_is_within_a_tenth(tmp_path: Path) -> None:
 
 
 def test_what_is_committed_reaches_the_goals() -> None:
-    """On the paper's nodes: at most 10 % off, 95 % of cases below 10 %."""
+    """The committed table has errors of at most 10 % on the paper's nodes."""
     for study in STUDIES:
         errors = [
             abs(case.error)

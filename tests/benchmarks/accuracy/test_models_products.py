@@ -1,4 +1,4 @@
-"""Models of the matrix product shared in three ways: what is fitted and asked, and what is committed."""
+"""Models of the matrix product in three versions: fitted and predicted sizes, and the committed results."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from benchmarks.accuracy.models.products import FITS, SETS, VERSIONS, WHERE
 
 
 def test_all_versions_have_all_sizes() -> None:
-    """Eight sizes of three versions, to which both sets belong."""
+    """Each of the three versions has eight sizes, which include both sets."""
     found = products.times()
     assert list(found) == list(VERSIONS)
     assert all(len(of) == 8 and {n for sizes in SETS.values() for n in sizes} <= set(of) for of in found.values())
 
 
 def test_a_cubic_is_met() -> None:
-    """A time of 1 + n^3 ns is predicted at all sizes; the table separates sizes beyond the fitted ones from others."""
+    """A time of 1 + n^3 ns is predicted exactly; the table separates sizes within, between and beyond fitted ones."""
     measured = {version: {n: 1 + 1e-9 * n**3 for n in products.times()["SS"]} for version in VERSIONS}
     cases, models = products.judged(measured)
     assert len(cases) == 3 * len(SETS) * len(FITS) * 8
@@ -30,7 +30,7 @@ def test_a_cubic_is_met() -> None:
 
 
 def test_what_is_committed_reaches_the_goals() -> None:
-    """All plausible models of the paper's sizes: at most 10 % off at these and between them; the page is up to date."""
+    """Plausible models of the paper's sizes are at most 10 % off at and between these sizes; the page is up to date."""
     cases, models = products.judged(products.times())
     errors = [
         abs(case.error)

@@ -1,4 +1,4 @@
-"""Kishimoto's study on the testbed: what is run, where, and what its page says. Nothing is run here."""
+"""Kishimoto's study on the testbed: plans, placement, choices and the page; nothing is run here."""
 
 from __future__ import annotations
 
@@ -17,14 +17,18 @@ from clue.models.cluster_fit import COMMUNICATE, COMPUTE
 
 
 def seconds(size: int, uses: Mapping[str, Use]) -> tuple[float, float]:
-    """Return what a processor that takes longest computes of n^3 ns on the fast one, and what ranks tell each other."""
+    """Return computation and communication of a run.
+
+    Computation is n^3 ns on the fast processor, divided by ranks and slower by factor 4 on the others; the slowest
+    counts.
+    """
     ranks = ranks_of(uses)
     compute = max(use.processes * (1 if kind == FAST else 4) for kind, use in uses.items()) * size**3 * 1e-9 / ranks
     return compute, 1e-8 * size**2 * ranks if ranks > 1 else 0.0
 
 
 class Made(Cluster):
-    """A cluster whose runs take what a formula says."""
+    """A cluster whose runs take the time of a formula."""
 
     def _measure(self, size: int, uses: Mapping[str, Use]) -> dict[str, float]:
         compute, communicate = seconds(size, uses)
@@ -32,15 +36,15 @@ class Made(Cluster):
 
 
 class Exact:
-    """Replays that take what a formula says."""
+    """Replays that take the time of a formula."""
 
     def seconds(self, size: int, uses: Mapping[str, Use]) -> float:
-        """Return it."""
+        """Return the time of a run."""
         return sum(seconds(size, uses))
 
 
 def test_what_is_run() -> None:
-    """35 candidates, at the largest size of two sets and beyond; models have four sizes and three numbers of ranks."""
+    """The plan has 35 candidates at two sizes, and models of four sizes and three numbers of ranks."""
     assert len(list(FULL.choices())) == 35
     assert FULL.asked[0] == max(FULL.sets["Basic"]) == max(FULL.sets["NL"]) > max(FULL.sets["NS"])
     assert FULL.asked[1] > FULL.asked[0]
@@ -52,7 +56,7 @@ def test_what_is_run() -> None:
 
 
 def test_processors_are_divided_among_their_processes() -> None:
-    """Three processes on the fast one have a sixth of a core each; of three slow processors two are on one node."""
+    """Three processes on the fast processor have a sixth of a core each; two of three slow ones are on one node."""
     machine, placement = rebuilt.placed({FAST: Use(1, 3), SLOW: Use(3)})
     assert placement.nodes == (0, 0, 0, 1, 1, 2)
     hosts = hosts_of(machine)
@@ -62,7 +66,7 @@ def test_processors_are_divided_among_their_processes() -> None:
 
 
 def test_models_and_replays_choose(tmp_path: Path) -> None:
-    """Where a formula says what runs take, all choose what is best; small sizes say that they are outside."""
+    """If runs follow a formula, models and replays choose the best; models of small sizes say that they extrapolate."""
     with Made(MeasurementFolder(tmp_path)) as cluster:
         asked = rebuilt.questions(FULL, cluster, Exact())  # type: ignore[arg-type]
         assert cluster.run(512, {FAST: Use(1)}).parts == {COMPUTE: pytest.approx(512**3 * 1e-9), COMMUNICATE: 0.0}
@@ -76,7 +80,7 @@ def test_models_and_replays_choose(tmp_path: Path) -> None:
         assert list(each.ran) == sorted(each.ran, key=lambda run: run.seconds)
         *models, replays = each.choices
         assert each.loss(replays) == 0
-        # Some candidates take equally long.
+        # Some candidates take the same time.
         assert each.tau(replays) > 0.9
         assert all(each.loss(choice) < 0.05 for choice in models if "relatively" in choice.by)
         assert all(choice.outside for choice in models if choice.by.startswith("NS"))
@@ -87,7 +91,7 @@ def test_models_and_replays_choose(tmp_path: Path) -> None:
 
 
 def test_a_page_says_what_is_lost() -> None:
-    """A choice of 1.2 s beside the best of 1.0 s: 20 %; the order is the reverse."""
+    """A choice that takes 1.2 s where 1.0 s is possible costs 20 %, and the order is reversed."""
     plan = Plan({"NL": (8,)}, (1,), {1: (1,)}, 1, (8,))
     ran = (Run(8, {FAST: Use(1)}, 1.0), Run(8, {SLOW: Use(1)}, 1.2))
     why = "slow, 1 per processor: n must be 1 to 7 to be inside what was fitted, got 8"
@@ -99,10 +103,10 @@ def test_a_page_says_what_is_lost() -> None:
 
 
 def test_what_is_close_is_run_again(tmp_path: Path) -> None:
-    """The best and those within a tenth of it run three times, and the median counts; the others run once."""
+    """The best and all within 10 % of it run three times, and the median counts; others run once."""
 
     class Noisy(Made):
-        """Its second runs are slower."""
+        """A cluster whose second and third runs are slower."""
 
         def run(self, size: int, uses: Mapping[str, Use], turn: int = 0) -> Run:
             run = super().run(size, uses, turn)
@@ -116,7 +120,7 @@ def test_what_is_close_is_run_again(tmp_path: Path) -> None:
 
 
 def test_the_smoke_plan_can_be_fitted(tmp_path: Path) -> None:
-    """Four sizes, on one and two slow processors, and the fast one."""
+    """The smoke plan has enough sizes and processors to fit its models."""
     with Made(MeasurementFolder(tmp_path)) as cluster:
         runs = [cluster.run(*each) for each in SMOKE.measured("NL")]
         assert best(fit_cluster(runs), 192, {FAST: 1}).best.uses == {FAST: Use(1)}

@@ -1,4 +1,4 @@
-"""Comparing the lines of the study: who is the fastest, and where two of them cross."""
+"""Comparing the lines of the study: which is fastest, and where two lines cross."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from benchmarks.accuracy.self_scheduling.times import Time
 
 
 def test_lines_cross_between_sizes() -> None:
-    """From 1 below at 100 to 3 above at 200: a quarter of the way, 125; back at 300 by as much: 250."""
+    """A line 1 below at 100 and 3 above at 200 crosses at 125; back at 300 by as much, it crosses at 250."""
     assert crossings({100: 1, 200: 5, 300: 0}, {100: 2, 200: 2, 300: 3}) == [125, 250]
 
 
 def test_touching_is_no_crossing() -> None:
-    """Equal at one size and on the same side before and after."""
+    """Lines that are equal at one size, and in the same order before and after, do not cross."""
     assert crossings({1: 1, 2: 2, 3: 1}, {1: 2, 2: 2, 3: 2}) == []
 
 
 def test_lines_by_machine_and_kind() -> None:
-    """Only what ran live on the machine that is asked for."""
+    """Lines have live runs of the requested machine only."""
     times = [
         Time("live", "a", "SS", 10, 4, 2.0),
         Time("replay", "a", "SS", 10, 4, 3.0),
@@ -32,7 +32,7 @@ def test_lines_by_machine_and_kind() -> None:
 
 
 def test_the_models_of_the_paper_cross_where_it_says() -> None:
-    """Equations 15 to 17: from n = 1115 on VRP-SS is before SS, and at 2500 both others take 60 % longer."""
+    """By the paper's equations 15 to 17, VRP-SS is fastest from n = 1115 on, and at 2500 others take 60 % longer."""
     assert VRP_SS.by_paper(1115) == pytest.approx(SS.by_paper(1115), rel=0.05)
     assert VRP_SS.by_paper(1000) > SS.by_paper(1000)
     assert VRP_SS.by_paper(1200) < SS.by_paper(1200)
@@ -42,13 +42,13 @@ def test_the_models_of_the_paper_cross_where_it_says() -> None:
 
 
 def test_what_a_run_says_is_read() -> None:
-    """Seconds and rows stand in the line that the program prints, whatever stands around it."""
+    """Seconds and rows are read from the line that the program prints, among other lines."""
     said = Answer.read("warning\nmatrix_product strategy=ss n=9 chunks=3 rows=[4, 5] seconds=1.250000\n")
     assert said == Answer(1.25, (4, 5))
 
 
 def test_the_middle_of_some_runs() -> None:
-    """Of three the median; of two the faster one."""
+    """Of three runs the median counts, of two the faster."""
     one, two, three = (Answer(seconds, ()) for seconds in (1.0, 2.0, 3.0))
     assert middle([three, one, two]) == two
     assert middle([two, one]) == one

@@ -1,4 +1,4 @@
-"""The study of skeletons: its programs check themselves, its cluster can be built, and its tables add up."""
+"""The study of skeletons: its programs verify themselves, its clusters can be built, and its tables add up."""
 
 import csv
 import json
@@ -49,7 +49,7 @@ def _ran(program: StudyProgram, *words: str, ranks: int = 4) -> "subprocess.Comp
 @needs_mpi
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_programs_check_themselves(program: StudyProgram, shared: Path) -> None:
-    """The small class ends well, and says how long it took and how far its result is off."""
+    """The small class of each program succeeds, and prints its time and the error of its result."""
     runs = [(each.script, ["S"]) for each in PROGRAMS]
     done = in_turn(shared / "study of skeletons", [find_mpiexec(), "-n", "4"], runs)[PROGRAMS.index(program)]
     assert (done.returncode, done.stderr) == (0, "")
@@ -61,7 +61,7 @@ def test_programs_check_themselves(program: StudyProgram, shared: Path) -> None:
 
 @needs_mpi
 def test_a_wrong_result_is_told(tmp_path: Path) -> None:
-    """A result that is further off than it may be ends a program with status 1; so do other ranks than four."""
+    """A result with too large an error, and a wrong number of ranks, end a program with an error."""
     program = tmp_path / "wrong.py"
     folder = PROGRAMS[0].script.parent
     program.write_text(
@@ -79,7 +79,7 @@ def test_a_wrong_result_is_told(tmp_path: Path) -> None:
 
 
 def test_the_cluster_is_what_the_scenarios_say() -> None:
-    """Four hosts of two processors; two competitors and slow links exactly where the scenario states them."""
+    """Each scenario has four hosts of two processors, with competitors and slow links exactly where stated."""
     for setting in (ALONE, *SCENARIOS):
         hosts = hosts_at(setting.file)
         assert load_machine(setting.file).name == setting.name
@@ -99,7 +99,8 @@ def _facts(seconds: float, *, good: bool) -> SkeletonFacts:
     return SkeletonFacts(seconds, 30 / seconds, 0.05, 20.0, good, 1.5, "bt.py:70", 2.0)
 
 
-#: Two programs in a scenario: bt takes 1.5 times as long, cg 2 times; both their skeletons say 1.6.
+#: Two programs in a scenario: bt takes 1.5 times as long and cg 2 times; both of their skeletons take 1.6 times as
+#: long.
 RUNS = {
     ("bt", "dedicated", APPLICATION): _run(30),
     ("bt", "busy-one", APPLICATION): _run(45),
@@ -122,7 +123,7 @@ SKELETONS = {
 
 
 def test_predictions_are_measured_times_application_over_skeleton() -> None:
-    """16 s x 30 / 10 = 48 s for 45 s; class S sees nothing; the average slowdown of 1.5 and 2 is 1.75."""
+    """A prediction is 16 s x 30 / 10 = 48 s for a run of 45 s; class S shows no slowdown; the average is 1.75."""
     found = {(each.program, each.predictor): each for each in predictions(RUNS, SKELETONS)}
     assert found["bt", "10 s"].predicted == pytest.approx(48)
     assert found["bt", "10 s"].error == pytest.approx(48 / 45 - 1)
@@ -135,7 +136,7 @@ def test_predictions_are_measured_times_application_over_skeleton() -> None:
 
 
 def test_means_and_worst_cases_are_those_of_the_groups() -> None:
-    """0.5 s says 1.2 for 1.5: 20 % off, the worst; 10 s 6.7 % and 20 %."""
+    """The skeleton of 0.5 s is 20 % off, which is the worst; that of 10 s is 6.7 % and 20 % off."""
     board = Board(predictions(RUNS, SKELETONS))
     assert board.mean(by_predictor("10 s")) == pytest.approx((0.2 + 1 / 15) / 2)
     assert board.mean(by_predictor("2 s")) is None
@@ -145,7 +146,7 @@ def test_means_and_worst_cases_are_those_of_the_groups() -> None:
 
 
 def test_the_table_and_the_page_say_what_was_found(tmp_path: Path) -> None:
-    """Rows have all columns; the page has the goals, a star where a skeleton is flagged, and the picture."""
+    """The table has all columns; the page has the goals, a star for flagged skeletons, and the picture."""
     results = tables.Results(
         RUNS, SKELETONS, predictions(RUNS, SKELETONS), {"bt": 30.2}, {"ops": 10**6, "seconds": 7.0, "wall": 8.0}
     )
@@ -168,13 +169,13 @@ def test_the_table_and_the_page_say_what_was_found(tmp_path: Path) -> None:
 
 
 def test_a_document_is_found_between_warnings() -> None:
-    """What a command says before and after its JSON is left out; nothing but words is an error."""
+    """The JSON document is found among other output; output without one is an error."""
     assert document('warning: {odd}\n{"seconds": 1,\n "runs": []}\nbye\n') == {"seconds": 1, "runs": []}
     with pytest.raises(RecordError, match="program must print a JSON document, got nothing"):
         document("nothing")
 
 
-#: Stands for a skeleton: sleeps within a barrier.
+#: A fake skeleton, which only calls a barrier.
 STUB = """
 import json, sys
 from mpi4py import MPI
@@ -192,7 +193,7 @@ def _stub(trace: Path, application: float, seconds: float, target: Path) -> dict
 
 
 def vars_of(facts: SkeletonFacts) -> dict[str, Any]:
-    """Return a skeleton's facts as the document of them."""
+    """Return the facts of a skeleton as a document."""
     return {name: getattr(facts, name) for name in SkeletonFacts.__dataclass_fields__}
 
 
@@ -200,7 +201,7 @@ def vars_of(facts: SkeletonFacts) -> dict[str, Any]:
 @needs_testbed
 @pytest.mark.usefixtures("the_only_testbed")
 def test_an_interrupted_study_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two programs are recorded and run on the dedicated cluster, abreast; a second call finds everything there."""
+    """Two programs are recorded and run on the dedicated cluster; a second call repeats nothing."""
     monkeypatch.setattr(experiment, "making_of_a_million", lambda _: {"ops": 1, "wall": 0.1})
     monkeypatch.setattr(experiment, "STUDIED", "S")
     monkeypatch.setattr(experiment, "_SMALL_RUNS", 1)
@@ -225,12 +226,12 @@ def test_an_interrupted_study_goes_on(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_disturbed_case_is_told() -> None:
-    """A tenth more CPU time of a skeleton, and none of its application, is the computer's doing, or the skeleton's."""
+    """A skeleton whose CPU time grows by 10 % more than its application's marks the case as disturbed."""
     changed = dict(RUNS) | {("cg", "busy-one", "10 s"): Measured(16, 0.25, 0.001, 1.1)}
     assert [each.program for each in predictions(changed, SKELETONS) if each.disturbed] == ["cg"]
 
 
 def test_short_skeletons_run_several_times() -> None:
-    """Runs are planned with their start, slower by what the setting makes them."""
+    """The planned time of a run includes its start and the slowdown of its setting."""
     assert Subject("1 s", [], 2.0).planned(ALONE) == pytest.approx(3.5)
     assert Subject("1 s", [], 2.0).planned(SCENARIOS[3]) == pytest.approx(1.5 + 2 * 1.8)

@@ -1,4 +1,4 @@
-"""Unseen programs run as they are, unseen machines can be built, and one table tells who may look at what."""
+"""Unseen programs run, unseen machines can be built, and one table assigns both to sets."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ try:
 except ClueError as error:
     LACK = str(error)
 
-#: Arguments for a quick run.
+#: Arguments for a short run.
 SMALL = {
     "integer_sort": "2000 1", "multigrid": "64 2", "overlap": "32 8 3", "lookahead": "48 4", "sparse_cg": "12 3",
     "fft3d": "12 1", "objects": "20 2", "panels": "48 4", "kmeans": "100 4 2", "map_reduce": "20 1", "pool": "12 5",
@@ -32,7 +32,7 @@ SMALL = {
 
 
 def test_the_table_has_all_there_is() -> None:
-    """Each program and each machine, whose truth stands beside it, is in one of the sets."""
+    """Each program, machine and truth belongs to one of the sets, and the sets have their sizes."""
     assert sorted(each.name for each in UNSEEN_PROGRAMS) == sorted(file.stem for file in PROGRAMS.glob("*.py"))
     assert sorted(each.name for each in UNSEEN_MACHINES) == sorted(file.stem for file in MACHINES.glob("*.yaml"))
     truths = (MACHINES.parent / "truths").glob("*.yaml")
@@ -45,7 +45,7 @@ def test_the_table_has_all_there_is() -> None:
 
 @pytest.mark.parametrize("machine", UNSEEN_MACHINES, ids=lambda machine: machine.name)
 def test_two_cores_are_enough_for_every_machine(machine: UnseenMachine) -> None:
-    """At most eight ranks, worth at most one core, or two; clue's machine has the same nodes."""
+    """Each machine has at most eight processors, worth at most one or two cores, and the truth has the same nodes."""
     hosts = hosts_at(machine.file)
     told = load_machine(machine.file)
     assert told.name == machine.name
@@ -56,7 +56,7 @@ def test_two_cores_are_enough_for_every_machine(machine: UnseenMachine) -> None:
 @pytest.mark.skipif(bool(LACK), reason=LACK)
 @pytest.mark.parametrize("program", sorted(SMALL))
 def test_programs_check_themselves_and_say_nothing(program: str, shared: Path) -> None:
-    """Each runs on four ranks; a wrong result would end it by an assertion."""
+    """Each program runs on four ranks without output; a wrong result would fail an assertion."""
     runs = [(PROGRAMS / f"{name}.py", words.split()) for name, words in SMALL.items()]
     done = in_turn(shared / "unseen programs", [find_mpiexec(), "-n", "4"], runs)[list(SMALL).index(program)]
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

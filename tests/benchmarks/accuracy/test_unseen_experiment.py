@@ -1,4 +1,4 @@
-"""The benchmark of what a user gets: its sums by hand, and that frozen cases stay frozen. Nothing is measured here."""
+"""The benchmark of predictions for users: sums by hand, and frozen cases; nothing is measured here."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.kernel.cases import machine
 
 
 def case(name: str, on: str, measured: float, predicted: float, **changes: object) -> UnseenCase:
-    """Return a case whose every prediction is the same but for the sum, which is twice as much."""
+    """Return a case with equal predictions, except that the sum is twice as large."""
     figures = Figures(predicted, predicted, 2 * predicted, predicted)
     made = UnseenCase(
         program=name, machine=on, ranks=4, size="8", frozen=True, live=False, runs=(measured,) * 3,
@@ -38,7 +38,10 @@ def case(name: str, on: str, measured: float, predicted: float, **changes: objec
 
 
 def test_the_sum_by_hand() -> None:
-    """Ranks compute 1 and 2 s; 0 sends three messages of 1000 B, 1 none: both have their time, and 1 is the last."""
+    """The sum by hand: ranks compute 1 and 2 s, and rank 0 sends three messages of 1000 B, which both ranks pay for.
+
+    The last rank to finish counts.
+    """
     trace = TraceBuilder(2)
     zero, one = trace
     for _ in range(3):
@@ -58,7 +61,7 @@ def test_the_sum_by_hand() -> None:
 
 
 def test_what_a_column_is_worth() -> None:
-    """Errors of 10, 0 and 50 %; of two machines within 25 % the wrong one is chosen, which costs 20 %."""
+    """Errors of 10, 17 and 50 %; of two machines within 25 % the wrong one is chosen, at a cost of 20 %."""
     found = [case("a", "x", 1.0, 1.1), case("a", "y", 1.2, 1.0, runs=(1.2,)), case("a", "z", 4.0, 6.0)]
     worth = Worth.of(found, COLUMNS["user"])
     assert worth.mean == pytest.approx((0.1 + 1 / 6 + 0.5) / 3)
@@ -71,13 +74,13 @@ def test_what_a_column_is_worth() -> None:
 
 
 def test_one_machine_has_no_order() -> None:
-    """Neither pairs, nor regret, nor tau."""
+    """On one machine there are no pairs, no regret and no tau."""
     worth = Worth.of([case("a", "x", 1.0, 1.1), case("b", "x", 1.0, 1.1)], COLUMNS["user"])
     assert (worth.ordered, worth.pairs, worth.regret, worth.tau) == (None, 0, None, None)
 
 
 def test_the_table_and_its_page(tmp_path: Path) -> None:
-    """The columns that are promised, the same cases when read again, and the goals on the page."""
+    """The table has the documented columns and is read back equal; the page has the goals."""
     found = [case("a", "x", 1.0, 1.1), case("a", "y", 2.0, 1.9)]
     file = tmp_path / "unseen.csv"
     tables.write_csv(file, found)
@@ -94,7 +97,7 @@ def test_the_table_and_its_page(tmp_path: Path) -> None:
 
 
 def test_rehearsal_and_frozen_cases_never_meet() -> None:
-    """What is chosen for one is not in the other, machines as programs."""
+    """A set contains its own programs and machines only."""
     for of in cases.Set:
         programs, machines = cases.chosen(of)
         assert programs and machines
@@ -103,7 +106,7 @@ def test_rehearsal_and_frozen_cases_never_meet() -> None:
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository of one file that is committed."""
+    """Return a repository of one committed file."""
     monkeypatch.setattr(looks, "_ROOT", tmp_path)
     monkeypatch.setattr(looks, "LOOKS", tmp_path / "looks.csv")
     (tmp_path / "model.py").write_text("1\n")
@@ -113,7 +116,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_model_that_is_not_committed_is_refused(repository: Path) -> None:
-    """A changed file and a new one are; what the benchmark writes itself is not."""
+    """Uncommitted changes and new files are refused, except for the benchmark's own output."""
     table = repository / "unseen.csv"
     table.write_text("written before\n")
     (repository / "looks.csv").write_text("date,commit\n")
@@ -128,14 +131,14 @@ def test_a_model_that_is_not_committed_is_refused(repository: Path) -> None:
 
 
 def test_looks_are_counted_by_commit(repository: Path) -> None:
-    """Going on with the same model is no further look; another model is."""
+    """Repeated looks with the same commit count once; another commit is a further look."""
     assert repository.is_dir() and looks.looks() == []
     assert [looks.look(commit) for commit in ("a", "a", "b", "a")] == [1, 1, 2, 3]
     assert [commit for _, commit in looks.looks()] == ["a", "b", "a"]
 
 
 def test_cases_take_turns() -> None:
-    """Each once before any is run again."""
+    """All cases run once before any runs again."""
     done: list[tuple[str, int]] = []
 
     def run(case: str, turn: int) -> int:
@@ -151,7 +154,10 @@ LINK = "{{send_delay: {}, transmission_delay: {{latency: 30 us, bandwidth: 1 Gbi
 
 
 def test_a_buyer_puts_measured_links_into_the_machines_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each pair of node types has its own, each type with several processors one within; the rest is as stated."""
+    """Each pair of node types gets its measured link, types with several processors also one within nodes.
+
+    The rest of the machine's file stays as stated.
+    """
     file = tmp_path / "stated.yaml"
     file.write_text(
         "name: stated\nnodes: [{count: 2, type: a}, {count: 1, type: b}]\n"
@@ -190,7 +196,10 @@ def test_a_buyer_puts_measured_links_into_the_machines_file(tmp_path: Path, monk
 def test_a_buyer_states_how_far_switches_are_apart(
     racks: str, apart: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An empty message takes 50 us within a rack and 650 us between racks; switches that mix racks are not apart."""
+    """Messages take 50 us within a rack and 650 us between racks, so switches are 600 us apart.
+
+    If switches mix racks, no distance is stated.
+    """
     file = tmp_path / "stated.yaml"
     flows = "{topology: switches, nodes_per_switch: 2, bandwidth: 1 Gbit/s}"
     file.write_text(
@@ -210,7 +219,7 @@ def test_a_buyer_states_how_far_switches_are_apart(
 
 
 def test_what_loading_takes_is_taken_off() -> None:
-    """The median of runs that do nothing, of seconds and of each rank's CPU time, which does not fall below 0."""
+    """The median of empty runs is subtracted from the seconds and from each rank's CPU time, which stays at least 0."""
     nothing = [RealRun(seconds, 0.0, [0.01, cpu]) for seconds, cpu in ((0.1, 0.01), (0.2, 0.02), (0.9, 0.03))]
     net = RealRun(1.0, 0.5, [0.11, 0.015]).beyond(nothing)
     assert net.seconds == pytest.approx(0.8)
@@ -218,7 +227,7 @@ def test_what_loading_takes_is_taken_off() -> None:
 
 
 def test_a_recording_is_kept_whole_or_not_at_all(tmp_path: Path) -> None:
-    """One that fails leaves nothing that the next takes for a recording; one that is there is not made again."""
+    """A failed recording leaves nothing, and a finished one is not made again."""
     experiment = Experiment([], 1, MeasurementFolder(tmp_path), Buyer(tmp_path, 1.0, print), "abc", print)
 
     def fail(target: Path) -> None:

@@ -1,4 +1,4 @@
-"""What validation makes of traces and times, by hand; and a case of it for real, where that can be."""
+"""Validation of traces and times, by hand, and one case on the real testbed."""
 
 import math
 import os
@@ -25,7 +25,10 @@ from clue.trace.calls import Call, LiveOp
 
 
 def _program() -> Trace:
-    """Two ranks: a second before the section; in it half a second, 1 MB from 0 to 1, a quarter; then two seconds."""
+    """Return a trace of two ranks: 1 s, the section between barriers, and 2 s.
+
+    The section is half a second, a message of 1 MB from 0 to 1, and a quarter of a second.
+    """
     built = TraceBuilder(2)
     for rank in built:
         rank.compute(1.0)
@@ -53,19 +56,19 @@ MACHINE = load_machine(
 )
 
 
-#: A program that does the same on every machine.
+#: A program that makes the same calls on every machine.
 CASE = cases.CASES[0]
 
 
 def test_a_section_is_what_lies_between_barriers() -> None:
-    """Twice half a second, a second of travel, and twice a quarter; nothing of before and after."""
+    """The section takes twice half a second, a second of travel, and twice a quarter; the rest is cut off."""
     cut = section(_program())
     result = simulate(cut, MACHINE)
     assert [rank.finish for rank in result.ranks] == pytest.approx([1.5, 2.5])
 
 
 def test_a_program_without_section_is_refused() -> None:
-    """A trace that has no two barriers has no section."""
+    """A trace with fewer than two barriers is refused."""
     built = TraceBuilder(1)
     built[0].collective(Op.BARRIER)
     built[0].finish()
@@ -82,14 +85,17 @@ def test_longer_bursts_are_predicted_longer() -> None:
 
 
 def test_recordings_that_made_other_calls_have_their_turns() -> None:
-    """Of three, of 1, 2 and 4 s on two ranks, that poll a different number of times: 1, 2 and 4 s at half the speed."""
+    """Three recordings of 1, 2 and 4 s with different calls are predicted one by one: 1, 2 and 4 s at half speed."""
     sections = [_trace(seconds, polls=polls) for polls, seconds in enumerate((1.0, 2.0, 4.0))]
     prediction = predict(CASE, sections, MACHINE, Factor(1.0))
     assert (prediction.low, prediction.predicted, prediction.high) == pytest.approx((1.0, 2.0, 4.0))
 
 
 def test_what_predictions_missed_widens_the_interval() -> None:
-    """By 10 %: without other noise it ends at the 10th and 90th percentile of 100 samples of a log-normal variable."""
+    """A deviation of 10 % of predictions widens the interval to the percentiles of a log-normal variable.
+
+    It ends at the 10th and 90th percentile of 100 samples.
+    """
     certain = predict(CASE, [section(_program())], MACHINE, Factor(3.0))
     prediction = predict(CASE, [section(_program())], MACHINE, Factor(3.0), 0.1)
     assert prediction.predicted == certain.predicted
@@ -99,7 +105,7 @@ def test_what_predictions_missed_widens_the_interval() -> None:
 
 
 def test_a_cold_start_costs_short_bursts_more() -> None:
-    """Two bursts of 1 s that take 1.3 and 1.5 s take 0.4 s longer each; bursts of 4 s then take a tenth longer."""
+    """Two bursts of 1 s take 1.3 and 1.5 s, 0.4 s longer on average, so bursts of 4 s take 10 % longer."""
     cold_start = ColdStart.of([2.6, 3.0], [_trace(2.0)])
     assert cold_start.seconds == pytest.approx(0.4)
     assert cold_start.deviation == pytest.approx(0.1 * 2**0.5 * 1.5**0.5)
@@ -110,7 +116,7 @@ def test_a_cold_start_costs_short_bursts_more() -> None:
 
 
 def test_bursts_of_like_calls_are_taken_in_turn() -> None:
-    """Those of a rank before its sends, the last one before the barrier behind the section; other calls have none."""
+    """A call takes the bursts that its rank had before calls of the same kind, in turn; other calls take none."""
     built = TraceBuilder(2)
     for seconds in (1.0, 2.0):
         built[0].compute(seconds)
@@ -125,7 +131,7 @@ def test_bursts_of_like_calls_are_taken_in_turn() -> None:
 
 
 def test_looks_for_messages_take_what_looks_took() -> None:
-    """A recording knows an Iprobe as a probe or a poll, by whether it found a message; a live run asks first."""
+    """A live Iprobe or Test takes the recorded bursts of probes and polls, whether they found a message or not."""
     built = TraceBuilder(1)
     for seconds, op in ((1.0, Op.PROBE), (2.0, Op.POLL)):
         built[0].compute(seconds)
@@ -136,7 +142,7 @@ def test_looks_for_messages_take_what_looks_took() -> None:
 
 
 def test_who_is_faster_gets_more_where_a_program_decides() -> None:
-    """Twelve blocks for two workers, of 10 and 20 ms each: 8 and 4, and each gets the message that none are left."""
+    """Of twelve blocks for workers of 10 and 20 ms per block, the faster gets 8; each gets a final message."""
     built = TraceBuilder(3)
     for rank, seconds in ((1, 0.01), (2, 0.02)):
         built[rank].compute(seconds)
@@ -153,7 +159,7 @@ def test_who_is_faster_gets_more_where_a_program_decides() -> None:
 
 
 def test_what_is_recorded_is_not_recorded_again(tmp_path: Path) -> None:
-    """Two recordings are wanted, and both are there: none is made, in no turn."""
+    """If all recordings exist, none is made."""
     case = cases.CASES[0]
     for turn in range(2):
         _trace(turn + 1.0).save(tmp_path / f"{MACHINE.name}-{case.program}-{case.size}-recording-{turn}.clue")
@@ -164,7 +170,7 @@ def test_what_is_recorded_is_not_recorded_again(tmp_path: Path) -> None:
 
 
 def _trace(seconds: float, polls: int = 0) -> Trace:
-    """Return a trace in whose section two ranks compute these seconds in total, and one sends to PROC_NULL."""
+    """Return a trace in whose section two ranks compute these seconds in total, with sends to PROC_NULL as polls."""
     built = TraceBuilder(2)
     for rank in built:
         rank.collective(Op.BARRIER)
@@ -177,26 +183,26 @@ def _trace(seconds: float, polls: int = 0) -> Trace:
 
 
 def test_kendalls_tau() -> None:
-    """All in order is 1, all reversed -1; one pair of three exchanged is (2 - 1) / 3."""
+    """Kendall's tau is 1 for equal order, -1 for reverse order, and (2 - 1) / 3 if one of three pairs is exchanged."""
     assert kendall([(1, 10), (2, 20), (3, 30)]) == 1
     assert kendall([(1, 30), (2, 20), (3, 10)]) == -1
     assert kendall([(1, 10), (2, 30), (3, 20)]) == pytest.approx(1 / 3)
 
 
 def test_regret_is_what_the_choice_costs() -> None:
-    """The machine predicted best takes 12 s where another takes 10: a fifth more."""
+    """If the machine predicted best takes 12 s where another takes 10 s, the regret is 1/5."""
     assert regret([(1, 12), (2, 10)]) == pytest.approx(0.2)
     assert regret([(1, 10), (2, 12)]) == 0
 
 
 def test_quantiles_are_values() -> None:
-    """Nine of ten values do not exceed the ninth."""
+    """The quantile is the smallest value that the share does not exceed: 9 of 1 to 10."""
     assert quantile(list(range(1, 11)), 0.9) == 9
     assert quantile([5.0], 0.9) == 5
 
 
 def test_a_case_compared() -> None:
-    """Median, half the range, the error relative to what was measured, and the share of runs in the interval."""
+    """A case has its median, half the range, the relative error, and the share of runs in the interval."""
     case = PredictedCase(
         "cg", "two", 2, 100, Prediction(1.1, 0.9, 1.05, 1.0), (1.0, 0.8, 1.2, 1.0, 0.9), 0.0, 1.0, 1.0, 1.05, 8.0
     )
@@ -218,13 +224,13 @@ def test_a_case_compared() -> None:
     ],
 )
 def test_disturbed_measurements(runs: tuple[float, ...], late: float, burst_ratio: float, disturbed: bool) -> None:
-    """Runs that differ by a fifth, ranks 4 % late, and bursts 15 % longer than calibrated (1.3) each tell."""
+    """Runs that differ by 20 %, ranks 4 % late, or bursts 15 % above the calibration (1.3) mark a disturbed case."""
     case = PredictedCase("cg", "two", 2, 100, Prediction(9.0, 8.0, 10.0, 1.0), runs, late, burst_ratio, 1.3, 9.0, 8.0)
     assert case.disturbed is disturbed
 
 
 def test_the_table_and_its_page(tmp_path: Path) -> None:
-    """Each case is a row with all columns; the page tells mean error and order."""
+    """Each case is a row with all columns; the page has the mean error and the order."""
     compared = [
         PredictedCase(
             "cg", name, 2, 100, Prediction(predicted, 0.9, 1.5, 1.0), (measured,) * 5, 0.0, 1.05, 1.0, measured, 8.0
@@ -246,7 +252,7 @@ def test_the_table_and_its_page(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", cases.MACHINE_NAMES)
 def test_machines_can_be_simulated_and_built(name: str) -> None:
-    """Every machine of the testbed is one that clue simulates, and fits a small computer, loaded or with room left."""
+    """Each machine of the testbed can be simulated and emulated on a small computer."""
     machine = cases.machine(name)
     hosts = hosts_of(machine)
     assert machine.name == name
@@ -256,9 +262,9 @@ def test_machines_can_be_simulated_and_built(name: str) -> None:
 @pytest.mark.skipif(cluster.missing() is not None, reason=cluster.missing() or "")
 @pytest.mark.usefixtures("the_only_testbed")
 def test_a_case_for_real(tmp_path: Path) -> None:
-    """A program is recorded more often than run, its machine calibrated, its time predicted and measured; once only.
+    """A program is recorded, its machine calibrated, its time predicted and measured; a second call repeats nothing.
 
-    How right the prediction is depends on what else this computer does: here it only must not be nonsense.
+    The precision depends on this computer's load: the prediction must only be within a factor of 2.
     """
     chosen = ["--quick", "--programs=jacobi", "--machines=2x100m", "--runs=1"]
     command = [sys.executable, "-m", "benchmarks.accuracy.validate", *chosen, "--measured=kept", "-o", "validation.csv"]

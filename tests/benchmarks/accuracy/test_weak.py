@@ -1,4 +1,4 @@
-"""Weak scaling by closed form: a stencil recorded on up to 16 ranks, made for 1,024."""
+"""Weak scaling by a closed form: a stencil is recorded on up to 16 ranks and extrapolated to 1,024."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from clue.recording import Launch, Request, recordings_of
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep recordings of tests apart."""
+    """Use a separate cache for the tests' recordings."""
     monkeypatch.setenv("CLUE_CACHE", str(tmp_path / "cache"))
 
 
 @pytest.mark.parametrize("dimensions", [1, 2])
 def test_the_closed_form_is_what_the_program_does(dimensions: int) -> None:
-    """On 6 ranks at size 20, which neither 6 nor 3 nor 2 rows share evenly, op by op; and a difference is found."""
+    """The closed form equals the recording on 6 ranks, op by op, and reports a changed tag.
+
+    Size 20 is not divided evenly by 6, 3 or 2 rows.
+    """
     ((trace, *_),) = recordings_of([Request(Launch(weak.PROGRAM, ("20", str(dimensions)), 6))], 1)
     assert weak.difference(trace, 20, dimensions) == ""
     tags = trace.ops.tag.copy()
@@ -30,7 +33,7 @@ def test_the_closed_form_is_what_the_program_does(dimensions: int) -> None:
 
 @pytest.mark.parametrize(("dimensions", "ranks"), [(1, (2, 4, 6)), (2, (4, 6, 8, 16))])
 def test_a_thousand_ranks_are_exact(dimensions: int, ranks: tuple[int, ...]) -> None:
-    """Every op of 1,024 ranks as the closed form has it, from recordings on up to 16 ranks."""
+    """All ops of 1,024 ranks equal the closed form, extrapolated from at most 16 ranks."""
     found = weak.outcome(weak.family(dimensions, ranks=ranks), dimensions)
     assert (found.structure, found.recordings) == ("exact", len(ranks) + 3)
     assert found.size == (32 * 1024 if dimensions == 1 else 32 * 32)

@@ -1,4 +1,4 @@
-"""The harness that runs mpi4py's tests: what it makes of passes, failures, skips and runs that end early."""
+"""The harness that runs mpi4py's tests: passes, failures, skips, and runs that end early."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TestAll(unittest.TestCase):
 
 
 def test_every_test_has_its_chance_and_is_judged_on_all_ranks(tmp_path: Path) -> None:
-    """One that ends the run costs those behind it nothing."""
+    """A test that ends the run does not prevent later tests, and each test is judged on all ranks."""
     (tmp_path / "test_small.py").write_text(TESTS)
     outcomes = run_file(REAL, 2, tmp_path, "test_small")
     assert [(each.test.rpartition(".")[2], each.outcome) for each in outcomes] == [
@@ -54,14 +54,14 @@ def test_every_test_has_its_chance_and_is_judged_on_all_ranks(tmp_path: Path) ->
 
 
 def test_a_file_that_cannot_be_imported_is_one_test_that_did_not_pass(tmp_path: Path) -> None:
-    """Nothing of it is known."""
+    """A file that cannot be imported counts as one failed test."""
     (tmp_path / "test_broken.py").write_text("import no_such_module")
     (outcome,) = run_file(REAL, 1, tmp_path, "test_broken")
     assert outcome.outcome in {"failed", "ended"}
 
 
 def test_shares_count_what_the_real_library_passes() -> None:
-    """Of three that pass there, one passes live: a third; what is skipped there plays no part."""
+    """Only tests that pass with the real library count: of three, one passes live."""
     real = tuple(Verdict(f"test_p2p.T.{name}", "passed") for name in "abc")
     live = (Verdict("test_p2p.T.a", "passed"), Verdict("test_p2p.T.b", "failed", "rank 1: ValueError: odd (t.py:3)"))
     compared = Comparison("test_p2p", 2, (*real, Verdict("test_p2p.T.d", "skipped")), live)
@@ -71,7 +71,7 @@ def test_shares_count_what_the_real_library_passes() -> None:
 
 
 def test_the_table_names_the_tests_that_differ_and_counts_the_others(tmp_path: Path) -> None:
-    """What is read from it gives the same page: of 40 tests that pass both ways one line is kept."""
+    """The table lists tests that differ and counts the others; the page made from it is the same."""
     table = tmp_path / "results.csv"
     alike = tuple(Verdict(f"test_rma.T.{number}", "passed") for number in range(40))
     real = (*alike, Verdict("test_rma.T.odd", "passed"), Verdict("test_rma.T.none", "skipped"))

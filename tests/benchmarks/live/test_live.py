@@ -1,4 +1,4 @@
-"""Looking at the processes of a live run from outside."""
+"""Observing the processes of a live run from outside."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.live.processes import Live, family, proportional
 
 
 def test_a_family_is_a_process_and_its_descendants() -> None:
-    """A shell that waits for a sleeping child: both, and no other process."""
+    """The family of a shell with a sleeping child is these two processes."""
     with subprocess.Popen(["/bin/sh", "-c", "sleep 60 & echo $!; wait"], stdout=subprocess.PIPE, text=True) as shell:
         assert shell.stdout is not None
         child = int(shell.stdout.readline())
@@ -19,7 +19,7 @@ def test_a_family_is_a_process_and_its_descendants() -> None:
 
 
 def test_memory_of_a_process_is_what_it_touches() -> None:
-    """A process that fills 32 MiB has at least that, and this one's memory is not counted to it."""
+    """A process that fills 32 MiB has at least that much memory, without this process's own."""
     fill = "block = b'1' * (32 << 20); print(); input()"
     with subprocess.Popen([sys.executable, "-c", fill], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -29,7 +29,7 @@ def test_memory_of_a_process_is_what_it_touches() -> None:
 
 
 def test_a_live_run_is_a_command_line() -> None:
-    """Ranks, machine and options of `clue run` come before the program, its own arguments after it."""
+    """A live run's command has the options of `clue run` before the program and the program's arguments after it."""
     words = Live("calls.py", ("pingpong",), 64, options=("--bursts", "synthetic")).command
     assert words[1:6] == ["-m", "clue", "run", "-n", "64"]
     assert words[-2].endswith("calls.py")

@@ -1,4 +1,4 @@
-"""The command line of the benchmarks: errors are reported before anything is measured."""
+"""The command line of the benchmarks reports errors before it measures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.speed.__main__ import main
 def test_loggopsim_must_be_a_program(
     kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A path that is none, a folder, or a file that cannot be executed ends the run at once."""
+    """A missing path, a folder and a file that is not executable are refused as LogGOPSim."""
     path = tmp_path / kind
     if kind == "folder":
         path.mkdir()

@@ -1,4 +1,4 @@
-"""Workloads reach the peers unchanged."""
+"""The workloads in the formats of other simulators have the same messages."""
 
 import struct
 from pathlib import Path
@@ -17,7 +17,7 @@ def _name(workload: BenchProgram) -> str:
 
 @pytest.mark.parametrize("workload", SMALL, ids=_name)
 def test_steps_hold_all_messages(workload: BenchProgram) -> None:
-    """The steps of all ranks send as many messages as the workload, and receive each."""
+    """The steps of all ranks have exactly the workload's sends and receives."""
     done = [step.do for rank in range(workload.trace.ranks) for step in steps(workload, rank)]
     assert done.count(Do.SEND) + done.count(Do.ISEND) == workload.messages
     assert done.count(Do.RECV) + done.count(Do.IRECV) == workload.messages
@@ -25,7 +25,7 @@ def test_steps_hold_all_messages(workload: BenchProgram) -> None:
 
 @pytest.mark.parametrize("workload", SMALL, ids=_name)
 def test_goal_ranks_lie_end_to_end(workload: BenchProgram, tmp_path: Path) -> None:
-    """A binary schedule holds its ranks one after the other, each with nodes whose dependencies add up."""
+    """A binary schedule stores its ranks one after the other, and the dependencies of each rank add up."""
     data = write_goal(workload, tmp_path / "schedule.bin").read_bytes()
     cookie, ranks = struct.unpack_from("<QI", data)
     assert (cookie, ranks) == (4223, workload.trace.ranks)
@@ -43,7 +43,7 @@ def test_goal_ranks_lie_end_to_end(workload: BenchProgram, tmp_path: Path) -> No
 
 
 def test_ti_of_a_pipeline(tmp_path: Path) -> None:
-    """The middle of a pipeline receives, computes and sends; one nanosecond is one operation."""
+    """The middle rank of a pipeline receives, computes and sends; 1 ns is one operation."""
     workload = pipeline(3, messages=2, nbytes=1000, bursts=BurstLengths(seconds=1e-3, jitter=0.0))
     listed = write_ti(workload, tmp_path).read_text().splitlines()
     assert len(listed) == 3

@@ -1,4 +1,4 @@
-"""The programs that clue and its peers are timed on do what they say."""
+"""The programs on which clue and other simulators are timed."""
 
 from collections.abc import Callable
 
@@ -36,7 +36,7 @@ def _machine(nodes: int) -> Machine:
 
 @pytest.mark.parametrize(("make", "ranks", "messages"), SMALL)
 def test_message_count(make: Callable[..., BenchProgram], ranks: int, messages: int) -> None:
-    """A workload sends as many messages as it says, by the traffic of a replay."""
+    """A workload sends its stated number of messages, by the traffic of a replay."""
     workload = make(ranks, messages)
     result = clue.simulate(workload.trace, _machine(ranks), engine="reference", traffic=True)
     assert result.traffic is not None
@@ -46,30 +46,30 @@ def test_message_count(make: Callable[..., BenchProgram], ranks: int, messages: 
 
 @pytest.mark.parametrize(("make", "ranks", "messages"), SMALL)
 def test_rows_mean_something(make: Callable[..., BenchProgram], ranks: int, messages: int) -> None:
-    """Every row of a workload is one that a recorder could have written."""
+    """Each row of a workload is valid in a trace."""
     make(ranks, messages).trace.check()
 
 
 def test_halo_without_jitter() -> None:
-    """Lock-step: each iteration takes its burst and one message's way, the allreduce one way a doubling."""
+    """Without jitter each iteration takes a burst and a message; the allreduce takes a message per doubling."""
     workload = halo(16, messages=1, bursts=BurstLengths(seconds=1e-3, jitter=0.0))
     assert clue.simulate(workload.trace, _machine(16)).makespan == pytest.approx(10 * 2e-3 + 4e-3)
 
 
 def test_ring_passes_one_token() -> None:
-    """One token is under way at a time: a turn takes the bursts of all ranks and a message's way to each."""
+    """One token travels at a time: a round takes the bursts of all ranks and a message to each."""
     workload = ring(4, messages=8, bursts=BurstLengths(seconds=1e-3, jitter=0.0))
     assert clue.simulate(workload.trace, _machine(4)).makespan == pytest.approx(2 * 4 * 2e-3)
 
 
 def test_pipeline_overlaps() -> None:
-    """The last of n items has passed p - 1 senders: (n + p - 2) bursts, p - 1 ways."""
+    """The last of n items passes p - 1 senders: (n + p - 2) bursts and p - 1 messages."""
     workload = pipeline(4, messages=30, bursts=BurstLengths(seconds=2e-3, jitter=0.0))
     assert clue.simulate(workload.trace, _machine(4)).makespan == pytest.approx(12 * 2e-3 + 3 * 1e-3)
 
 
 def test_bursts_repeat() -> None:
-    """The same seed gives the same program; bursts keep within their jitter."""
+    """The same seed gives the same program, and bursts stay within their jitter."""
     first, again = halo(16, 1500).trace.ops, halo(16, 1500).trace.ops
     assert (first.cpu == again.cpu).all()
     drawn = first.cpu[first.cpu > 0]
@@ -78,7 +78,7 @@ def test_bursts_repeat() -> None:
 
 
 def test_large_has_as_many_ops_as_asked() -> None:
-    """The largest workload is sized by its ops."""
+    """The largest workload has about the requested number of ops."""
     assert 10_000 <= large(16, 10_000).ops < 12_000
 
 

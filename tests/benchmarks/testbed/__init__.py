@@ -1,1 +1,1 @@
-"""Tests of quantities."""
+"""Tests of the testbed."""

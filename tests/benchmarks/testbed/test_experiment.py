@@ -1,4 +1,4 @@
-"""Runs that are repeated until the cores of this computer are at their best."""
+"""Runs are repeated until the cores of this computer run at their best speed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.testbed.launch import RankFigures, RunOutput
 
 
 def outputs(speeds: Sequence[float]) -> Iterator[RunOutput]:
-    """Return runs of two ranks, the slower of which has these speeds."""
+    """Yield runs of two ranks of which the slower has these speeds."""
     for speed in speeds:
         ranks = (RankFigures(1, 1.0, 1.0, 0.0, 0, 0.0, 0.0, 0.0, 0.0, 1.0, each) for each in (1.0, speed))
         yield RunOutput("", tuple(ranks))
@@ -25,7 +25,7 @@ def outputs(speeds: Sequence[float]) -> Iterator[RunOutput]:
 def test_runs_are_repeated_until_cores_are_at_their_best(
     monkeypatch: pytest.MonkeyPatch, speeds: list[float], chosen: float, left: int
 ) -> None:
-    """At most four attempts; without a good one the best of them counts."""
+    """At most four attempts are made; if none is fast enough, the best counts."""
     waited: list[float] = []
     monkeypatch.setattr("benchmarks.testbed.experiment.time.sleep", waited.append)
     runs = outputs(speeds)

@@ -1,4 +1,4 @@
-"""Machines become hosts, hosts become namespaces, and nothing is left of them."""
+"""The testbed: hosts of machines, their emulation by namespaces, and its removal."""
 
 import ctypes
 import json
@@ -42,7 +42,10 @@ def _machine(**changes: object) -> Machine:
 
 
 def test_pace_knows_all_calls_in_which_ranks_wait_for_each_other() -> None:
-    """In a call that it does not know, a rank would spin at the priority of computation, and could starve others."""
+    """The testbed's pace library wraps all MPI calls in which ranks wait for each other.
+
+    In an unknown call a rank would spin at the priority of computation, and could starve others.
+    """
     from mpi4py import MPI  # noqa: PLC0415 - it starts MPI
 
     library = ctypes.CDLL(MPI.__file__)
@@ -67,7 +70,7 @@ def test_pace_knows_all_calls_in_which_ranks_wait_for_each_other() -> None:
 
 
 def test_hosts_are_what_the_machine_says() -> None:
-    """Factors, processors and bandwidths are those of the node types; two fifths and two twentieths are half a core."""
+    """Hosts have the factors, processors and bandwidths of the node types; 2/5 and 2/20 are half a core."""
     hosts = hosts_of(_machine())
     assert [host.factor for host in hosts] == [5, 20, 20]
     assert [host.bandwidth for host in hosts] == pytest.approx([10e6, 10e6, 10e6])
@@ -94,18 +97,21 @@ def _paired(stated: str) -> Machine:
 
 
 def test_a_slow_link_slows_all_that_crosses_it() -> None:
-    """A pair that is slower than others makes the link of one end slow."""
+    """A pair that is slower than others gives one of its ends a slow link."""
     assert [host.bandwidth for host in hosts_of(_paired("8 Mbit/s"))] == pytest.approx([10e6, 1e6, 1e6])
 
 
 def test_a_pair_cannot_be_slower_than_both_ends() -> None:
-    """Two hosts whose links are faster than what is stated between them cannot be built."""
+    """A pair that is slower than both of its ends' links cannot be emulated and is refused."""
     with pytest.raises(UsageError, match=r"bandwidth between fast and slow must be that of the slower link"):
         hosts_of(_paired("4 Mbit/s"))
 
 
 def test_cores_have_as_much_to_do_as_each_other() -> None:
-    """A fifth of a core twice stands on one core each, two twentieths on both; a loaded host has one of its own."""
+    """Hosts are distributed evenly over cores, and a loaded host has a core of its own.
+
+    Two processors of a fifth of a core are on one core each, two of a twentieth on both.
+    """
     assert cluster.deal_cores(hosts_of(_machine()), [2, 3]) == {None: [2, 3], 0: [2, 3], 1: [2], 2: [3]}
     one_fast = [Host(0, 10.0, 1, 0, None), *(Host(index, 40.0, 1, 0, None) for index in (1, 2, 3))]
     assert cluster.deal_cores(one_fast, [0, 1]) == {None: [0, 1], 0: [0], 1: [1], 2: [1], 3: [1]}
@@ -116,13 +122,13 @@ def test_cores_have_as_much_to_do_as_each_other() -> None:
 
 
 def test_frames_are_small_where_any_link_is_slow() -> None:
-    """What an idle link lets pass at once is a frame: 9000 B of a message would pass a slow link as if it were fast."""
+    """If any link is slow, frames are small, because an idle link lets a whole frame pass at once, here 9000 B."""
     fast, slow = Host(0, 20.0, 2, 0, 125e6), Host(1, 20.0, 2, 0, 1.25e6)
     assert [cluster._frame(hosts) for hosts in ([fast], [fast, slow], [slow])] == [9000, 1500, 1500]
 
 
 def test_a_port_has_half_of_its_switchs_memory() -> None:
-    """Three hosts and a cable are four ports in a rack; two racks and a host are three at the switch between them."""
+    """A rack's switch has a port per host and one to the top: four here; the switch between racks has three."""
     racks = Rack("a"), Rack("b")
     hosts = [Host(index, 10.0, 1, 0, None, rack=rack) for index, rack in enumerate([racks[0]] * 3 + [racks[1], None])]
     ports = [cluster.port_memory(hosts, rack) / (512 * 1024) for rack in (*racks, None)]
@@ -141,7 +147,7 @@ def test_a_port_has_half_of_its_switchs_memory() -> None:
     ],
 )
 def test_what_cannot_be_emulated_is_said(node: dict[str, object], rule: str) -> None:
-    """A processor faster than this computer's, and half a busy process, cannot be had."""
+    """A processor faster than this computer's, half a busy process, and several whole cores with load are refused."""
     with pytest.raises(UsageError, match=rule):
         hosts_of(_machine(nodes=[{"count": 2, "type": "fast"}], node_types={"fast": node}))
 
@@ -154,7 +160,7 @@ def test_users_who_are_not_root_are_told(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 def test_root_runs_only_what_it_compiled_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Helpers lie in a folder of our own; one that others may write is refused, and a planted helper is replaced."""
+    """Helpers are compiled into a private folder, changed ones are replaced, and a folder open to others is refused."""
     monkeypatch.setenv("CLUE_CACHE", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "shared"))
     helpers = [compiled.competitor(), compiled.keeper(), compiled.pace(), compiled.relay(), compiled.streamer()]
@@ -168,7 +174,7 @@ def test_root_runs_only_what_it_compiled_itself(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_truth_says_what_a_machine_is() -> None:
-    """Latencies, racks, kinds of processors and shared memory, host by host."""
+    """A truth file states latencies, racks, kinds of processors and shared memory, by host."""
     left, right = hosts_as(
         {
             "hosts": [
@@ -194,13 +200,13 @@ def test_a_truth_says_what_a_machine_is() -> None:
     ],
 )
 def test_a_truth_that_cannot_be_is_refused(document: dict[str, object], rule: str) -> None:
-    """What is not known, and a processor faster than this computer's."""
+    """Unknown keys and racks, and a processor faster than this computer's, are refused."""
     with pytest.raises(UsageError, match=f"(?s){rule}"):
         hosts_as(document, "pair")
 
 
 def test_a_machine_and_its_truth_have_the_same_nodes(tmp_path: Path) -> None:
-    """Without a truth a machine is what its file says; with one it is that, with as many processors."""
+    """Without a truth file a machine's hosts follow from its own file; a truth must have as many processors."""
     for folder in ("machines", "truths"):
         (tmp_path / folder).mkdir()
     told, truth = tmp_path / "machines" / "two.yaml", tmp_path / "truths" / "two.yaml"
@@ -221,13 +227,13 @@ def test_a_machine_and_its_truth_have_the_same_nodes(tmp_path: Path) -> None:
 @needs_testbed
 @pytest.mark.usefixtures("the_only_testbed")
 def test_more_than_this_computer_has_is_refused() -> None:
-    """Processors that are worth more than all cores cannot all be real."""
+    """Processors that need more than all cores of this computer are refused."""
     cores = len(os.sched_getaffinity(0))
     with pytest.raises(UsageError, match=rf"processors must be worth at most the {cores} cores"):
         cluster.build("greedy", [Host(0, 1.0, cores + 1, 0, None)])
 
 
-#: A message of 100 000 B goes to and fro; then both ranks compute 10 ms of CPU time; they say what each took.
+#: A round trip of 100 000 B, then 10 ms of CPU time on both ranks; each rank prints its times.
 PROGRAM = """
 import json, time
 from mpi4py import MPI
@@ -252,7 +258,7 @@ print(json.dumps([comm.rank, MPI.Get_processor_name(), sent, time.perf_counter()
 @needs_testbed
 @pytest.mark.usefixtures("the_only_testbed")
 def test_hosts_links_and_processors_are_real(tmp_path: Path) -> None:
-    """A round trip takes as long as the links say, 10 ms of steady CPU time ten times as long; nothing is left."""
+    """A round trip takes as long as the links state, and 10 ms of CPU time ten times as long; nothing is left."""
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     hosts = [Host(index, 10.0, 1, 0, 2e6) for index in range(2)]
@@ -261,10 +267,10 @@ def test_hosts_links_and_processors_are_real(tmp_path: Path) -> None:
         outcome = launch.run(name, hosts, [sys.executable, str(program)], timeout=60)
     found = sorted(json.loads(line) for line in outcome.output.splitlines())
     assert [host for _, host, *_ in found] == ["h0", "h1"]
-    # Two ways of 100 000 B at 2 MB/s; headers come on top, a frame and a little passes unshaped.
+    # Twice 100 000 B at 2 MB/s take 0.1 s; headers are added, and a frame passes unshaped.
     assert 0.09 < found[0][2] < 0.3
     assert all(0.098 < took < 0.3 for _, _, _, took, _ in found)
-    # Its clock is that of a core at its best; the real one, which others may slow down, takes as long or longer.
+    # The rank's clock is that of a core at its best; the real core may be slowed by others.
     assert all(0.009 < own < 0.05 for *_, own in found)
     assert name not in cluster.existing()
 
@@ -272,11 +278,11 @@ def test_hosts_links_and_processors_are_real(tmp_path: Path) -> None:
 @needs_testbed
 @pytest.mark.usefixtures("the_only_testbed")
 def test_a_slow_host_shares_its_processors_with_competitors(tmp_path: Path) -> None:
-    """Two competitors and a rank on two processors leave each two thirds of one: 10 ms of CPU time take 150 ms."""
+    """Two competitors and a rank share two processors, so each gets 2/3: 10 ms of CPU time take 150 ms."""
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     hosts = [Host(index, 10.0, 2, 2 * index, None) for index in range(2)]
-    # Figures of the whole: its first section has some short bursts, and the testbed compensates for them later.
+    # These are figures of the whole run: its first section has short bursts, for which the testbed compensates later.
     with launch.standing("contended", hosts) as name:
         outcome = launch.run(name, hosts, [sys.executable, str(program)], timeout=60, rehearsed=False)
     alone, shared = outcome.ranks
@@ -285,7 +291,7 @@ def test_a_slow_host_shares_its_processors_with_competitors(tmp_path: Path) -> N
     assert not cluster.existing() & {name}
 
 
-#: Round trips of an empty message from rank 0 to the last one, seconds of the fastest, and the settings of a rank.
+#: Prints the fastest round trip of an empty message between the first and the last rank, and settings.
 ROUND_TRIPS = """
 import json, os, time
 from mpi4py import MPI
@@ -306,7 +312,7 @@ if comm.rank == 0:
 @needs_testbed
 @pytest.mark.usefixtures("the_only_testbed")
 def test_cables_are_as_long_as_stated(tmp_path: Path) -> None:
-    """A round trip passes both hosts' cables and both racks' twice: 4 x 4 ms and 4 x 2 ms."""
+    """A round trip passes each host's and each rack's cable twice: 4 x 4 ms and 4 x 2 ms."""
     program = tmp_path / "program.py"
     program.write_text(ROUND_TRIPS)
     racks = [Rack("a", 10e6, 2e-3), Rack("b", 10e6, 2e-3)]
@@ -316,11 +322,11 @@ def test_cables_are_as_long_as_stated(tmp_path: Path) -> None:
     took, *told = json.loads(outcome.output)
     assert 0.024 <= took < 0.2
     assert told == ["1", None, "Nehalem"]
-    # The figures are those of the whole program: from MPI's initialisation to its finalisation.
+    # The figures cover the whole program, from MPI's initialisation to its finalisation.
     assert outcome.seconds >= 5 * took
 
 
-#: All ranks of the first rack send to those of the second at once; the last one tells how long that took.
+#: All ranks of the first rack send to those of the second at once; rank 0 prints the time.
 UPLINK = """
 import time
 from mpi4py import MPI
@@ -340,20 +346,20 @@ if comm.rank == 0:
 @needs_testbed
 @pytest.mark.usefixtures("the_only_testbed")
 def test_a_rack_shares_its_uplink(tmp_path: Path) -> None:
-    """Two hosts with 50 000 B each for the other rack take as long as 100 000 B over the 2 MB/s that they share."""
+    """Two hosts send 50 000 B each over their rack's 2 MB/s, which takes as long as 100 000 B."""
     program = tmp_path / "program.py"
     program.write_text(UPLINK)
     racks = [Rack("a", 2e6), Rack("b", 2e6)]
     hosts = [Host(index, 10.0, 1, 0, 20e6, rack=racks[index // 2]) for index in range(4)]
     with launch.standing("racks", hosts) as name:
         took = float(launch.run(name, hosts, [sys.executable, str(program)], timeout=60).output)
-    assert 0.04 < took < 0.3  # What a burst of frames passes unshaped makes it shorter than 0.05.
+    assert 0.04 < took < 0.3  # frames that pass unshaped make it shorter than 0.05 s
 
 
 @needs_testbed
 @pytest.mark.usefixtures("the_only_testbed")
 def test_ranks_of_a_host_share_memory(tmp_path: Path) -> None:
-    """Four ranks of one host reach each other; MPICH may use shared memory for that."""
+    """Four ranks of one host communicate, and MPICH may use shared memory."""
     program = tmp_path / "program.py"
     program.write_text(ROUND_TRIPS)
     hosts = [Host(0, 10.0, 4, 0, None, shared_memory=True)]
@@ -362,7 +368,7 @@ def test_ranks_of_a_host_share_memory(tmp_path: Path) -> None:
     assert json.loads(outcome.output)[1] == "0"
 
 
-#: Some 30 ms of CPU time in Python's interpreter; says how long they were by the program's own clock.
+#: About 30 ms of CPU time in Python's interpreter; prints its time by the program's own clock.
 INTERPRETED = """
 import time
 from mpi4py import MPI
@@ -378,7 +384,7 @@ MPI.COMM_WORLD.Barrier()
 @needs_testbed
 @pytest.mark.usefixtures("the_only_testbed")
 def test_an_interpreter_can_be_slower_than_all_else(tmp_path: Path) -> None:
-    """Nearly all of the burst is spent in it: three times slower, it takes twice as long at least, by any clock."""
+    """With an interpreter three times slower, a burst takes about three times as long by any clock."""
     program = tmp_path / "program.py"
     program.write_text(INTERPRETED)
     took, said = [], []
@@ -395,7 +401,7 @@ def test_an_interpreter_can_be_slower_than_all_else(tmp_path: Path) -> None:
     assert said == pytest.approx(took, rel=0.2)
 
 
-#: Pieces of some 60 us, each a burst of its own, then as many in one burst; the typical CPU time of either, us.
+#: Pieces of about 60 us as single bursts, then as many in one burst; prints the typical CPU time of each, us.
 SHORT_BURSTS = """
 import json, statistics, time
 from mpi4py import MPI
@@ -413,7 +419,7 @@ print(json.dumps([1e6 * statistics.median(each) for each in (apart, together)]),
 
 @needs_testbed
 def test_what_paces_a_rank_is_not_charged_to_it(tmp_path: Path) -> None:
-    """A signal that comes 30 us after a burst began costs some 20 us, a third of a short burst: it is deducted."""
+    """A signal 30 us after the start of a burst costs about 20 us, which is deducted from the burst."""
     program = tmp_path / "program.py"
     program.write_text(SHORT_BURSTS)
     hosts = [Host(0, 10.0, 1, 0, None)]
@@ -427,7 +433,7 @@ def test_what_paces_a_rank_is_not_charged_to_it(tmp_path: Path) -> None:
 @needs_testbed
 @pytest.mark.usefixtures("the_only_testbed")
 def test_all_hosts_share_memory_or_none() -> None:
-    """It is one setting of the MPI library's."""
+    """Shared memory is one setting of the MPI library, so hosts that differ in it are refused."""
     hosts = [Host(0, 10.0, 2, 0, None, shared_memory=True), Host(1, 10.0, 2, 0, None)]
     with pytest.raises(UsageError, match="shared memory must be had by all hosts, or by none"):
         cluster.build("mixed", hosts)
@@ -446,7 +452,7 @@ with launch.standing("killed", [Host(0, 1.0, 1, 1, 1e6)]) as name:
 @needs_testbed
 @pytest.mark.usefixtures("the_only_testbed")
 def test_a_killed_run_leaves_nothing(tmp_path: Path) -> None:
-    """Whoever stood a testbed up is killed: its guardian removes namespaces, groups and processes."""
+    """If the process of a testbed is killed, its guardian removes namespaces, groups and processes."""
     script = tmp_path / "stand.py"
     script.write_text(STAND)
     process = subprocess.Popen(
