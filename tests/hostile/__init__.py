@@ -1,1 +1,1 @@
-"""Inputs that somebody made to harm: mutated traces, and files that are not what they say."""
+"""Malicious inputs: mutated traces and misleading files."""

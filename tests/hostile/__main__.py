@@ -1,7 +1,11 @@
-"""Try cases one after the other in this process, bounded in memory and time, and tell what came of each.
+"""Try hostile cases in this process with limited memory and time, and print the outcome of each.
 
-``python -m tests.hostile traces|parts|inputs FIRST COUNT`` prints a line when a case begins and one when it ends, so
-that whoever started this knows which case ended the process. Cases are numbered: a number always is the same case.
+``python -m tests.hostile traces
+
+parts
+
+inputs FIRST COUNT`` prints a line at the start and the end of each case, so that its caller knows which case ended the
+process. A number always denotes the same case.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from tests.hostile.verdicts import command_verdict, parts_verdict, trace_verdict
 
 #: Bytes of address space, and seconds of one case.
 MEMORY, SECONDS = 4 << 30, 20
-#: What is tried; it tells what it is before it is tried.
+#: A kind of case: returns its description, and the function that tries it.
 _Case = Callable[[Random, Path], tuple[str, Callable[[], str]]]
 
 
@@ -58,7 +62,7 @@ def _tell(word: str, number: int, what: str) -> None:
 
 
 def main(kind: str, first: int, count: int) -> None:
-    """Try a number of cases."""
+    """Try this many cases from the first number on."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.signal(signal.SIGALRM, _late)
     for number in range(first, first + count):

@@ -1,4 +1,4 @@
-"""Hostile inputs of every command that reads some: good files with a few words changed, and files that are none."""
+"""Hostile inputs of all commands: valid files with some words changed, and things that are not such files."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ _COLUMNS = "size,half round trip (us),bandwidth (MB/s)\n0,1.5,\n1024,2.5,400\n10
 _GOAL = "num_ranks 2\nrank 0 {\nl1: calc 5\nl2: send 8b to 1 tag 0\nl2 requires l1\n}\nrank 1 {\nrecv 8b from 0\n}\n"
 _ACTIONS = "0 init\n1 init\n0 send 1 0 5\n1 recv 0 0 5\n0 bcast 8 1\n1 bcast 8 1\n0 compute 5\n0 finalize\n"
 
-#: The file that is spoilt, what is in it, and the commands that read it.
+#: A file that is mutated, its content, and the commands that read it.
 _SUBJECTS: tuple[tuple[str, str, tuple[tuple[str, ...], ...]], ...] = (
     (
         "pair.yaml",
@@ -144,13 +144,13 @@ _WORDS: tuple[str, ...] = (
     "a/" * 2000, "/dev/zero", "/dev/stdin", "pipe", "out", "../..", "-o", "t.clue", "pair.yaml", "run.yaml",
     "1000000000", "16777217", "block", "fill", "{", "}", "#", ",", ":", "\t", "'", '"',
 )  # fmt: skip
-#: What may stand in the place of a number, before its unit if it has one.
+#: Replacements for a number, before its unit.
 _NUMBERS = (
     "0", "1", "2", "3", "7", "0.1", "0.999999", "1e-3", "1e-9", "1e-30", "1e-300", "5e-324", "1e3", "1e6", "1e9",
     "1e12", "1e15", "1e30", "1e150", "1e300", "1.7e308", "-1", "1000", "100000", "1000000", "16777217",
     "1000000000", "9007199254740993", "9223372036854775807", "99999999999999999999",
 )  # fmt: skip
-#: What may stand in the place of a whole file.
+#: Replacements for a whole file.
 _FILES: dict[str, Callable[[Path], object]] = {
     "a pipe": os.mkfifo,
     "a folder": Path.mkdir,
@@ -171,14 +171,14 @@ _FILES: dict[str, Callable[[Path], object]] = {
 
 
 def _aliases() -> str:
-    """Return some lines that stand for ten billion values."""
+    """Return a few lines of YAML aliases that stand for ten billion values."""
     lines = ["a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 10)]
     return "\n".join(lines) + "\n"
 
 
 def hostile_command(random: Random, folder: Path) -> tuple[Sequence[str], str]:
-    """Write files into a folder, one of them spoilt; returns a command that reads it, and what was done."""
+    """Write files into a folder and mutate one; return a command that reads it, and a description of the change."""
     machine = _MACHINE.replace("CONTENTION", random.choice(_CONTENTIONS))
     for name, text, _ in _SUBJECTS:
         (folder / name).write_text(machine if name == "pair.yaml" else text)
@@ -222,7 +222,7 @@ def _changed(random: Random, text: str) -> tuple[str, str]:
 
 
 def example() -> TraceBuilder:
-    """Return a program of three ranks that does some of everything."""
+    """Return a program of three ranks with many kinds of calls."""
     trace = TraceBuilder(3, "p.py")
     for rank in range(3):
         trace[rank].compute(0.01 * (rank + 1), "solve")

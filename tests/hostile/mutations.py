@@ -1,4 +1,4 @@
-"""Mutations of traces: a good one is spoilt in its head, columns or files with checksums that fit; or its parts."""
+"""Mutations of traces: their head, columns or files, with valid checksums, or their parts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from clue.trace.place import HEAD
 from tests.kernel.random_cases import random_trace
 from tests.trace.test_pack import RECV, SEND, leave, row
 
-#: What may stand where something else belongs; those that only text can say are in :data:`_TEXTS`.
+#: Replacements for any value; those that only text can express are in :data:`_TEXTS`.
 _VALUES: tuple[Any, ...] = (
     None, True, False, 0, 1, -1, -2, 2, 3, 7, 0.0, 0.5, 1.0, -1.5, 1e308, 2**15, 2**31 - 1, 2**31, 2**32, 2**53, 2**62,
     2**63 - 1, 2**63, -(2**63), 10**30, 10**400, "", "x", "0", "-1", "1e9", "\x1b[31mred\x1b[0m", "a\nb", "a\rb",
@@ -47,7 +47,7 @@ Mutation = Callable[[Random, Path], str]
 
 
 def mutated_trace(random: Random, folder: Path) -> tuple[Path, str]:
-    """Write a mutated trace into a folder; returns it, and what was done to it."""
+    """Write a mutated trace into a folder; return its path and a description of the mutation."""
     path = folder / "t.clue"
     write_trace(random_trace(random, ties=random.random() < 0.5), path)
     done = [random.choice(_MUTATIONS)(random, path) for _ in range(random.choice((1, 1, 1, 2, 3)))]
@@ -58,7 +58,7 @@ def mutated_trace(random: Random, folder: Path) -> tuple[Path, str]:
 
 
 def write_trace(trace: Trace, path: Path) -> None:
-    """Save a trace, but wait for no disk."""
+    """Save a trace without waiting for the disk."""
     trace._write_folder(path, trace._head().to_json(path))
 
 
@@ -75,7 +75,7 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 def _read(file: Path) -> tuple[dict[str, Any], bool]:
-    """Return a mapping in JSON, if it is still one."""
+    """Return a JSON mapping, and whether the file still has one."""
     if not _is_small(file):
         return {}, False
     try:
@@ -94,14 +94,14 @@ def _spoil_head(random: Random, path: Path) -> str:
 
 
 def _spoil_json(random: Random, file: Path) -> str:
-    """Replace, remove, double or add something in a document."""
+    """Replace, remove, double or add a value in a document."""
     head, good = _read(file)
     if not good:
         return "no mapping left"
     places = _places(head)
     if not places:
         return "empty mapping"
-    # Keys near the top are few and matter most.
+    # Prefer keys near the top, which are few and matter most.
     place = random.choice([each for each in places if len(each) <= random.choice((1, 2, 3, 9))] or places)
     parent: Any = head
     for step in place[:-1]:
@@ -184,7 +184,7 @@ def _load(path: Path, name: str) -> np.ndarray[Any, Any] | None:
         return None
     try:
         return np.array(np.load(file, allow_pickle=False))
-    except Exception:  # it may have been spoilt before
+    except Exception:  # it may be damaged already
         return None
 
 
@@ -197,7 +197,7 @@ def _store(path: Path, name: str, column: np.ndarray[Any, Any], *, with_checksum
 
 
 def _spoil_numbers(random: Random, path: Path) -> str:
-    """Change entries of a column, with a checksum that fits."""
+    """Change entries of a column, and update its checksum."""
     name = random.choice(_names())
     column = _load(path, name)
     if column is None or not column.size or column.ndim != 1 or column.dtype.kind not in "iu":
@@ -216,7 +216,7 @@ def _spoil_numbers(random: Random, path: Path) -> str:
 
 
 def _spoil_order(random: Random, path: Path) -> str:
-    """Exchange two ops of the trace, with all or some of their fields."""
+    """Exchange two ops of the trace, in all or some columns."""
     op = _load(path, "op")
     if op is None or op.size < 2:
         return "no ops"
@@ -231,7 +231,7 @@ def _spoil_order(random: Random, path: Path) -> str:
 
 
 def _spoil_shape(random: Random, path: Path) -> str:
-    """Give a column another type or shape, without or with a head that agrees."""
+    """Give a column another type or shape."""
     name = random.choice(_names())
     column = _load(path, name)
     if column is None:
@@ -285,7 +285,7 @@ def _spoil_header(random: Random, path: Path) -> str:
 
 
 def _spoil_bytes(random: Random, path: Path) -> str:
-    """Cut or flip a column's file, checksum left as it is."""
+    """Cut or flip a column's file without updating its checksum."""
     file = path / f"{random.choice(_names())}.npy"
     if not _is_small(file):
         return f"{file.name} is not there"
@@ -302,7 +302,7 @@ def _spoil_bytes(random: Random, path: Path) -> str:
 
 
 def _spoil_files(random: Random, path: Path) -> str:
-    """Put something else in the place of a file."""
+    """Replace a file by something else."""
     file = path / random.choice(("head.json", "head.json", *(f"{name}.npy" for name in _names())))
     way = random.randrange(6)
     if file.is_dir():
@@ -326,7 +326,7 @@ def _spoil_files(random: Random, path: Path) -> str:
 
 
 def zipped(random: Random, path: Path) -> tuple[Path, str]:
-    """Pack a trace's folder into an archive that is spoilt in one way."""
+    """Pack a trace's folder into an archive that is damaged in one way."""
     archive = path.with_name("t.clue.zip")
     way = random.choice(tuple(_ARCHIVES))
     files = {file.name: file.read_bytes() for file in sorted(path.glob("*.*")) if _is_small(file)}
@@ -419,7 +419,7 @@ _ARCHIVES: dict[str, Callable[[Random, zipfile.ZipFile, dict[str, bytes]], None]
 
 
 def _claim(content: bytearray, size: int) -> None:
-    """Let the directory's last entry state this unpacked size."""
+    """Set the unpacked size in the directory's last entry."""
     at = content.rfind(b"PK\x01\x02")
     if at >= 0:
         content[at + 24 : at + 28] = struct.pack("<I", size)
@@ -447,7 +447,7 @@ _MUTATIONS: tuple[Mutation, ...] = (
 
 
 def mutated_parts(random: Random, folder: Path) -> tuple[Path, str]:
-    """Write what ranks leave that were recorded into a folder, mutated; returns it, and what was done to it."""
+    """Write the mutated parts of recorded ranks into a folder; return its path and a description of the mutation."""
     path = folder / "t.clue"
     reading = {"begin": 5.0, "end": 6.0, "cores": [0, 1], "busy": 1.5, "cpu": 0.5, "waited": 0.2}
     imports = {"modules": {"/home/a/b.py": "d1"}, "packages": {"numpy": "/usr/lib/numpy"}}
@@ -470,7 +470,7 @@ def mutated_parts(random: Random, folder: Path) -> tuple[Path, str]:
 
 
 def _spoil_part(random: Random, file: Path) -> str:
-    """Put something else in the place of a number, or of the file."""
+    """Replace a byte, or the whole file."""
     content = bytearray(file.read_bytes()) if _is_small(file) else b""
     if isinstance(content, bytearray) and content and random.random() < 0.8:
         at = random.randrange(len(content))

@@ -1,7 +1,7 @@
-"""A slice of hostile inputs, the same in every run: each ends in success with finite figures or in one error of clue.
+"""A fixed selection of hostile inputs: each ends in success with finite figures or in one error of clue.
 
-``CLUE_MUTATIONS=5000 pytest tests/hostile`` tries more, ``CLUE_MUTATION_SEED=7`` others;
-``python -m tests.hostile traces 7000017 1`` tries one again.
+``CLUE_MUTATIONS=5000 pytest tests/hostile`` tries more, ``CLUE_MUTATION_SEED=7`` others; ``python -m tests.hostile
+traces 7000017 1`` tries one again.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ import pytest
 
 from tests.hostile.__main__ import SECONDS
 
-#: Mutations of traces; and as many hostile inputs in proportion.
+#: Number of mutated traces, to which the numbers of other inputs are proportional.
 _TRACES = int(os.environ.get("CLUE_MUTATIONS", "200"))
 _CASES = {"traces": _TRACES, "parts": _TRACES // 2, "inputs": _TRACES * 2 // 5}
-#: Cases are numbered from a million times this.
+#: The first case has a million times this number.
 _SEED = int(os.environ.get("CLUE_MUTATION_SEED", "0"))
 
 
 @pytest.mark.parametrize("kind", _CASES)
 def test_what_is_hostile_ends_well(kind: str, tmp_path: Path) -> None:
-    """No traceback, no crash, no hang, not all memory, nothing that a terminal obeys; both engines say the same.
+    """No case ends in a traceback, crash or hang, uses all memory, or prints control characters; both engines agree.
 
-    The cases run in a process of their own, for one may end it.
+    The cases run in a separate process, which one of them may end.
     """
     command = [sys.executable, "-m", "tests.hostile", kind, str(_SEED * 10**6), str(_CASES[kind])]
     environment = {**os.environ, "TMPDIR": str(tmp_path), "OPENBLAS_NUM_THREADS": "1"}

@@ -1,4 +1,4 @@
-"""What may come of a hostile input: success with finite figures, or one error of clue, and both engines the same."""
+"""Allowed outcomes of a hostile input: success with finite figures or one error of clue, the same in both engines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.kernel.random_cases import random_machine, random_placement
 
 
 def trace_verdict(random: Random, path: Path) -> str:
-    """Open a trace, show it and simulate it with both engines; returns the error that it ends in, or nothing.
+    """Open a trace, print it and simulate it with both engines; return its error, or ``""``.
 
     Raises:
         Exception: If it ends in any other way.
@@ -50,7 +50,7 @@ def trace_verdict(random: Random, path: Path) -> str:
 
 
 def parts_verdict(random: Random, path: Path) -> str:
-    """Pack what ranks left, and look at the trace; returns the error that it ends in, or nothing.
+    """Pack the parts of ranks, and try the trace; return the error, or ``""``.
 
     Raises:
         Exception: If it ends in any other way.
@@ -67,7 +67,7 @@ def parts_verdict(random: Random, path: Path) -> str:
 
 
 def same(program: Program, machine: Machine, placement: list[int]) -> str:
-    """Simulate with both engines, and check that they say the same."""
+    """Simulate with both engines, and check that they agree."""
     expected = _outcome(program, machine, placement, "reference")
     got = _outcome(program, machine, placement, "fast")
     if isinstance(expected, Result) and isinstance(got, Result):
@@ -88,7 +88,7 @@ def _outcome(program: Program, machine: Machine, placement: list[int], engine: s
 
 
 def checked(error: ClueError) -> str:
-    """Return the text of an error, which must be one that can be printed."""
+    """Return the text of an error after checking that it can be printed."""
     text = str(error)
     assert text and len(text) < 10_000, f"message of {len(text)} characters"
     assert error.exit_status in {1, 2, 3}
@@ -96,7 +96,7 @@ def checked(error: ClueError) -> str:
 
 
 def command_verdict(words: Sequence[str], folder: Path) -> str:
-    """Run a command in a folder; returns its exit status and the first line of what it complained of.
+    """Run a command in a folder; return its exit status and the first line of its error output.
 
     Raises:
         Exception: If it ends in any other way than with a status of the interface and text that can be shown.
@@ -130,5 +130,5 @@ def _refuse(constant: str) -> None:
     raise AssertionError(f"JSON must have finite numbers, got {constant}")
 
 
-#: What no terminal may be given.
+#: Characters that must not be printed to a terminal.
 _UNSEEN = {"\x1b", "\x07", "\r", "\0", "\u202e"}
