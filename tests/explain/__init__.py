@@ -1,1 +1,1 @@
-"""Tests of explanations: what a makespan is made of and depends on."""
+"""Tests of explanations: the parts of a makespan, and the parameters on which it depends."""

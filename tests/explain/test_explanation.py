@@ -1,4 +1,4 @@
-"""Efficiencies and sensitivities by hand, and what they must have in common on random programs and machines."""
+"""Efficiencies and sensitivities by hand, and their properties for random programs and machines."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tests.properties import examples
 
 
 def explanation_of(trace: TraceBuilder, on: Machine, placement: tuple[int, ...] | None = None) -> Explanation:
-    """Explain a program, one rank to a node unless placed."""
+    """Explain a program, with one rank per node unless a placement is given."""
     program = compile_program(trace.build())
     nodes = placement if placement is not None else tuple(range(program.ranks))
     return explain(program, on, Placement(nodes))
@@ -49,7 +49,7 @@ def by_name(explanation: Explanation) -> dict[str, Sensitivity]:
 
 
 def in_turn() -> TraceBuilder:
-    """Return rank 0 computing 3 s and sending 1 KB to rank 1, which then computes 1 s."""
+    """Return a program whose rank 0 computes 3 s and sends 1 KB to rank 1, which then computes 1 s."""
     trace = TraceBuilder(2)
     trace[0].compute(3.0, "solve")
     trace[0].send(1, 1000)
@@ -58,12 +58,12 @@ def in_turn() -> TraceBuilder:
     return trace
 
 
-#: On the hand-made machine.
+#: Time of the message on the hand-made machine.
 MESSAGE = sending(1) + transmission(1) + RECEIVE
 
 
 def test_efficiencies_of_two_ranks_in_turn() -> None:
-    """3 s and 1 s: load balance 2/3; one after the other: serialisation 3/4; the message is what transfer takes."""
+    """With 3 s and then 1 s of computation, load balance is 2/3 and serialisation 3/4; transfer loses the message."""
     found = explanation_of(in_turn(), machine()).efficiencies
     assert found is not None
     makespan = 4.0 + MESSAGE
@@ -76,7 +76,7 @@ def test_efficiencies_of_two_ranks_in_turn() -> None:
 
 
 def test_efficiency_of_a_shared_processor() -> None:
-    """Two bursts of 1 s on one processor: no rank waits for another, and sharing leaves a half."""
+    """Two bursts of 1 s share one processor: only sharing loses, namely a half."""
     trace = TraceBuilder(2)
     for rank in range(2):
         trace[rank].compute(1.0)
@@ -86,7 +86,7 @@ def test_efficiency_of_a_shared_processor() -> None:
 
 
 def test_nothing_computed_has_no_efficiency() -> None:
-    """Without computation there is nothing to relate to."""
+    """A program without computation has no efficiencies."""
     trace = TraceBuilder(2)
     trace[0].send(1, 0)
     trace[1].recv(0)
@@ -94,7 +94,7 @@ def test_nothing_computed_has_no_efficiency() -> None:
 
 
 def test_sensitivities_of_two_ranks_in_turn() -> None:
-    """Every parameter changes the makespan by a tenth of what it takes of it, bandwidths by 1/0.9 and 1/1.1."""
+    """A change of 10 % changes the makespan by 10 % of the parameter's share, and by 1/0.9 and 1/1.1 for bandwidths."""
     explanation = explanation_of(in_turn(), machine())
     found, makespan = by_name(explanation), 4.0 + MESSAGE
     assert explanation.makespan == pytest.approx(makespan)
@@ -115,14 +115,14 @@ def test_sensitivities_of_two_ranks_in_turn() -> None:
 
 
 def test_a_parameter_without_effect() -> None:
-    """The eager limit of 10 KB does nothing to a message of 1 KB, from 9 to 11 KB."""
+    """An eager limit of 10 KB has no effect on a message of 1 KB, between 9 and 11 KB."""
     limit = by_name(explanation_of(in_turn(), machine()))["network.between_nodes.eager_limit"]
     assert not limit.has_effect
     assert limit.elasticity == 0
 
 
 def test_an_eager_limit_that_decides() -> None:
-    """A message of 9.5 KB waits for its receive, 1 s later, if the limit of 10 KB is a tenth lower."""
+    """With a limit 10 % lower, a message of 9.5 KB waits for its receive, which is 1 s later."""
     trace = TraceBuilder(2)
     trace[0].send(1, 9500)
     trace[0].compute(1.0)
@@ -134,7 +134,10 @@ def test_an_eager_limit_that_decides() -> None:
 
 
 def test_a_limit_that_lets_a_program_deadlock() -> None:
-    """Two ranks that send 9.5 KB to each other before they receive depend on the limit: reported, not raised."""
+    """A deadlock under a lower limit is reported as no makespan, not raised.
+
+    Two ranks send 9.5 KB to each other before they receive.
+    """
     trace = TraceBuilder(2)
     for rank in range(2):
         trace[rank].send(1 - rank, 9500)
@@ -147,7 +150,7 @@ def test_a_limit_that_lets_a_program_deadlock() -> None:
 
 @pytest.mark.parametrize("speed", [0.5e9, SpeedCurve.through([(1e9, 0.4e9), (2e9, 0.5e9)])])
 def test_speed_by_region_is_a_parameter_of_its_own(speed: float | SpeedCurve) -> None:
-    """2 s in a region whose speed is stated (at half the host's speed: 4 s) and 1 s in another."""
+    """A speed by region is a parameter: 2 s in a region with half the host's speed (4 s), and 1 s in another."""
     trace = TraceBuilder(1)
     trace[0].compute(2.0, "solve")
     trace.declare(0, region="solve", flops=2 * 10**9)
@@ -162,7 +165,7 @@ def test_speed_by_region_is_a_parameter_of_its_own(speed: float | SpeedCurve) ->
 
 
 def test_memory_contention_and_background_load() -> None:
-    """A burst of 1 s at a share of 0.8 and beside half a process: what contention takes grows from 0.2 to 0.22."""
+    """For a burst of 1 s at a share of 0.8 beside half a process, contention's loss grows from 0.2 to 0.22."""
     trace = TraceBuilder(1)
     trace[0].compute(1.0)
     on = machine(1, background_load=0.5, memory_contention={1: {"": 0.8}})
@@ -172,7 +175,7 @@ def test_memory_contention_and_background_load() -> None:
 
 
 def test_the_contention_table_counts_above_one() -> None:
-    """A factor of 1.5 becomes 1.55."""
+    """A contention factor is scaled in its excess over 1: 1.5 becomes 1.55."""
     trace = TraceBuilder(4)
     for source in (0, 2):
         trace[source].send(source + 1, 0)
@@ -191,7 +194,10 @@ def test_the_contention_table_counts_above_one() -> None:
     ],
 )
 def test_what_messages_share_is_a_parameter(contention: Flows | Ports, name: str, higher: float) -> None:
-    """Two messages of 1 MB into one node: 4 s through a link of 0.5 MB/s; 2 s at its port, or 1 s, and then 1 s."""
+    """Two messages of 1 MB into one node share a link or a port, whose figure is a parameter.
+
+    They take 4 s through a link of 0.5 MB/s; at its port 2 s, or 1 s, and then 1 s.
+    """
     link = Link(Curve.line(0.0), Curve.line(0.0, 1e-6))
     trace = TraceBuilder(3)
     for source in (1, 2):
@@ -202,7 +208,7 @@ def test_what_messages_share_is_a_parameter(contention: Flows | Ports, name: str
 
 
 def test_the_latency_between_switches_is_a_parameter_where_it_is_stated() -> None:
-    """A message of 1 MB between nodes at different switches: 1 s, and 2 s for the distance."""
+    """A message of 1 MB between switches takes 1 s, and 2 s of latency between switches, which is then a parameter."""
     link = Link(Curve.line(0.0), Curve.line(0.0, 1e-6))
     trace = TraceBuilder(2)
     trace[0].send(1, 10**6)
@@ -218,10 +224,11 @@ def test_the_latency_between_switches_is_a_parameter_where_it_is_stated() -> Non
 
 @pytest.mark.parametrize("contention", [Ports(), Ports(Curve.line(0.0, 1.0)), Flows(Switch(1.0)), NoContention()])
 def test_a_bucket_is_a_parameter_where_something_is_shared(contention: Contention) -> None:
-    """Three messages of 2 B travel 1 s and keep what they share for 2 s, which lets 2.5 B through at once, or 2.75 B.
+    """The bucket of a link is a parameter where contention exists: three messages of 2 B, a bucket of 2.5 or 2.75 B.
 
-    A port is free at 4 s for the third, which may begin 2.75 - (2 - 1) = 1.75 s earlier and takes 1 s. Over links of
-    1 B/s, 1, 1 and 0.75 B pass at once and 3.25 B one after the other. Either way the last is there at 3.25 s.
+    They travel for 1 s and keep the shared resource for 2 s. A port is free at 4 s for the third, which may begin 2.75
+    - (2 - 1) = 1.75 s earlier and takes 1 s. Over links of 1 B/s, 1, 1 and 0.75 B pass at once and 3.25 B one after the
+    other. Either way the last message arrives at 3.25 s.
     """
     link = Link(Curve.line(0.0), Curve.line(1.0), busy=Curve.line(0.0, 1.0), bucket=2.5)
     trace = TraceBuilder(2)
@@ -240,14 +247,14 @@ def test_a_bucket_is_a_parameter_where_something_is_shared(contention: Contentio
 
 
 def test_links_that_nobody_uses_are_no_parameters() -> None:
-    """Only links between the nodes that ranks are on are tried: one rank has none."""
+    """Only links between used nodes are varied, so a single rank has none."""
     trace = TraceBuilder(1)
     trace[0].compute(1.0)
     assert set(by_name(explanation_of(trace, machine(4)))) == {"node_types.host.performance_factor"}
 
 
 def test_links_of_pairs_and_of_nodes_have_names() -> None:
-    """Two ranks on a fast node, one on a slow: a link of the pair, and one within the node."""
+    """Links of a pair of types and within a node have their own names."""
     base = machine(1)
     pair = Link(Curve.line(0.2), Curve.line(0.0))
     network = replace(base.network, pairs={("fast", "slow"): pair, ("slow", "fast"): pair})
@@ -263,7 +270,10 @@ def test_links_of_pairs_and_of_nodes_have_names() -> None:
 
 
 def test_changes_over_time_change_alike() -> None:
-    """A burst of 2 s at factor 1, from second 1 at factor 3: with both a tenth higher 1.1 + (2 - 1/1.1) * 3.3."""
+    """Factors before and after a change vary together: a burst of 2 s, with factor 3 from 1 s on.
+
+    With both 10 % higher it takes 1.1 + (2 - 1/1.1) * 3.3 s in total, where the change is at 1 s.
+    """
     trace = TraceBuilder(1)
     trace[0].compute(2.0)
     on = machine(1, changes=((1.0, machine(1, performance_factor=3.0)),))
@@ -272,7 +282,7 @@ def test_changes_over_time_change_alike() -> None:
 
 
 def test_shares_of_the_path() -> None:
-    """Sums by part and by rank: rank 1 waited for rank 0."""
+    """Shares of the critical path by part and by rank add up; rank 1 waits for rank 0."""
     path = explanation_of(in_turn(), machine()).path
     shares = [(each.part, each.region, each.where, each.seconds) for each in part_shares(path)]
     assert shares == [
@@ -292,7 +302,7 @@ def test_shares_of_the_path() -> None:
 @settings(max_examples=examples(8), deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48), plain=st.booleans())
 def test_an_explanation_fits_the_simulation(kind: str, seed: int, plain: bool) -> None:
-    """Any program on any machine: the makespan is the simulation's, shares add up to it, factors are as defined."""
+    """For any program and machine, the makespan is the simulation's, shares add up to it, efficiencies are in range."""
     random = Random(seed)
     trace = random_trace(random, ties=False)
     on = random_machine(random, kind, ties=False, plain=plain)
@@ -306,7 +316,7 @@ def test_an_explanation_fits_the_simulation(kind: str, seed: int, plain: bool) -
     assert sum(each.seconds for each in part_shares(explanation.path)) == pytest.approx(result.makespan, rel=1e-9)
     assert sum(each.seconds for each in rank_shares(explanation.path)) == pytest.approx(result.makespan, rel=1e-9)
     found = explanation.efficiencies
-    # What changes over time takes another time where it comes at another.
+    # Changes at fixed times take effect at another point of an ideal run.
     if found is not None and not on.changes:
         assert 0 < found.load_balance <= 1 + 1e-12
         assert 0 < found.serialisation <= 1 + 1e-9
@@ -315,7 +325,7 @@ def test_an_explanation_fits_the_simulation(kind: str, seed: int, plain: bool) -
 
 
 def test_a_sweep_gives_what_replays_give() -> None:
-    """Where messages alone couple the ranks many machines are replayed at once: the same figures."""
+    """A sweep over many machines at once gives the same sensitivities as single replays."""
     trace = TraceBuilder(4)
     for rank in range(4):
         for _ in range(200):
@@ -328,7 +338,7 @@ def test_a_sweep_gives_what_replays_give() -> None:
 
 
 def test_a_table_below_one_scales_what_is_above() -> None:
-    """A table that starts at 1 keeps its start."""
+    """Only the part of a contention table above 1 is scaled, so a single message is not affected."""
     trace = TraceBuilder(2)
     trace[0].send(1, 0)
     trace[1].recv(0)

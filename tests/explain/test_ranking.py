@@ -1,4 +1,4 @@
-"""What the first place of a ranking depends on, by hand and against whole rankings."""
+"""The parameters on which the first place of a ranking depends, by hand and compared with whole rankings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ POWERED = Costs((Part("node", Number(Per.NODE), idle=1.0, busy=9.0),), electrici
 
 
 def computing(_: Application, ranks: int) -> Trace:
-    """Return 12 s divided evenly over ranks."""
+    """Return a program of 12 s of computation, divided evenly over ranks."""
     trace = TraceBuilder(ranks)
     for rank in range(ranks):
         trace[rank].compute(12.0 / ranks)
@@ -42,7 +42,7 @@ def computing(_: Application, ranks: int) -> Trace:
 
 
 def exchanging(application: Application, ranks: int) -> Trace:
-    """Return a program that computes, passes on and reduces; its argument is the size of messages."""
+    """Return a program that computes, exchanges messages of the size in its argument, and reduces."""
     trace = TraceBuilder(ranks)
     for rank in range(ranks):
         trace[rank].compute(2.0 / ranks, "solve")
@@ -63,21 +63,21 @@ def face_to_face(_: Application, ranks: int) -> Trace:
 
 
 def workload(name: str, argument: str, ranks: tuple[int, ...], weight: float = 1.0) -> Workload:
-    """Return a workload of one kernel and one instance."""
+    """Return a workload with one kernel and one instance."""
     return Workload(
         name, (Component(name, Application(arguments=(argument,), trace="built")),), ranks=ranks, weight=weight
     )
 
 
 def scenario(machines: dict[str, Machine], criterion: Criterion, *workloads: Workload) -> Scenario:
-    """Return a comparison of machines, by default on one job of 4 ranks."""
+    """Return a comparison of machines, by default for one job of 4 ranks."""
     named = enumerate(machines.items())
     options = tuple(Option(name, on, Money(1000.0 + i, "EUR"), costs=POWERED) for i, (name, on) in named)
     return Scenario("by hand", workloads or (workload("job", "0", (4,)),), options, criterion=criterion)
 
 
 def explained(compared: Scenario, traces: TraceSource, first: int = FIRST) -> RankingExplanation:
-    """Explain a ranking."""
+    """Return the explanation of a ranking."""
     predictor = ReplayPredictor(traces)
     found = explain_ranking(compared, rank_options(compared, predictor), predictor, first=first)
     assert found is not None
@@ -85,7 +85,7 @@ def explained(compared: Scenario, traces: TraceSource, first: int = FIRST) -> Ra
 
 
 def of(explanation: RankingExplanation, parameter: str, *options: str) -> RankingSensitivity:
-    """Return what a parameter of options does."""
+    """Return the sensitivity of a parameter of these options."""
     (found,) = (each for each in explanation.sensitivities if (each.parameter, each.options) == (parameter, options))
     return found
 
@@ -94,7 +94,7 @@ TWO = {"one": machine(4), "two": machine(4, performance_factor=1.05)}
 
 
 def test_a_lead_of_a_twentieth() -> None:
-    """3 s beside 3.15 s: a tenth more of the first's factor, or less of the second's, turns the order round."""
+    """3 s lead 3.15 s by 5 %: a factor 10 % higher for the first, or lower for the second, reverses the order."""
     explanation = explained(scenario(TWO, Criterion.MAKESPAN), computing)
     assert explanation.options == ("one", "two")
     assert (explanation.base.winner, explanation.base.lead) == ("one", pytest.approx(0.05))
@@ -107,7 +107,7 @@ def test_a_lead_of_a_twentieth() -> None:
 
 
 def test_what_options_have_in_common_changes_for_all() -> None:
-    """Four nodes and three of one type, for 4 and 3 ranks: a factor of both leaves the lead of a third as it is."""
+    """A parameter that both options share changes for both, so four nodes keep their lead of 1/3 over three."""
     machines = {"four": machine(4), "three": machine(3)}
     job = workload("job", "0", (3, 4))
     explanation = explained(scenario(machines, Criterion.MAKESPAN, job), computing)
@@ -117,7 +117,7 @@ def test_what_options_have_in_common_changes_for_all() -> None:
 
 
 def test_an_option_that_deadlocks_loses() -> None:
-    """With a limit of 9 KB two ranks wait for each other; without a limit they do not."""
+    """An option that deadlocks with a lower eager limit loses to one without a limit."""
     machines = {
         "limited": machine(2),
         "eager": machine(2, link=replace(LINK, eager_limit=None), performance_factor=1.5),
@@ -130,7 +130,7 @@ def test_an_option_that_deadlocks_loses() -> None:
 
 
 def test_an_option_that_misses_its_deadline_loses() -> None:
-    """3 s beside 3.15 s, within 3.2 s: a tenth more of the first's factor is 3.3 s, whatever the other takes."""
+    """Within a deadline of 3.2 s, an option that takes 3.3 s after the change loses, whatever the other takes."""
     job = replace(workload("job", "0", (4,)), deadline=3.2)
     explanation = explained(scenario(TWO, Criterion.MAKESPAN, job), computing)
     first, second = of(explanation, FACTOR, "one"), of(explanation, FACTOR, "two")
@@ -139,7 +139,7 @@ def test_an_option_that_misses_its_deadline_loses() -> None:
 
 
 def test_all_options_that_deadlock() -> None:
-    """If no option is left, none wins."""
+    """If all options deadlock, none wins."""
     machines = {"one": machine(2), "two": machine(2, performance_factor=2.0)}
     explanation = explained(scenario(machines, Criterion.MAKESPAN, workload("job", "0", (2,))), face_to_face)
     assert of(explanation, LIMIT, "one", "two").lower.winner == ""
@@ -161,13 +161,13 @@ SEVERAL = {
 JOBS = (workload("small", "1000", (2, 3)), workload("large", "12000", (2, 4, 5), weight=3.0))
 
 
-#: Criteria that may be explained.
+#: Criteria that can be explained.
 EXPLAINED = [each for each in Criterion if each not in QUEUED and each is not Criterion.WEIGHTED]
 
 
 @pytest.mark.parametrize("criterion", EXPLAINED)
 def test_each_change_gives_what_a_whole_ranking_gives(criterion: Criterion) -> None:
-    """Winner and lead are those of a ranking of the changed options, whatever the criterion."""
+    """The winner and lead after a change equal those of a ranking of the changed options, for each criterion."""
     compared = replace(
         scenario({name: SEVERAL[name] for name in ("fast", "many", "dual")}, criterion, *JOBS),
         operations={"small": 1e12, "large": 3e12},
@@ -200,7 +200,7 @@ def _lead(scores: dict[str, float], winner: str, higher_is_better: bool) -> floa
 
 
 def test_points_stay_relative_to_options_that_are_not_tried() -> None:
-    """With two of four options tried the lead is still that of the whole ranking."""
+    """If two of four options are varied, points remain relative to all options, and so does the lead."""
     compared = scenario(SEVERAL, Criterion.POINTS, *JOBS)
     ranking = rank_options(compared, ReplayPredictor(exchanging))
     explanation = explained(compared, exchanging, first=2)
@@ -210,7 +210,7 @@ def test_points_stay_relative_to_options_that_are_not_tried() -> None:
 
 
 def test_points_stay_relative_to_options_that_are_not_listed() -> None:
-    """That holds, too, where only the first two are ranked at all."""
+    """The same holds if only the first two options are ranked."""
     compared = scenario(SEVERAL, Criterion.POINTS, *JOBS)
     predictor = ReplayPredictor(exchanging)
     whole, first = rank_options(compared, predictor), rank_options(compared, predictor, top=2)
@@ -220,7 +220,7 @@ def test_points_stay_relative_to_options_that_are_not_listed() -> None:
 
 
 def test_text_says_what_alters_the_first_place() -> None:
-    """The verdict in words, and the leads."""
+    """The text states the verdict and the leads."""
     file = StringIO()
     Console(file=file, width=120).print(
         ranking_explanation_text(explained(scenario(TWO, Criterion.MAKESPAN), computing))
@@ -232,7 +232,7 @@ def test_text_says_what_alters_the_first_place() -> None:
 
 
 def test_a_score_of_zero_has_no_share_to_lead_by() -> None:
-    """A gift beside 100 EUR: it leads however much its parameters change; beside another gift it ties."""
+    """An option with score 0 leads by an infinite share, and ties with another such option."""
     options = [Option(name, machine(4), Money(price, "EUR")) for name, price in (("gift", 0), ("dear", 100))]
     compared = replace(scenario({}, Criterion.TOTAL_COST), options=tuple(options))
     explanation = explained(compared, computing)
@@ -243,7 +243,7 @@ def test_a_score_of_zero_has_no_share_to_lead_by() -> None:
 
 
 def test_text_calls_a_tie_a_tie() -> None:
-    """Two equal machines score alike, whatever changes for both; the price decides."""
+    """Two equal machines tie, whatever changes for both; their prices decide the order."""
     machines = {"one": machine(4), "two": machine(4)}
     file = StringIO()
     explanation = explained(scenario(machines, Criterion.MAKESPAN), computing)
@@ -252,7 +252,7 @@ def test_text_calls_a_tie_a_tie() -> None:
 
 
 def test_document_is_json() -> None:
-    """A lead that is infinite is null."""
+    """An infinite lead is null in the JSON document."""
     machines = {
         "limited": machine(2),
         "eager": machine(2, link=replace(LINK, eager_limit=None), performance_factor=1.5),
@@ -268,15 +268,15 @@ def test_document_is_json() -> None:
 
 
 def costing(name: str, price: float, watts: float) -> Option:
-    """Return a node for a price that takes so much power, at 0.5 a kWh."""
+    """Return an option of one node with this price and power (W), at 0.5 EUR per kWh."""
     costs = Costs((Part("node", Number(Per.NODE), busy=watts),), electricity=Electricity(0.5 / 3.6e6))
     return Option(name, machine(1), Money(price, "EUR"), costs=costs)
 
 
 def test_figures_of_costs_are_changed_like_parameters() -> None:
-    """Over a year 1,000 and 100 W (438) beside 950 and 110 W (481.80): 1,438 and 1,431.80.
+    """Costs over a year: 1,000 and 100 W (438) against 950 and 110 W (481.80), so 1,438 and 1,431.80.
 
-    Each price alone, a tenth up or down, decides. Electricity does not: at 0.9 times its price they cost 1,394.20 and
+    Each price alone, 10 % up or down, decides. Electricity does not: at 0.9 times its price they cost 1,394.20 and
     1,383.62, at 1.1 times 1,481.80 and 1,479.98.
     """
     options = (costing("dear", 1000, 100), costing("thirsty", 950, 110))
@@ -307,6 +307,6 @@ def test_figures_of_costs_are_changed_like_parameters() -> None:
 
 
 def test_costs_do_not_move_a_ranking_by_time() -> None:
-    """No figure of theirs is tried."""
+    """In a ranking by time, no figures of costs are varied."""
     options = (costing("dear", 1000, 100), costing("thirsty", 950, 110))
     assert not shared_figures(options, Criterion.MAKESPAN)
