@@ -1,1 +1,1 @@
-"""Cross-validation: clue beside SimGrid, on the same programs and machines that mean the same."""
+"""Cross-validation of clue with SimGrid, on the same programs and equivalent machines."""

@@ -90,7 +90,7 @@ Row = tuple[str, Sequence[float]]
 
 
 def main() -> int:
-    """Write the tables; returns 1 if a difference is too large."""
+    """Write the tables; return 1 if a difference is too large, and 2 without SimGrid."""
     parser = argparse.ArgumentParser(prog="python -m tests.peers", description=__doc__)
     parser.add_argument("target", nargs="?", type=Path, default=Path(__file__).with_name("RESULTS.md"))
     parser.add_argument("--programs", type=int, default=_PROGRAMS)
@@ -140,7 +140,7 @@ class _Comparison:
         return found
 
     def _each(self, program: Callable[[int], Trace], *settings: Callable[[int], Setting]) -> list[list[float]]:
-        """Return the differences of all random programs, by setting."""
+        """Return the differences for all random programs, by setting."""
         columns: list[list[float]] = [[] for _ in settings]
         for seed in range(self._programs):
             trace = program(seed)

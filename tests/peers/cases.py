@@ -1,4 +1,4 @@
-"""What clue and SimGrid are compared on: random programs, and small sizes of the timed workloads."""
+"""The programs for the comparison of clue with SimGrid: random ones, and small sizes of the timed workloads."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from clue.trace import Op, Trace
 from tests.formats.programs import APART, Kind, random_program
 
 _MESSAGES = 2000
-#: Of blocking sends, and of collectives that are made of them.
+#: Programs of blocking sends, and of collectives that consist of them.
 _IN_TURN = Kind(to_self=False, nonblocking=False, collectives=(Op.BCAST, Op.REDUCE, Op.GATHER, Op.SCATTER))
 
 
 def program(seed: int) -> Trace:
-    """Return a random program of two to eight ranks, sub-communicators and every collective."""
+    """Return a random program of two to eight ranks, with sub-communicators and every collective."""
     return _random(seed, APART)
 
 
 def program_in_turn(seed: int) -> Trace:
-    """Return a random program in which every rank sends one message after the other."""
+    """Return a random program in which each rank sends one message after the other."""
     return _random(seed, _IN_TURN)
 
 
@@ -35,7 +35,7 @@ def program_of(ranks: int, seed: int) -> Trace:
 
 
 def timed() -> Iterator[workloads.BenchProgram]:
-    """Yield W1 to W4, of 16 and 64 ranks."""
+    """Yield W1 to W4 on 16 and 64 ranks."""
     for ranks in (16, 64):
         yield workloads.halo(ranks, _MESSAGES)
         yield workloads.ring(ranks, _MESSAGES)
@@ -46,7 +46,7 @@ def timed() -> Iterator[workloads.BenchProgram]:
 
 
 def exchanges(ranks: int) -> Iterator[workloads.BenchProgram]:
-    """Yield those of them in which ranks start all their messages before they wait."""
+    """Yield the workloads in which ranks start all their messages before they wait."""
     yield workloads.halo(ranks, _MESSAGES)
     yield workloads.alltoall(ranks, _MESSAGES)
     yield workloads.allreduce(ranks, _MESSAGES)

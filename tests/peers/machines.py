@@ -1,6 +1,6 @@
-"""Machines that mean the same in clue and in SimGrid.
+"""Machines that are equivalent in clue and in SimGrid.
 
-What SimGrid does otherwise is kept out of them; RESULTS.md says what that is.
+They avoid the differences between the two, which RESULTS.md lists.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from clue.machine.contention.topology import Dragonfly, FatTree, Switch, Topolog
 from tests.peers.simgrid import Setting
 
 _LATENCY = 0.1
-#: Times on the constant network are stretched against recorded ones: SimGrid's clock has an absolute precision.
+#: Computation on the constant network takes this many times as long as recorded, as SimGrid's clock has an absolute
+#: precision.
 _STRETCH = 1000.0
-#: SimGrid's constant model ends a message when its remaining bytes, counted down in floating point, come to 0 within
+#: SimGrid's constant model ends a message when its remaining bytes, counted down in floating point, are 0 within
 #: maxmin/precision × surf/precision; by default that is so small that messages may last until the next event.
 _CONSTANT = (
     "--cfg=network/model:Constant",
@@ -24,19 +25,20 @@ _CONSTANT = (
     "--cfg=surf/precision:1e-7",
     "--cfg=maxmin/precision:1e-2",
 )
-#: SimGrid's default, Lazy, solves only what it finds concerned, and misses some: a link then carries more than it can.
+#: SimGrid's default, Lazy, updates only the messages that it considers affected, and misses some: a link then carries
+#: more than its bandwidth.
 _EXACT = ("--cfg=network/optim:Full", "--cfg=surf/precision:1e-12")
 _BANDWIDTH = 1e9
 
 
 def constant(ranks: int) -> Setting:
-    """Return a network on which every message takes the same time, all of them eager."""
+    """Return a network on which every message takes the same time and is eager."""
     link = Link(Curve.line(0.0), Curve.line(_LATENCY))
     return _constant("constant", _machine(ranks, Network(link, link), _STRETCH), sized=False)
 
 
 def constant_rendezvous(ranks: int) -> Setting:
-    """Return the same where every message is a rendezvous, whose sender is held for all of the time.
+    """Return the same network with rendezvous messages only, which hold their sender for the whole time.
 
     The answer, of 0 B, takes no time, as in SimGrid.
     """
@@ -50,19 +52,19 @@ def _constant(name: str, machine: Machine, *, sized: bool = True) -> Setting:
 
 
 def _without_links(xml: str) -> str:
-    """Leave hosts only: SimGrid's constant model refuses links."""
+    """Return the platform without links, which SimGrid's constant model refuses."""
     lines = [line for line in xml.splitlines() if "<link" not in line and "<host_link" not in line]
     return "\n".join(lines).replace('routing="Cluster"', 'routing="None"') + "\n"
 
 
 def switch(ranks: int, bandwidth: float = _BANDWIDTH, latency: float = 1e-5) -> Setting:
-    """Return a switch whose links are shared max-min fairly, all messages eager."""
+    """Return a switch whose links are shared max-min fairly, with eager messages only."""
     link = Link(Curve.line(0.0), Curve.line(latency, 1 / bandwidth))
     return _flows(f"switch, {bandwidth / 1e9:g} GB/s", ranks, link, Switch(bandwidth))
 
 
 def switch_rendezvous(ranks: int) -> Setting:
-    """Return a switch without latency, all messages rendezvous: the answer takes no time, as in SimGrid."""
+    """Return a switch without latency and with rendezvous messages only; the answer takes no time, as in SimGrid."""
     link = Link(Curve.line(0.0), Curve.line(0.0, 1 / _BANDWIDTH), 0.0, eager_limit=0)
     return _flows("switch, rendezvous", ranks, link, Switch(_BANDWIDTH))
 
@@ -85,15 +87,15 @@ def _limits(machine: Machine) -> tuple[str, str]:
 
 
 class Wiring(NamedTuple):
-    """A topology in the words of both.
+    """A topology in the terms of both simulators.
 
     Attributes:
-        name: For tables.
-        topology: In clue's words.
-        kind: SimGrid's word for it.
-        parameters: SimGrid's numbers of it.
+        name: Name in the tables.
+        topology: clue's topology.
+        kind: SimGrid's name of it.
+        parameters: SimGrid's parameters of it.
         places: SimGrid's number of the place of each node.
-        alike: Whether both route alike; else SimGrid gets clue's routes.
+        alike: Whether both have the same routes; otherwise SimGrid gets clue's routes.
     """
 
     name: str
@@ -123,9 +125,9 @@ def _torus(*dimensions: int, alike: bool = True) -> Wiring:
 
 
 def _dragonfly(groups: int, per_router: int) -> Wiring:
-    """Return a dragonfly of as many routers in a group as groups.
+    """Return a dragonfly with as many routers in a group as groups.
 
-    SimGrid has the link to group j at router j, so that of its group i router i has none; in clue that is the last one.
+    SimGrid has the link to group j at router j, so router i of group i has none; in clue the last router has none.
     """
     topology = Dragonfly(groups, groups, per_router, _BANDWIDTH, _BANDWIDTH, _BANDWIDTH)
     places = [
@@ -138,7 +140,7 @@ def _dragonfly(groups: int, per_router: int) -> Wiring:
     return Wiring(f"dragonfly {parameters}", topology, "DRAGONFLY", parameters, places)
 
 
-#: Topologies to compare on.
+#: Topologies for the comparison.
 WIRINGS = (
     _fat_tree((4, 4), (1, 2), (1, 1)),
     _fat_tree((2, 2, 4), (1, 2, 2), (1, 1, 1)),
@@ -152,9 +154,9 @@ WIRINGS = (
 
 
 def wired(wiring: Wiring) -> Setting:
-    """Return a machine with a topology, of SimGrid's own making where both route alike.
+    """Return a machine with a topology, built by SimGrid itself if both have the same routes.
 
-    The latency is the sender's: on SimGrid's links it would grow with their number, and decide their shares.
+    The latency is the sender's: on SimGrid's links it would grow with their number, and affect their shares.
     """
     link = Link(Curve.line(1e-6), Curve.line(0.0, 1 / _BANDWIDTH))
     setting = _flows(wiring.name, wiring.nodes, link, wiring.topology)

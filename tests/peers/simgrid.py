@@ -1,4 +1,4 @@
-"""Running SimGrid's replay on a trace and a machine of clue, and what the two say of each rank's finish.
+"""Replay a trace on a machine in SimGrid and in clue, and compare the finish time of each rank.
 
 Both replay the same time-independent traces: clue reads back what it wrote for SimGrid. SimGrid adds 16 B to every
 message; so do the traces that clue replays here, wherever sizes matter.
@@ -28,11 +28,11 @@ _EVENTS = ("--log=root.fmt:%.12r%e%i%e%m%n", "--log=smpi_replay.thres:verbose")
 
 @dataclass(frozen=True)
 class Setting:
-    """A machine in the words of both.
+    """A machine in the terms of both simulators.
 
     Attributes:
-        name: For tables.
-        machine: In clue's words.
+        name: Name in the tables.
+        machine: clue's machine.
         xml: SimGrid's platform.
         hosts: SimGrid's list of hosts, by rank.
         options: Options of ``smpirun``.
@@ -50,12 +50,12 @@ class Setting:
 
 
 def is_here() -> bool:
-    """Tell whether SimGrid's ``smpirun`` is installed."""
+    """Return whether SimGrid's ``smpirun`` is installed."""
     return shutil.which("smpirun") is not None
 
 
 def difference(trace: Trace, setting: Setting, folder: Path) -> float:
-    """Return the largest difference of a rank's finish between the two, as a share of the later makespan."""
+    """Return the largest difference of a rank's finish time, as a share of the later makespan."""
     files = {**write_ti(trace, "trace.ti", lower=True).files, "platform.xml": setting.xml, "hosts": setting.hosts}
     for name, text in files.items():
         (folder / name).write_text(text)
@@ -89,7 +89,7 @@ def _last_actions(log: str, ranks: int) -> list[float]:
     finishes = [0.0] * ranks
     for line in log.splitlines():
         words = line.split()
-        # Time, SimGrid's number of the process, and the action, which begins with its rank.
+        # A line has the time, SimGrid's process number, and the action, which begins with its rank.
         if len(words) > 3 and words[1].isdecimal() and words[2].isdecimal() and int(words[1]) == int(words[2]) + 1:
             finishes[int(words[2])] = float(words[0])
     return finishes

@@ -1,4 +1,4 @@
-"""Random programs and a workload in both simulators; RESULTS.md has all of them."""
+"""Random programs and a workload in both simulators; RESULTS.md has all comparisons."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clue.trace import TraceBuilder
 from tests.peers import cases, machines
 from tests.peers.simgrid import difference, is_here
 
-#: Bytes, to which SimGrid adds 16.
+#: Size of a message that is 1 MB with SimGrid's 16 B.
 _SENT = 1_000_000 - 16
 
 pytestmark = pytest.mark.skipif(not is_here(), reason="SimGrid's smpirun is not installed")
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(not is_here(), reason="SimGrid's smpirun is not 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_random_program(seed: int, tmp_path: Path) -> None:
-    """Every rank finishes at the same time, on the constant network and where links are shared."""
+    """Each rank finishes at the same time, on the constant network and on shared links."""
     trace = cases.program(seed)
     for setting in (machines.constant(trace.ranks), machines.switch(trace.ranks)):
         assert difference(trace, setting, tmp_path) <= setting.tolerance
@@ -28,7 +28,7 @@ def test_random_program(seed: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_rendezvous(seed: int, tmp_path: Path) -> None:
-    """Senders and receivers that wait for each other, one message after the other."""
+    """In programs of rendezvous messages, one after the other, each rank finishes at the same time."""
     trace = cases.program_in_turn(seed)
     setting = machines.constant_rendezvous(trace.ranks)
     assert difference(trace, setting, tmp_path) <= setting.tolerance
@@ -36,22 +36,22 @@ def test_rendezvous(seed: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wiring", machines.WIRINGS, ids=lambda wiring: wiring.name)
 def test_topology(wiring: machines.Wiring, tmp_path: Path) -> None:
-    """Messages over several links, on SimGrid's own routes where they are clue's."""
+    """On topologies each rank finishes at the same time, with SimGrid's own routes where they equal clue's."""
     setting = machines.wired(wiring)
     assert difference(cases.program_of(wiring.nodes, 1), setting, tmp_path) <= setting.tolerance
 
 
 def test_halo_exchange(tmp_path: Path) -> None:
-    """W1 on 16 ranks, eager and rendezvous."""
+    """W1 on 16 ranks finishes at the same time, with eager and rendezvous messages."""
     trace = workloads.halo(16, 1000).trace
     for setting in (machines.constant(16), machines.switch(16), machines.switch_rendezvous(16)):
         assert difference(trace, setting, tmp_path) <= setting.tolerance
 
 
 def test_message_is_slowed_from_afar(tmp_path: Path) -> None:
-    """1 MB has a link of 12.5 GB/s alone for 13 us, then half of it: it takes 1 + 13 + 134 us, its answer 1 us more.
+    """1 MB has a link of 12.5 GB/s alone for 13 us, then half of it: 1 + 13 + 134 us, and its answer 1 us more.
 
-    Here SimGrid needs its option to solve all, or the first message is not slowed.
+    SimGrid must use its option Full here; otherwise the first message is not slowed.
     """
     trace = TraceBuilder(4)
     trace[0].send(1, _SENT)
@@ -69,7 +69,7 @@ def test_message_is_slowed_from_afar(tmp_path: Path) -> None:
 
 
 def test_program_that_simgrid_shortens(tmp_path: Path) -> None:
-    """The random program on which SimGrid's lazy solving is 5 % off is equal where it solves all."""
+    """The random program on which SimGrid's option Lazy is 5 % off takes the same time with Full."""
     trace = cases.program(84)
     setting = machines.switch(trace.ranks, 12.5e9, 1e-6)
     assert difference(trace, setting, tmp_path) <= setting.tolerance
