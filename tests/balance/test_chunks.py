@@ -1,4 +1,4 @@
-"""Chunk sequences of self-scheduling: the published examples, and that all work is handed out."""
+"""Chunk sequences of self-scheduling: published examples, and complete distribution of the work."""
 
 from __future__ import annotations
 
@@ -15,48 +15,51 @@ TOTALS, WORKERS = st.integers(0, 20_000), st.integers(1, 64)
 
 
 def test_self_scheduling_of_one_size() -> None:
-    """10 rows by 4: 4, 4 and the last 2."""
+    """10 rows in chunks of 4: 4, 4 and the remaining 2."""
     assert list(self_scheduled(10, 4)) == [4, 4, 2]
     assert list(self_scheduled(3)) == [1, 1, 1]
 
 
 def test_guided_is_an_even_share_of_what_is_left() -> None:
-    """100 among 4: 25, a quarter of 75 is 19, of 56 14, of 42 11, of 31 8, and so on."""
+    """Guided self-scheduling of 100 for 4 workers: 25, a quarter of 75 is 19, of 56 14, of 42 11, of 31 8, etc."""
     assert list(guided(100, 4)) == [25, 19, 14, 11, 8, 6, 5, 3, 3, 2, 1, 1, 1, 1]
     assert list(guided(100, 4, least=10)) == [25, 19, 14, 11, 10, 10, 10, 1]
 
 
 def test_trapezoidal_shrinks_evenly() -> None:
-    """100 from 19 to 1: N = ⌈200 / 20⌉ = 10 chunks, 2 less each: 19, 17, …, 1."""
+    """Trapezoidal self-scheduling of 100 from 19 to 1: N = ⌈200 / 20⌉ = 10 chunks, each smaller by 2."""
     assert list(trapezoidal(100, 4, first=19, last=1)) == [19, 17, 15, 13, 11, 9, 7, 5, 3, 1]
 
 
 def test_trapezoidal_starts_at_half_an_even_share() -> None:
-    """1000 among 4: the first is 1000 / 8 = 125."""
+    """1000 for 4 workers: the first chunk is 1000 / 8 = 125."""
     assert next(trapezoidal(1000, 4)) == 125
 
 
 def test_factoring_halves_by_rounds() -> None:
-    """100 among 4, as published: four times 13, 6, 3, 2 and 1 (⌈100/8⌉, ⌈48/8⌉, ⌈24/8⌉, ⌈12/8⌉, ⌈4/8⌉)."""
+    """Factoring of 100 for 4 workers, as published: four times 13, 6, 3, 2 and 1.
+
+    These are ⌈100/8⌉, ⌈48/8⌉, ⌈24/8⌉, ⌈12/8⌉ and ⌈4/8⌉.
+    """
     assert list(factoring(100, 4)) == [13] * 4 + [6] * 4 + [3] * 4 + [2] * 4 + [1] * 4
 
 
 def test_a_portion_is_by_performance_and_never_more_than_left() -> None:
-    """Unit 4 at φ = 2.3: ⌈9.2⌉ = 10 rows, or the 7 that are left."""
+    """A portion of unit 4 at φ = 2.3 has ⌈9.2⌉ = 10 rows, or the remaining 7."""
     assert portion(100, 4, 2.3) == 10
     assert portion(7, 4, 2.3) == 7
 
 
 @pytest.mark.parametrize("make", [lambda: self_scheduled(1, 0), lambda: guided(1, 0), lambda: trapezoidal(1, 1, 1, 0)])
 def test_counts_must_be_positive(make) -> None:  # type: ignore[no-untyped-def]
-    """An empty chunk, or no worker to hand it to, is refused."""
+    """A chunk size of 0, no workers and a last chunk of 0 are refused."""
     with pytest.raises(UsageError, match=r"balance: \w+ must be at least 1, got 0"):
         list(make())
 
 
 @given(TOTALS, WORKERS, st.integers(1, 50))
 def test_all_work_is_handed_out(total: int, workers: int, least: int) -> None:
-    """Every sequence adds up, has no empty chunk, and shrinks where it says so."""
+    """Each sequence adds up to the total, has no empty chunk, and never grows."""
     shrinking = (guided(total, workers, least), trapezoidal(total, workers, last=least), factoring(total, workers))
     for sequence in (self_scheduled(total, least), *shrinking):
         chunks = list(sequence)

@@ -1,4 +1,4 @@
-"""The relative performance vector: from times, models, machines and what has just been computed."""
+"""The relative performance vector from times, models, machines and finished work."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TIMES = st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=20)
 
 
 def pgf_intel(n: float, p: int) -> float:
-    """Return seconds of the particle program on intel nodes: PEMPIs-Het, equation 13 with the columns of Table 2."""
+    """Return the seconds of the particle program on intel nodes: PEMPIs-Het, equation 13 with columns of Table 2."""
     c1, c2, c3 = {
         2: (-1.125736, 0.000073, 3.206325e-7),
         3: (5.790233, -0.000157, 2.163252e-7),
@@ -27,7 +27,7 @@ def pgf_intel(n: float, p: int) -> float:
 
 
 def two_kinds() -> Machine:
-    """Return a machine of one fast node and two slow dual ones, which become busy at 10 s."""
+    """Return a machine of one fast node and two slow dual-processor nodes, which become busy at 10 s."""
     delay = Curve.line(1e-6)
     link = Link(delay, delay)
     fast = NodeType("fast", performance_factors={"product": 0.5})
@@ -38,19 +38,19 @@ def two_kinds() -> Machine:
 
 
 def test_the_slowest_has_one_and_the_others_their_multiple() -> None:
-    """Times 12, 6, 4 s are relative performances 1, 2, 3."""
+    """Times of 12, 6 and 4 s are relative performances of 1, 2 and 3."""
     assert relative_performance([12, 6, 4]) == (1, 2, 3)
 
 
 def test_models_are_asked_at_the_size_at_hand() -> None:
-    """Linear against quadratic time: equal at n = 1, ten times as fast at n = 10; so static and dynamic differ."""
+    """With linear and quadratic times, the vector depends on the size: equal at n = 1, ratio 10 at n = 10."""
     models = [lambda n, p: n * n / p, lambda n, p: n / p]
     assert vector_at(models, 1, 4) == (1, 1)
     assert vector_at(models, 10, 4) == (1, 10)
 
 
 def test_a_published_model_gives_the_vector_of_two_groups() -> None:
-    """PGF on 2 and on 4 intel nodes, n = 10 000 (PEMPIs-Het, Table 2): 15.83 s against 5.63 s."""
+    """PGF on 2 and on 4 intel nodes, n = 10 000 (PEMPIs-Het, Table 2), takes 15.83 s and 5.63 s."""
     vector = vector_at([lambda n, _: pgf_intel(n, 2), lambda n, _: pgf_intel(n, 4)], 10_000, 6)
     slow = (32.06325 + 0.73 - 1.125736) / 2
     fast = (16.40802 - 2.47 + 8.578502) / 4
@@ -58,7 +58,7 @@ def test_a_published_model_gives_the_vector_of_two_groups() -> None:
 
 
 def test_factors_of_a_machine_by_region_and_load() -> None:
-    """From 10 s on, three tasks and a rank on two processors halve the speed, and a busy memory halves it again."""
+    """From 10 s on, three tasks and a rank on two processors halve the speed, and memory contention halves it again."""
     machine = two_kinds()
     assert factors_on(machine, [0, 1, 2], "product") == (0.5, 2, 2)
     assert factors_on(machine, [1, 0]) == (4, 1)
@@ -68,39 +68,39 @@ def test_factors_of_a_machine_by_region_and_load() -> None:
 
 
 def test_measuring_anew_takes_what_was_done() -> None:
-    """One unit in 4 s, eight in 4 s: eight times as fast, whatever was believed."""
+    """One unit in 4 s against eight in 4 s means eight times the speed, whatever was assumed before."""
     assert remeasured([1, 3], [1, 8], [4, 4]) == (1, 8)
 
 
 def test_who_did_nothing_keeps_its_place() -> None:
-    """Believed 1, 2, 4: the second measured at 2 per second, the third at 4, so the first has 1 per second."""
+    """A rank without work keeps its ratio to the others: 1, 2, 4 with measured speeds 2 and 4 gives 1 to the first."""
     assert remeasured([1, 2, 4], [0, 6, 12], [0, 3, 3]) == (1, 2, 4)
     assert remeasured([1, 2, 4], [0, 0, 0], [0, 0, 0]) == (1, 2, 4)
 
 
 @pytest.mark.parametrize("times", [[], [1, 0], [-1], [float("inf")], [float("nan")]])
 def test_times_must_be_positive(times: list[float]) -> None:
-    """No times, or such that are no times, are refused with what was given."""
+    """An empty list of times, and times that are not positive and finite, are refused."""
     with pytest.raises(UsageError, match="balance: times must be one or more numbers > 0, got"):
         relative_performance(times)
 
 
 @given(TIMES)
 def test_the_smallest_entry_is_one(times: list[float]) -> None:
-    """Whatever the times, no rank is slower than the slowest."""
+    """The smallest entry of the vector is 1."""
     assert min(relative_performance(times)) == 1
 
 
 @given(TIMES, st.floats(0.001, 1000))
 def test_measuring_what_was_believed_changes_nothing(times: list[float], unit: float) -> None:
-    """Who does its share of work in the same time as all others has the performance it was thought to have."""
+    """If all ranks finish their shares in the same time, the vector stays the same."""
     vector = relative_performance(times)
     again = remeasured(vector, [unit * phi for phi in vector], [unit] * len(vector))
     assert again == pytest.approx(vector, rel=1e-9)
 
 
 def test_fitted_times_are_performance_models() -> None:
-    """Two kinds that take n^2/p seconds and a third of that: the fast one has 3."""
+    """Fitted times are models: n^2/P seconds and a third of that give the vector (1, 3)."""
     sizes, processors = [1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 1.0, 2.0]
     seconds = [n**2 / p for n, p in zip(sizes, processors, strict=True)]
     slow = fit_terms({"n": sizes, "P": processors}, seconds, ["n^2/P"])
