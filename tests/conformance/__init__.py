@@ -1,1 +1,1 @@
-"""Conformance: mpi4py's own test suite, plain and under the virtual layer, must pass the same tests."""
+"""Conformance: mpi4py's own test suite must pass the same tests with and without the virtual layer."""

@@ -1,4 +1,4 @@
-"""Run mpi4py's whole suite plain and under the layer, and compare: ``python -m tests.conformance --ranks 1 2 3``."""
+"""Run mpi4py's whole suite with and without the layer, and compare: ``python -m tests.conformance --ranks 1 2 3``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.conformance import suite
 
 
 def main() -> int:
-    """Compare, print a line per number of ranks; returns 1 if the layer adds a failure."""
+    """Compare, and print a line per number of ranks; return 1 if the layer adds a failure."""
     parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--include", default="", help="regular expression of modules")
@@ -23,7 +23,7 @@ def main() -> int:
 
 
 def compare(ranks: int, include: str, logs: Path | None) -> int:
-    """Run both ways with a number of ranks."""
+    """Run the suite both ways on a number of ranks, and print the differences; return 1 if the layer adds a failure."""
     plain = suite.run(ranks, include=include)
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "suite.clue"

@@ -1,4 +1,4 @@
-"""Fetching mpi4py's test suite and running it, plain or under the layer, with any number of ranks."""
+"""Fetch mpi4py's test suite, and run it with or without the layer on any number of ranks."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from clue.cache import home, open_folder
 from clue.recording import find_mpiexec
 from virtual_layer.programs import settings
 
-#: A test that did not pass, as unittest names it at the end: ``FAIL: testSend (test_p2p_buf.TestP2PBufSelf...)``.
+#: A failed test, as unittest names it at the end: ``FAIL: testSend (test_p2p_buf.TestP2PBufSelf...)``.
 _FAULT = re.compile(r"^(?:ERROR|FAIL): (.+)$", re.MULTILINE)
-# Not whole lines: unittest writes a line and its end apart, so that two ranks' lines may come as one.
+# Do not match whole lines: unittest writes a line and its end separately, so lines of two ranks may be joined.
 _COUNT = re.compile(r"Ran (\d+) tests? in ([\d.]+)s")
 _SKIPPED = re.compile(r"skipped=(\d+)")
 
 
 class UnreachableError(Exception):
-    """The sources of mpi4py cannot be fetched here."""
+    """The sources of mpi4py cannot be fetched."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run of the suite came to.
+    """The outcome of a run of the suite.
 
     Attributes:
         ranks: Number of MPI processes.
@@ -37,8 +37,8 @@ class Outcome:
         skipped: Tests skipped on rank 0.
         faults: Tests that failed on any rank.
         seconds: Time of the tests.
-        ended: Whether every rank came to its end.
-        output: All that was printed.
+        ended: Whether every rank finished.
+        output: Everything that was printed.
     """
 
     ranks: int
@@ -51,15 +51,15 @@ class Outcome:
 
 
 def fetch() -> Path:
-    """Return the folder of mpi4py's tests, of the version installed, fetched from PyPI once.
+    """Return the folder of the tests of the installed mpi4py, which is fetched from PyPI once.
 
     Raises:
-        UnreachableError: If it is neither in the cache nor to be had.
+        UnreachableError: If it is neither in the cache nor available from PyPI.
     """
     version = importlib.metadata.version("mpi4py")
     folder = home() / "conformance"
     tests = folder / f"mpi4py-{version}" / "test"
-    # What is in it is run. Of several processes that want it, one fetches it.
+    # The folder must be private, as its content is run. The lock lets only one of several processes fetch it.
     with open_folder(folder), (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (tests / "main.py").exists():
@@ -76,7 +76,7 @@ def _unpack(archive: Path, folder: Path) -> None:
 
 
 def _download(version: str, folder: Path) -> Path:
-    # Of mpi4py alone the sources: what pip needs to read them comes as wheels, which need not be built for minutes.
+    # Fetch only mpi4py as sources: pip's build dependencies come as wheels, which saves building them for minutes.
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "mpi4py"]
     finished = subprocess.run(
         [*pip, "--dest", str(folder), f"mpi4py=={version}"], capture_output=True, text=True, check=False
@@ -89,7 +89,7 @@ def _download(version: str, folder: Path) -> Path:
 
 
 def run(ranks: int, *, target: Path | None = None, include: str = "", timeout: float = 1800.0) -> Outcome:
-    """Run the suite; under the layer if a target for the trace is given.
+    """Run the suite, under the layer if a target for the trace is given.
 
     Args:
         ranks: Number of MPI processes.
