@@ -1,1 +1,1 @@
-"""What the import-linter's contracts do not say of who imports whom."""
+"""Tests of imports, beyond the contracts of import-linter, and of versions."""

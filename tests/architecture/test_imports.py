@@ -1,4 +1,4 @@
-"""Imports as they stand in the files, those for type checkers and those within functions included."""
+"""Imports in the source files, including those for type checkers and those within functions."""
 
 import ast
 import sys
@@ -14,7 +14,7 @@ PACKAGES = ("clue", "virtual_layer", "benchmarks")
 
 
 def files_of(*packages: str) -> dict[str, Path]:
-    """Return the files of packages by the names of their modules."""
+    """Return the files of packages by module name."""
     return {
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
         for package in packages
@@ -23,7 +23,7 @@ def files_of(*packages: str) -> dict[str, Path]:
 
 
 def imported(source: str) -> Iterator[str]:
-    """Yield every name that a source imports, dotted: modules, and what is taken out of them."""
+    """Yield every imported dotted name: modules, and names that are imported from them."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names)
@@ -33,14 +33,14 @@ def imported(source: str) -> Iterator[str]:
 
 
 def module_of(name: str, modules: dict[str, Path]) -> str:
-    """Return the module of ours that a name is in or is; ``""`` if it is in none."""
+    """Return the module of these that a name belongs to, or ``""``."""
     while name and name not in modules:
         name = name.rpartition(".")[0]
     return name
 
 
 def circle(graph: dict[str, set[str]]) -> list[str]:
-    """Return the nodes of a circle, the first once more at its end; nothing if there is none."""
+    """Return the nodes of a cycle, with the first repeated at the end, or nothing if there is none."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -50,7 +50,7 @@ def circle(graph: dict[str, set[str]]) -> list[str]:
 
 
 def test_no_files_import_each_other_in_a_circle() -> None:
-    """No file needs, however indirectly, one that needs it: so each can be read after those below it."""
+    """No file imports itself indirectly, so each can be read after those that it needs."""
     files = files_of(*PACKAGES)
     graph = {
         name: {module_of(each, files) for each in imported(path.read_text())} - {name, ""}
@@ -61,7 +61,10 @@ def test_no_files_import_each_other_in_a_circle() -> None:
 
 
 def test_the_virtual_layer_imports_of_other_packages_mpi4py_alone() -> None:
-    """It runs inside the user's program: what it imported there would cost time, and might be of another version."""
+    """The virtual layer runs inside the user's program, so it imports only clue, mpi4py and the standard library.
+
+    Other packages would cost time there, and might have another version.
+    """
     packages = {
         name.partition(".")[0] for path in files_of("virtual_layer").values() for name in imported(path.read_text())
     }
@@ -70,6 +73,6 @@ def test_the_virtual_layer_imports_of_other_packages_mpi4py_alone() -> None:
 
 @pytest.mark.parametrize("package", sorted(name for name, path in files_of("clue").items() if path.stem == "__init__"))
 def test_packages_have_what_they_list(package: str) -> None:
-    """Names that a package loads on first use are where it says: no type checker follows that."""
+    """All names in a package's ``__all__`` exist, also those that are loaded on first use."""
     module = import_module(package)
     assert [name for name in getattr(module, "__all__", ()) if not hasattr(module, name)] == []
