@@ -27,7 +27,7 @@ def test_guided_is_an_even_share_of_what_is_left() -> None:
 
 
 def test_trapezoidal_shrinks_evenly() -> None:
-    """Trapezoidal self-scheduling of 100 from 19 to 1: N = ⌈200 / 20⌉ = 10 chunks, each smaller by 2."""
+    """Trapezoidal self-scheduling of 100 from 19 to 1: N = ⌈200 / 20⌉ = 10 chunks, 2 less each: 19, 17, …, 1."""
     assert list(trapezoidal(100, 4, first=19, last=1)) == [19, 17, 15, 13, 11, 9, 7, 5, 3, 1]
 
 

@@ -50,7 +50,10 @@ def test_waits_that_lasted_equally_long_are_one_point() -> None:
 
 
 def test_only_long_waits_tell_the_share_by_the_shortest() -> None:
-    """Only the shortest of the long waits counts: after 5 ms bursts of 4 us take 1, 2 and 3 us longer, up to 3/4."""
+    """Of long waits only the shortest counts: after 5 ms, bursts of 4 us take 1, 2 and 3 us longer, up to 3/4.
+
+    After 9 ms they take 4 us longer, which is ignored.
+    """
     long = {0: (40.0, 50.0, 60.0), 5000: (45.0, 55.0, 65.0), 9000: (46.0, 56.0, 66.0)}
     short = {0: (4.0, 4.0, 4.0), 5000: (5.0, 6.0, 7.0), 9000: (8.0, 8.0, 8.0)}
     assert cold_start_of(times(long, short)).at_most == pytest.approx(0.75)

@@ -227,7 +227,7 @@ def test_what_half_round_trips_cannot_tell_is_said() -> None:
     assert "eager limit: half round trips show no jump" in said and "ports: no stream was measured" in said
     assert fitted.link.receive_delay == pytest.approx(10e-6 / 5)
     assert fitted.link.send_delay(0) == pytest.approx(10e-6 / 5, rel=0.02)
-    # A stream is at least as fast as single messages show.
+    # A stream is assumed to be exactly as fast as single messages show.
     assert simulated_gap(pair(fitted.link), 1 << 24) == pytest.approx((1 << 24) * 1.1e-9, rel=0.03)
 
 

@@ -72,7 +72,7 @@ def test_noise_adds_no_points_to_a_line(seed: int, latency: float, per_byte: flo
 
 
 def test_an_outlier_moves_the_curve_little() -> None:
-    """One of 26 times is 10 % too long: the line gets no extra point for it."""
+    """One of 26 times is 10 % too long: a point there would cost as much as the error, so the line gets none."""
     exact = 10e-6 + SIZES * 1e-9
     times = exact.copy()
     times[12] *= 1.1

@@ -23,7 +23,7 @@ def main() -> int:
 
 
 def compare(ranks: int, include: str, logs: Path | None) -> int:
-    """Run the suite both ways on a number of ranks, and print the differences; return 1 if the layer adds a failure."""
+    """Run the suite both ways, and print the differences; return 1 if the layer adds a failure or loses a test."""
     plain = suite.run(ranks, include=include)
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "suite.clue"

@@ -107,7 +107,10 @@ def test_a_lead_of_a_twentieth() -> None:
 
 
 def test_what_options_have_in_common_changes_for_all() -> None:
-    """A parameter that both options share changes for both, so four nodes keep their lead of 1/3 over three."""
+    """A parameter that both options share changes for both: four nodes keep their lead of 1/3 over three.
+
+    They run 4 and 3 ranks.
+    """
     machines = {"four": machine(4), "three": machine(3)}
     job = workload("job", "0", (3, 4))
     explanation = explained(scenario(machines, Criterion.MAKESPAN, job), computing)
@@ -117,7 +120,7 @@ def test_what_options_have_in_common_changes_for_all() -> None:
 
 
 def test_an_option_that_deadlocks_loses() -> None:
-    """An option that deadlocks with a lower eager limit loses to one without a limit."""
+    """An option that deadlocks with an eager limit of 9 KB, 10 % lower, loses to one without a limit."""
     machines = {
         "limited": machine(2),
         "eager": machine(2, link=replace(LINK, eager_limit=None), performance_factor=1.5),
@@ -130,7 +133,7 @@ def test_an_option_that_deadlocks_loses() -> None:
 
 
 def test_an_option_that_misses_its_deadline_loses() -> None:
-    """Within a deadline of 3.2 s, an option that takes 3.3 s after the change loses, whatever the other takes."""
+    """Options take 3 and 3.15 s, within 3.2 s: after a change the first takes 3.3 s and loses to any other."""
     job = replace(workload("job", "0", (4,)), deadline=3.2)
     explanation = explained(scenario(TWO, Criterion.MAKESPAN, job), computing)
     first, second = of(explanation, FACTOR, "one"), of(explanation, FACTOR, "two")
@@ -232,7 +235,7 @@ def test_text_says_what_alters_the_first_place() -> None:
 
 
 def test_a_score_of_zero_has_no_share_to_lead_by() -> None:
-    """An option with score 0 leads by an infinite share, and ties with another such option."""
+    """A gift leads an option for 100 EUR by an infinite share, whatever changes, and ties with another gift."""
     options = [Option(name, machine(4), Money(price, "EUR")) for name, price in (("gift", 0), ("dear", 100))]
     compared = replace(scenario({}, Criterion.TOTAL_COST), options=tuple(options))
     explanation = explained(compared, computing)

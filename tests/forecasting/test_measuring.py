@@ -171,7 +171,7 @@ def test_the_next_sizes_are_where_least_is_known() -> None:
 
 
 def test_where_times_leap_a_range_is_cut() -> None:
-    """Times that jump by a factor of 5 at 200 are cut there, and each part is fitted on its own."""
+    """Times of 1 ns per step up to 200 and 5 ns above are cut there, and each part is fitted on its own."""
 
     def seconds(n: int) -> float:
         return n**2 * (1e-9 if n <= 200 else 5e-9)

@@ -53,7 +53,7 @@ def test_pdgemm_is_equation_3(sizes: tuple[int, int, int], block: int, p: int, q
 
 
 def test_the_broadcast_divides_a_whole_number_of_rounds_by_the_rows() -> None:
-    """The broadcast takes ⌈log2 q⌉ / p, as in equation 4, not the ceiling of that: 3/4 for 3 rounds on 4 rows."""
+    """The broadcast takes ⌈log2 q⌉ / p, as in equation 4: 3/4 for 3 rounds on 4 rows, not their ceiling, 1."""
     route = Route(0.0, 8e6)
     found = Pdgemm(400, 400, 400, 400).on(Grid(4, 8), free, route)
     assert found.communicate == pytest.approx((3 / 4 + 2 / 8) * 160_000 * ELEMENT)

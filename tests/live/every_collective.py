@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-#: Return the argument lists of a collective's calls, from (MPI, communicator, number of elements of each block).
+#: A function that yields the argument lists of a call, from (MPI, communicator, elements of each block).
 Arguments = Callable[[Any, Any, int], Iterator[tuple[Any, ...]]]
 CASES: dict[str, Arguments] = {}
 _ROOT = 2

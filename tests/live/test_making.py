@@ -24,7 +24,7 @@ RANKS = pytest.mark.parametrize("ranks", [1, 4])
 
 
 def check(live: Live, program: str, ranks: int) -> None:
-    """Run a program, which must end well on all ranks."""
+    """Run a program that must succeed on all ranks."""
     ended = live(START + dedent(program), ranks=ranks)
     assert ended.status == 0, ended.err
 

@@ -145,7 +145,7 @@ def test_a_wait_that_ends_is_fine(start: Start, channel: Channel) -> None:
 
 
 def test_what_is_gone_uses_and_says_nothing(start: Start) -> None:
-    """A process that has ended has no CPU time, no wait and no place; nor has one that ignores the query a place."""
+    """A process that has ended has no CPU time, wait or place; one that does not answer has no place either."""
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     assert (cpu_time(ended.pid), wait_of(ended.pid), place_of(ended.pid)) == (0.0, "", "")

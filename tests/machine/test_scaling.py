@@ -25,7 +25,7 @@ TIMES = st.floats(0, 10)
 
 @given(st.lists(st.tuples(st.integers(0, 10**6), TIMES), min_size=1, max_size=4, unique_by=lambda point: point[0]))
 def test_a_factor_of_1_changes_no_bit(points: list[tuple[int, float]]) -> None:
-    """A factor of 1 leaves any curve equal to the last bit."""
+    """A factor of 1 leaves any curve equal to the last bit, also one that does not begin at 0 B."""
     curve = Curve.through(sorted(points))
     assert curve.scaled(1.0) == curve.start_scaled(1.0) == curve.growth_scaled(1.0) == curve
 

@@ -61,7 +61,10 @@ TWO = model({"slow": 8.0, "fast": 2.0})
 
 
 def test_a_comparison_by_a_model() -> None:
-    """At size 800, two slow nodes take 2.048 s (half of 8 s, scaled), two fast ones 0.512 s, so the fast ones win."""
+    """At size 800, two slow nodes take 2.048 s, two fast ones 0.512 s, so the fast ones win.
+
+    Size 1000 takes 8 s on a slow processor and 2 s on a fast one; times grow as n³ and are divided by ranks.
+    """
     machines = [cluster("slow", "slow"), cluster("fast", "fast"), cluster("fast", "slow")]
     predictor = modelling(lambda path: {"hpl.yaml": TWO}[path], Formula())
     ranking = rank_options(scenario(800, machines), predictor)

@@ -14,7 +14,7 @@ from clue.trace.head import Probe
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Set an empty cache, and return its path."""
+    """Use an empty cache, and return its path."""
     monkeypatch.setenv("CLUE_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 

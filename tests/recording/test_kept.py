@@ -26,7 +26,7 @@ Told = list[str]
 
 @pytest.fixture
 def recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
-    """Set an empty cache and a fake recorder that takes no time."""
+    """Use an empty cache, and return a fake recorder that takes no time."""
     monkeypatch.setenv("CLUE_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     recorder = Recorder()
@@ -306,7 +306,7 @@ def test_as_often_as_is_asked_for(recorder: Recorder, heat: Path) -> None:
 
 
 def test_most_typical_recording_comes_first(recorder: Recorder, heat: Path) -> None:
-    """The recording with the median disturbance comes first, because its notes are shown with results."""
+    """Of recordings with 30, 0 and 10 % of disturbance, that of 10 % comes first: its notes are shown with results."""
     recorder.delayed = (0.9, 0.0, 0.3)
     (traces,), _ = ask(request(heat), repeats=3)
     assert [trace.head.rank_heads[0].delayed for trace in traces] == [0.3, 0.0, 0.9]

@@ -37,7 +37,7 @@ def test_seconds_say_the_scale() -> None:
 
 
 def test_the_shortest_good_skeleton_has_one_iteration_of_the_dominant_sequence() -> None:
-    """The dominant loop has 400 iterations; the application took 500 s, so the shortest skeleton takes 1.25 s."""
+    """The shortest good skeleton has one of the 400 iterations, so it takes 500 s / 400 = 1.25 s."""
     short = construct(TRACE, shortest=True)
     assert short.dominant is not None
     assert (short.dominant.name, short.dominant.iterations) == ("loop.py:10", 400)
@@ -76,7 +76,7 @@ def test_a_program_without_loops_has_no_good_skeleton() -> None:
 def test_the_threshold_rises_until_the_signature_is_short_enough() -> None:
     """The similarity threshold rises until the signature is short enough, or stays 0 if it is already.
 
-    Broadcasts of 1,000 to 1,070 B at scale 700: the threshold is 0.05, and the signature 400 times shorter than the
+    Broadcasts of 1,000 to 1,040 B at scale 700: the threshold is 0.05, and the signature 400 times shorter than the
     events.
     """
 
@@ -154,7 +154,7 @@ def test_flops_are_divided_too() -> None:
 
 
 def test_all_calls_that_cannot_be_repeated_are_told_at_once() -> None:
-    """All calls that a skeleton cannot repeat are reported in one error."""
+    """All calls that a skeleton cannot repeat are reported in one error, which has exit status 2."""
     built = TraceBuilder(1, "files.py")
     built[0].add(Op.OTHER, call="File.Open")
     built[0].add(Op.OTHER, call="Win.Fence")

@@ -43,7 +43,11 @@ def test_computation_and_communication_have_ratios_of_their_own() -> None:
 
 
 def test_one_ratio_where_nothing_tells_the_parts_apart() -> None:
-    """One ratio is used if a share is unknown, or if communication exceeds the application or is everything."""
+    """One ratio is used if a share of computation is unknown, or if the parts cannot be told apart.
+
+    The latter holds where the skeleton's 11 s of communication exceed the application's, and where all is
+    communication.
+    """
     for here, alone in ((0.4, None), (None, 0.8), (0.4, 0.12), (0.4, 0.0)):
         assert predict(replace(HERE, compute=here), replace(ALONE, compute=alone)).seconds == 240.0
 
@@ -65,7 +69,7 @@ def test_the_dedicated_run_predicts_the_recorded_time(
 
 
 def test_an_application_that_was_measured_elsewhere() -> None:
-    """If the application takes 150 s on the dedicated host, the ratio is 150 / 12.5 = 12, the prediction 360 s."""
+    """If the application takes 150 s on the dedicated host, the ratio is 150 / 12.5 = 12, and 30 s predict 360 s."""
     assert predict(HERE, ALONE, 150.0).seconds == 360.0
 
 

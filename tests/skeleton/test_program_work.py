@@ -80,7 +80,7 @@ def worked(flops: float = 0.0) -> Trace:
 def test_a_region_is_what_is_stated_else_what_it_declares() -> None:
     """A mix stated for a region comes first, then one stated for all, then declared work.
 
-    More than 1 Gflop/s is core work.
+    Declared work of 1 Gflop/s and more is core work, less is memory work.
     """
     assert characters(worked())["solve"].mix == UNKNOWN
     assert dict(UNKNOWN) == pytest.approx({"core": 4 / 9, "memory": 5 / 9})

@@ -174,7 +174,10 @@ def test_entries_lie_within_the_extra_column_of_their_rank(extra: int, count: in
 
 
 def test_ops_have_entries_of_their_own() -> None:
-    """Ops may not share entries: 1000 waits on the same 1000 entries would become a million entries in memory."""
+    """Ops may not share entries: 1000 waits on the same 1000 entries would become a million entries in memory.
+
+    60 000 such waits took 3.3 GB.
+    """
     trace = TraceBuilder(2)
     trace[1].recv(0)
     trace[0].send(1, 8)

@@ -38,7 +38,7 @@ def known(own: float, shared: float = 0.0, degrees: float = 1e9) -> ModelError:
 
 @pytest.mark.parametrize("degrees", [3, 5, 10, 100, 1e9])
 def test_the_expansion_is_students_t(degrees: float) -> None:
-    """At the 90th percentile, student() maps the normal quantile to that of Student's t."""
+    """At the end of an 80 % interval, student() maps the normal quantile to that of Student's t."""
     assert student(stats.norm.ppf(0.9), degrees) == pytest.approx(stats.t.ppf(0.9, degrees), rel=1e-3)
     assert student(-1.0, degrees) == -student(1.0, degrees)
 

@@ -104,7 +104,7 @@ def test_ranks_are_drawn_one_by_one() -> None:
 
 
 def test_ranks_that_differ_alone_have_nothing_in_common() -> None:
-    """64 ranks that vary independently by 0.2 have no common noise, as variation of ranks is not counted twice."""
+    """64 ranks that vary independently by 0.2 in 20 recordings have no common noise, as nothing is counted twice."""
     random = np.random.default_rng(4)
     recordings = [many_ranks(np.exp(0.2 * random.standard_normal(64))) for _ in range(20)]
     noise = noise_of_recordings(recordings)

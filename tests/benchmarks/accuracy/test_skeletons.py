@@ -61,7 +61,7 @@ def test_programs_check_themselves(program: StudyProgram, shared: Path) -> None:
 
 @needs_mpi
 def test_a_wrong_result_is_told(tmp_path: Path) -> None:
-    """A result with too large an error, and a wrong number of ranks, end a program with an error."""
+    """A result with too large an error ends a program with status 1; another number of ranks than four is an error."""
     program = tmp_path / "wrong.py"
     folder = PROGRAMS[0].script.parent
     program.write_text(
@@ -123,7 +123,10 @@ SKELETONS = {
 
 
 def test_predictions_are_measured_times_application_over_skeleton() -> None:
-    """A prediction is 16 s x 30 / 10 = 48 s for a run of 45 s; class S shows no slowdown; the average is 1.75."""
+    """A prediction is 16 s x 30 / 10 = 48 s for a run of 45 s; class S shows no slowdown.
+
+    The average slowdown of 1.5 and 2 is 1.75.
+    """
     found = {(each.program, each.predictor): each for each in predictions(RUNS, SKELETONS)}
     assert found["bt", "10 s"].predicted == pytest.approx(48)
     assert found["bt", "10 s"].error == pytest.approx(48 / 45 - 1)
@@ -136,7 +139,7 @@ def test_predictions_are_measured_times_application_over_skeleton() -> None:
 
 
 def test_means_and_worst_cases_are_those_of_the_groups() -> None:
-    """The skeleton of 0.5 s is 20 % off, which is the worst; that of 10 s is 6.7 % and 20 % off."""
+    """The skeleton of 0.5 s predicts 1.2 for 1.5, which is 20 % off and the worst; 10 s are 6.7 % and 20 % off."""
     board = Board(predictions(RUNS, SKELETONS))
     assert board.mean(by_predictor("10 s")) == pytest.approx((0.2 + 1 / 15) / 2)
     assert board.mean(by_predictor("2 s")) is None

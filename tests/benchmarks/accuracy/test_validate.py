@@ -142,7 +142,7 @@ def test_looks_for_messages_take_what_looks_took() -> None:
 
 
 def test_who_is_faster_gets_more_where_a_program_decides() -> None:
-    """Of twelve blocks for workers of 10 and 20 ms per block, the faster gets 8; each gets a final message."""
+    """Of twelve blocks, workers that take 10 and 20 ms for each get 8 and 4, and both get a final message."""
     built = TraceBuilder(3)
     for rank, seconds in ((1, 0.01), (2, 0.02)):
         built[rank].compute(seconds)

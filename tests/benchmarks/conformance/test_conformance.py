@@ -71,7 +71,7 @@ def test_shares_count_what_the_real_library_passes() -> None:
 
 
 def test_the_table_names_the_tests_that_differ_and_counts_the_others(tmp_path: Path) -> None:
-    """The table lists tests that differ and counts the others; the page made from it is the same."""
+    """The table lists tests that differ and has one line for the 40 others; the page made from it is the same."""
     table = tmp_path / "results.csv"
     alike = tuple(Verdict(f"test_rma.T.{number}", "passed") for number in range(40))
     real = (*alike, Verdict("test_rma.T.odd", "passed"), Verdict("test_rma.T.none", "skipped"))

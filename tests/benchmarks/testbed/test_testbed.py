@@ -122,7 +122,7 @@ def test_cores_have_as_much_to_do_as_each_other() -> None:
 
 
 def test_frames_are_small_where_any_link_is_slow() -> None:
-    """If any link is slow, frames are small, because an idle link lets a whole frame pass at once, here 9000 B."""
+    """If any link is slow, frames have 1500 B instead of 9000 B, as an idle link lets a frame pass at full speed."""
     fast, slow = Host(0, 20.0, 2, 0, 125e6), Host(1, 20.0, 2, 0, 1.25e6)
     assert [cluster._frame(hosts) for hosts in ([fast], [fast, slow], [slow])] == [9000, 1500, 1500]
 
