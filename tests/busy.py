@@ -1,4 +1,4 @@
-"""How busy the computer is that tests run on is not what they test."""
+"""Tests do not depend on how busy the computer is that runs them."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from collections.abc import Iterable
 
 
 def of_the_program(notes: Iterable[str]) -> list[str]:
-    """Return the notes of a recording that are not about other processes on the computer."""
+    """Return the notes of a recording, without those about other processes on the computer."""
     return [note for note in notes if "recorded on a busy computer" not in note]

@@ -1,4 +1,4 @@
-"""The compiled libraries, loaded once by each process that tests."""
+"""The compiled libraries, which each test process loads once."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ LIBRARIES = (ENGINE, LOOPED, LOOPS)
 
 
 def know_again(library: Library) -> None:
-    """Forget what a test made of a library, and load the one that is in the cache.
+    """Undo a test's changes to a library and load the cached one again.
 
-    Otherwise a later test that has a cache of its own would compile it.
+    Otherwise a later test with a cache of its own would compile it.
     """
     library.forget()
     with suppress(NoLibraryError):

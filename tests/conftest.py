@@ -1,4 +1,4 @@
-"""What holds for all tests: how many processes share them, which of them are quick, what they must not depend on."""
+"""Settings of all tests: the number of worker processes, which tests are quick, what no test may depend on."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ from hypothesis import settings
 from clue.garbage import search_no_more
 from clue.native import NoLibraryError, compiler
 
-# How long an example takes says more of what else the computer does than of clue.
+# The time of an example depends more on the load of the computer than on clue.
 settings.register_profile("clue", deadline=None)
-# CI draws the same examples each time, so that a change is judged by what it changes; everybody else draws new ones.
+# CI draws the same examples each time, so that a failure comes from the change under test; other runs draw new ones.
 settings.register_profile("reproducible", deadline=None, derandomize=True)
 settings.load_profile("clue")
-# Nor do intervals depend on what this computer's user has validated.
+# Intervals must not depend on validations by this computer's user.
 os.environ.pop("CLUE_MODEL_ERROR", None)
 os.environ["XDG_CONFIG_HOME"] = os.devnull
-# Where it has no folder for its configuration, matplotlib has none for its list of fonts: each process that draws
-# would make it anew.
+# Without a configuration folder, matplotlib has no place for its list of fonts: each process that draws would
+# rebuild the list.
 _CACHES = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
 os.environ.setdefault("MPLCONFIGDIR", str(Path(_CACHES) / "matplotlib"))
-# Many containers let Python keep no bytecode: each command that a test starts would compile all of clue anew.
+# Many containers stop Python from writing bytecode: each command that a test starts would compile all of clue again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
-# Each process that tests has a processor for itself; threads for small matrices wait for each other at full load.
+# Each test process has a processor of its own; at full load, threads for small matrices wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# --- in how many processes -------------------------------------------------------------------------------------------
+# --- the number of worker processes ----------------------------------------------------------------------------------
 
-#: More processes gain little: then the longest tests decide. Each test of MPI has up to nine ranks beside them.
+#: More processes gain little, as the longest tests then decide. Each test of MPI also starts up to nine ranks.
 _MOST_WORKERS = 8
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Return how many processes share the tests: three for two processors that this one may use.
+    """Return how many worker processes share the tests: three for every two processors that this one may use.
 
-    Of all tests many wait for programs, timeouts and disks; quick ones only compute, so one for each processor is
-    enough. None for a single file or test: the processes would take longer to begin than most files take. Told by
-    ``PYTEST_XDIST_AUTO_NUM_WORKERS``, so many.
+    Many tests wait for programs, timeouts and disks. Quick tests only compute, so one worker per processor is enough.
+    A single file or test gets no workers: they would take longer to start than most files take to run.
+    ``PYTEST_XDIST_AUTO_NUM_WORKERS`` overrides the number.
     """
     told = os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS")
     if told:
@@ -62,30 +62,30 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return min(processors if config.getoption("--quick") else processors + processors // 2, _MOST_WORKERS)
 
 
-#: What takes longest, and so begins first: begun last, it would let the other processes idle.
+#: The longest tests. They start first: if they started last, the other workers would idle.
 _LONGEST = "tests/conformance/"
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let the longest tests be the first; all others keep their order."""
+    """Move the longest tests to the front; all others keep their order."""
     items.sort(key=lambda item: not item.nodeid.startswith(_LONGEST))
 
 
-# --- what holds while they are collected, and after ------------------------------------------------------------------
+# --- during and after collection -------------------------------------------------------------------------------------
 
 
 def pytest_collection(session: pytest.Session) -> None:
-    """Keep all that is made while tests are collected: it stays until the end, and to search it takes long."""
+    """Turn off garbage collection: objects made during collection live until the end and are slow to search."""
     gc.disable()
     _import_a_share(session)
 
 
 def _import_a_share(session: pytest.Session) -> None:
-    """Import a share of all tests before they are collected: each of the processes that share them begins with its own.
+    """Import this worker's share of the test files before collection.
 
-    At first pytest rewrites the assertions of each file, and keeps what comes of it. Processes that collect the same
-    files at the same time would all do so for all of them. What cannot be imported is reported when it is collected.
+    When a file is first imported, pytest rewrites its assertions and caches the result. Workers that collect the same
+    files at the same time would each rewrite all of them. Files that fail to import are reported at collection.
     """
     worker, workers = os.environ.get("PYTEST_XDIST_WORKER"), os.environ.get("PYTEST_XDIST_WORKER_COUNT")
     if worker is None or workers is None or session.config.args != list(session.config.getini("testpaths")):
@@ -97,39 +97,39 @@ def _import_a_share(session: pytest.Session) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Look for garbage again, but never in what is there now."""
+    """Turn garbage collection on again, but exempt the objects that exist now."""
     search_no_more()
     gc.enable()
 
 
-# --- which are quick -------------------------------------------------------------------------------------------------
+# --- quick tests -----------------------------------------------------------------------------------------------------
 
-#: What Python audits when a process is started.
+#: Audit events that Python raises when a process is started.
 _STARTS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system"})
 
 
-#: Examples of a property in quick tests, of the hundred that are usual.
+#: Examples of a property in quick tests; the usual number is a hundred.
 _QUICK_EXAMPLES = 20
 
 
 class Quick:
-    """Leaves out what is long: tests that are marked so, and each test that starts a process, once it does.
+    """Skips long tests: those marked ``long``, and each test at the moment when it starts a process.
 
-    So nobody need keep a list of these. Code in C++ is used where it has been compiled before; else the tests of it
-    are left out, as on a computer without a compiler. Properties draw fewer examples.
+    So nobody has to maintain a list. C++ code is used if it was compiled before; otherwise its tests are skipped, as on
+    a computer without a compiler. Properties draw fewer examples.
     """
 
     def __init__(self) -> None:
         self._in_test = False
         compiler.find_compiler = lambda: None
         sys.addaudithook(self._refuse)
-        # Python does not audit the processes that multiprocessing starts by spawning them or by a server.
+        # Python raises no audit event when multiprocessing starts a process by spawn or forkserver.
         BaseProcess.start = self._before(BaseProcess.start)  # type: ignore[method-assign, assignment]
         settings.register_profile("quick", settings(), max_examples=_QUICK_EXAMPLES)
         settings.load_profile("quick")
 
     def _refuse(self, event: str, _: object) -> None:
-        # In another thread no handler would recognise the exception.
+        # In another thread, nothing would catch the skip.
         if event in _STARTS and self._in_test and threading.current_thread() is threading.main_thread():
             self._in_test = False
             pytest.skip("starts a process")
@@ -143,14 +143,14 @@ class Quick:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Skip what is marked."""
+        """Skip tests that are marked ``long``."""
         self._in_test = True
         if item.get_closest_marker("long") is not None:
             pytest.skip("long")
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_teardown(self) -> Iterator[None]:
-        """Let fixtures end what they like; what a test that was left out did not restore is restored."""
+        """Let fixtures start processes; restore the signal handler that a skipped test left changed."""
         self._in_test = False
         try:
             return (yield)
@@ -159,7 +159,7 @@ class Quick:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self) -> None:
-        """Go on looking."""
+        """Watch for processes again, after the fixtures."""
         self._in_test = True
 
 
@@ -174,16 +174,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Leave out tests if that is asked for, once hypothesis has the profile that was asked for."""
-    # Shells let their background jobs ignore SIGINT; what tests start and interrupt would inherit that, and wait.
+    """Skip tests under ``--quick``, after hypothesis has loaded the chosen profile."""
+    # Shells let their background jobs ignore SIGINT. Programs that tests start would inherit this and not stop.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.getoption("--quick"):
-        # Files that a skipped test had open stay open.
+        # A skipped test leaves its files open.
         config.addinivalue_line("filterwarnings", "ignore::ResourceWarning")
         config.addinivalue_line("filterwarnings", "ignore::pytest.PytestUnraisableExceptionWarning")
         config.pluginmanager.register(Quick())
     elif config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput"):
-        # Many tests need them. Compiled one after the other by those that come first, they would let processors idle.
+        # Many tests need these libraries. If the first tests compiled them one after the other, processors would idle.
         from tests.compiled import LIBRARIES  # noqa: PLC0415 - a few tests alone begin sooner without
 
         for library in LIBRARIES:
@@ -195,9 +195,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _loaded() -> None:
-    """Load what is compiled, before the first test has a cache of its own: it would compile it again for that.
+    """Load the compiled libraries before a test with a cache of its own would compile them again.
 
-    Only where processes share all tests.
+    This happens only in xdist workers.
     """
     if "PYTEST_XDIST_WORKER" not in os.environ:
         return
@@ -209,19 +209,19 @@ def _loaded() -> None:
                 library.load()
 
 
-# --- what tests share ------------------------------------------------------------------------------------------------
+# --- resources that tests share --------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of all processes of these tests."""
+    """Return the folder that all workers of this test run share."""
     folder = tmp_path_factory.getbasetemp()
     return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
 
 @pytest.fixture
 def the_only_testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Wait until no other process of these tests has an emulated cluster: two would take each other's processors."""
+    """Wait until no other worker runs an emulated cluster: two would compete for the same processors."""
     with (tmp_path_factory.getbasetemp().parent / "testbed.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

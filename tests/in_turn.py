@@ -1,4 +1,4 @@
-"""Python programs run in turn by one start of MPI: to start Python on all ranks takes longer than most of them do."""
+"""Runs several Python programs under one start of MPI: starting Python on all ranks takes longer than most of them."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ ROOT = Path(__file__).parents[1]
 #: A program and its arguments.
 Run: TypeAlias = tuple[Path, Sequence[str]]
 Ended: TypeAlias = "subprocess.CompletedProcess[str]"
-#: Longest time of all programs of a start, seconds.
+#: Time limit for all programs of one start, in seconds.
 _LIMIT = 240
 
 
 def in_turn(
     folder: Path, launcher: Sequence[str], runs: Sequence[Run], more: Mapping[str, str] = MappingProxyType({})
 ) -> list[Ended]:
-    """Run programs on the ranks of one start, unless this folder has how they ended; return how each ended.
+    """Run programs on the ranks of one MPI start, or reuse the results kept in this folder; return how each ended.
 
-    Where one fails, those behind it do not run; they have failed, too, and say because of which.
+    If a program fails, the later ones do not run. They count as failed, and their message names the one that failed.
 
     Args:
-        folder: Where they run, each in a folder of its own there.
-        launcher: What comes before Python on the command line, such as ``mpiexec -n 4``.
+        folder: The folder to run in; each program gets a subfolder of its own.
+        launcher: The command before Python, such as ``mpiexec -n 4``.
         runs: The programs.
-        more: Further variables of their environment.
+        more: Additional environment variables.
     """
     folder.mkdir(exist_ok=True)
     kept = folder / "ended.json"
@@ -62,7 +62,7 @@ def _start(folder: Path, launcher: Sequence[str], runs: Sequence[Run], more: Map
         subprocess.CompletedProcess(each, 0, _written(folder, i, "out"), _written(folder, i, "err"))
         for i, each in enumerate(words)
     ]
-    # What the launcher says concerns the last that began.
+    # The launcher's output belongs to the last program that started.
     last = next((i for i in range(len(words)) if not (folder / f"{i}.ended").exists()), len(words) - 1)
     ended[last].returncode = done.returncode
     ended[last].stdout += done.stdout
@@ -73,13 +73,13 @@ def _start(folder: Path, launcher: Sequence[str], runs: Sequence[Run], more: Map
 
 
 def _written(folder: Path, number: int, stream: str) -> str:
-    """Return what the ranks of a program wrote, rank by rank."""
+    """Return what the ranks of a program wrote to a stream, in order of ranks."""
     files = sorted(folder.glob(f"{number}.*.{stream}"), key=lambda file: int(file.name.split(".")[1]))
     return "".join(file.read_text() for file in files)
 
 
 def main() -> None:
-    """Run each program on this rank as if it alone had been started; the last argument is their list as JSON."""
+    """Run each program on this rank as if it had been started alone; the first argument is their list as JSON."""
     from mpi4py import MPI  # noqa: PLC0415 - tests themselves start without
 
     world, path, home = MPI.COMM_WORLD, sys.path[1:], Path.cwd()
@@ -103,7 +103,7 @@ def main() -> None:
 
 
 def _write_to(name: Path) -> None:
-    """Let standard output and standard error be files of this name: through MPI, ranks' lines come in any order."""
+    """Redirect standard output and error to files of this name: through MPI, lines of ranks come in any order."""
     for stream, ending in ((sys.stdout, "out"), (sys.stderr, "err")):
         stream.flush()
         with name.with_name(f"{name.name}.{ending}").open("w") as file:

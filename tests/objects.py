@@ -1,4 +1,4 @@
-"""Shared objects that call MPI from C, built for the tests by the compiler of the MPI library that is there."""
+"""Shared objects that call MPI from C, built for the tests with the installed MPI library's compiler."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-#: A library: its ``total`` sums over all ranks.
+#: A library whose ``total`` sums over all ranks.
 TOTAL = """
 #include <mpi.h>
 int total(int one) { int all = 0; MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); return all; }
 """
-#: The same as a module of Python, which initialises MPI if necessary, and then finalises it.
+#: The same as a Python module. It initialises MPI if necessary, and in that case finalises it.
 MODULE = """
 #include <Python.h>
 #include <mpi.h>
@@ -43,14 +43,14 @@ PyMODINIT_FUNC PyInit_below(void)
 
 @cache
 def _compiler() -> str | None:
-    """Return the MPI library's compiler beside this Python or on the search path, if it can compile."""
+    """Return the mpicc beside this Python or on the search path, or None if it cannot compile."""
     mpicc = shutil.which("mpicc", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
     nothing = [mpicc or "", "-x", "c", "-c", os.devnull, "-o", os.devnull]
     return mpicc if mpicc and subprocess.run(nothing, capture_output=True, check=False).returncode == 0 else None
 
 
 def build(folder: Path, name: str, source: str, *options: str) -> Path:
-    """Build a shared object of a source text."""
+    """Build a shared object from C source; skip the test without a working mpicc."""
     mpicc = _compiler()
     if mpicc is None:
         pytest.skip("an mpicc that can compile is needed to build an object that calls MPI")
@@ -61,12 +61,12 @@ def build(folder: Path, name: str, source: str, *options: str) -> Path:
 
 
 def build_library(folder: Path) -> Path:
-    """Build the library."""
+    """Build the library :data:`TOTAL` and return its path."""
     return build(folder, "libbelow.so", TOTAL)
 
 
 def build_module(folder: Path) -> Path:
-    """Build the module ``below``; a program in the same folder can import it."""
+    """Build the Python module ``below``, which a program in the same folder can import."""
     include = Path(sysconfig.get_path("include"))
     if not (include / "Python.h").exists():
         pytest.skip("Python's headers are needed to build a module")
