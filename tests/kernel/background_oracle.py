@@ -2,12 +2,12 @@
 
 It shares with the engines the values of machines (:mod:`clue.machine`) and the rounds of collectives
 (:mod:`clue.collectives`), and nothing of :mod:`clue.kernel`. Every rank, every message and every collective in the
-background is a process of one event loop over all of virtual time; nothing runs ahead. What it knows: bursts, blocking
-and nonblocking messages, collectives of both kinds, waits and tests, on ranks with a node each and equal links between
-all nodes, where messages do not slow each other or share ports.
+background is a process of one event loop over all of virtual time; nothing runs ahead. It covers bursts, blocking and
+nonblocking messages, blocking and nonblocking collectives, waits and tests. Each rank has a node of its own, all links
+between nodes are equal, and messages either do not slow each other or share ports.
 
-Of things that fall together on paper, roundings may decide which comes first. A nudge delays all that takes time by up
-to 1e-13 of it, equal times equally, so that other orders come up. Where no nudge changes a result, no rounding decides.
+Where events coincide on paper, rounding may decide their order. A nudge lengthens every delay by up to 1e-13 of it,
+equal times equally, so that other orders come up. If no nudge changes a result, it does not depend on rounding.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from tests.kernel.oracle import Moment
 
 
 class Step(NamedTuple):
-    """What a rank does next.
+    """One step of a rank.
 
     Attributes:
         kind: compute, send, isend, recv, irecv, collective, icollective, wait or test.
         peer: Partner of a message.
-        nbytes: Its size.
-        requests: The one that is begun, or those that are waited for.
-        nanoseconds: How long a burst takes.
-        collective: What all ranks do.
+        nbytes: Size of a message.
+        requests: The request that the step starts, or those that it waits for.
+        nanoseconds: Duration of a burst.
+        collective: The collective of all ranks.
     """
 
     kind: str
@@ -47,12 +47,12 @@ class Step(NamedTuple):
 
 
 class Action(NamedTuple):
-    """Whose action comes first of those at one time.
+    """The order of actions at one time: by rank, then by actor, then by message.
 
     Attributes:
-        rank: By rank.
-        actor: Of one rank those of the rank itself (0), then those of its nonblocking collectives, as they were called.
-        message: Of each of these its own (0), then those of the messages that it began to send, in that order.
+        rank: The rank.
+        actor: The rank itself (0), then its nonblocking collectives in the order of their calls.
+        message: The actor itself (0), then the messages that it sends, in the order of their starts.
     """
 
     rank: int
@@ -69,12 +69,12 @@ class Turn(NamedTuple):
 
 T = TypeVar("T")
 Life: TypeAlias = Generator["float | Turn | Moment", None, T]
-#: What is no action comes before all actions.
+#: Events that are no actions come before all actions.
 _AHEAD = Action(-1, 0)
 
 
 class Clock:
-    """Virtual time, and processes in it."""
+    """Virtual time and the processes that run in it."""
 
     def __init__(self, nudge: int | None) -> None:
         self.now = 0.0
@@ -83,13 +83,13 @@ class Clock:
         self._ahead: list[tuple[Any, ...]] = []
 
     def at(self, time: float, do: Callable[[], None], action: Action = _AHEAD) -> None:
-        """Do something at a time."""
+        """Schedule a callback for a time."""
         if self._nudge is not None and time > self.now:
             time *= 1 + 1e-13 * Random(f"{self._nudge} {time}").random()
         heappush(self._ahead, (time, action, next(self._serial), do))
 
     def live(self, process: Life[None]) -> None:
-        """Let a process continue until it waits for a time or a moment."""
+        """Run a process until it waits for a time or a moment."""
         until = next(process, None)
         again = partial(self.live, process)
         match until:
@@ -101,7 +101,7 @@ class Clock:
                 self.at(until, again)
 
     def run(self) -> None:
-        """Let everything happen."""
+        """Run all events."""
         while self._ahead:
             self.now, *_, do = heappop(self._ahead)
             do()
@@ -112,10 +112,10 @@ class Message:
     """A message on its way.
 
     Attributes:
-        action: Its actions, among those of its sender.
-        posted: Its receive is posted.
-        free: Its sender is free of it.
-        arrived: It has arrived.
+        action: The place of its actions among those of its sender.
+        posted: When its receive is posted.
+        free: When its sender may continue.
+        arrived: When it has arrived.
     """
 
     source: int
@@ -130,14 +130,14 @@ class Message:
 
 
 class Channel:
-    """Messages and receives of a pair of ranks, in the program or in one collective: the k-th takes the k-th."""
+    """Messages and receives of a pair of ranks, in the program or one collective: the k-th receive takes message k."""
 
     def __init__(self) -> None:
         self.sent: deque[Message] = deque()
         self.wanted: deque[Moment] = deque()
 
     def send(self, message: Message) -> None:
-        """Match a message, or keep it."""
+        """Match a message with a waiting receive, or keep it."""
         self.sent.append(message)
         self.match()
 
@@ -149,7 +149,7 @@ class Channel:
         return arrived
 
     def match(self) -> None:
-        """Tell a message of its receive, and the receive of its message."""
+        """Match the first message with the first receive, if both are there."""
         if self.sent and self.wanted:
             message, arrived = self.sent.popleft(), self.wanted.popleft()
             message.posted.come()
@@ -158,11 +158,11 @@ class Channel:
 
 @dataclass
 class Actor:
-    """A rank, or one of its collectives in the background.
+    """A rank, or one of its nonblocking collectives.
 
     Attributes:
         number: 0 for the rank itself, i for its i-th nonblocking collective.
-        begun: Messages that it began to send.
+        begun: Number of messages that it has started to send.
     """
 
     rank: int
@@ -172,14 +172,14 @@ class Actor:
 
 @dataclass
 class Rank:
-    """What is known of a rank.
+    """The state of a rank.
 
     Attributes:
-        left: When it left its last call, for bursts.
-        back: When its next call begins, or its program ends; nothing while it is in a call.
-        collectives: How many it has called.
-        in_background: How many of these are nonblocking.
-        requests: When each is complete.
+        left: When it last left a call for a burst.
+        back: The moment of its next call or the end of its program; None while it is in a call.
+        collectives: Number of collectives that it has called.
+        in_background: Number of these that are nonblocking.
+        requests: The moment when each request is complete.
         finish: When its program ended.
     """
 
@@ -191,12 +191,12 @@ class Rank:
     finish: float = -1.0
 
     def leave(self, now: float) -> None:
-        """Compute, perhaps after another burst."""
+        """Leave the last call for a burst, unless the rank has left it already."""
         if self.back is None:
             self.left, self.back = now, Moment()
 
     def come_back(self) -> None:
-        """Call, or end."""
+        """Enter the next call, or end the program."""
         back, self.back = self.back, None
         if back is not None:
             back.come()
@@ -215,14 +215,14 @@ class BackgroundOracle:
         self.receives_from = [0.0] * len(program)
 
     def finishes(self) -> list[float]:
-        """Return when each rank ends; one that is blocked for ever at -1."""
+        """Return when each rank ends; -1 for a rank that is blocked for ever."""
         for me in range(len(self.program)):
             self.clock.at(0.0, partial(self.clock.live, self.life(me)))
         self.clock.run()
         return [rank.finish for rank in self.ranks]
 
     def life(self, me: int) -> Life[None]:
-        """Do one step of a rank after the other."""
+        """Run the steps of a rank in order."""
         rank, actor = self.ranks[me], Actor(me)
         for step in self.program[me]:
             if step.kind == "compute":
@@ -252,7 +252,7 @@ class BackgroundOracle:
         return self.link.send_delay(0) + self.link.transmission_delay(0)
 
     def launch(self, actor: Actor, peer: int, nbytes: int, context: object) -> Life[Message]:
-        """Begin a message; it continues without its sender."""
+        """Start a message, which then proceeds on its own."""
         link, me = self.link, actor.rank
         rendezvous = link.eager_limit is not None and nbytes > link.eager_limit
         asks = link.acknowledged_from is not None and nbytes >= link.acknowledged_from
@@ -266,7 +266,7 @@ class BackgroundOracle:
         return message
 
     def way(self, message: Message) -> Life[None]:
-        """The life of a message."""
+        """Run a message from its start to its arrival and acknowledgement."""
         if message.is_rendezvous:
             yield from self.handshake(message)
             yield Turn(self.clock.now, message.action)
@@ -284,7 +284,7 @@ class BackgroundOracle:
             message.free.come()
 
     def handshake(self, message: Message) -> Life[None]:
-        """What has to pass before the data of a rendezvous start."""
+        """Run the handshake of a rendezvous, until its data start."""
         if self.within_calls:
             yield self.clock.now + self.travel()
         yield message.posted
@@ -294,12 +294,12 @@ class BackgroundOracle:
         yield from self.progress(message.source)
 
     def let_go(self, message: Message, time: float) -> None:
-        """Free a sender that does not wait for an acknowledgement."""
+        """Free the sender at a time, unless it waits for an acknowledgement."""
         if not message.is_acknowledged:
             self.clock.at(time, message.free.come)
 
     def pass_ports(self, message: Message) -> Life[None]:
-        """Pass the send port of one node, then the receive port of the other."""
+        """Pass the sender's send port, then the receiver's receive port."""
         start, source, dest, nbytes = self.clock.now, message.source, message.dest, message.nbytes
         s, t = self.link.send_delay(nbytes), self.link.transmission_delay(nbytes)
         sending, transmitting = s - self.link.send_delay(0), t - self.link.transmission_delay(0)
@@ -346,26 +346,26 @@ class BackgroundOracle:
             yield self.ranks[actor.rank].requests[request]
 
     def test(self, _: Actor, __: Step) -> Life[None]:
-        """A test, which costs as much whether or not it finds its request complete."""
+        """A test, which costs the same whether or not its request is complete."""
         yield self.clock.now + self.link.receive_delay
 
     # -- collectives -------------------------------------------------------------------------------------------------
 
     def begin(self, me: int, step: Step) -> tuple[int, Sequence[Round]]:
-        """Return the number of a collective, which is the context of its messages, and the rounds of a rank."""
+        """Return the number of a collective, which is the context of its messages, and the rank's rounds."""
         assert step.collective is not None
         self.ranks[me].collectives += 1
         algorithm = default_choice(self.network.collective_library, step.collective)
         return self.ranks[me].collectives, lower(step.collective, me, algorithm)
 
     def collective(self, actor: Actor, step: Step) -> Life[None]:
-        """A blocking collective: its rank does one round after the other."""
+        """A blocking collective: the rank runs its rounds in order."""
         context, rounds = self.begin(actor.rank, step)
         for each in rounds:
             yield from self.round(actor, each, context, in_background=False)
 
     def icollective(self, actor: Actor, step: Step) -> Life[None]:
-        """A nonblocking collective: it takes no time of its rank, and its first round begins with the call."""
+        """A nonblocking collective: the call takes no time, and the first round begins with it."""
         rank = self.ranks[actor.rank]
         rank.in_background += 1
         done = rank.requests[step.requests[0]] = Moment()
@@ -373,13 +373,13 @@ class BackgroundOracle:
         yield self.clock.now
 
     def background(self, actor: Actor, context: int, rounds: Sequence[Round], done: Moment) -> Life[None]:
-        """The rounds of a nonblocking collective beside its rank."""
+        """Run the rounds of a nonblocking collective beside its rank."""
         for each in rounds:
             yield from self.round(actor, each, context, in_background=True)
         done.come()
 
     def round(self, actor: Actor, each: Round, context: int, *, in_background: bool) -> Life[None]:
-        """Begin all receives and sends, wait for all, combine. A round of one message blocks in it."""
+        """Start all receives and sends, wait for them, then reduce; a round of one message uses a blocking call."""
         blocks = len(each.receives) + len(each.sends) == 1
         ends_by_itself = False
         awaited = []

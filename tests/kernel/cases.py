@@ -13,11 +13,11 @@ SEND, SEND_PER_KB = 0.010, 0.001
 TRANSMIT, TRANSMIT_PER_KB = 0.100, 0.002
 RECEIVE = 0.001
 EAGER_LIMIT = 10_000
-#: An empty message's travel: what a rendezvous answer takes.
+#: Travel time of an empty message, and so of a rendezvous answer.
 ANSWER = SEND + TRANSMIT
 
 LINK = Link(Curve.line(SEND, SEND_PER_KB / 1000), Curve.line(TRANSMIT, TRANSMIT_PER_KB / 1000), RECEIVE, EAGER_LIMIT)
-#: Messages within a node take a tenth.
+#: Messages within a node take a tenth of the time.
 LOCAL_LINK = Link(Curve.line(SEND / 10), Curve.line(TRANSMIT / 10), RECEIVE / 10, EAGER_LIMIT)
 
 
@@ -46,7 +46,7 @@ def machine(
 
 
 def need_fast_engine() -> None:
-    """Leave the test out where the fast engine is not there and cannot be compiled."""
+    """Skip the test if the fast engine is not available and cannot be compiled."""
     try:
         ENGINE.load()
     except NoLibraryError as error:

@@ -1,4 +1,4 @@
-"""What it means that two ways of simulating agree: to the last bit."""
+"""Comparison of results: two simulations agree if their figures are equal to the last bit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from clue.result import Result
 
 
 def same_figures(got: Result, expected: Result) -> None:
-    """Check that two results with their traffic say the same of every rank and region."""
+    """Check that two results with traffic have the same figures for every rank and region."""
     assert got.ranks == expected.ranks
     assert got.makespan == expected.makespan
     assert got.compute_by_region == expected.compute_by_region

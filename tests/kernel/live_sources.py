@@ -1,4 +1,4 @@
-"""Programs for live execution without processes: generators that yield calls and are sent the answers."""
+"""Programs for live execution without processes: generators that yield calls and receive the answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Scripted:
     """A source whose program is a generator.
 
     Attributes:
-        heard: All answers it was given.
+        heard: All answers that it received.
     """
 
     def __init__(self, script: Script, serve: Callable[[int, int, Any], Sequence[Any]] | None = None) -> None:
@@ -26,7 +26,7 @@ class Scripted:
         self.heard: list[Any] = []
 
     def resume(self, answer: object) -> Call:
-        """Let the generator run up to its next call."""
+        """Run the generator to its next call and return that call."""
         self.heard.append(answer)
         try:
             return self._script.send(answer)
@@ -34,7 +34,7 @@ class Scripted:
             return Call(LiveOp.END)
 
     def serve(self, origin: int, request: int, payload: Any) -> Sequence[Any]:
-        """Do what the test says."""
+        """Serve a request with the test's function."""
         assert self._serve is not None
         return self._serve(origin, request, payload)
 
@@ -49,16 +49,16 @@ def playing(trace: Trace, wild: bool = False) -> list[Scripted]:
 
     Args:
         trace: The trace.
-        wild: Whether receives from any source are such again; else they name what they matched.
+        wild: Whether wildcard receives stay wildcards; otherwise they name the source that they matched.
     """
     return Players(trace, wild).first()
 
 
 class Players:
-    """The ranks of a trace as live ones, which spawn each other where the trace says so.
+    """The ranks of a trace as live ranks, which spawn each other as in the trace.
 
     Attributes:
-        live: By rank of the trace its rank in the live run, once it has begun.
+        live: The rank in the live run of each rank of the trace that has begun.
     """
 
     def __init__(self, trace: Trace, wild: bool = False) -> None:
@@ -68,7 +68,7 @@ class Players:
         self.live: dict[int, int] = {}
 
     def first(self) -> list[Scripted]:
-        """Return the ranks that begin by themselves."""
+        """Return the ranks that are not spawned."""
         return self._begin([rank for rank, world in enumerate(self._program.worlds) if not world], range(1 << 30))
 
     def spawn(self, _world: int, ranks: Sequence[int], world: int) -> list[Scripted]:
@@ -133,7 +133,7 @@ class Players:
 
 
 def _sizes(program: Program) -> dict[tuple[int, int], dict[int, tuple[int, tuple[int, ...]]]]:
-    """Return what each member gives as its size and its entries, by context and number of a collective."""
+    """Return each member's size and entries, by context and number of a collective."""
     sizes: dict[tuple[int, int], dict[int, tuple[int, tuple[int, ...]]]] = {}
     for rank, rows in enumerate(program.rows):
         serials: dict[int, int] = {}
@@ -145,7 +145,7 @@ def _sizes(program: Program) -> dict[tuple[int, int], dict[int, tuple[int, tuple
 
 
 def _with_sizes(call: Call, members: tuple[int, ...], rank: int, told: dict[int, tuple[int, tuple[int, ...]]]) -> Call:
-    """Let a call tell the sizes of all members."""
+    """Return a call with the sizes of all members."""
     if call.op != Op.ALLTOALLV:
         return call._replace(entries=tuple(told[member][0] for member in members))
     position = members.index(rank)

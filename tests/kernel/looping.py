@@ -1,4 +1,4 @@
-"""Programs in loops made of traces, and the same written out."""
+"""Programs in loops, made from traces, and the same programs written out."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WAITS = (Op.WAIT, Op.POLL, Op.MRECV)
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """What a rank does in a round of a block: its waits name requests by age."""
+    """The ops of a rank in one round of a block; waits name requests by their age."""
 
     columns: dict[str, Integers]
     extras: Integers
@@ -32,13 +32,13 @@ class Block:
 
     @cached_property
     def begins(self) -> npt.NDArray[np.bool_]:
-        """Which rows begin requests."""
+        """Mask of the rows that begin requests."""
         begins: npt.NDArray[np.bool_] = ~np.isin(self.columns["op"], _WAITS) & (self.columns["request"] != NO_REQUEST)
         return begins
 
     @classmethod
     def of(cls, trace: Trace, rank: int) -> Block:
-        """Return all that a rank does in a trace."""
+        """Return all ops of a rank in a trace."""
         ops, head = trace.ops, trace.head
         rows = slice(head.offsets[rank], head.offsets[rank + 1])
         columns = {name: getattr(ops, name)[rows].astype(np.int64) for name in _NAMES}
@@ -57,7 +57,7 @@ class Block:
         return block
 
     def named(self, begun: int) -> RankColumns:
-        """Return a round after this many requests were begun, with all requests by their names."""
+        """Return a round with absolute request numbers, after *begun* requests."""
         first, waits, at, of = self._named
         before = begun + first
         request = np.where(self.begins, before, np.where(waits, before - self.columns["request"], NO_REQUEST))
@@ -67,7 +67,7 @@ class Block:
 
     @cached_property
     def _named(self) -> tuple[Integers, npt.NDArray[np.bool_], Integers, Integers]:
-        """How many requests each row is after, which rows wait, which extras these name, and the row of each such."""
+        """Requests begun before each row, the mask of waits, and the extras that name requests with their rows."""
         waits = self.columns["op"] == Op.WAIT
         rows = np.flatnonzero(waits)
         counts = self.columns["count"][rows]
@@ -77,7 +77,7 @@ class Block:
 
 
 def joined(parts: Sequence[RankColumns]) -> RankColumns:
-    """Join parts of a rank."""
+    """Return the parts of a rank joined into one."""
     first = np.cumsum([0, *(len(part.extras) for part in parts)])
     columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in _NAMES}
     columns["extra"] = columns["extra"] + np.repeat(first[:-1], [len(part) for part in parts])
@@ -85,12 +85,12 @@ def joined(parts: Sequence[RankColumns]) -> RankColumns:
 
 
 def cut(block: Block, first: int, end: int) -> Block:
-    """Return some rows of a block."""
+    """Return the rows of a block from *first* to before *end*."""
     return Block({name: column[first:end] for name, column in block.columns.items()}, block.extras)
 
 
 def loops(random: Random, traces: Sequence[Trace], times: Sequence[int]) -> tuple[LoopedProgram, Trace]:
-    """Return a program that repeats each of some traces a number of times, in loops and written out."""
+    """Return a program that repeats each trace the given number of times, in loops and written out."""
     blocks = [[Block.of(trace, rank) for trace in traces] for rank in range(traces[0].ranks)]
     return program_of(random, traces[0].head, blocks, times)
 
@@ -98,7 +98,7 @@ def loops(random: Random, traces: Sequence[Trace], times: Sequence[int]) -> tupl
 def program_of(
     random: Random, head: Head, blocks: Sequence[Sequence[Block]], times: Sequence[int]
 ) -> tuple[LoopedProgram, Trace]:
-    """Return the program of blocks of each rank, in loops and written out; every rank has a pool of bursts."""
+    """Return a program of each rank's blocks, in loops and written out; every rank has a pool of bursts."""
     drawn = [_Drawn(random, rank, of_rank, times) for rank, of_rank in enumerate(blocks)]
 
     def trace(ranks: Sequence[RankColumns]) -> Trace:
@@ -118,7 +118,7 @@ def program_of(
 
 
 class _Drawn:
-    """The rounds of a rank with their bursts, and the pool that these come from."""
+    """The rounds of a rank with their bursts, and the pool from which these are drawn."""
 
     def __init__(self, random: Random, rank: int, blocks: Sequence[Block], times: Sequence[int]) -> None:
         spread = Distribution.of([[random.uniform(0.5, 1.5) for _ in range(random.choice((1, 3, 9)))]])

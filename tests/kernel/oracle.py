@@ -1,12 +1,12 @@
 """A second opinion on what ops mean: a slow simulator, written from the chapters in docs/pages/model alone.
 
 It shares with the engines the values of machines (:mod:`clue.machine`), and nothing of :mod:`clue.kernel`. Every rank
-and every message is a process of one event loop over all of virtual time; nothing runs ahead. What it knows: bursts and
+and every message is a process of one event loop over all of virtual time; nothing runs ahead. It covers bursts and
 sleeps on processors of their own, cold starts, blocking and nonblocking messages in all modes, waits, probes,
-dissemination barriers, every model of contention, and switches that are far apart.
+dissemination barriers, every model of contention, and latency between switches.
 
-Of things that fall together on paper, roundings may decide which comes first. A random number generator delays all
-that takes time by up to 1e-13 of it, so that all orders come up.
+Where events coincide on paper, rounding may decide their order. A random number generator lengthens every delay by up
+to 1e-13 of it, so that all orders come up.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from clue.machine.contention.topology import Switches, Topology
 
 
 class Step(NamedTuple):
-    """What a rank does next.
+    """One step of a rank.
 
     Attributes:
         kind: compute, sleep, send, isend, recv, irecv, probe, wait or barrier.
         peer: Partner of a message.
-        nbytes: Its size.
-        tag: Its tag.
+        nbytes: Size of a message.
+        tag: Tag of a message.
         mode: "" (standard), "synchronous" or "buffered".
-        requests: The one that is begun, or those that are waited for.
-        nanoseconds: How long a burst or a sleep takes.
-        region: Of a burst.
+        requests: The request that the step starts, or those that it waits for.
+        nanoseconds: Duration of a burst or a sleep.
+        region: Region of a burst.
     """
 
     kind: str
@@ -56,7 +56,7 @@ class StuckError(Exception):
 
 
 class Turn(NamedTuple):
-    """A time, and whose action comes first of those at that time: a rank's own (0), then its messages'."""
+    """A time, and the order of an action at that time: by rank, then the rank's own (0) before its messages'."""
 
     at: float
     rank: int
@@ -64,7 +64,7 @@ class Turn(NamedTuple):
 
 
 class Look(NamedTuple):
-    """A time, and a look for a message at what is then: after all else that happens at that time."""
+    """A time at which the library looks at a message, after all other events at that time."""
 
     at: float
     rank: int
@@ -72,21 +72,21 @@ class Look(NamedTuple):
 
 
 class Moment:
-    """Something that happens once."""
+    """An event that happens once."""
 
     def __init__(self) -> None:
         self.has_come = False
         self._then: list[Callable[[], None]] = []
 
     def then(self, do: Callable[[], None]) -> None:
-        """Do something when it happens, or now if it has."""
+        """Call back when it happens, or now if it has happened."""
         if self.has_come:
             do()
         else:
             self._then.append(do)
 
     def come(self) -> None:
-        """It happens."""
+        """Let it happen now."""
         self.has_come = True
         for do in self._then:
             do()
@@ -96,7 +96,7 @@ Life: TypeAlias = Generator["float | Turn | Look | Moment", None, None]
 
 
 class Clock:
-    """Virtual time, and processes in it. At one time ranks run, then actions happen, flows settle, libraries look."""
+    """Virtual time and its processes. At one time ranks run first, then actions, settlings of flows, and looks."""
 
     def __init__(self, nudges: Random | None) -> None:
         self.now = 0.0
@@ -105,13 +105,13 @@ class Clock:
         self._ahead: list[tuple[Any, ...]] = []
 
     def at(self, time: float, do: Callable[[], None], phase: int = 0, rank: int = 0, actor: int = 0) -> None:
-        """Do something at a time."""
+        """Schedule a callback for a time."""
         if self._nudges is not None:
             time = max(self.now, time * (1 + 1e-13 * self._nudges.random() * (time > self.now)))
         insort(self._ahead, (time, phase, rank, actor, next(self._serial), do))
 
     def live(self, process: Life) -> None:
-        """Let a process continue until it waits for a time or a moment."""
+        """Run a process until it waits for a time or a moment."""
         until = next(process, None)
         again = partial(self.live, process)
         match until:
@@ -125,7 +125,7 @@ class Clock:
                 self.at(until, again)
 
     def run(self) -> None:
-        """Let everything happen."""
+        """Run all events."""
         while self._ahead:
             self.now, *_, do = self._ahead.pop(0)
             do()
@@ -136,15 +136,15 @@ class Message:
     """A message on its way.
 
     Attributes:
-        further: What its switches add to its transmission delay, and to that of the way back.
-        answer: How long an empty message takes back.
-        s: Its send delay, under contention by factors known when it has started.
-        t: Its transmission delay, likewise, without what its switches add.
-        started: Its data start.
-        free: Its sender is free of it.
-        posted: Its receive is posted.
-        arrived: It has arrived.
-        seen: Its envelope has arrived.
+        further: The time that switches add to its transmission delay.
+        answer: Travel time of an empty message back to the sender.
+        s: Its send delay; under contention by factors, it is known when the data start.
+        t: Its transmission delay, likewise, without the time that switches add.
+        started: When its data start.
+        free: When its sender may continue.
+        posted: When its receive is posted.
+        arrived: When it has arrived.
+        seen: When its envelope has arrived.
     """
 
     source: int
@@ -167,11 +167,11 @@ class Message:
 
     @property
     def growth(self) -> tuple[float, float]:
-        """What s and t grow by with size."""
+        """By how much s and t exceed those of an empty message."""
         return self.s - self.link.send_delay(0), self.t - self.link.transmission_delay(0)
 
     def show(self, clock: Clock, time: float) -> None:
-        """The envelope of an eager message arrives at a time; that of a rendezvous came before its data."""
+        """Let the envelope of an eager message arrive at a time; the one of a rendezvous came before its data."""
         if self.is_eager:
             clock.at(time, self.seen.come)
 
@@ -182,18 +182,18 @@ def travel(link: Link) -> float:
 
 
 def growth(link: Link, nbytes: int) -> float:
-    """Return the larger of what s and t grow by with size."""
+    """Return by how much s or t, whichever grows more, exceeds that of an empty message."""
     s, t = link.send_delay, link.transmission_delay
     return max(s(nbytes) - s(0), t(nbytes) - t(0), 0.0)
 
 
 def occupation(link: Link, nbytes: int) -> float:
-    """Return o(m): how long a message between nodes keeps what it shares, by its link."""
+    """Return o(m): how long a message between nodes occupies shared resources, according to its link."""
     return link.busy(nbytes) if link.busy is not None else growth(link, nbytes)
 
 
 def slope(link: Link) -> float:
-    """Return o': what a byte adds to o, by the link, for messages beyond all points."""
+    """Return o': the time that a byte adds to o on this link, for messages beyond all points."""
     if link.busy is not None:
         return link.busy.slopes[-1]
     return max(link.send_delay.slopes[-1], link.transmission_delay.slopes[-1], 0.0)
@@ -209,7 +209,7 @@ class Free:
         self.clock = clock
 
     def carry(self, message: Message) -> Life:
-        """Free the sender after s, arrive t later."""
+        """Free the sender after s and deliver the message t later."""
         start = self.clock.now
         message.started.come()
         message.show(self.clock, start + travel(message.link))
@@ -227,7 +227,7 @@ class ByFactor(Free):
         self.table, self.under_way = table, 0
 
     def carry(self, message: Message) -> Life:
-        """Multiply both delays by the factor for all that are under way now."""
+        """Multiply both delays by the factor for the number of messages under way now."""
         self.under_way += 1
         factor = self.table.factor(self.under_way)
         message.s, message.t = factor * message.s, factor * message.t
@@ -256,7 +256,7 @@ class AtPorts:
         return min(self.kept(link, nbytes) for link in links)
 
     def ahead(self, message: Message) -> float:
-        """Return a: how long before a port is free a message may go through."""
+        """Return a: how long before a port is free a message may pass it."""
         if not message.link.bucket:
             return 0.0
         stated = self.machine.network.contention.busy
@@ -295,9 +295,9 @@ class Flow:
 
     Attributes:
         route: The links.
-        limit: Its own, bytes per second.
-        left: Bytes that are not through.
-        milestones: Events to report when no more than a number of bytes are left, last first.
+        limit: Its own limit, bytes per second.
+        left: Bytes that have not passed.
+        milestones: Numbers of bytes left and the moments to report when these are reached, last first.
     """
 
     route: tuple[int, ...]
@@ -316,12 +316,12 @@ class ByFlows:
         self.flows: list[Flow] = []
         self.settled_at = 0.0
         self.settlings = 0
-        #: Bytes missing in the bucket of each link, and since when it is idle.
+        #: Bytes missing in the bucket of each link, and the time since when the link is idle.
         self.missing = [0.0] * len(self.capacity)
         self.idle_since = [0.0] * len(self.capacity)
 
     def carry(self, message: Message) -> Life:
-        """Send the bytes through, or an empty message past them."""
+        """Send the bytes over the links; an empty message does not use them."""
         start, s, t, m = self.clock.now, message.s, message.t, message.nbytes
         message.started.come()
         if m == 0:
@@ -345,7 +345,7 @@ class ByFlows:
         message.arrived.come()
 
     def free_sender(self, message: Message, h: float, partly: Moment, least: float, after: float) -> Life:
-        """Free the sender when a part of the bytes is through."""
+        """Free the sender when a part of the bytes has passed."""
         if h:
             yield partly
             least = max(least, self.clock.now + after)
@@ -357,7 +357,7 @@ class ByFlows:
         return tuple(range(len(self.capacity)))
 
     def kept(self, message: Message) -> float:
-        """Return o: within a node by the delays alone."""
+        """Return o; within a node only the delays count."""
         return growth(message.link, message.nbytes)
 
     def at_once(self, _: Message, __: tuple[int, ...], ___: float) -> float:
@@ -365,13 +365,13 @@ class ByFlows:
         return 0.0
 
     def begin(self, flow: Flow) -> None:
-        """Add a flow; rates are settled when all that happens now has happened."""
+        """Add a flow; rates are settled after all other events at this time."""
         self.advance()
         self.flows.append(flow)
         self.clock.at(self.clock.now, partial(self.settle, self.next_settling()), 2)
 
     def next_settling(self) -> int:
-        """Return the number of the only settling that counts from now on."""
+        """Return the number of a new settling, which replaces all earlier ones."""
         self.settlings += 1
         return self.settlings
 
@@ -387,7 +387,7 @@ class ByFlows:
             return
         self.advance()
         for flow in self.flows:
-            # What is left is a rounding of the bytes, or takes no longer than one of the time.
+            # The bytes left are a rounding error, or their time is one.
             rounding = 1e-11 * flow.size + 1e-15 * self.clock.now * flow.rate
             while flow.milestones and flow.left <= flow.milestones[-1][0] + rounding:
                 self.clock.at(self.clock.now, flow.milestones.pop()[1].come)
@@ -401,7 +401,7 @@ class ByFlows:
             self.clock.at(self.clock.now + min(ahead), partial(self.settle, self.next_settling()), 2)
 
     def share(self) -> None:
-        """Progressive filling: all rates rise together until a link is full or a flow at its own limit."""
+        """Progressive filling: all rates rise together until a link is full or a flow reaches its own limit."""
         rising, level = set(self.flows), 0.0
         free = list(self.capacity)
         while rising:
@@ -430,7 +430,7 @@ class OverTopology(ByFlows):
         return tuple(int(link) for link in self.topology.routes(self.places, *ends)[0] if link >= 0)
 
     def kept(self, message: Message) -> float:
-        """Return o: between nodes as long as the link says, if it does."""
+        """Return o; between nodes the link may state it."""
         return occupation(message.link, message.nbytes)
 
     def at_once(self, message: Message, route: tuple[int, ...], o: float) -> float:
@@ -454,17 +454,17 @@ class OverTopology(ByFlows):
 
 @dataclass
 class Rank:
-    """What is known of a rank.
+    """The state of a rank.
 
     Attributes:
-        left: When it left its last call, for bursts and sleeps.
-        back: When its next call begins, or its program ends; nothing while it is in a call.
+        left: When it last left a call for a burst or a sleep.
+        back: The moment of its next call or the end of its program; None while it is in a call.
         mark: When its last burst ended.
         messages: Time spent on messages since then.
-        waits: All waits since it last owed nothing.
-        paid: What its bursts have taken longer since then.
-        barriers: How many it has begun.
-        requests: When each is complete.
+        waits: Sum of all waits since it was last warm.
+        paid: Extra time that its bursts have taken since then.
+        barriers: Number of barriers that it has begun.
+        requests: The moment when each request is complete.
         finish: When its program ended.
         compute: Time spent in bursts.
         communicate: Time spent on messages.
@@ -483,25 +483,25 @@ class Rank:
     communicate: float = 0.0
 
     def leave(self, now: float) -> None:
-        """Compute or sleep, perhaps after other bursts and sleeps."""
+        """Leave the last call for a burst or a sleep, unless the rank has left it already."""
         if self.back is None:
             self.left, self.back = now, Moment()
 
     def come_back(self) -> None:
-        """Call, or end."""
+        """Enter the next call, or end the program."""
         back, self.back = self.back, None
         if back is not None:
             back.come()
 
     def spend(self, seconds: float) -> float:
-        """Spend time on messages."""
+        """Account for time spent on messages and return it."""
         self.messages += seconds
         self.communicate += seconds
         return seconds
 
 
 class Channel:
-    """Messages and receives of one communicator, source, destination and tag: the k-th takes the k-th."""
+    """Messages and receives of one communicator, source, destination and tag: the k-th receive takes message k."""
 
     def __init__(self) -> None:
         self.sent: deque[Message] = deque()
@@ -518,7 +518,7 @@ class Channel:
                 message.seen.then(self.probed.pop().come)
 
     def probe(self) -> Moment:
-        """Return the moment when the envelope of the message has arrived that the next receive would take."""
+        """Return the moment when the envelope of the message for the next receive has arrived."""
         seen = Moment()
         if self.sent:
             self.sent[0].seen.then(seen.come)
@@ -538,7 +538,7 @@ class Channel:
 
     @staticmethod
     def join(message: Message, posted: Moment, arrived: Moment) -> None:
-        """Tell the message of its receive, and the receive of its message."""
+        """Match a message with a receive."""
         posted.then(message.posted.come)
         message.arrived.then(arrived.come)
 
@@ -558,7 +558,7 @@ class Oracle:
         self.between = self.model()
 
     def model(self) -> Free | AtPorts | ByFlows:
-        """Return what carries messages between nodes."""
+        """Return the model that carries messages between nodes."""
         match self.network.contention:
             case FactorTable() as table:
                 return ByFactor(self.clock, table)
@@ -569,14 +569,14 @@ class Oracle:
         return Free(self.clock)
 
     def memory(self, bandwidth: float | None) -> Free | ByFlows:
-        """Return what carries messages within a node."""
+        """Return the model that carries messages within a node."""
         return Free(self.clock) if bandwidth is None else ByFlows(self.clock, [bandwidth])
 
     def run(self) -> list[Rank]:
-        """Return what became of every rank.
+        """Run the program and return all ranks.
 
         Raises:
-            StuckError: If some never end.
+            StuckError: If some ranks never end.
         """
         for me in range(len(self.program)):
             self.clock.at(0.0, partial(self.clock.live, self.life(me)))
@@ -587,7 +587,7 @@ class Oracle:
         return self.ranks
 
     def domain(self, rank: int) -> int:
-        """Return the domain of its node that a rank is in."""
+        """Return the rank's domain within its node."""
         kind = self.machine.nodes[self.nodes[rank]]
         seat = sum(node == self.nodes[rank] for node in self.nodes[:rank])
         return seat % kind.processors * kind.domains // kind.processors
@@ -599,7 +599,7 @@ class Oracle:
         return self.network.link(sender, receiver, same_node, self.domain(here) == self.domain(there))
 
     def further(self, here: int, there: int) -> float:
-        """Return what is added to the transmission delay from one rank to another: between switches, what these say."""
+        """Return the additional transmission delay from one rank to another, which is the latency between switches."""
         match self.network.contention:
             case Flows(Switches() as switches):
                 at, to = (self.nodes[rank] // switches.per_switch for rank in (here, there))
@@ -607,7 +607,7 @@ class Oracle:
         return 0.0
 
     def life(self, me: int) -> Life:
-        """Do one step of a rank after the other."""
+        """Run the steps of a rank in order."""
         for step in self.program[me]:
             if step.kind not in {"compute", "sleep"}:
                 self.ranks[me].come_back()
@@ -618,7 +618,7 @@ class Oracle:
     # -- time without messages ---------------------------------------------------------------------------------------
 
     def compute(self, me: int, step: Step) -> Life:
-        """A burst, which takes longer after waits."""
+        """A burst, with the extra time of a cold start after waits."""
         rank, kind, begin = self.ranks[me], self.machine.nodes[self.nodes[me]], self.clock.now
         rank.waits += begin - rank.mark - rank.messages
         warm = step.nanoseconds * 1e-9 * kind.factor(step.region)
@@ -633,7 +633,7 @@ class Oracle:
         rank.mark, rank.messages = self.clock.now, 0.0
 
     def sleep(self, me: int, step: Step) -> Life:
-        """Time passes."""
+        """A sleep."""
         self.ranks[me].leave(self.clock.now)
         yield self.clock.now + step.nanoseconds * 1e-9
 
@@ -648,7 +648,7 @@ class Oracle:
     # -- messages ----------------------------------------------------------------------------------------------------
 
     def launch(self, me: int, step: Step, context: object = "program") -> Message:
-        """Begin a message; it continues without its sender."""
+        """Start a message, which then proceeds on its own."""
         link = self.link(me, step.peer)
         buffered = step.mode == "buffered"
         small = link.eager_limit is None or step.nbytes <= link.eager_limit
@@ -664,7 +664,7 @@ class Oracle:
         return message
 
     def way(self, message: Message) -> Life:
-        """The life of a message."""
+        """Run a message from its start to its arrival."""
         if not message.is_eager:
             yield from self.handshake(message)
         here = self.nodes[message.source]
@@ -674,7 +674,7 @@ class Oracle:
         yield from carrier.carry(message)
 
     def handshake(self, message: Message) -> Life:
-        """What has to pass before the data of a rendezvous start."""
+        """Run the handshake of a rendezvous, until its data start."""
         envelope = self.clock.now + travel(message.link) + message.further
         self.clock.at(envelope, message.seen.come)
         if self.network.progress is Progress.CALLS:
@@ -693,14 +693,14 @@ class Oracle:
         return acknowledged
 
     def acknowledgement(self, message: Message, acknowledged: Moment) -> Life:
-        """The receiver's library sees the message and says so."""
+        """The receiver's library handles the message and sends an acknowledgement."""
         yield message.arrived
         yield from self.progress(message.dest, message)
         yield self.clock.now + message.answer
         acknowledged.come()
 
     def overhead(self, message: Message) -> float:
-        """Return what the call costs that does not wait for its message."""
+        """Return the time of a call that does not wait for its message."""
         stated = message.link.send_overhead
         return message.s if stated is None else stated(message.nbytes)
 

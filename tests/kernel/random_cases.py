@@ -1,4 +1,4 @@
-"""Random programs and machines: everything the kernel knows, mixed."""
+"""Random programs and machines that mix everything the kernel supports."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ from clue.machine.contention.topology import Dragonfly, FatTree, Switch, Switche
 from clue.trace import ANY, COLLECTIVES, PROC_NULL, ROOTED, Flag, Op, Trace, TraceBuilder
 from tests.properties import examples
 
-#: Examples of each property that random cases are to show. A nightly run asks for more:
+#: Examples of each property that is tested on random cases. A nightly run asks for more:
 #: ``CLUE_ENGINE_CASES=5000 pytest tests/kernel`` (some minutes).
 CASES = examples(int(os.environ.get("CLUE_ENGINE_CASES", "200")))
 
-#: Collectives to which ranks may contribute differently, and those that move as much from or to each.
+#: Collectives to which each rank may contribute another size, and those with one size for all ranks.
 IRREGULAR = (Op.GATHERV, Op.SCATTERV, Op.ALLGATHERV, Op.ALLTOALLV)
 REGULAR = tuple(op for op in Op if op in COLLECTIVES - {*IRREGULAR, Op.NEIGHBOR, Op.COMM})
 
-#: Powers of two: sums are exact, so that different ways to one time meet in a tie.
+#: A power of two: sums are exact, so events that reach one time in different ways tie.
 _TICK = 2.0**-12
 _SIZES = (0, 1, 100, 1000, 5000, 20000)
 _REGIONS = ("", "solve", "assemble")
 _MODES = (0, 0, 0, Flag.BUFFERED, Flag.SYNCHRONOUS, Flag.READY)
-#: Of a reduction whose operation does not commute.
+#: Flags of a reduction whose operation does not commute.
 _IN_ORDER = Flag.USER_DEFINED | Flag.NONCOMMUTATIVE
-#: The request of a receive that was cancelled: no rank of a random program comes so far.
+#: The request of a cancelled receive; ranks of random programs use fewer requests than this.
 _CANCELLED_REQUEST = 999
 
 
 def random_manner(random: Random) -> dict[str, Any]:
-    """Draw how a collective is called, as a builder takes it."""
+    """Return random flags and an element size of a collective, as arguments for a trace builder."""
     flags = random.choice((0, 0, Flag.IN_PLACE)) | random.choice((0, 0, Flag.USER_DEFINED, _IN_ORDER, Flag.BLOCK))
     return {"flags": int(flags), "element": random.choice((0, 1, 4, 16, 1000))}
 
@@ -59,8 +59,8 @@ class Comm:
     """A communicator as its members see it.
 
     Attributes:
-        index: In the head of the trace.
-        group: Its members, ranks of the trace.
+        index: Its index in the head of the trace.
+        group: Its members, as ranks of the trace.
     """
 
     index: int
@@ -68,7 +68,7 @@ class Comm:
 
 
 class ProgramMaker:
-    """Writes a program that cannot deadlock: whatever it does can be done in the order in which it is written."""
+    """Writes a program that cannot deadlock: its ops can run in the order in which they are written."""
 
     def __init__(self, random: Random, ranks: int, ties: bool) -> None:
         self.random = random
@@ -86,13 +86,13 @@ class ProgramMaker:
         self.open: list[list[int]] = [[] for _ in range(ranks)]
 
     def plan_world(self, children: int) -> None:
-        """Let the last ranks be children of others."""
+        """Make the last ranks children that others spawn."""
         self.alive, group = self.alive[:-children], tuple(self.alive[-children:])
         world, index = self.builder.spawned(group)
         self.unborn.append((world, Comm(index, group)))
 
     def make(self, steps: int) -> Trace:
-        """Write a number of steps and end all requests."""
+        """Write a number of steps, wait for most of the open requests and return the trace."""
         actions = [self.compute, self.message, self.message, self.message, self.collective, self.neighbors]
         actions += [self.sendrecv, self.wait, self.odds, self.family]
         for _ in range(steps):
@@ -107,14 +107,14 @@ class ProgramMaker:
     # -- communicators ----------------------------------------------------------------------------------------
 
     def family(self) -> None:
-        """Something that makes communicators, which is rare in programs."""
+        """Sometimes make a communicator, by a spawn, a split or a connection; programs rarely do."""
         if self.unborn and self.random.random() < 0.5:
             self.spawn()
         elif self.random.random() < 0.3:
             self.random.choice((self.split, self.connect))()
 
     def split(self) -> None:
-        """A communicator of some members of another, in any order."""
+        """Make a communicator of some members of another, in any order."""
         parent = self.random.choice(self.comms)
         group = tuple(self.random.sample(parent.group, self.random.randrange(1, len(parent.group) + 1)))
         for rank in parent.group:
@@ -122,7 +122,7 @@ class ProgramMaker:
         self.comms.append(Comm(self.builder.communicator(group), group))
 
     def spawn(self) -> None:
-        """Begin a world by a call of all members of a communicator, who can then talk with it."""
+        """Let all members of a communicator spawn a world, and link both by an intercommunicator."""
         world, children = self.unborn.pop(self.random.randrange(len(self.unborn)))
         parents = self.random.choice(self.comms)
         root = self.random.randrange(len(parents.group))
@@ -136,7 +136,7 @@ class ProgramMaker:
             self.comms.append(Comm(self.builder.communicator(merged), merged))
 
     def connect(self) -> None:
-        """An intercommunicator between two parts of a communicator."""
+        """Make an intercommunicator between two parts of a communicator."""
         group = self.random.choice(self.comms).group
         if len(group) > 1:
             cut = self.random.randrange(1, len(group))
@@ -150,7 +150,7 @@ class ProgramMaker:
     # -- what ranks do ----------------------------------------------------------------------------------------
 
     def compute(self) -> None:
-        """A burst on one rank, or the same on all."""
+        """Add a burst to one rank, or the same burst to all."""
         random = self.random
         seconds = random.randrange(1, 9) * _TICK if self.ties else random.random() * 0.01
         everybody = random.random() < 0.3
@@ -161,7 +161,7 @@ class ProgramMaker:
                 self.builder.declare(rank, region=region, flops=round(seconds * 2.0**30))
 
     def message(self) -> None:
-        """One message, sent and received in any of the ways there are."""
+        """Add one message, with any kind of send and receive."""
         random = self.random
         here, there = self.ends()
         source, dest = random.randrange(len(here.group)), random.randrange(len(there.group))
@@ -169,7 +169,7 @@ class ProgramMaker:
         inter = 0 if here is there else Flag.INTER
         flags = random.choice(_MODES) | random.choice((0, 0, Flag.PERSISTENT)) | inter
         sender, receiver = here.group[source], there.group[dest]
-        # A rank that talks to itself must not block in a send.
+        # A rank that sends to itself must not block.
         if random.random() < 0.5 or sender == receiver:
             self.open[sender].append(self.builder[sender].isend(dest, nbytes, tag, here.index, flags))
         else:
@@ -177,7 +177,7 @@ class ProgramMaker:
         self.receive(receiver, source, tag, there.index, inter)
 
     def ends(self) -> tuple[Comm, Comm]:
-        """Choose what a message is sent and received in: the same communicator, or both sides of another."""
+        """Return the sender's and the receiver's communicator: the same one, or both sides of an intercommunicator."""
         if self.inter and self.random.random() < 0.3:
             near, far = self.random.choice(self.inter)
             return (near, far) if self.random.random() < 0.5 else (far, near)
@@ -185,7 +185,7 @@ class ProgramMaker:
         return comm, comm
 
     def receive(self, rank: int, source: int, tag: int, comm: int, inter: int) -> None:
-        """Receive in any of the ways there are."""
+        """Add a receive of any kind: blocking, nonblocking, after probes or matched by a probe."""
         random, builder = self.random, self.builder[rank]
         flags = inter | random.choice((0, 0, Flag.ANY_SOURCE, Flag.ANY_SOURCE | Flag.ANY_TAG))
         way = random.randrange(5)
@@ -208,14 +208,14 @@ class ProgramMaker:
             builder.recv(source, tag, comm, flags)
 
     def collective(self) -> None:
-        """A collective of all members of a communicator."""
+        """Add a collective of all members of a communicator."""
         random = self.random
         comm = random.choice(self.comms)
         op = random.choice((*REGULAR, *IRREGULAR, Op.COMM))
         root = random.randrange(len(comm.group)) if op in ROOTED else 0
         nonblocking = random.random() < 0.3
         nbytes = random.choice((0, 8, 1000, 40000))
-        # Pickled objects make the sizes of regular ones differ, too.
+        # Pickled objects give regular collectives different sizes, too.
         uneven = op in IRREGULAR or random.random() < 0.2
         how = random_manner(random)
         for rank in comm.group:
@@ -228,7 +228,7 @@ class ProgramMaker:
                 builder.collective(op, mine, root, comm.index, extras, **how)
 
     def neighbors(self) -> None:
-        """A neighbourhood collective, on a ring or any graph: with loops, edges that are there twice, lonely ranks."""
+        """Add a neighbourhood collective on a ring or a random graph with loops, double edges and isolated ranks."""
         random = self.random
         comm = random.choice(self.comms)
         size, nbytes = len(comm.group), random.choice(_SIZES)
@@ -246,7 +246,7 @@ class ProgramMaker:
                 self.builder[rank].collective(Op.NEIGHBOR, 0, 0, comm.index, entries)
 
     def sendrecv(self) -> None:
-        """A shift around a communicator."""
+        """Add a cyclic shift in a communicator."""
         comm = self.random.choice(self.comms)
         nbytes, size = self.random.choice(_SIZES), len(comm.group)
         for position, rank in enumerate(comm.group):
@@ -254,7 +254,7 @@ class ProgramMaker:
             self.builder[rank].sendrecv(dest, nbytes, source, comm=comm.index)
 
     def wait(self) -> None:
-        """Wait for some of a rank's requests."""
+        """Add a wait for some of a rank's requests."""
         rank = self.random.choice(self.alive)
         open_ = self.open[rank]
         if open_:
@@ -263,7 +263,7 @@ class ProgramMaker:
             self.builder[rank].wait(*some)
 
     def odds(self) -> None:
-        """Polls, packing, null partners, receives cancelled or not resolved, and calls that cost nothing."""
+        """Add a rare op: polls, packing, null partners, cancelled or unresolved receives, calls that cost nothing."""
         random = self.random
         builder = self.builder[random.choice(self.alive)]
         peer = random.randrange(len(self.comms[0].group))
@@ -299,9 +299,9 @@ def random_trace(random: Random, *, ties: bool, spoilt: bool = False) -> Trace:
     """Return a random program.
 
     Args:
-        random: Where choices come from.
-        ties: Whether times are such that many of them are equal.
-        spoilt: Whether one op is left out, so that it may well deadlock.
+        random: The source of all choices.
+        ties: Whether many events fall on equal times.
+        spoilt: Whether one op is left out, so that the program may deadlock.
     """
     maker = ProgramMaker(random, random.choice((1, 2, 2, 3, 4, 5, 8)), ties)
     if spoilt:
@@ -329,7 +329,7 @@ def _link(random: Random, ties: bool) -> Link:
     link = Link(_curve(random, ties), _curve(random, ties), _delay(random, ties), limit)
     return replace(
         link,
-        # Sometimes longer than a message travels, sometimes not.
+        # The busy time may be longer or shorter than the message's travel.
         busy=random.choice((None, None, _curve(random, ties), Curve.line(_TICK, 2.0**-18))),
         send_overhead=random.choice((None, None, Curve.line(0.0), Curve.line(_delay(random, ties)))),
         acknowledged_from=random.choice((None, None, 0, 1, 1000, 2000)),
@@ -337,7 +337,7 @@ def _link(random: Random, ties: bool) -> Link:
     )
 
 
-#: Small blocks are computed half as fast.
+#: Small blocks run at half the speed.
 _BY_SIZE = SpeedCurve.through([(2.0**18, 2.0**29), (2.0**24, 2.0**30)])
 
 
@@ -406,10 +406,10 @@ def random_machine(random: Random, kind: str, *, ties: bool, plain: bool = False
     """Return a random machine.
 
     Args:
-        random: Where choices come from.
+        random: The source of all choices.
         kind: Model of contention: none, factor, ports or flows.
-        ties: Whether times are such that many of them are equal.
-        plain: Whether messages alone couple its ranks, and nothing changes over time.
+        ties: Whether many events fall on equal times.
+        plain: Whether ranks are coupled by messages only, and nothing changes over time.
     """
     names = ("fast", "slow")[: random.randrange(1, 3)]
     contention = _contention(random, kind)
@@ -447,5 +447,5 @@ def random_machine(random: Random, kind: str, *, ties: bool, plain: bool = False
 
 
 def random_placement(random: Random, machine: Machine, ranks: int) -> list[int]:
-    """Place ranks anywhere, several to a processor perhaps."""
+    """Return a random node for each rank; several ranks may share a processor."""
     return [random.randrange(len(machine.nodes)) for _ in range(ranks)]

@@ -1,4 +1,4 @@
-"""Nonblocking collectives: both engines beside an oracle of the rule on random programs, and cases added up by hand."""
+"""Nonblocking collectives: both engines against an oracle on random programs, and cases added up by hand."""
 
 from __future__ import annotations
 
@@ -33,38 +33,37 @@ Case = tuple[Program, Machine]
 
 
 class Times:
-    """Times of many random digits: two different sums of them are hardly ever equal on paper, so no rounding decides.
+    """Times with many random digits: different sums are hardly ever equal, so results do not depend on rounding.
 
-    For the same reason longer messages take longer, a receive takes some time, and the first burst of each rank another
-    time than those of the others.
+    For the same reason, longer messages take longer, a receive takes some time, and the first bursts of ranks differ.
     """
 
     def __init__(self, random: Random) -> None:
         self.random = random
 
     def delay(self) -> float:
-        """Return a delay, seconds."""
+        """Return a delay in seconds."""
         return self.random.uniform(1e-5, 2e-3)
 
     def per_byte(self) -> tuple[float, float]:
-        """Return by how much s and t grow with each byte, seconds; one of them may not."""
+        """Return the slopes of s and t, in seconds per byte; one of them may be 0."""
         share = self.random.choice((0.0, self.random.random(), 1.0))
         both = self.random.uniform(1e-7, 1e-6)
         return share * both, (1 - share) * both
 
     def burst(self) -> int:
-        """Return how long a burst takes: whole nanoseconds, as a trace knows them."""
+        """Return the duration of a burst in whole nanoseconds, the unit of traces."""
         return self.random.randrange(1, self.random.choice((10**5, 10**7, 4 * 10**7)))
 
     def first_burst(self) -> int:
-        """Return how long the first burst of a rank takes."""
+        """Return the duration of a rank's first burst."""
         return self.burst()
 
 
 class Ticks(Times):
-    """Few short fractions to the base of two: all sums are exact, so times that are equal on paper are equal.
+    """A few short binary fractions: all sums are exact, so times that are equal on paper are equal.
 
-    Many things fall together then, and it is the order of events that decides, not a rounding.
+    Many events then coincide, and their order decides, not rounding.
     """
 
     _TICK = 2.0**-12
@@ -72,19 +71,19 @@ class Ticks(Times):
     _BURST = 1_953_125
 
     def delay(self) -> float:
-        """Return 0, or some ticks."""
+        """Return 0 or a few ticks."""
         return self.random.choice((0, 1, 2, 3, 8)) * self._TICK
 
     def per_byte(self) -> tuple[float, float]:
-        """Return growths with simple shares of their sum."""
+        """Return slopes with simple shares of their sum."""
         return self.random.choice(((0.0, 2.0**-21), (2.0**-22, 2.0**-22), (2.0**-21, 0.0)))
 
     def burst(self) -> int:
-        """Return how long a burst takes, nanoseconds."""
+        """Return the duration of a burst in nanoseconds."""
         return self.random.choice((1, 2, 3, 4)) * self._BURST
 
     def first_burst(self) -> int:
-        """All begin together."""
+        """Return the same duration for all ranks."""
         return self._BURST
 
 
@@ -100,7 +99,7 @@ def random_machine(times: Times, contention: Contention, progress: Progress, ran
         Curve.line(times.delay(), transmitting),
         times.delay(),
         random.choice((None, 999, 4000)),
-        # Sometimes longer than a message and its acknowledgement travel.
+        # The overhead may be longer than the travel of a message and its acknowledgement.
         send_overhead=random.choice((None, Curve.line(random.choice((1, 10)) * times.delay()))),
         acknowledged_from=random.choice((None, None, 50, 1000)),
     )
@@ -109,7 +108,7 @@ def random_machine(times: Times, contention: Contention, progress: Progress, ran
 
 
 class ProgramMaker:
-    """Writes random programs, step by step on all ranks."""
+    """Writes random programs, step by step for all ranks."""
 
     def __init__(self, times: Times, ranks: int) -> None:
         self.random, self.times = times.random, times
@@ -132,39 +131,39 @@ class ProgramMaker:
         return self.program
 
     def compute(self, rank: int) -> None:
-        """Compute, perhaps; two bursts without a call between them would be one."""
+        """Sometimes add a burst, but never two in a row, which would count as one."""
         steps = self.program[rank]
         if steps[-1].kind != "compute" and self.random.random() < 0.5:
             steps.append(Step("compute", nanoseconds=self.times.burst()))
 
     def request(self, rank: int) -> tuple[int, ...]:
-        """Return a new request."""
+        """Return a new request of a rank."""
         self.requests += 1
         self.open[rank].append(self.requests)
         return (self.requests,)
 
     def collective(self, *, nonblocking: bool) -> Collective:
-        """Return any regular collective on all ranks."""
+        """Return a random regular collective of all ranks."""
         ranks, name = len(self.program), self.random.choice(_COLLECTIVES)
         nbytes = 0 if name == "barrier" else self.random.choice(_SIZES)
         root = self.random.randrange(ranks) if name in _ROOTED else 0
         return Collective(name, ranks, (nbytes,) * ranks, root, Manner(nonblocking=nonblocking))
 
     def in_background(self) -> None:
-        """All begin a nonblocking collective."""
+        """Add a nonblocking collective of all ranks."""
         collective = self.collective(nonblocking=True)
         for rank, steps in enumerate(self.program):
             self.compute(rank)
             steps.append(Step("icollective", requests=self.request(rank), collective=collective))
 
     def blocking(self) -> None:
-        """All do a blocking collective."""
+        """Add a blocking collective of all ranks."""
         collective = self.collective(nonblocking=False)
         for steps in self.program:
             steps.append(Step("collective", collective=collective))
 
     def message(self) -> None:
-        """A message between two, at least one of which does not block in it."""
+        """Add a message between two ranks, at least one of which uses a nonblocking call."""
         source, dest = self.random.sample(range(len(self.program)), 2)
         nbytes = self.random.choice((0, *_SIZES))
         self.compute(source)
@@ -174,27 +173,27 @@ class ProgramMaker:
             self.program[rank].append(Step(kind, peer, nbytes, requests))
 
     def wait(self, rank: int) -> None:
-        """Wait for some requests, perhaps."""
+        """Sometimes add a wait for some requests."""
         if self.open[rank] and self.random.random() < 0.3:
             some = self.random.sample(self.open[rank], self.random.randrange(1, len(self.open[rank]) + 1))
             self.open[rank] = [each for each in self.open[rank] if each not in some]
             self.program[rank].append(Step("wait", requests=tuple(some)))
 
     def test(self, rank: int) -> None:
-        """Test a request, perhaps."""
+        """Sometimes add a test of a request."""
         if self.open[rank] and self.random.random() < 0.25:
             self.program[rank].append(Step("test"))
 
 
 def random_case(times: Times, contention: Contention, progress: Progress) -> Case:
-    """Return a program and a machine."""
+    """Return a random program and a random machine."""
     ranks = times.random.choice((2, 3, 4, 4, 5, 8))
     machine = random_machine(times, contention, progress, ranks)
     return ProgramMaker(times, ranks).make(times.random.randrange(2, 9)), machine
 
 
 def trace_of(program: Sequence[Sequence[Step]]) -> Trace:
-    """Return a program as the engines know it."""
+    """Return a program as a trace, which the engines replay."""
     builder = TraceBuilder(len(program))
     for it, steps in zip(builder, program, strict=True):
         known: dict[int, int] = {}
@@ -232,17 +231,17 @@ def finishes(program: Program, machine: Machine, by: str) -> list[float]:
 
 
 def nudged(case: Case, nudges: int) -> list[list[float]]:
-    """Return what the oracle says if each rounding goes another way, so many times."""
+    """Return the oracle's finish times for this many nudges, each of which changes all roundings."""
     return [BackgroundOracle(*case, nudge).finishes() for nudge in range(nudges)]
 
 
 def same(got: Sequence[float], expected: Sequence[float]) -> bool:
-    """Tell whether two say the same."""
+    """Tell whether finish times agree except for rounding."""
     return all(isclose(mine, its, rel_tol=1e-9) for mine, its in zip(got, expected, strict=True))
 
 
 def is_right(got: Sequence[float], case: Case) -> bool:
-    """Tell whether the oracle says so too, where a rounding decides in one of the orders that may come of it."""
+    """Tell whether the oracle agrees, in one of the possible orders where rounding decides."""
     return same(got, finishes(*case, "oracle")) or any(same(got, each) for each in nudged(case, 20))
 
 
@@ -253,20 +252,20 @@ each_progress = pytest.mark.parametrize("progress", list(Progress), ids=lambda p
 @pytest.mark.parametrize("model", MODELS)
 @each_progress
 def test_engines_say_what_the_page_says(progress: Progress, model: str, times: type[Times]) -> None:
-    """An independent reading of the page comes to the same finish times."""
+    """Both engines give the finish times of the oracle, an independent reading of the model's page."""
     for seed in range(CASES):
         case = random_case(times(Random(f"{model} {progress.name} {seed}")), MODELS[model], progress)
         for engine in ENGINES:
             assert is_right(finishes(*case, engine), case), (seed, engine)
 
 
-# Collectives are symmetric: two ways from rank to rank may consist of the same delays, added up in another order. Of
-# 5,500 programs ten have such a tie that matters, all with ports, and in one the engines come to another figure than
-# the oracle. None of the programs that are always tested has one: their figures have to be the oracle's own.
+# Collectives are symmetric: two paths between ranks may have the same delays, added up in another order. Of 5,500
+# programs, ten have such a tie that matters, all with ports, and for one the engines' figures differ from the oracle's.
+# None of the programs that are always tested has such a tie: their figures must be the oracle's.
 @pytest.mark.parametrize("model", MODELS)
 @each_progress
 def test_no_rounding_decides(progress: Progress, model: str) -> None:
-    """No nudge changes what the oracle says of the programs with times of many digits."""
+    """No nudge changes the oracle's finish times for programs whose times have many digits."""
     for seed in range(30):
         case = random_case(Times(Random(f"{model} {progress.name} {seed}")), MODELS[model], progress)
         expected = finishes(*case, "oracle")
@@ -275,14 +274,14 @@ def test_no_rounding_decides(progress: Progress, model: str) -> None:
 
 # -- added up by hand ------------------------------------------------------------------------------------------------
 
-#: s(m) = 1 + m/10, t(m) = 2 + m/5, so an empty message travels for 3 s; a receive takes 1/2 s; from 101 B on messages
-#: wait for their receive; a byte is combined in 1/10 s.
+#: s(m) = 1 + m/10, t(m) = 2 + m/5, so an empty message travels for 3 s; a receive takes 1/2 s; messages from 101 B on
+#: are rendezvous; a byte is reduced in 1/10 s.
 LINK = Link(Curve.line(1.0, 0.1), Curve.line(2.0, 0.2), 0.5, 100)
 each_simulator = pytest.mark.parametrize("by", [*ENGINES, "oracle"])
 
 
 def finishes_by_progress(program: Program, contention: str, by: str) -> tuple[list[float], list[float]]:
-    """Return when each rank ends if its library makes progress within calls only, and if at any time."""
+    """Return when each rank ends with progress within calls only, and with asynchronous progress."""
     node = NodeType("host", reduction_delay=0.1)
     within_calls, at_any_time = (
         Machine("hand-made", (node,) * len(program), Network(LINK, LINK, contention=MODELS[contention], progress=each))
@@ -292,7 +291,7 @@ def finishes_by_progress(program: Program, contention: str, by: str) -> tuple[li
 
 
 def computing(seconds: int) -> Step:
-    """Return a burst."""
+    """Return a burst of this many seconds."""
     return Step("compute", nanoseconds=seconds * 10**9)
 
 
@@ -304,15 +303,15 @@ def begun(name: str, ranks: int, nbytes: int = 0) -> Step:
 
 @each_simulator
 def test_a_barrier_goes_on_in_calls_and_where_it_need_not_wait(by: str) -> None:
-    """Ibarrier on four ranks, which wait at once; rank 0 computes for 10 s, tests, computes for 10 s, waits.
+    """Four ranks call Ibarrier. Ranks 1 to 3 wait at once; rank 0 computes for 10 s, tests, computes for 10 s, waits.
 
-    Round 1: each has posted its receive at 0.5 and is done with its send at 0.5 + 1; the messages arrive at
-    0.5 + 1 + 2 = 3.5, when ranks 1 to 3 go on. Their messages of round 2 leave at 4 and arrive at 4 + 3 = 7.
-    Rank 0 computes until 10. Then its round 2 posts its receive until 10.5 and is done with its send at 11.5; the
-    message reaches rank 2 at 10.5 + 3 = 13.5. That of rank 2 is there since 7, so rank 0 need not wait in this round:
-    it ends at 11.5, though its rank computes from 10.5 to 20.5.
+    Round 1: each rank has posted its receive at 0.5 and ends its send at 0.5 + 1; the messages arrive at
+    0.5 + 1 + 2 = 3.5, when ranks 1 to 3 continue. Their messages of round 2 leave at 4 and arrive at 4 + 3 = 7.
+    Rank 0 computes until 10. Then its round 2 posts its receive until 10.5 and ends its send at 11.5; the message
+    reaches rank 2 at 10.5 + 3 = 13.5. Rank 2's message has been there since 7, so rank 0 does not wait in this round,
+    which ends at 11.5 although the rank computes from 10.5 to 20.5.
 
-    At any time: all end round 2 at 7, and rank 0 is back at 20.5.
+    With asynchronous progress, all end round 2 at 7, and rank 0 is back at 20.5.
     """
     barrier, wait = begun("barrier", 4), Step("wait", requests=(1,))
     program = [[barrier, computing(10), Step("test"), computing(10), wait], *([barrier, wait] for _ in range(3))]
@@ -323,14 +322,14 @@ def test_a_barrier_goes_on_in_calls_and_where_it_need_not_wait(by: str) -> None:
 
 @each_simulator
 def test_a_rendezvous_of_a_broadcast_waits_for_calls_of_both_sides(by: str) -> None:
-    """Ibcast of 200 B, s = 21 and t = 42; rank 0 computes for 30 s; rank 1 for 5 s, tests, computes for 50 s.
+    """Ibcast of 200 B, s = 21 and t = 42: rank 0 computes for 30 s; rank 1 for 5 s, tests, and computes for 50 s.
 
-    The envelope is at rank 1 at 1 + 2 = 3; its library answers in the test, at 5. The answer is at rank 0 at 5 + 3 = 8;
-    its data start in the wait, at 30. They have left at 30 + 21 = 51 and arrive at 51 + 42 = 93. Rank 1 waits since
-    5 + 0.5 + 50 = 55.5, so its receive ends at 93 + 0.5.
+    The envelope reaches rank 1 at 1 + 2 = 3; its library answers in the test, at 5. The answer reaches rank 0 at
+    5 + 3 = 8; its data start in the wait, at 30. They have left at 30 + 21 = 51 and arrive at 51 + 42 = 93. Rank 1 has
+    waited since 5 + 0.5 + 50 = 55.5, so its receive ends at 93 + 0.5.
 
-    At any time: the receive is posted at 0, so the answer is there at 3; data leave until 3 + 21 = 24, before rank 0 is
-    back at 30, and arrive at 24 + 42 = 66; the receive ends at 66.5.
+    With asynchronous progress, the receive is posted at 0, so the answer arrives at 3; data leave until 3 + 21 = 24,
+    before rank 0 is back at 30, and arrive at 24 + 42 = 66; the receive ends at 66.5.
     """
     bcast, wait = begun("bcast", 2, 200), Step("wait", requests=(1,))
     program = [[bcast, computing(30), wait], [bcast, computing(5), Step("test"), computing(50), wait]]
@@ -341,16 +340,16 @@ def test_a_rendezvous_of_a_broadcast_waits_for_calls_of_both_sides(by: str) -> N
 
 @each_simulator
 def test_an_allreduce_shares_ports_with_a_message_and_combines_in_the_background(by: str) -> None:
-    """Iallreduce of 10 B, one exchange; then a message of 10 B from rank 0 to rank 1; they compute for 20 and 10 s.
+    """Iallreduce of 10 B, one exchange, then a message of 10 B from rank 0 to rank 1; they compute for 20 s and 10 s.
 
-    s = 2, t = 4, o = w = max(1, 2) = 2, h = 1/3. Rank 0 begins the message at 0, before its collective has posted its
-    receive: the send port is free at 2, the head at the receive port at 2 + 4 - 2 = 4, and this is free at 6.
-    The collective's data of rank 0 start at 0.5 and get the port at 2: the sender is free at 0.5 + 1.5/3 + 2 = 3; the
-    head comes at 2 + 6 - 2 = 6, when the port is free, and the data arrive at 8. Those of rank 1 start at 0.5 and
-    arrive at 0.5 + 2 + 4 = 6.5.
-    Rank 0 computes from 2, when its call ends, to 22, rank 1 from 0.5 to 10.5. Both combine 10 B in 1 s after that.
+    s = 2, t = 4, o = w = max(1, 2) = 2, h = 1/3. Rank 0 starts the message at 0, before its collective has posted its
+    receive: the send port is free at 2, the head reaches the receive port at 2 + 4 - 2 = 4, and this is free at 6.
+    Rank 0's data of the collective start at 0.5 and get the port at 2: the sender is free at 0.5 + 1.5/3 + 2 = 3; the
+    head comes at 2 + 6 - 2 = 6, when the port is free, and the data arrive at 8. Rank 1's data start at 0.5 and arrive
+    at 0.5 + 2 + 4 = 6.5. Rank 0 computes from 2, when its call ends, to 22, rank 1 from 0.5 to 10.5. After that, both
+    reduce 10 B in 1 s.
 
-    At any time they combine while they compute, and are back at 22 and 10.5.
+    With asynchronous progress, they reduce while they compute and are back at 22 and 10.5.
     """
     allreduce, wait = begun("allreduce", 2, 10), Step("wait", requests=(1, 2))
     message = Step("isend", 1, 10, (2,)), Step("irecv", 0, 10, (2,))

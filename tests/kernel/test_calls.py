@@ -1,4 +1,4 @@
-"""When calls are made and what becomes of messages: that watching changes nothing, and that what is noted is so."""
+"""Recorded times of calls and messages: recording changes no figure, and the recorded times are right."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.kernel.random_cases import CASES, random_machine, random_placement, r
 
 
 def matched(program: Program) -> dict[int, int]:
-    """Return the row of the receive of each row that sends: the k-th send of a channel meets its k-th receive."""
+    """Return the receive's row for each send's row: the k-th receive of a channel takes the k-th send."""
     ops = program.columns
     sent: dict[tuple[int, ...], list[int]] = defaultdict(list)
     posted: dict[tuple[int, ...], list[int]] = defaultdict(list)
@@ -35,7 +35,7 @@ def matched(program: Program) -> dict[int, int]:
 
 
 def test_a_ping_pong_by_hand() -> None:
-    """1 KB there, eagerly; 20 KB back, which wait for the answer to a receive that is posted by then."""
+    """In a ping-pong, 1 KB goes there eagerly and 20 KB come back by rendezvous, whose receive is posted already."""
     trace = TraceBuilder(2)
     trace[0].compute(0.5)
     for source, dest, nbytes in ((0, 1, 1000), (1, 0, 20_000)):
@@ -55,7 +55,7 @@ def test_a_ping_pong_by_hand() -> None:
 
 
 def test_a_message_that_nobody_receives_has_no_receive() -> None:
-    """An eager one arrives all the same."""
+    """An eager message that no rank receives still arrives; its receive is -1."""
     trace = TraceBuilder(2)
     trace[0].send(1, 1000)
     trace[1].compute(1.0)
@@ -66,7 +66,7 @@ def test_a_message_that_nobody_receives_has_no_receive() -> None:
 
 
 def test_instances_have_rows_of_their_own() -> None:
-    """Two copies side by side: rows of the second come behind those of the first."""
+    """The rows of a second instance come after those of the first, with the same times."""
     trace = TraceBuilder(2)
     trace[0].send(1, 1000)
     trace[1].recv(0)
@@ -77,7 +77,7 @@ def test_instances_have_rows_of_their_own() -> None:
 
 
 def test_the_fast_engine_leaves_calls_to_the_reference() -> None:
-    """And the result says so."""
+    """If calls are requested of the fast engine, the reference computes the result, and a warning says so."""
     trace = TraceBuilder(1)
     trace[0].compute(1.0)
     result = simulate(trace.build(), machine(1), engine="fast", calls=True)
@@ -89,7 +89,7 @@ def test_the_fast_engine_leaves_calls_to_the_reference() -> None:
 @settings(max_examples=CASES // 4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48), ties=st.booleans())
 def test_what_is_noted_of_random_programs(kind: str, seed: int, ties: bool) -> None:
-    """Figures stay as they are; calls and bursts follow each other without gaps; messages meet in order."""
+    """Recording calls changes no figure; calls and bursts leave no gaps; sends and receives match in order."""
     random = Random(seed)
     program = compile_program(random_trace(random, ties=ties))
     on = random_machine(random, kind, ties=ties)
@@ -108,7 +108,7 @@ def test_what_is_noted_of_random_programs(kind: str, seed: int, ties: bool) -> N
         bursts = begins[1:] - ends[:-1]
         assert (bursts >= 0).all()
         assert not len(ends) or ends[-1] == figures.finish
-        if len(begins) and not program.worlds[rank]:  # others wait until they are spawned
+        if len(begins) and not program.worlds[rank]:  # spawned ranks first wait for their spawn
             assert begins[0] + bursts.sum() == pytest.approx(figures.compute, rel=1e-9, abs=1e-12)
     met = {send: receive for send, receive, _, _ in calls.messages.tolist() if receive >= 0}
     assert met == matched(program)

@@ -1,4 +1,4 @@
-"""What a simulation says beside its figures: each caveat read aloud, with what to do about it."""
+"""The caveats of a simulation: the full text of each, which also says what to do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.kernel.cases import machine
 
 
 def computing(ranks: int = 1) -> TraceBuilder:
-    """Return a program that computes for a second in a region."""
+    """Return a program whose ranks compute for 1 s in region "solve"."""
     trace = TraceBuilder(ranks, program="jacobi.py")
     for rank in trace:
         rank.compute(1.0, "solve")
@@ -21,7 +21,7 @@ def computing(ranks: int = 1) -> TraceBuilder:
 
 
 def left_out(call: str) -> Trace:
-    """Return a program with a call that is not modelled, twice."""
+    """Return a program that makes a call twice that is not modelled."""
     trace = computing()
     for _ in range(2):
         trace[0].add(Op.OTHER, call=call, took=250_000_000)
@@ -29,7 +29,7 @@ def left_out(call: str) -> Trace:
 
 
 def overtaken() -> Trace:
-    """Return a program whose receive from any source matched the later of two messages."""
+    """Return a program whose first wildcard receive matched the later of two messages."""
     trace = computing(3)
     for rank, time in ((1, 2.0), (2, 1.0)):
         trace[rank].compute(time)
@@ -39,7 +39,7 @@ def overtaken() -> Trace:
 
 
 def unresolved() -> Trace:
-    """Return a program with a receive whose match is unknown, and therefore with an unreceived message."""
+    """Return a program with a receive whose match is unknown, which leaves a message unreceived."""
     trace = computing(2)
     trace[0].send(1, 0)
     trace[1].wait(trace[1].irecv(ANY, tag=ANY, flags=Flag.ANY_SOURCE | Flag.ANY_TAG))
@@ -47,7 +47,7 @@ def unresolved() -> Trace:
 
 
 def polling() -> Trace:
-    """Return a program that asked in vain."""
+    """Return a program with a poll that found nothing."""
     trace = computing()
     trace[0].add(Op.POLL)
     return trace.build()
@@ -62,7 +62,7 @@ def large() -> Trace:
 
 
 def exchanging() -> Trace:
-    """Return a program of three ranks; two of them send at once."""
+    """Return a program of three ranks, two of which send at once."""
     trace = computing(3)
     for rank in (1, 2):
         trace[rank].send(0, 0)
@@ -132,12 +132,12 @@ CASES = [
 
 @pytest.mark.parametrize(("trace", "on", "said"), CASES, ids=[said[:40] for *_, said in CASES])
 def test_a_caveat_says_what_to_do(trace: Trace, on: Machine, said: str) -> None:
-    """Word by word."""
+    """The warnings of a simulation contain the expected text word for word."""
     assert said in simulate(trace, on).warnings
 
 
 def test_factors_of_another_processor_are_told() -> None:
-    """With the two processors, and how to compare them."""
+    """If the program was not recorded on the reference processor, a warning names both and says how to compare them."""
     built = computing().build()
     trace = replace(built, head=replace(built.head, processor="AMD Ryzen"))
     on = replace(machine(1), reference_processor="Intel Xeon")
@@ -150,7 +150,7 @@ def test_factors_of_another_processor_are_told() -> None:
 
 @pytest.mark.parametrize(("nodes", "faults"), [([0, 1], 0), ([0, 0], 1)])
 def test_memory_is_that_of_the_ranks_of_a_node(nodes: list[int], faults: int) -> None:
-    """3 GB fit in 4 GB, twice as much does not; what is not stated is enough."""
+    """On a node of 4 GB, one rank of 3 GB fits and two do not; memory that is not stated never causes a warning."""
     on = machine(2, processors=2, memory=4e9)
     assert sum("memory does" in each for each in simulate(large(), on, nodes).warnings) == faults
     assert simulate(large(), machine(1), [0, 0]).warnings == ()

@@ -1,4 +1,4 @@
-"""Which engine replays: decided once for all of the work, while it is compiled as well; and how a compiler ends."""
+"""The choice of the engine: decided once for all of the work, also while it is compiled; and how a compiler ends."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MUCH = 10_000_000
 
 
 def ping_pong(rounds: int) -> clue.Trace:
-    """Return a program of four times as many ops."""
+    """Return a program with four ops per round."""
     built = TraceBuilder(2)
     for _ in range(rounds):
         for one, other in ((0, 1), (1, 0)):
@@ -47,7 +47,7 @@ def ping_pong(rounds: int) -> clue.Trace:
 
 @pytest.fixture
 def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """Have an empty cache, and a compiler that copies the real engine on request."""
+    """Set an empty cache and a compiler that copies the real engine once the yielded event is set."""
     try:
         real = ENGINE.load()._name
     except NoLibraryError as error:
@@ -70,7 +70,7 @@ def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[thread
 
 
 def test_engine_is_chosen_by_all_of_the_work(compiler: threading.Event) -> None:
-    """Not there: little work does without it, much work has it compiled. There: only the least does without it."""
+    """If the engine is not compiled, only much work has it compiled; if it is, all but the least work uses it."""
     sizes = (1999, 999_999, 1_000_000)
     absent = ["reference", "reference", WHEN_COMPILED]
     assert [engine_for(work) for work in sizes] == absent
@@ -79,13 +79,13 @@ def test_engine_is_chosen_by_all_of_the_work(compiler: threading.Event) -> None:
     there = ["reference", "fast", "fast"]
     assert [engine_for(work) for work in sizes] == there
     for decided, work in zip([*absent, *there], 2 * sizes, strict=True):
-        assert engine_for(MUCH, decided) == decided  # what is decided stays
+        assert engine_for(MUCH, decided) == decided  # a decision stays
         assert reason_for("auto", decided, work)
     assert reason_for("fast", "fast", 1) == "fast was requested"
 
 
 def test_reference_begins_while_the_engine_is_compiled(compiler: threading.Event) -> None:
-    """From when it is there on, it replays; the figures are the same."""
+    """The reference replays while the fast engine is compiled; then the fast engine does, with the same figures."""
     engine = engine_for(MUCH)
     program = compile_program(ping_pong(3))
     first = clue.simulate(program, machine(2), engine=engine)
@@ -101,7 +101,7 @@ def test_reference_begins_while_the_engine_is_compiled(compiler: threading.Event
 
 
 def test_a_long_replay_waits(compiler: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reference cannot be left in the middle of it, when the engine is there that does it in no time."""
+    """A long replay waits for the compiler, as the reference cannot be stopped midway; a short one does not wait."""
     monkeypatch.setattr(engines, "_OPS_WORTH_WAITING", 12)
     engine = engine_for(MUCH)
     assert clue.simulate(ping_pong(2), machine(2), engine=engine).engine == "reference"
@@ -112,7 +112,7 @@ def test_a_long_replay_waits(compiler: threading.Event, monkeypatch: pytest.Monk
 def test_no_processes_are_started_while_the_engine_is_compiled(
     compiler: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They would take turns with the compiler, for what is soon done in a fraction of the time."""
+    """Worker processes would compete with the compiler, so none is started until the engine is there."""
     monkeypatch.setattr(executors, "_ALONE", -1.0)
     monkeypatch.setattr(executors, "_WORTH_PROCESSES", -1.0)
     monkeypatch.setattr(Pool, "_open", None)
@@ -123,7 +123,7 @@ def test_no_processes_are_started_while_the_engine_is_compiled(
 
 @pytest.mark.usefixtures("compiler")
 def test_a_compiler_that_fails_beside_the_work_is_told_of_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beside the ranking; the reference does it all."""
+    """If the compiler fails, the reference computes the ranking, with one warning."""
 
     def fail(_: Path) -> None:
         raise NoLibraryError("no such luck")
@@ -139,9 +139,9 @@ def test_a_compiler_that_fails_beside_the_work_is_told_of_once(monkeypatch: pyte
 
 # --- compilers of other processes ---
 
-#: A compiler that takes long, by a process of its own, as real ones do.
+#: A slow compiler that works in a child process, as real ones do.
 SLOW = "#!/bin/sh\nsleep 60 &\necho $! > {folder}/inner\necho $$ > {folder}/outer\nwait\n"
-#: What wants it, and then ends, or waits to be ended.
+#: A program that starts the compiler and then ends, works or waits.
 WANTS = """\
 import sys, time
 from pathlib import Path
@@ -156,14 +156,14 @@ while not Path(sys.argv[1], "outer").exists():
 
 
 def script(path: Path, text: str) -> Path:
-    """Write something that can be run."""
+    """Write an executable script."""
     path.write_text(text)
     path.chmod(0o755)
     return path
 
 
 def wanting(code: str, folder: Path, compiler: Path, *arguments: str) -> subprocess.Popen[str]:
-    """Start a process with an empty cache that wants the engine from this compiler."""
+    """Start a process with an empty cache that has the engine compiled by this compiler."""
     surroundings = {**os.environ, "CLUE_CACHE": str(folder / "cache"), "CXX": str(compiler)}
     command = [sys.executable, "-c", code, str(folder), *arguments]
     return subprocess.Popen(
@@ -172,7 +172,7 @@ def wanting(code: str, folder: Path, compiler: Path, *arguments: str) -> subproc
 
 
 def waits_for(path: Path) -> None:
-    """Wait until a file is there."""
+    """Wait until a file exists."""
     until = time.monotonic() + 60
     while not path.exists():
         assert time.monotonic() < until
@@ -180,7 +180,7 @@ def waits_for(path: Path) -> None:
 
 
 def is_running(number: str) -> bool:
-    """Tell whether a process is there and no zombie."""
+    """Tell whether a process exists and is no zombie."""
     with suppress(OSError):
         return Path("/proc", number.strip(), "stat").read_text().rpartition(")")[2].split()[0] != "Z"
     return False
@@ -188,12 +188,12 @@ def is_running(number: str) -> bool:
 
 @pytest.mark.parametrize("doing", ["ends", "works", "waits"])
 def test_a_compiler_ends_with_the_process_that_wants_it(doing: str, tmp_path: Path) -> None:
-    """By itself, or by Ctrl-C: with all that it started, and its draft; the next process starts over."""
+    """If the process ends, by itself or by Ctrl-C, so do its compiler and the compiler's children; no draft is left."""
     compiler = script(tmp_path / "compiler", SLOW.format(folder=tmp_path))
     with wanting(WANTS, tmp_path, compiler, doing) as process:
         waits_for(tmp_path / "outer")
         if doing != "ends":
-            time.sleep(0.3)  # for it to get to where it works, or waits
+            time.sleep(0.3)  # until it works or waits
             process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     numbers = [(tmp_path / name).read_text() for name in ("inner", "outer")]
@@ -202,7 +202,7 @@ def test_a_compiler_ends_with_the_process_that_wants_it(doing: str, tmp_path: Pa
     assert err.strip().splitlines()[-1:] == ([] if doing == "ends" else ["KeyboardInterrupt"])
 
 
-#: Wants it at the same time as others.
+#: A program that needs the engine at the same time as others.
 TOGETHER = """\
 import clue
 from clue.kernel import engine_for
@@ -214,7 +214,7 @@ ENGINE.load()
 
 
 def test_several_processes_compile_it_once(tmp_path: Path) -> None:
-    """The others wait, each beside its work, and load what the first has made."""
+    """Of several processes, the first compiles the engine; the others wait and load it."""
     try:
         shutil.copy(ENGINE.load()._name, tmp_path / "real.so")
     except NoLibraryError as error:

@@ -1,4 +1,4 @@
-"""Cold starts: what bursts take longer after waits, by hand, in seconds; both engines say the same."""
+"""Cold starts: the extra time of bursts after waits, in seconds by hand; both engines agree."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from clue.trace import Op, TraceBuilder
 from tests.kernel.cases import RECEIVE, machine, sending, transmission
 from tests.kernel.random_cases import CASES, random_machine, random_placement, random_trace
 
-#: 1 s after a wait of 2 s, 3 s after one of 10 s or more; at most as much as the burst takes.
+#: The extra time is 1 s after a wait of 2 s, 3 s after one of 10 s or more, and at most the duration of the burst.
 START = ColdStart.through([(2.0, 1.0), (10.0, 3.0)])
 ENGINES = ("reference", "fast")
-#: From the begin of a send of an empty message until its receive ends.
+#: Time from the start of an empty message's send to the end of its receive.
 MESSAGE = sending(0) + transmission(0) + RECEIVE
 
 
 def both(trace: TraceBuilder, on: Machine, placement: object = "block") -> list[float]:
-    """Return finish times by rank, on which the engines agree."""
+    """Return finish times by rank, after checking that both engines agree."""
     finishes = [[rank.finish for rank in simulate(trace.build(), on, placement, each).ranks] for each in ENGINES]  # type: ignore[arg-type]
     assert finishes[0] == finishes[1]
     return finishes[0]
 
 
 def sleeping(*steps: float) -> TraceBuilder:
-    """Return a program of one rank that computes (above 0) and sleeps (below)."""
+    """Return a program of one rank; positive steps are seconds of computation, negative ones of sleep."""
     trace = TraceBuilder(1)
     for seconds in steps:
         if seconds > 0:
@@ -49,18 +49,18 @@ def sleeping(*steps: float) -> TraceBuilder:
 @pytest.mark.parametrize(
     ("steps", "extra"),
     [
-        # The first burst has waited for nothing.
+        # No wait precedes the first burst.
         ((5.0,), 0.0),
         ((5.0, -2.0, 5.0), 1.0),
-        # Linear between points, from nothing after no wait; the same beyond the last.
+        # The curve is linear between its points, starts at 0 for no wait, and is constant beyond the last point.
         ((5.0, -1.0, 5.0), 0.5),
         ((5.0, -6.0, 5.0), 2.0),
         ((5.0, -99.0, 5.0), 3.0),
-        # Two waits are one after the other; what comes after a burst that paid for all is warm.
+        # Consecutive waits add up; after a burst that paid all of the extra time, the next one is warm.
         ((5.0, -1.0, -1.0, 5.0), 1.0),
         ((5.0, -2.0, 5.0, 5.0), 1.0),
         ((5.0, -2.0, 5.0, -2.0, 5.0), 2.0),
-        # A burst of 0.25 s takes twice as long at most; the next one has the rest of it, also after another wait.
+        # A burst of 0.25 s takes at most twice as long; the next one pays the rest, also after another wait.
         ((5.0, -2.0, 0.25), 0.25),
         ((5.0, -2.0, 0.25, 5.0), 1.0),
         ((5.0, -2.0, 0.25, -8.0, 5.0), 3.0),
@@ -70,14 +70,14 @@ def sleeping(*steps: float) -> TraceBuilder:
     ],
 )
 def test_what_a_rank_owes_after_sleeping(steps: tuple[float, ...], extra: float) -> None:
-    """The sum of bursts and sleeps, and what bursts take longer."""
+    """The makespan is the sum of bursts and sleeps plus the expected extra time; without cold starts, only the sum."""
     expected = sum(map(abs, steps)) + extra
     assert both(sleeping(*steps), machine(1, cold_start=START)) == pytest.approx([expected], rel=1e-12)
     assert both(sleeping(*steps), machine(1)) == pytest.approx([expected - extra], rel=1e-12)
 
 
 def test_waiting_for_a_message_is_a_wait_and_what_is_spent_on_it_is_not() -> None:
-    """Rank 1 waits from 0 to 2 s + the message's way, pays for its receive, and then takes longer by that wait."""
+    """Rank 1 waits 2 s plus the travel of a message: only this wait, not the receive call, makes its burst longer."""
     trace = TraceBuilder(2)
     trace[0].compute(2.0)
     trace[0].send(1, 0)
@@ -88,7 +88,7 @@ def test_waiting_for_a_message_is_a_wait_and_what_is_spent_on_it_is_not() -> Non
 
 
 def test_a_send_is_no_wait() -> None:
-    """Who only sends stays warm."""
+    """A rank that sends between two bursts stays warm."""
     trace = TraceBuilder(2)
     trace[0].compute(1.0)
     trace[0].send(1, 5000)
@@ -98,21 +98,24 @@ def test_a_send_is_no_wait() -> None:
 
 
 def test_the_extra_time_is_this_processors_and_the_share_that_of_the_burst_as_it_takes_there() -> None:
-    """At factor 3 a burst of 0.1 s takes 0.3 s, and 0.3 s more; one of 5 s takes 1 s more in all, not 3 s."""
+    """The performance factor scales a burst and its limit of extra time, but not the extra time itself.
+
+    At factor 3, a burst of 0.1 s takes 0.3 s and at most 0.3 s more; one of 5 s takes 15 s and 1 s more, not 3 s.
+    """
     on = machine(1, performance_factor=3.0, cold_start=START)
     assert both(sleeping(-2.0, 0.1), on) == pytest.approx([2.6], rel=1e-12)
     assert both(sleeping(-2.0, 5.0), on) == pytest.approx([2 + 15 + 1], rel=1e-12)
 
 
 def test_a_share_of_the_burst_may_be_small() -> None:
-    """At a quarter of each burst a debt of 1 s takes four bursts of 1 s."""
+    """If the extra time is at most a quarter of a burst, four bursts of 1 s pay an extra time of 1 s."""
     on = machine(1, cold_start=replace(START, at_most=0.25))
     for bursts, extra in ((1, 0.25), (3, 0.75), (4, 1.0), (9, 1.0)):
         assert both(sleeping(-2.0, *[1.0] * bursts), on) == pytest.approx([2 + bursts + extra], rel=1e-12)
 
 
 def test_beside_others_it_proceeds_as_the_burst_does() -> None:
-    """Two ranks of one processor sleep 2 s and compute 3 s: 4 s of work each, both at half speed."""
+    """Two ranks sleep 2 s, then share a processor: 3 s of computation and 1 s extra each, at half speed."""
     trace = TraceBuilder(2)
     for rank in trace:
         rank.add(Op.SLEEP, nbytes=2 * 10**9)
@@ -122,21 +125,21 @@ def test_beside_others_it_proceeds_as_the_burst_does() -> None:
 
 
 def test_in_turns_with_background_load_it_takes_turns_as_well() -> None:
-    """Half a processor in turns of 1 s: a rank that slept 4 s runs at once, for 2 + 1.5 s of work."""
+    """With half a processor in turns of 1 s, 2 s of computation after 4 s of sleep take as long as 3.5 s when warm."""
     on = machine(1, background_load=1.0, time_slice=1.0, cold_start=START)
     warm = both(sleeping(-4.0, 2.0 + 1.5), machine(1, background_load=1.0, time_slice=1.0))
     assert both(sleeping(-4.0, 2.0), on) == warm
 
 
 def test_what_holds_when_a_burst_begins_counts() -> None:
-    """From 5 s on waits cost half."""
+    """The cold start at the begin of a burst applies: after a change at 5 s, the second wait costs half."""
     later = machine(1, cold_start=START.colder(0.5))
     on = machine(1, cold_start=START, changes=((5.0, later),))
     assert both(sleeping(-2.0, 1.0, -2.0, 1.0), on) == pytest.approx([2 + 2 + 2 + 1 + 0.5], rel=1e-12)
 
 
 def test_spawned_ranks_count_from_their_begin() -> None:
-    """What passes before a rank is there is no wait."""
+    """The time before a spawned rank starts does not count as a wait."""
     trace = TraceBuilder(2)
     world, _ = trace.spawned([1])
     trace[0].compute(9.0)
@@ -146,7 +149,10 @@ def test_spawned_ranks_count_from_their_begin() -> None:
 
 
 def test_the_critical_path_and_efficiencies_name_it() -> None:
-    """Of 8 s a rank sleeps 2 s, computes 5 s, and takes 1 s longer: a useful share of 5/8."""
+    """Of 8 s, a rank sleeps for 2 s, computes for 5 s and loses 1 s to its cold start: a useful share of 5/8.
+
+    The critical path, the efficiencies and the sensitivities all name the cold start.
+    """
     program, on = compile_program(sleeping(-2.0, 5.0).build()), machine(1, cold_start=START)
     done = explained_replay(program, on, Placement((0,)))
     sums = {each.part: each.seconds for each in part_shares(done.path)}
@@ -161,7 +167,7 @@ def test_the_critical_path_and_efficiencies_name_it() -> None:
 
 
 def test_a_slower_node_is_slower_when_cold_as_well() -> None:
-    """All computation taking twice as long includes what it takes longer after waits."""
+    """A node at half the speed also has twice the extra time after waits."""
     node = machine(1, cold_start=START).nodes[0]
     assert both(sleeping(-2.0, 5.0), replace(machine(1), nodes=(node.slower(2.0),))) == pytest.approx([2 + 12])
     assert both(sleeping(-2.0, 0.1), replace(machine(1), nodes=(node.slower(2.0),))) == pytest.approx([2 + 0.4])
@@ -172,7 +178,7 @@ def test_a_slower_node_is_slower_when_cold_as_well() -> None:
     share=st.sampled_from((0.1, 0.5, 1.0, 10.0)),
 )
 def test_bursts_pay_what_waits_cost_and_no_more(waits: list[tuple[float, float]], share: float) -> None:
-    """Each at most its share, and all together at most what each wait costs by itself; long bursts leave nothing."""
+    """Each burst pays at most its share, all bursts at most the sum over all waits, and a long burst pays the rest."""
     start, cold, clock, paid = replace(START, at_most=share), Cold(), 0.0, 0.0
     for wait, seconds in waits:
         clock += wait
@@ -190,7 +196,7 @@ def test_bursts_pay_what_waits_cost_and_no_more(waits: list[tuple[float, float]]
 @settings(max_examples=CASES // 4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48))
 def test_cold_starts_only_add(seed: int) -> None:
-    """If only messages couple the ranks, no rank finishes earlier, and the sweep's bound stays below."""
+    """If only messages couple the ranks, cold starts make no rank finish earlier, and the sweep's bound still holds."""
     random = Random(seed)
     trace = random_trace(random, ties=False)
     warm = random_machine(random, "none", ties=False, plain=True)

@@ -1,4 +1,4 @@
-"""Collectives in the kernel against times added up by hand. The algorithms themselves: tests/collectives."""
+"""Collectives in the kernel against times added up by hand; tests/collectives tests the algorithms themselves."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tests.kernel.cases import ANSWER, RECEIVE, SEND, TRANSMIT, machine, sending
 
 ENGINES = ("reference", "fast")
 
-#: What a message of 1 KB costs from the start of its send to the end of its blocking receive.
+#: Time of a 1 KB message from the start of its send to the end of its blocking receive.
 HOP = sending(1) + transmission(1) + RECEIVE
-#: What an exchange of 1 KB costs: the receive is paid at once, then the send, then the partner's message arrives.
+#: Time of a 1 KB exchange: the receive is posted first, then the send runs, then the partner's message arrives.
 SWAP = RECEIVE + sending(1) + transmission(1)
 
 
@@ -44,14 +44,14 @@ def finishes(trace: TraceBuilder, on: Machine, engine: str = "auto") -> list[flo
 
 
 def test_binomial_broadcast_on_four_ranks() -> None:
-    """The root sends to 2, then to 1; 2 sends on to 3: two hops deep."""
+    """The root sends to rank 2, then to rank 1; rank 2 sends to rank 3, which has the data after two hops."""
     times = finishes(everywhere(Op.BCAST, 4), using({"bcast": "binomial"}, machine(4)))
     s, rest = sending(1), transmission(1) + RECEIVE
     assert times == pytest.approx([2 * s, 2 * s + rest, HOP + s, HOP + HOP], rel=1e-12)
 
 
 def test_linear_and_binomial_broadcast_differ() -> None:
-    """The algorithm is the machine's choice: sending to each in turn takes 7 sends and one transmission on 8 ranks."""
+    """The machine chooses the algorithm: on 8 ranks, linear takes 7 sends and a transmission, binomial 3 hops."""
     times = finishes(everywhere(Op.BCAST, 8), using({"bcast": "linear"}, machine(8)))
     assert max(times) == pytest.approx(7 * sending(1) + transmission(1) + RECEIVE, rel=1e-12)
     binomial = finishes(everywhere(Op.BCAST, 8), using({"bcast": "binomial"}, machine(8)))
@@ -59,14 +59,14 @@ def test_linear_and_binomial_broadcast_differ() -> None:
 
 
 def test_recursive_doubling_allreduce_pays_for_its_reductions() -> None:
-    """log2(8) = 3 exchanges of 1 KB, each followed by 1000 B at 1 us/B."""
+    """On 8 ranks, an allreduce takes log2(8) = 3 exchanges of 1 KB, each followed by reducing 1000 B at 1 us/B."""
     on = using({"allreduce": "recursive_doubling"}, machine(8, reduction_delay=1e-6))
     times = finishes(everywhere(Op.ALLREDUCE, 8), on)
     assert times == pytest.approx([3 * (SWAP + 0.001)] * 8, rel=1e-12)
 
 
 def test_collective_waits_for_the_last_rank() -> None:
-    """A barrier of two: the rank that comes at 5 s finds the other's message there; the other waits for it."""
+    """In a barrier of two, the rank that comes at 5 s finds the other's message there; the other waits for its own."""
     late = TraceBuilder(2)
     late[0].collective(Op.BARRIER)
     late[1].compute(5.0)
@@ -76,7 +76,7 @@ def test_collective_waits_for_the_last_rank() -> None:
 
 
 def test_thresholds_choose_by_size() -> None:
-    """Up to 1000 B one algorithm, beyond another: here of different cost at the same size plus one."""
+    """A threshold of 1000 B chooses the algorithm: 1000 B go by binomial, 1001 B by linear broadcast."""
     choice = AlgorithmChoice(((1000.0, "binomial"), (float("inf"), "linear")))
     on = machine(8)
     on = replace(on, network=replace(on.network, collectives={"bcast": choice}))
@@ -85,14 +85,18 @@ def test_thresholds_choose_by_size() -> None:
     assert (small, large) == (pytest.approx(3 * HOP), pytest.approx(linear))
 
 
-#: The same within a node.
+#: The send and the hop within a node.
 LOCAL_SEND = SEND / 10
 LOCAL_HOP = (SEND + TRANSMIT + RECEIVE) / 10
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_broadcast_among_nodes_and_within_them(engine: str) -> None:
-    """Ranks 0 to 3 and 4 to 7 share nodes: 0 sends to 4, both to their third, who sends to the fourth, and second."""
+    """A broadcast goes to node leaders first, then within nodes; ranks 0 to 3 and 4 to 7 share a node.
+
+    Rank 0 sends to rank 4. On each node the first rank sends to the third, then to the second; the third sends to the
+    fourth.
+    """
     result = simulate(everywhere(Op.BCAST, 8).build(), machine(2), [0] * 4 + [1] * 4, engine)
     within = [2 * LOCAL_SEND, LOCAL_SEND + LOCAL_HOP, LOCAL_HOP + LOCAL_SEND, 2 * LOCAL_HOP]
     expected = [begin + step for begin in (sending(1), HOP) for step in within]
@@ -101,7 +105,7 @@ def test_a_broadcast_among_nodes_and_within_them(engine: str) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_nodes_are_those_of_a_communicators_members(engine: str) -> None:
-    """Of ranks 3, 1, 2 the first is the root, and shares its node with the last."""
+    """In a communicator of ranks (3, 1, 2), the algorithm uses their nodes: root 3 shares a node with rank 2."""
     trace = TraceBuilder(4)
     some = trace.communicator((3, 1, 2))
     for rank in (1, 2, 3):
@@ -113,7 +117,7 @@ def test_nodes_are_those_of_a_communicators_members(engine: str) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_copies_side_by_side_share_nodes_each_in_its_way(engine: str) -> None:
-    """Each of three copies takes as long as it does alone: two ranks to a node, one, and dealt out in turn."""
+    """Three copies, each placed in another way, take as long as alone: two ranks per node, one, and cyclic."""
     trace = TraceBuilder(4)
     pair = trace.communicator((2, 0))
     for op in (Op.BARRIER, Op.BCAST, Op.REDUCE, Op.ALLREDUCE, Op.SCAN):
@@ -130,7 +134,7 @@ def test_copies_side_by_side_share_nodes_each_in_its_way(engine: str) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_nodes_count_where_the_library_or_the_machine_goes_by_them(engine: str) -> None:
-    """A barrier of two ranks on each of two nodes: MPICH's, Open MPI's, and as stated."""
+    """A barrier on two nodes of two ranks goes by nodes if MPICH or the machine says so, and is flat otherwise."""
     trace, nodes = everywhere(Op.BARRIER, 4, 0).build(), [0, 0, 1, 1]
 
     def makespan(on: Machine, library: str = "mpich") -> float:
@@ -146,14 +150,14 @@ def test_nodes_count_where_the_library_or_the_machine_goes_by_them(engine: str) 
 
 
 def swap(nbytes: int) -> float:
-    """Return the time of an exchange of this many bytes."""
+    """Return the time of an exchange of *nbytes*."""
     return RECEIVE + sending(nbytes / 1000) + transmission(nbytes / 1000)
 
 
 @pytest.mark.parametrize(
     ("how", "exchanged"),
     [
-        ({}, (24, 24)),  # as older traces have it: elements count as 8 B, and 3 of them are too few for 4 ranks
+        ({}, (24, 24)),  # older traces have no element size: it counts as 8 B, and 3 elements are too few for 4 ranks
         ({"element": 8}, (24, 24)),
         ({"element": 1}, (12, 6, 6, 12)),
         ({"element": 1, "flags": Flag.IN_PLACE}, (12, 6, 6, 12)),
@@ -173,7 +177,7 @@ def test_algorithm_depends_on_how_a_collective_is_called(how: dict[str, Any], ex
 
 
 def test_root_counts_within_its_communicator() -> None:
-    """Rank 0 of a communicator of ranks (2, 0) broadcasts: that is rank 2 of the program."""
+    """The root is a rank of the communicator: root 0 of ranks (2, 0) is rank 2 of the program."""
     trace = TraceBuilder(3)
     pair = trace.communicator((2, 0))
     for rank in (0, 2):
@@ -182,7 +186,7 @@ def test_root_counts_within_its_communicator() -> None:
 
 
 def test_contributions_may_differ() -> None:
-    """A gather of 1 and 3 KB is gathered as irregular: the root receives each rank's own size."""
+    """A gather of 1 KB and 3 KB is irregular: the root receives each rank's own size."""
     trace = TraceBuilder(3)
     for rank, nbytes in enumerate((0, 1000, 3000)):
         trace[rank].collective(Op.GATHER, nbytes)
@@ -192,7 +196,7 @@ def test_contributions_may_differ() -> None:
 
 
 def test_nonblocking_collective_proceeds_beside_its_rank() -> None:
-    """Two seconds of computation hide an allreduce; waited for at once it takes what it takes."""
+    """Two seconds of computation hide an allreduce; with a wait right after the call, it takes two exchanges."""
     on = using({"allreduce": "recursive_doubling"}, machine(4))
     hidden, plain = TraceBuilder(4), TraceBuilder(4)
     for rank in range(4):
@@ -205,7 +209,10 @@ def test_nonblocking_collective_proceeds_beside_its_rank() -> None:
 
 
 def in_background(op: Op, call: float | None, computation: float = 5.0) -> TraceBuilder:
-    """Return a collective of 8 B on four ranks, all of which compute meanwhile; a call may interrupt that."""
+    """Return a nonblocking collective of 8 B on four ranks that compute meanwhile.
+
+    *call* is the time of a call that interrupts the computation, if any.
+    """
     trace = TraceBuilder(4)
     for rank in trace:
         request = rank.icollective(op, 8)
@@ -218,7 +225,7 @@ def in_background(op: Op, call: float | None, computation: float = 5.0) -> Trace
 
 
 def hops(progress: Progress, receive: float = 0.0, **link: Any) -> Machine:
-    """Return four nodes on which a message takes 1 s, a quarter of it on the sender's processor."""
+    """Return four nodes where a message takes 1 s, a quarter of which blocks the sender."""
     between = Link(Curve.line(0.25), Curve.line(0.75), receive, **link)
     return Machine("hops", (NodeType("host"),) * 4, Network(between, between, progress=progress))
 
@@ -232,14 +239,17 @@ def hops(progress: Progress, receive: float = 0.0, **link: Any) -> Machine:
 def test_a_round_in_the_background_begins_within_a_call(
     engine: str, progress: Progress, call: float | None, finish: float
 ) -> None:
-    """The first of two swaps takes until 1 s; the second begins then, at 2 s or with the wait at 5 s, and takes 1 s."""
+    """The first of two exchanges ends at 1 s; the second takes 1 s.
+
+    The second begins at 1 s with asynchronous progress, else within the next call: at 2 s, or in the wait at 5 s.
+    """
     on = using({"allreduce": "recursive_doubling"}, hops(progress))
     assert finishes(in_background(Op.ALLREDUCE, call), on, engine) == [finish] * 4
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_broadcast_in_the_background_is_passed_on_within_a_call(engine: str) -> None:
-    """Rank 0 sends to 2 and 1 at once; rank 2 sees its message at 5 s, takes it for 1/2 s and passes it on to 3."""
+    """Rank 0 sends to ranks 2 and 1 at once; rank 2 takes its message in its wait at 5 s, in 1/2 s, and sends to 3."""
     on = using({"bcast": "binomial"}, hops(Progress.CALLS, receive=0.5))
     assert finishes(in_background(Op.BCAST, None), on, engine) == [5.0, 5.5, 5.75, 7.0]
 
@@ -247,7 +257,7 @@ def test_a_broadcast_in_the_background_is_passed_on_within_a_call(engine: str) -
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("computation", [5.0, 0.0])
 def test_an_acknowledged_broadcast_in_the_background_goes_on_within_a_call(engine: str, computation: float) -> None:
-    """Rank 2 has its message after 1 s and acknowledges it at 5 s; at 6 s rank 0, in its wait, sends to rank 1."""
+    """Rank 2 has its message at 1 s and acknowledges it in its wait at 5 s; rank 0, in its wait, sends to 1 at 6 s."""
     on = using({"bcast": "binomial"}, hops(Progress.CALLS, acknowledged_from=1))
     begun = max(1.0, computation)  # when rank 2 sees its message
     ends = [begun + 3.0, begun + 2.0, begun + 2.0, begun + 1.0]
@@ -255,7 +265,7 @@ def test_an_acknowledged_broadcast_in_the_background_goes_on_within_a_call(engin
 
 
 def test_collectives_do_not_take_messages_of_the_program() -> None:
-    """A message of the same partner that waits to be received is not touched by a broadcast."""
+    """A broadcast does not take a message of the program from the same partner that is still to be received."""
     trace = TraceBuilder(2)
     trace[0].send(1, 0)
     trace[0].collective(Op.BCAST, 1000)
@@ -266,7 +276,7 @@ def test_collectives_do_not_take_messages_of_the_program() -> None:
 
 
 def test_alltoallv_sends_what_each_pair_exchanges() -> None:
-    """The traffic is the matrix of sizes."""
+    """The traffic of an alltoallv equals its matrix of sizes."""
     sizes = [[0, 10, 20], [30, 0, 40], [50, 60, 0]]
     trace = TraceBuilder(3)
     for rank in range(3):
@@ -277,7 +287,7 @@ def test_alltoallv_sends_what_each_pair_exchanges() -> None:
 
 
 def test_neighbourhood_exchange_is_one_round() -> None:
-    """Each of two ranks on a ring of two sends 1 KB to the other: one exchange."""
+    """On a ring of two ranks, a neighbourhood exchange of 1 KB takes one exchange."""
     trace = TraceBuilder(2)
     for rank in range(2):
         trace[rank].add(Op.NEIGHBOR, extras=(1, 1 - rank, 1000, 1, 1 - rank))
@@ -285,13 +295,13 @@ def test_neighbourhood_exchange_is_one_round() -> None:
 
 
 def test_communicator_constructor_costs_an_allreduce_of_8_bytes() -> None:
-    """Split and the like agree on a context first."""
+    """A constructor such as Split first agrees on a context, which costs an allreduce of 8 B."""
     on = using({"allreduce": "recursive_doubling"}, machine(4))
     assert finishes(everywhere(Op.COMM, 4, 0), on) == finishes(everywhere(Op.ALLREDUCE, 4, 8), on)
 
 
 def test_wrong_number_of_sizes_in_an_alltoallv_is_an_error() -> None:
-    """A row of sizes for another number of ranks is no alltoallv."""
+    """An alltoallv whose row has another number of sizes than there are ranks is an error."""
     trace = TraceBuilder(2)
     for rank in range(2):
         trace[rank].collective(Op.ALLTOALLV, extras=(1, 2, 3))
@@ -307,7 +317,7 @@ def test_wrong_number_of_sizes_in_an_alltoallv_is_an_error() -> None:
 @pytest.mark.parametrize("library", ["mpich", "openmpi"])
 @pytest.mark.parametrize("nbytes", [0, 100, 1_000_000])
 def test_every_collective_ends_with_the_default_algorithms(op: Op, ranks: int, library: str, nbytes: int) -> None:
-    """Eager or by rendezvous, no rank is left waiting; without data, only a barrier sends messages."""
+    """Every collective ends, eager or by rendezvous; on one rank or without data, it takes no time (but a barrier)."""
     on = machine(ranks)
     on = replace(on, network=replace(on.network, collective_library=library))
     result = simulate(everywhere(op, ranks, nbytes).build(), on)
@@ -316,7 +326,10 @@ def test_every_collective_ends_with_the_default_algorithms(op: Op, ranks: int, l
 
 
 def test_engines_choose_alike_where_sizes_differ_by_a_byte() -> None:
-    """Open MPI goes by the exact sum of a reduce-scatter's blocks: 64 KiB are one band, 64 KiB less a byte another."""
+    """Open MPI chooses by the exact sum of a reduce-scatter's blocks; both engines choose alike at a threshold.
+
+    64 KiB and 64 KiB less a byte are in different bands.
+    """
     link = Link(Curve.line(1e-6, 1e-9), Curve.line(1e-5, 1e-9), 1e-6, 64_000)
     on = Machine("m", (NodeType("host"),) * 3, Network(link, link, collective_library="openmpi"))
     for last in ((21845, 21846), (21846, 21845)):
@@ -329,7 +342,7 @@ def test_engines_choose_alike_where_sizes_differ_by_a_byte() -> None:
 
 
 def test_nodes_of_members_are_looked_at_once_for_all_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Choosing an algorithm hashes the nodes of all members: once for equal collectives of a communicator."""
+    """The algorithm, which depends on all members' nodes, is chosen once for equal collectives of a communicator."""
     asked: list[str] = []
     choose = Costs.algorithm
 

@@ -1,4 +1,4 @@
-"""The paper's contention factor, ports, and messages that keep what they share longer than they travel, by hand."""
+"""Contention by hand: the paper's factor, ports, flows, and messages whose busy time exceeds their travel."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ ENGINES = pytest.mark.parametrize("engine", ["reference", "fast"])
 
 
 def test_table_is_linear_between_entries_and_constant_beyond() -> None:
-    """Factors of 1, 2, 3, 4 and 9 simultaneous communications."""
+    """The factors for 1, 2, 3, 4 and 9 simultaneous communications follow from entries for 1, 2 and 4."""
     contention = FactorTable(tuple(FACTORS.items()))
     assert [contention.factor(n) for n in (1, 2, 3, 4, 9)] == [1.0, 1.5, 2.0, 2.5, 2.5]
 
 
 def two_pairs(gap: float) -> TraceBuilder:
-    """Return ranks 0 and 2 sending nothing to 1 and 3, the second one later by a gap."""
+    """Return a program in which ranks 0 and 2 send empty messages to 1 and 3, the second *gap* seconds later."""
     trace = TraceBuilder(4)
     trace[0].send(1, 0)
     trace[1].recv(0)
@@ -54,7 +54,7 @@ def two_pairs(gap: float) -> TraceBuilder:
 
 
 def test_second_of_two_simultaneous_messages_is_slowed() -> None:
-    """At the same time rank 0 goes first, alone; rank 2 finds one under way and takes 1.5 times as long."""
+    """Of two messages at one time, rank 0's goes first and is alone; rank 2's finds it and takes 1.5 times as long."""
     result = simulate(two_pairs(0.0).build(), machine(4, contention=FACTORS))
     finishes = [rank.finish for rank in result.ranks]
     once, slowed = SEND + TRANSMIT, 1.5 * (SEND + TRANSMIT)
@@ -62,7 +62,7 @@ def test_second_of_two_simultaneous_messages_is_slowed() -> None:
 
 
 def test_message_after_the_other_has_arrived_is_not_slowed() -> None:
-    """A communication is under way until it arrives; at that very time it is over."""
+    """A message that starts at the very time of another's arrival is not slowed by it."""
     arrival = SEND + TRANSMIT
     result = simulate(two_pairs(arrival).build(), machine(4, contention=FACTORS))
     assert result.ranks[3].finish == pytest.approx(2 * arrival + RECEIVE, rel=1e-12)
@@ -74,9 +74,9 @@ def test_message_after_the_other_has_arrived_is_not_slowed() -> None:
 def test_a_message_that_has_arrived_is_no_longer_under_way(
     engine: str, send: float, transmission: float, limit: float | None
 ) -> None:
-    """Of a ping-pong one message is under way at a time, so nothing is slowed, eager or by rendezvous.
+    """A ping-pong has one message under way at a time, so nothing is slowed, eager or by rendezvous.
 
-    What sends at the very time of an arrival must find it over, however the delays are rounded.
+    A send at the very time of an arrival must find that message over, however the delays are rounded.
     """
     link = Link(Curve.line(send), Curve.line(transmission), eager_limit=limit)
     trace, exchanges = TraceBuilder(2), 100
@@ -95,7 +95,7 @@ def test_a_message_that_has_arrived_is_no_longer_under_way(
 @settings(max_examples=examples(50))
 @given(st.lists(st.floats(1e-7, 1e-2), min_size=2, max_size=20))
 def test_a_rendezvous_ends_when_its_data_have_arrived(engine: str, bursts: list[float]) -> None:
-    """On a link without latency a sender is free when its data arrive: its next message is alone, too."""
+    """On a link without latency, a rendezvous sender is free when its data arrive, so its next message is alone."""
     link = Link(Curve.line(0.0, 1e-6 / 3), Curve.line(0.0), eager_limit=0)
     trace = TraceBuilder(2)
     requests = [trace[1].irecv(0) for _ in bursts]
@@ -113,13 +113,13 @@ def test_a_rendezvous_ends_when_its_data_have_arrived(engine: str, bursts: list[
 
 
 def test_messages_within_a_node_are_not_in_the_network() -> None:
-    """Two pairs on two dual nodes: no rank is slowed down."""
+    """Two pairs within two dual nodes do not slow each other, as their messages do not use the network."""
     result = simulate(two_pairs(0.0).build(), machine(2, processors=2, contention=FACTORS))
     assert result.ranks[1].finish == result.ranks[3].finish
 
 
 def test_rendezvous_counts_from_the_start_of_its_data() -> None:
-    """The data of 20 KB start after the answer and find the small message gone."""
+    """A rendezvous of 20 KB starts its data after the answer, when the small message has arrived: neither is slowed."""
     trace = TraceBuilder(4)
     trace[0].send(1, 20_000)
     trace[1].recv(0)
@@ -132,7 +132,7 @@ def test_rendezvous_counts_from_the_start_of_its_data() -> None:
 
 
 def test_a_rank_ahead_of_the_clock_takes_its_turn() -> None:
-    """A sender that has computed far ahead is not counted before its time has come."""
+    """A sender at 50 s is not counted among messages at 0 s, even if the engine simulates it first."""
     trace = two_pairs(0.0)
     late = TraceBuilder(6)
     late[4].compute(50.0)
@@ -147,7 +147,7 @@ def test_a_rank_ahead_of_the_clock_takes_its_turn() -> None:
 
 
 def test_more_communications_than_stated_are_told() -> None:
-    """With a table up to 1 and two at once, the result warns that the last factor was used."""
+    """If two messages are under way and the table ends at 1, a warning says that the last factor was used."""
     result = simulate(two_pairs(0.0).build(), machine(4, contention={1: 1.0}))
     assert any(
         "contention is stated up to 1 simultaneous communications, but there were 2" in w for w in result.warnings
@@ -155,7 +155,7 @@ def test_more_communications_than_stated_are_told() -> None:
 
 
 def test_a_machine_without_contention_says_so() -> None:
-    """On more than two nodes the result states that messages do not slow each other."""
+    """On more than two nodes without contention, a warning says that none is stated."""
     result = simulate(two_pairs(0.0).build(), machine(4))
     assert any("no contention is stated" in warning for warning in result.warnings)
 
@@ -163,9 +163,9 @@ def test_a_machine_without_contention_says_so() -> None:
 @pytest.mark.parametrize("engine", ["reference", "auto"])
 @pytest.mark.parametrize("contention", [Ports(), Flows(Switch(1.0))])
 def test_a_message_that_travels_less_than_it_keeps_the_way(contention: Ports | Flows, engine: str) -> None:
-    """3 B travel 1 s and keep the way 3 s. Begun at 0, 1 and 5 s they are there at 1, 4 and 7 s.
+    """Messages of 3 B travel for 1 s and occupy the path for 3 s: sent at 0, 1 and 5 s, they arrive at 1, 4 and 7 s.
 
-    At 0 s 2 B are let through at once; at 1 s none, as nothing has been made up for; at 5 s one, for the idle second.
+    At 0 s 2 B pass at once. At 1 s none does, as the bucket is still empty. At 5 s one does, after the idle second.
     """
     link = Link(Curve.line(0.0), Curve.line(1.0), busy=Curve.line(0.0, 1.0))
     on = Machine("two", (NodeType("host"),) * 2, Network(link, link, contention=contention))
@@ -182,14 +182,14 @@ def test_a_message_that_travels_less_than_it_keeps_the_way(contention: Ports | F
 
 @pytest.mark.parametrize("engine", ["reference", "auto"])
 def test_messages_to_two_nodes_are_let_through_once(engine: str) -> None:
-    """Two of 3 B from one node to others: its link lets 2 B through once, whoever they are for; 4 B take 4 s."""
+    """Two messages of 3 B from one node to two others share its link's bucket: 2 B pass at once, 4 B take 4 s."""
     link = Link(Curve.line(0.0), Curve.line(1.0), busy=Curve.line(0.0, 1.0))
     on = Machine("three", (NodeType("host"),) * 3, Network(link, link, contention=Flows(Switch(1.0))))
     trace = TraceBuilder(3)
     for dest in (1, 2):
         trace[0].send(dest, 3)
         trace[dest].recv(0)
-    # The first has 1 B left, at half the rate; the other has 2 B left then.
+    # The first has 1 B left, at half the rate, until 2 s; then the other has 2 B left.
     assert [rank.finish for rank in simulate(trace.build(), on, engine=engine).ranks[1:]] == pytest.approx([2.0, 4.0])
 
 
@@ -200,10 +200,10 @@ def test_messages_to_two_nodes_are_let_through_once(engine: str) -> None:
 def test_who_sends_as_long_as_the_wire_waits_for_its_port(
     send: float, transmission: float, free: float, engine: str
 ) -> None:
-    """Two ranks of a node send 3 B each, a second per byte. The second one's data leave after the first one's.
+    """Two ranks of a node send 3 B each at 1 s/B; the second rank's data leave after the first's.
 
-    Who sends all that second waits for that: 3 + 3 s. Who sends half of it: the port is free after 1.5 s, of which it
-    waits half, and sends for 1.5 s. Who only copies goes on at once.
+    A sender that is busy for all of that second waits for the port: 3 + 3 s. If it is busy for half of it, the port is
+    free after 1.5 s; it waits for half of that and sends for 1.5 s. A sender that only copies continues at once.
     """
     link = Link(Curve.line(0.0, send), Curve.line(0.0, transmission))
     on = Machine("three", (NodeType("host", processors=2),) * 3, Network(link, link, contention=Ports()))
@@ -218,7 +218,7 @@ def test_who_sends_as_long_as_the_wire_waits_for_its_port(
 
 @ENGINES
 def test_who_sends_by_the_byte_waits_for_flows_without_a_limit_of_their_own(engine: str) -> None:
-    """10 B without a limit of their own pass 1 B/s in 10 s; who sends a second per byte is free 10 s later."""
+    """10 B without a limit of their own take 10 s at 1 B/s; a sender at 1 s/B is free 10 s later."""
     link = Link(Curve.line(0.0, 1.0), Curve.line(0.0), busy=Curve.line(0.0))
     on = Machine("two", (NodeType("host"),) * 2, Network(link, link, contention=Flows(Switch(1.0))))
     trace = TraceBuilder(2)
@@ -229,9 +229,10 @@ def test_who_sends_by_the_byte_waits_for_flows_without_a_limit_of_their_own(engi
 
 @ENGINES
 def test_a_port_is_as_fast_as_its_fastest_link(engine: str) -> None:
-    """1 B from far takes 10 s, and keeps the port here for the one second that a byte of a near node takes.
+    """A byte from the far node takes 10 s but occupies the port here for 1 s only, as a byte of a near node does.
 
-    So a byte of a near node, sent at 1 s, is there at 2 s; and one for it, sent after one for far, leaves after 1 s.
+    So a byte from a near node, sent at 1 s, arrives at 2 s. A byte to a near node, sent after one to the far node,
+    leaves after 1 s.
     """
     fast, slow = Link(Curve.line(0.0), Curve.line(0.0, 1.0)), Link(Curve.line(0.0), Curve.line(0.0, 10.0))
     near, far = NodeType("near"), NodeType("far")
@@ -253,7 +254,7 @@ def test_a_port_is_as_fast_as_its_fastest_link(engine: str) -> None:
 
 @ENGINES
 def test_a_node_without_ranks_makes_no_port_faster(engine: str) -> None:
-    """Two senders of 1 B, 10 s each, share the receive port: 20 s, also beside an idle node with a link of 1 s."""
+    """Two messages of 10 s share a receive port and take 20 s, also if a node without ranks has a link of 1 s."""
     fast, slow = Link(Curve.line(0.0), Curve.line(0.0, 1.0)), Link(Curve.line(0.0), Curve.line(0.0, 10.0))
     used, idle = NodeType("used"), NodeType("idle")
     pairs = {("used", "idle"): fast, ("idle", "used"): fast}
@@ -268,7 +269,10 @@ def test_a_node_without_ranks_makes_no_port_faster(engine: str) -> None:
 
 @ENGINES
 def test_a_probe_sees_the_head_of_a_message(engine: str) -> None:
-    """3 B of two nodes travel 1 s and a second per byte. The second's head gets the port at 4 s, its end comes at 7."""
+    """A probe ends with the head of a message, a receive with its end.
+
+    Two nodes send 3 B each, which travel 1 s + 1 s/B. At ports, the second one's head comes at 4 s and its end at 7 s.
+    """
     link = Link(Curve.line(0.0), Curve.line(1.0, 1.0))
     for contention, seen, come in ((Ports(), 4.0, 7.0), (NoContention(), 1.0, 4.0), (Flows(Switch(1.0)), 7.0, 7.0)):
         on = Machine("three", (NodeType("host"),) * 3, Network(link, link, contention=contention))
@@ -284,12 +288,12 @@ def test_a_probe_sees_the_head_of_a_message(engine: str) -> None:
             assert finish == pytest.approx(come if op is None else seen)
 
 
-#: s = 1 s, t = 2 s and a second per byte: m bytes keep their way for m seconds. A nonblocking send costs nothing.
+#: s = 1 s and t = 2 s + 1 s/B, so m bytes occupy their path for m seconds. Calls of nonblocking sends cost nothing.
 SLOW = Link(Curve.line(1.0), Curve.line(2.0, 1.0), send_overhead=Curve.line(0.0))
 
 
 def apart(link: Link, oversubscription: float = 1.0, progress: Progress = Progress.ASYNCHRONOUS) -> Machine:
-    """Return nodes 0 and 1 at a switch and 2 and 3 at another, 5 s away; nodes have 1 B/s. All alltoalls are linear."""
+    """Return nodes 0 and 1 at one switch, 2 and 3 at another, 5 s away; nodes have 1 B/s. Alltoalls are linear."""
     switches = Switches(2, 1.0, oversubscription, latency_between_switches=5.0)
     linear = {"alltoall": AlgorithmChoice(((inf, "linear"),))}
     network = Network(link, link, contention=Flows(switches), collectives=linear, progress=progress)
@@ -299,10 +303,11 @@ def apart(link: Link, oversubscription: float = 1.0, progress: Progress = Progre
 @ENGINES
 @pytest.mark.parametrize("op", [None, Op.PROBE], ids=["receive", "probe"])
 def test_an_eager_message_between_switches_comes_later(op: Op | None, engine: str) -> None:
-    """3 B leave the links at 3 s and come, for a probe as well, s + t - o = 1 + 5 - 3 = 3 s later: at 6 s, far at 11 s.
+    """A message to another switch ("far") arrives 5 s later than one to the same switch, for a probe as well.
 
-    An empty message, which no link slows, comes at 1 + 2 = 3 s, far at 8 s. With 3 B for node 3 beside them, 3 B have
-    half of node 0's link and leave it 3 s later: they come at 9 s, far at 14 s. The sender is free after s = 1 s.
+    3 B leave the links at 3 s and arrive s + t - o = 1 + 5 - 3 = 3 s later, at 6 s, far at 11 s. An empty message,
+    which no link slows, arrives at 1 + 2 = 3 s, far at 8 s. Beside 3 B for node 3, they have half of node 0's link and
+    leave it 3 s later: they arrive at 9 s, far at 14 s. The sender is free after s = 1 s.
     """
     for dest, nbytes, beside, come in (
         (1, 3, 0, 6.0), (2, 3, 0, 11.0), (1, 0, 0, 3.0), (2, 0, 0, 8.0), (1, 3, 1, 9.0), (2, 3, 1, 14.0),
@@ -319,10 +324,10 @@ def test_an_eager_message_between_switches_comes_later(op: Op | None, engine: st
 
 @ENGINES
 def test_a_message_between_switches_takes_as_much_of_a_bucket(engine: str) -> None:
-    """3 B travel 1 s and keep the way 3 s, so 2 of them pass at once, also of a message that travels 6 s in all.
+    """3 B travel 1 s and occupy the path for 3 s, so 2 B pass at once, also to another switch, where they travel 6 s.
 
-    Of two from node 0, the first one has 1 B left, at half the rate, and leaves its link after 2 s; the other, of which
-    nothing passes at once, after 4 s. They come then, and at the other switch 5 s later.
+    Of two messages from node 0, the first has 1 B left, at half the rate, and leaves its link after 2 s. Of the other,
+    nothing passes at once, and it leaves after 4 s. They arrive then, or 5 s later at the other switch.
     """
     link = Link(Curve.line(0.0), Curve.line(1.0), busy=Curve.line(0.0, 1.0))
     for order, near, far in (((1, 2), 2.0, 9.0), ((2, 1), 4.0, 7.0)):
@@ -343,10 +348,10 @@ def test_a_message_between_switches_takes_as_much_of_a_bucket(engine: str) -> No
 def test_the_answer_to_a_rendezvous_comes_from_the_other_switch(
     progress: Progress, near: tuple[float, float], far: tuple[float, float], engine: str
 ) -> None:
-    """An answer travels 1 + 2 = 3 s, far 3 + 5 = 8 s: data start at B = 3 s, far 8 s.
+    """An answer travels 1 + 2 = 3 s, from the other switch ("far") 3 + 5 = 8 s: data start at B = 3 s, far 8 s.
 
-    Within calls an envelope travels as long before: B = 6 s, far 16 s. 3 B leave the links at B + 3 s, which frees the
-    sender, and come s + t - o = 3 s later, far 3 + 5 s: at B + 6 s, far B + 11 s.
+    With progress within calls, an envelope travels as long before: B = 6 s, far 16 s. 3 B leave the links at B + 3 s,
+    which frees the sender, and arrive s + t - o = 3 s later, far 3 + 5 s: at B + 6 s, far B + 11 s.
     """
     on = apart(replace(SLOW, eager_limit=0), progress=progress)
     for dest, expected in ((1, near), (2, far)):
@@ -366,9 +371,9 @@ def test_the_answer_to_a_rendezvous_comes_from_the_other_switch(
 def test_an_acknowledgement_comes_from_the_other_switch(
     progress: Progress, near: float, far: float, engine: str
 ) -> None:
-    """3 B come at 6 s, far at 11 s. Their acknowledgement takes 3 s back, far 3 + 5 s: 9 s, far 19 s.
+    """3 B arrive at 6 s, far at 11 s. Their acknowledgement takes 3 s back, far 3 + 5 s: it arrives at 9 s, far 19 s.
 
-    Within calls, a receiver that computes until 15 s acknowledges them at 15 s: 18 s, far 23 s.
+    With progress within calls, a receiver that computes until 15 s acknowledges them then: at 18 s, far 23 s.
     """
     on = apart(replace(SLOW, acknowledged_from=1), progress=progress)
     for dest, free in ((1, near), (2, far)):
@@ -382,10 +387,10 @@ def test_an_acknowledgement_comes_from_the_other_switch(
 @ENGINES
 @pytest.mark.parametrize(("limit", "end"), [(None, 11.0), (0, 18.0)], ids=["eager", "rendezvous"])
 def test_an_alltoall_between_switches_shares_their_uplinks(limit: int | None, end: float, engine: str) -> None:
-    """Each of four nodes sends 1 B to each other one; s = 0, t = 2 s and a second per byte. Two nodes share 1 B/s up.
+    """Each of four nodes sends 1 B to each other node; s = 0, t = 2 s + 1 s/B. Two nodes share an uplink of 1 B/s.
 
-    Four bytes go up from each switch, each at a quarter of that: 4 s. They come 2 s later, and 5 s for the way between:
-    at 11 s. By rendezvous they start when their answers have come, after 2 + 5 s: 18 s.
+    Four bytes use each uplink at a quarter of that: 4 s. They arrive 2 s later, plus 5 s between switches: at 11 s. By
+    rendezvous, they start when their answers have arrived, after 2 + 5 s: 18 s.
     """
     trace = TraceBuilder(4)
     for rank in range(4):
@@ -397,7 +402,7 @@ def test_an_alltoall_between_switches_shares_their_uplinks(limit: int | None, en
 
 @ENGINES
 def test_contention_that_becomes_another_model_is_refused(engine: str) -> None:
-    """From none to ports: whoever asks at the beginning alone would let messages pass each other for ever."""
+    """A machine whose contention model changes during a run, from none to ports, is refused."""
     first = machine(2)
     later = replace(first, network=replace(first.network, contention=Ports()))
     with pytest.raises(UsageError, match="hand-made: contention must stay none during a run, got ports"):
@@ -405,7 +410,7 @@ def test_contention_that_becomes_another_model_is_refused(engine: str) -> None:
 
 
 def test_a_model_that_only_the_reference_covers_is_simulated_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compiled code that does not know a model's number says so, and the reference answers beside a warning."""
+    """If the compiled engine does not know a contention model, the reference simulates it, with a warning."""
     need_fast_engine()
     on, trace = machine(4, contention=FACTORS), two_pairs(0.0).build()
     known = simulate(trace, on, engine="fast")
@@ -416,7 +421,7 @@ def test_a_model_that_only_the_reference_covers_is_simulated_there(monkeypatch: 
 
 
 def test_what_is_no_model_is_an_error() -> None:
-    """Nothing replaces what is not known, least of all messages that do not slow each other."""
+    """An unknown contention model is an error in both engines and never replaced by no contention."""
     need_fast_engine()
     on: Any = machine(4)
     on = replace(on, network=replace(on.network, contention=None))

@@ -1,4 +1,4 @@
-"""The critical path: what the makespan is made of, by hand and on random programs and machines."""
+"""The critical path, which splits the makespan into parts: by hand and on random programs and machines."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from tests.properties import examples
 
 
 def explained(trace: TraceBuilder, on: Machine, placement: tuple[int, ...] | None = None) -> ExplainedReplay:
-    """Replay a trace, one rank to a node unless placed."""
+    """Return the explained replay of a trace, with one rank per node unless a placement is given."""
     program = compile_program(trace.build())
     nodes = placement if placement is not None else tuple(range(program.ranks))
     return explained_replay(program, on, Placement(nodes))
 
 
 def parts(path: CriticalPath) -> dict[Part, float]:
-    """Add up a path by part."""
+    """Return the seconds of a path by part."""
     found: Counter[Part] = Counter()
     for each in path.stretches:
         found[Part(each["part"])] += each["end"] - each["begin"]
@@ -41,13 +41,13 @@ def parts(path: CriticalPath) -> dict[Part, float]:
 
 
 def ranks_on(path: CriticalPath) -> list[int]:
-    """Return whose time the path is, in order."""
+    """Return the ranks along the path, in order."""
     ranks = path.stretches["rank"].tolist()
     return [rank for i, rank in enumerate(ranks) if not i or rank != ranks[i - 1]]
 
 
 def one_message(nbytes: int, *, before: float = 0.0, until: float = 0.0) -> TraceBuilder:
-    """Return rank 0 sending to rank 1 after a burst, and rank 1 receiving after another."""
+    """Return a program: rank 0 sends to rank 1 after a burst of *before*, rank 1 receives after one of *until*."""
     trace = TraceBuilder(2)
     trace[0].compute(before, "solve")
     trace[0].send(1, nbytes)
@@ -57,7 +57,7 @@ def one_message(nbytes: int, *, before: float = 0.0, until: float = 0.0) -> Trac
 
 
 def test_call_sites() -> None:
-    """A message is its sender's from the call to the arrival; what the receiver did and how it waited is its own."""
+    """A message belongs to the sender's call site until its arrival; the receive and the wait to the receiver's."""
     sites = [Site((Frame("p.py", "f", line, 0),)) for line in (10, 20, 30)]
     trace = TraceBuilder(2)
     trace[0].at(sites[0])
@@ -79,7 +79,7 @@ def test_call_sites() -> None:
 
 
 def test_a_collective_in_its_background_is_at_its_call() -> None:
-    """Messages of a nonblocking collective are those of the call that began it, not of what its rank does meanwhile."""
+    """Messages of a nonblocking collective belong to the site of the call that began it, not to that of the wait."""
     begun, waited = (Site((Frame("p.py", "f", line, 0),)) for line in (10, 20))
     trace = TraceBuilder(2)
     for rank in range(2):
@@ -94,7 +94,7 @@ def test_a_collective_in_its_background_is_at_its_call() -> None:
 
 
 def test_late_sender() -> None:
-    """Rank 1 waits for 5 s of rank 0's computation, then for the message: rank 0's time, then its own receive."""
+    """Rank 1 waits for rank 0's 5 s of computation and its message: the path is on rank 0, then rank 1's receive."""
     path = explained(one_message(1000, before=5.0, until=1.0), machine()).path
     assert parts(path) == pytest.approx(
         {Part.COMPUTATION: 5.0, Part.SEND: sending(1), Part.TRANSMISSION: transmission(1), Part.RECEIVE: RECEIVE}
@@ -106,14 +106,14 @@ def test_late_sender() -> None:
 
 
 def test_early_sender() -> None:
-    """Where the message is there already, the path is the receiver's computation and receive alone."""
+    """If the message has arrived already, the path is the receiver's computation and its receive."""
     path = explained(one_message(1000, before=1.0, until=5.0), machine()).path
     assert parts(path) == pytest.approx({Part.COMPUTATION: 5.0, Part.RECEIVE: RECEIVE})
     assert ranks_on(path) == [1]
 
 
 def test_late_receiver_of_a_rendezvous() -> None:
-    """The data of 20 KB wait for 5 s of rank 1's computation, and for its answer."""
+    """The data of a 20 KB rendezvous wait for rank 1's 5 s of computation and for its answer."""
     path = explained(one_message(20_000, before=1.0, until=5.0), machine()).path
     assert parts(path) == pytest.approx(
         {
@@ -128,7 +128,7 @@ def test_late_receiver_of_a_rendezvous() -> None:
 
 
 def test_late_sender_of_a_rendezvous() -> None:
-    """The answer of a receive that was posted early travels once the sender is ready."""
+    """If the receive was posted early, the answer travels when the sender is ready, at 5 s."""
     path = explained(one_message(20_000, before=5.0, until=1.0), machine()).path
     assert parts(path)[Part.COMPUTATION] == pytest.approx(5.0)
     assert parts(path)[Part.HANDSHAKE] == pytest.approx(ANSWER)
@@ -136,7 +136,7 @@ def test_late_sender_of_a_rendezvous() -> None:
 
 
 def test_sender_blocked_in_a_rendezvous() -> None:
-    """A rank that ends with a send of 20 KB has waited for the receiver's 5 s."""
+    """A rank blocked in a send of 20 KB has the receiver's 5 s of computation on its path."""
     trace = TraceBuilder(2)
     trace[0].send(1, 20_000)
     trace[0].compute(1.0)
@@ -147,7 +147,7 @@ def test_sender_blocked_in_a_rendezvous() -> None:
 
 
 def test_request_of_a_rendezvous() -> None:
-    """Waiting for an Isend of 20 KB is waiting for its receive, the answer and s."""
+    """A wait for an Isend of 20 KB has the receiver's computation, the answer and s on its path."""
     trace = TraceBuilder(2)
     request = trace[0].isend(1, 20_000)
     trace[0].wait(request)
@@ -159,7 +159,7 @@ def test_request_of_a_rendezvous() -> None:
 
 
 def test_probe_of_a_rendezvous_goes_along_its_envelope() -> None:
-    """A probe sees the envelope of 20 KB an empty message's travel after the sender was ready."""
+    """A probe of 20 KB ends an empty message's travel after the sender is ready; this is handshake on the path."""
     trace = TraceBuilder(2)
     trace[0].compute(5.0)
     trace[0].isend(1, 20_000)
@@ -169,7 +169,7 @@ def test_probe_of_a_rendezvous_goes_along_its_envelope() -> None:
 
 
 def two_pairs(nbytes: int = 0) -> TraceBuilder:
-    """Return ranks 0 and 2 sending at once, to 1 and 3."""
+    """Return a program in which ranks 0 and 2 send at once, to 1 and 3."""
     trace = TraceBuilder(4)
     for source in (0, 2):
         trace[source].send(source + 1, nbytes)
@@ -178,7 +178,7 @@ def two_pairs(nbytes: int = 0) -> TraceBuilder:
 
 
 def test_contention_by_factor_is_what_the_factor_adds() -> None:
-    """The second of two messages takes 1.5 times as long: half of s and t is contention."""
+    """The second of two messages takes 1.5 times as long: the additional half of s and t is contention."""
     path = explained(two_pairs(), machine(4, contention={1: 1.0, 2: 1.5})).path
     assert parts(path) == pytest.approx(
         {
@@ -191,7 +191,7 @@ def test_contention_by_factor_is_what_the_factor_adds() -> None:
 
 
 def test_contention_by_factor_of_a_blocked_sender() -> None:
-    """Where the last to end is the slowed sender itself, half of its s is contention."""
+    """If the slowed sender itself ends last, the additional half of its s is contention."""
     trace = two_pairs()
     trace[2].compute(10.0)
     path = explained(trace, machine(4, contention={1: 1.0, 2: 1.5})).path
@@ -205,7 +205,7 @@ def shared(contention: Ports | Flows) -> Machine:
 
 
 def into_one() -> TraceBuilder:
-    """Return ranks 1 and 2 sending 1 MB each to rank 0 at once."""
+    """Return a program in which ranks 1 and 2 send 1 MB each to rank 0 at once."""
     trace = TraceBuilder(3)
     for source in (1, 2):
         trace[source].send(0, 10**6)
@@ -215,13 +215,13 @@ def into_one() -> TraceBuilder:
 
 @pytest.mark.parametrize("contention", [Ports(), Flows(Switch(1e6))])
 def test_a_shared_port_or_link_delays_by_the_other_message(contention: Ports | Flows) -> None:
-    """Two messages of 1 s into one node take 2 s together, however they share: 1 s of the path is contention."""
+    """Two messages of 1 s to one node take 2 s together, by ports or flows: 1 s of the path is contention."""
     path = explained(into_one(), shared(contention)).path
     assert parts(path) == pytest.approx({Part.CONTENTION: 1.0, Part.TRANSMISSION: 1.0})
 
 
 def test_send_port_keeps_the_data_of_a_rendezvous() -> None:
-    """A rendezvous behind an eager message waits for the send port: contention of its own sender."""
+    """A rendezvous after an eager message of the same sender waits 1 s for the send port, which is contention."""
     link = Link(Curve.line(0.0), Curve.line(0.0, 1e-6), 0.0, 10**6)
     on = Machine("shared", (NodeType("host"),) * 3, Network(link, link, contention=Ports()))
     trace = TraceBuilder(3)
@@ -234,7 +234,7 @@ def test_send_port_keeps_the_data_of_a_rendezvous() -> None:
 
 
 def test_shared_processor() -> None:
-    """Two bursts of 1 s on one processor take 2 s each: half of it is sharing."""
+    """Two bursts of 1 s on one processor take 2 s each, half of which is sharing."""
     trace = TraceBuilder(2)
     for rank in range(2):
         trace[rank].compute(1.0, "solve")
@@ -244,7 +244,7 @@ def test_shared_processor() -> None:
 
 
 def test_a_burst_across_a_change_of_parameters_is_no_sharing() -> None:
-    """A burst of 2 s at factor 1, from second 1 on at factor 3, takes 1 + 3 s, all of them computation."""
+    """A burst of 2 s at factor 1, then factor 3 from 1 s on, takes 1 + 3 s, all of which is computation."""
     later = machine(1, performance_factor=3.0)
     trace = TraceBuilder(1)
     trace[0].compute(2.0)
@@ -253,7 +253,7 @@ def test_a_burst_across_a_change_of_parameters_is_no_sharing() -> None:
 
 
 def test_background_load_is_sharing() -> None:
-    """Beside one competing process a burst gets half a processor."""
+    """Beside one competing process, a burst gets half a processor: half of its time is sharing."""
     trace = TraceBuilder(1)
     trace[0].compute(1.0)
     path = explained(trace, machine(1, background_load=1.0)).path
@@ -261,7 +261,7 @@ def test_background_load_is_sharing() -> None:
 
 
 def test_a_broadcast_waits_for_its_root() -> None:
-    """A broadcast over four ranks from a root that is 5 s late: two messages deep, root first."""
+    """In a broadcast over four ranks whose root is 5 s late, the path is the root's 5 s, then two messages."""
     trace = TraceBuilder(4)
     trace[0].compute(5.0)
     for rank in range(4):
@@ -275,7 +275,7 @@ def test_a_broadcast_waits_for_its_root() -> None:
 
 
 def test_a_nonblocking_collective_goes_on_in_its_background() -> None:
-    """Waiting for an Iallreduce leads through its messages back to the rank that called it last."""
+    """The path of a wait for an Iallreduce leads through its messages back to the rank that called it last."""
     trace = TraceBuilder(2)
     trace[1].compute(5.0)
     requests = [trace[rank].icollective(Op.ALLREDUCE, 8) for rank in range(2)]
@@ -287,7 +287,7 @@ def test_a_nonblocking_collective_goes_on_in_its_background() -> None:
 
 
 def test_a_nonblocking_collective_waits_for_a_call() -> None:
-    """Ranks compute for 50 s while the first of two swaps arrives; the second begins with their waits."""
+    """With progress within calls, the second exchange of an Iallreduce begins in the waits, after 50 s of bursts."""
     trace = TraceBuilder(4)
     for rank in trace:
         request = rank.icollective(Op.ALLREDUCE, 8)
@@ -302,7 +302,7 @@ def test_a_nonblocking_collective_waits_for_a_call() -> None:
 
 
 def test_reduction_and_packing_have_their_own_parts() -> None:
-    """Combining 1 KB takes 1 s, packing 1 KB 2 s."""
+    """Reducing 1 KB (1 s) and packing 1 KB (2 s) are separate parts of the path."""
     trace = TraceBuilder(2)
     for rank in range(2):
         trace[rank].add(Op.PACK, nbytes=1000)
@@ -313,7 +313,7 @@ def test_reduction_and_packing_have_their_own_parts() -> None:
 
 
 def test_a_sleep_is_a_part_of_its_own() -> None:
-    """A receiver waits for a sender that sleeps 3 s; no engine takes that for work."""
+    """A sender's sleep of 3 s is a part of its own; both engines count it as wait, not as computation."""
     trace = TraceBuilder(2)
     trace[0].add(Op.SLEEP, nbytes=3_000_000_000)
     trace[0].send(1, 0)
@@ -326,7 +326,7 @@ def test_a_sleep_is_a_part_of_its_own() -> None:
 
 
 def test_spawn() -> None:
-    """A child waits for its parents' 5 s, the spawn delay of 1 s and its own start of 2 s."""
+    """A child's path has its parent's 5 s of computation, the spawn delay of 1 s and its initialisation of 2 s."""
     trace = TraceBuilder(2)
     world, _ = trace.spawned((1,))
     trace[0].compute(5.0)
@@ -346,9 +346,9 @@ def test_nothing_takes_no_path() -> None:
 @settings(max_examples=examples(50), deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48), ties=st.booleans(), plain=st.booleans())
 def test_the_path_covers_the_makespan(kind: str, seed: int, ties: bool, plain: bool) -> None:
-    """Any program on any machine: stretches without gaps from 0 to the makespan, which is that of any replay.
+    """For any program and machine, the path covers 0 to the makespan without gaps, and the makespan is the replay's.
 
-    What ranks do at call sites adds up to what they do.
+    The figures of call sites add up to those of the ranks.
     """
     random = Random(seed)
     trace = at_random_sites(random_trace(random, ties=ties), random)
@@ -373,7 +373,7 @@ def test_the_path_covers_the_makespan(kind: str, seed: int, ties: bool, plain: b
 
 
 def at_random_sites(trace: Trace, random: Random) -> Trace:
-    """Return a trace whose ops come from three places, and from nowhere."""
+    """Return a trace whose ops have one of three call sites or none."""
     sites = Sites.of([UNKNOWN, *(Site((Frame("p.py", "f", line, 0),)) for line in (1, 2, 3))])
     numbers = np.array([random.randrange(4) for _ in range(len(trace.ops))], np.uint16)
     return replace(trace, head=replace(trace.head, sites=sites), ops=replace(trace.ops, site=numbers))

@@ -1,4 +1,4 @@
-"""Links between the domains of a node, by hand: ranks fill processors in order."""
+"""Links between the domains of a node, by hand; ranks fill the processors of a node in order."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from clue.machine import Curve, Link, Machine, Placement
 from clue.trace import TraceBuilder
 from tests.kernel.cases import RECEIVE, SEND, TRANSMIT, machine, need_fast_engine
 
-#: Without a send delay, so that messages arrive after their transmission alone.
+#: A link without send delay, so that messages arrive after their transmission delay.
 ACROSS = Link(Curve.line(0.0), Curve.line(5.0))
 WITHIN = (SEND + TRANSMIT + RECEIVE) / 10
 
 
 def with_domains(nodes: int, processors: int, domains: int) -> Machine:
-    """Return nodes of two sockets or more, with a link across them."""
+    """Return nodes of one or more domains, with a link across domains."""
     on = machine(nodes, processors=processors, domains=domains)
     return replace(on, network=replace(on.network, across_domains=ACROSS))
 
 
 def to_each(ranks: int) -> TraceBuilder:
-    """Return rank 0 sending an empty message to every other rank."""
+    """Return a program in which rank 0 sends an empty message to every other rank."""
     trace = TraceBuilder(ranks)
     for rank in range(1, ranks):
         trace[0].send(rank, 0)
@@ -38,18 +38,18 @@ def to_each(ranks: int) -> TraceBuilder:
         ((0, 0, 0, 0), [0, 0, 1, 1]),
         # The fifth rank of a node of four processors shares the first of them.
         ((0, 0, 0, 0, 0), [0, 0, 1, 1, 0]),
-        # By rank, whatever else is placed in between.
+        # Ranks of a node count in order, also if ranks of other nodes are in between.
         ((0, 1, 0, 1, 0, 1), [0, 0, 0, 0, 1, 1]),
     ],
 )
 def test_ranks_fill_the_processors_of_their_node_in_order(nodes: tuple[int, ...], domains: list[int]) -> None:
-    """Two domains of two processors each."""
+    """On nodes with two domains of two processors each, ranks have the expected domains."""
     assert list(with_domains(2, 4, 2).domains(nodes)) == domains
 
 
 @pytest.mark.parametrize("engine", ["reference", "fast"])
 def test_messages_between_domains_go_by_a_link_of_their_own(engine: str) -> None:
-    """Ranks 0 and 1 are in one domain; 2 and 3 in the other get theirs 5 s after they are sent, 4 on another node."""
+    """Rank 0's message stays in the domain to rank 1, crosses domains in 5 s to 2 and 3, and leaves the node to 4."""
     result = simulate(to_each(5).build(), with_domains(2, 4, 2), (0, 0, 0, 0, 1), engine)
     sent = SEND / 10
     assert [rank.finish for rank in result.ranks[1:]] == pytest.approx(
@@ -58,7 +58,7 @@ def test_messages_between_domains_go_by_a_link_of_their_own(engine: str) -> None
 
 
 def test_a_sweep_tells_domains_apart() -> None:
-    """Two ranks of one node: two processors in one domain, or in two."""
+    """A sweep uses the link across domains if the two ranks of a node are in two domains, else the one within."""
     need_fast_engine()
     program = compile_program(to_each(2).build())
     where = [Candidate(with_domains(1, 2, domains), Placement((0, 0))) for domains in (1, 2, 1)]
@@ -68,7 +68,7 @@ def test_a_sweep_tells_domains_apart() -> None:
 
 
 def test_a_link_across_domains_has_parameters_where_ranks_use_it() -> None:
-    """5 s become 5.5 s; ranks of one domain do not use it."""
+    """The link across domains is a parameter (10 % add 0.5 s) only if ranks of different domains communicate."""
     on = with_domains(1, 4, 2)
     name = "network.across_domains.transmission_delay.latency"
     found = {
@@ -81,7 +81,10 @@ def test_a_link_across_domains_has_parameters_where_ranks_use_it() -> None:
 
 
 def test_several_ranks_of_a_node_without_memory_contention_are_named() -> None:
-    """One caveat for a machine; none for one rank a node, a single processor, or a figure that is stated."""
+    """A machine without memory contention has one caveat if several ranks share a node.
+
+    There is none with one rank per node, with a single processor, or if the contention is stated.
+    """
 
     def said(on: Machine, nodes: tuple[int, ...]) -> list[str]:
         result = simulate(to_each(len(nodes)).build(), on, nodes)

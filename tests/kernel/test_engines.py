@@ -1,4 +1,4 @@
-"""The fast engine against the reference: the same figures, to the last bit, whatever the program and the machine."""
+"""The fast engine against the reference: the same figures, to the last bit, for any program and machine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ except NoLibraryError as error:
 def outcome(
     program: Program, machine: Machine, placement: list[int], engine: str, instances: int
 ) -> Result | list[object]:
-    """Return the result, or the ranks of a deadlock."""
+    """Return the result, or the blocked ranks of a deadlock."""
     try:
         return simulate(program, machine, placement, engine, instances=instances, traffic=True)
     except DeadlockError as deadlock:
@@ -37,7 +37,7 @@ def outcome(
 
 
 def same(trace: Trace, machine: Machine, placement: list[int], instances: int = 1) -> None:
-    """Check that both engines say the same."""
+    """Check that both engines give the same figures, warnings and deadlocks."""
     program = compile_program(trace)
     expected = outcome(program, machine, placement, "reference", instances)
     got = outcome(program, machine, placement, "fast", instances)
@@ -54,7 +54,7 @@ def same(trace: Trace, machine: Machine, placement: list[int], instances: int = 
 @settings(max_examples=CASES // 4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48), ties=st.booleans(), plain=st.booleans(), spoilt=st.integers(0, 9))
 def test_both_engines_agree_to_the_last_bit(kind: str, seed: int, ties: bool, plain: bool, spoilt: int) -> None:
-    """Any program on any machine: times, traffic, warnings and deadlocks of the fast engine are the reference's."""
+    """For any program on any machine, both engines give the same times, traffic, warnings and deadlocks."""
     random = Random(seed)
     trace = random_trace(random, ties=ties, spoilt=spoilt == 0)
     on = random_machine(random, kind, ties=ties, plain=plain)
@@ -65,7 +65,7 @@ def test_both_engines_agree_to_the_last_bit(kind: str, seed: int, ties: bool, pl
 @pytest.mark.parametrize("sender", [0, 1])
 @pytest.mark.parametrize("sent", [1, 2, 3])
 def test_engines_agree_about_a_message_that_is_seen_and_never_received(sender: int, sent: int) -> None:
-    """Whichever side is read first: the first of these is received, two probes look at the second, if there is one."""
+    """Of 1 to 3 messages, the first is received, and two probes look for the second; the engines agree in any order."""
     trace = TraceBuilder(2)
     for _ in range(sent):
         trace[sender].send(1 - sender, 8)

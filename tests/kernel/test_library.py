@@ -28,7 +28,7 @@ COMPILED = Callable[[], int]
 
 @pytest.fixture
 def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[COMPILED]:
-    """Have an empty cache, and a compiler that copies the real engine; tells how often it was asked."""
+    """Set an empty cache and a compiler that copies the real engine; yield a function that counts its compilations."""
     try:
         ENGINE.load()
     except NoLibraryError as error:
@@ -50,7 +50,7 @@ def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[COMPIL
 
 
 def engine() -> Path:
-    """Return where the engine is kept."""
+    """Return the engine's path in the cache."""
     return home() / FOLDER / ENGINE.name
 
 
@@ -69,7 +69,7 @@ def pair() -> Machine:
 
 
 def test_engine_is_compiled_once(compiled: COMPILED) -> None:
-    """The next process finds it."""
+    """The engine is compiled once; later loads find it in the cache."""
     for _ in range(2):
         ENGINE.load()
         ENGINE.forget()
@@ -79,11 +79,11 @@ def test_engine_is_compiled_once(compiled: COMPILED) -> None:
 
 @pytest.mark.parametrize("size", [0, 100_000])
 def test_engine_that_is_cut_off_is_compiled_again(compiled: COMPILED, size: int) -> None:
-    """An empty file no longer means the reference for ever, nor a short one a bus error."""
+    """An engine file that is empty or truncated is compiled again."""
     ENGINE.load()
     ENGINE.forget()
     shorter = engine().read_bytes()[:size]
-    engine().unlink()  # what this process has loaded must not change under it
+    engine().unlink()  # this process has loaded the file, so it must not be overwritten in place
     engine().write_bytes(shorter)
     engine().chmod(0o700)
     assert not ENGINE.is_there()
@@ -92,7 +92,7 @@ def test_engine_that_is_cut_off_is_compiled_again(compiled: COMPILED, size: int)
 
 
 def test_planted_engine_is_not_loaded(compiled: COMPILED) -> None:
-    """A file that others may write, with the right digest beside it, is replaced before anything of it runs."""
+    """An engine file that others may write is replaced before it is loaded, even with the right digest."""
     ENGINE.load()
     ENGINE.forget()
     for file in (engine(), engine().with_name(engine().name + DIGEST)):
@@ -103,7 +103,7 @@ def test_planted_engine_is_not_loaded(compiled: COMPILED) -> None:
 
 
 def test_cache_that_is_refused_is_told_of(compiled: COMPILED) -> None:
-    """The reference computes it, and says why: also where the engine was chosen by itself, so not for ever."""
+    """If the cache is refused, the reference computes the result, and one warning says why."""
     (home() / FOLDER).mkdir(parents=True)
     (home() / FOLDER).chmod(0o777)
     result = clue.simulate(busy(4000), pair())
@@ -114,7 +114,7 @@ def test_cache_that_is_refused_is_told_of(compiled: COMPILED) -> None:
 
 
 def test_small_programs_do_without_it(compiled: COMPILED) -> None:
-    """If the engine would save no time, the cache is not used."""
+    """For a small program the engine would save no time, so a refused cache causes no warning."""
     (home() / FOLDER).mkdir(parents=True)
     (home() / FOLDER).chmod(0o777)
     assert not any("engine" in warning for warning in clue.simulate(busy(100), pair()).warnings)
@@ -122,7 +122,7 @@ def test_small_programs_do_without_it(compiled: COMPILED) -> None:
 
 
 def test_structures_that_are_not_those_of_python_do_not_compile(tmp_path: Path) -> None:
-    """Two pointers that change places leave all sizes as they are; the compiler holds where each field lies."""
+    """Two swapped pointers, which leave all sizes unchanged, fail to compile: the offset of each field is checked."""
     if find_compiler() is None:
         pytest.skip("no C++ compiler")
     shutil.copytree(
@@ -139,7 +139,7 @@ def test_structures_that_are_not_those_of_python_do_not_compile(tmp_path: Path) 
 
 
 def test_a_field_that_python_does_not_see_does_not_compile(tmp_path: Path) -> None:
-    """A last one that is not written as the others are moves none of them, but makes the structure larger."""
+    """An additional last field moves no other field but fails to compile, as the structure is larger."""
     if find_compiler() is None:
         pytest.skip("no C++ compiler")
     shutil.copytree(
@@ -154,6 +154,6 @@ def test_a_field_that_python_does_not_see_does_not_compile(tmp_path: Path) -> No
 
 
 def test_structures_are_read_in_any_locale() -> None:
-    """The header has letters that ASCII has not."""
+    """The header, which has non-ASCII letters, is read correctly in the C locale."""
     surroundings = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     subprocess.run([sys.executable, "-c", "import clue.kernel.fast.layout"], env=surroundings, check=True, timeout=60)

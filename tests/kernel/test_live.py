@@ -1,4 +1,4 @@
-"""Programs that decide while they run: closed forms by hand on a machine with round numbers."""
+"""Live execution of programs that decide at run time: closed forms by hand on a machine with round numbers."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from clue.trace.calls import BLOCKING, Call, LiveOp, Mode
 from tests.kernel.cases import ANSWER, LINK, RECEIVE, SEND, TRANSMIT, machine, sending, transmission
 from tests.kernel.live_sources import Script, Scripted, world
 
-#: From the beginning of an empty eager send to its arrival.
+#: Time from the start of an empty eager send to its arrival.
 TRAVEL = SEND + TRANSMIT
 
 
 def run(*scripts: Script, on: Machine | None = None, **options: Any) -> Execution:
-    """Run programs, which know their world as context 0, on a machine with a node for each."""
+    """Run programs, whose world is context 0, on a machine with a node for each."""
     sources = [Scripted(_in_world(each, len(scripts))) for each in scripts]
     return execute(sources, on or machine(len(scripts)), **options)
 
@@ -34,7 +34,7 @@ def _in_world(script: Script, ranks: int) -> Script:
 
 
 def seconds(cpu: float) -> int:
-    """Return nanoseconds."""
+    """Return seconds as nanoseconds."""
     return round(cpu * 1e9)
 
 
@@ -54,12 +54,12 @@ def irecv(request: int, source: int = ANY, tag: int = ANY) -> Call:
 
 
 def wait(*requests: int, after: float = 0.0) -> Call:
-    """Return a wait for all."""
+    """Return a wait for all of these requests, after a burst."""
     return Call(Op.WAIT, seconds(after), entries=requests)
 
 
 def some(mode: Mode, *requests: int, blocking: bool = False, after: float = 0.0) -> Call:
-    """Return a test of some kind."""
+    """Return a test or, if blocking, a wait of this mode, after a burst."""
     return Call(LiveOp.TEST, seconds(after), tag=mode, entries=requests, flags=BLOCKING if blocking else 0)
 
 
@@ -69,7 +69,7 @@ def sender(dest: int, payload: Any, *, after: float = 0.0, tag: int = 0, nbytes:
 
 
 def finishes(execution: Execution) -> list[float]:
-    """Return when ranks ended."""
+    """Return when each rank ends."""
     return [rank.finish for rank in execution.result.ranks]
 
 
@@ -90,7 +90,7 @@ def test_a_message_brings_its_payload() -> None:
 
 
 def test_a_receive_from_any_source_takes_what_arrives_first() -> None:
-    """Rank 2's message arrives before rank 1's, although rank 1 runs first and rank 0 waits for none of them."""
+    """A receive from any source takes rank 2's message, which arrives before rank 1's although rank 1 runs first."""
     heard: list[Any] = []
 
     def receiver() -> Script:
@@ -103,7 +103,7 @@ def test_a_receive_from_any_source_takes_what_arrives_first() -> None:
 
 
 def test_messages_of_one_time_are_taken_by_rank() -> None:
-    """Of messages that arrive at the same time the lowest rank's comes first."""
+    """Of messages that arrive at the same time, the lowest rank's is taken first."""
     heard: list[Any] = []
 
     def receiver() -> Script:
@@ -115,7 +115,7 @@ def test_messages_of_one_time_are_taken_by_rank() -> None:
 
 
 def test_tags_choose_among_arrivals() -> None:
-    """A receive from any source of a tag passes over earlier messages of other tags."""
+    """A receive of a tag from any source passes over earlier messages with other tags."""
     heard: list[Any] = []
 
     def receiver() -> Script:
@@ -128,7 +128,7 @@ def test_tags_choose_among_arrivals() -> None:
 
 @pytest.mark.parametrize(("one", "other", "expected"), [(1.0, 0.5, ["2", "1"]), (0.5, 1.0, ["1", "1 again"])])
 def test_an_undecided_receive_comes_before_those_posted_later(one: float, other: float, expected: list[str]) -> None:
-    """A receive that names its source gets only what the receive from any source before it has left."""
+    """A receive that names its source gets only a message that an earlier receive from any source did not take."""
     heard: list[Any] = []
 
     def receiver() -> Script:
@@ -145,7 +145,7 @@ def test_an_undecided_receive_comes_before_those_posted_later(one: float, other:
 
 
 def test_a_rendezvous_is_taken_by_its_envelope() -> None:
-    """A large message counts from when its envelope is there; its data follow once the receive has answered."""
+    """A rendezvous is matched when its envelope arrives; its data follow after the receive's answer."""
     heard: list[Any] = []
 
     def receiver() -> Script:
@@ -160,9 +160,9 @@ def test_a_rendezvous_is_taken_by_its_envelope() -> None:
 
 @pytest.mark.parametrize("op", [Op.PROBE, Op.MPROBE, Op.RECV])
 def test_a_message_that_overtook_another_waits_for_it(op: Op) -> None:
-    """Who gets a message is open until the longer one that its source sent before has come: nothing happens before.
+    """A short message that overtakes a longer one of the same source is matched only when the longer one has come.
 
-    The same holds for flows, whose end is not known in advance.
+    This also holds for flows, whose end is not known in advance.
     """
     heard: list[Any] = []
 
@@ -186,7 +186,7 @@ def test_a_message_that_overtook_another_waits_for_it(op: Op) -> None:
 
 @pytest.mark.parametrize("ports", [False, True])
 def test_the_head_of_a_message_decides(ports: bool) -> None:
-    """9 KB whose head is there at 0.61 s come before an empty message of 0.63 s, though they take until 0.637 s."""
+    """A 9 KB message, whose head arrives at 0.61 s and end at 0.637 s, comes before an empty one at 0.63 s."""
     heard: list[Any] = []
 
     def receiver() -> Script:
@@ -201,7 +201,7 @@ def test_the_head_of_a_message_decides(ports: bool) -> None:
 
 
 def test_contention_decides_who_comes_first() -> None:
-    """Where messages slow each other down, a receive from any source waits for the true arrival."""
+    """With contention, a receive from any source takes the message that arrives first under contention."""
     heard: list[Any] = []
 
     def receiver() -> Script:
@@ -216,7 +216,7 @@ def test_contention_decides_who_comes_first() -> None:
 
 
 def test_waiting_for_any_ends_with_the_first() -> None:
-    """Waitany returns the request that is complete first, whatever its place in the list."""
+    """Waitany returns the request that completes first, whatever its place in the list."""
     heard: list[Any] = []
 
     def receiver() -> Script:
@@ -231,7 +231,7 @@ def test_waiting_for_any_ends_with_the_first() -> None:
 
 
 def test_waiting_for_some_returns_all_that_are_there() -> None:
-    """Waitsome returns what is complete at the time of the first, then the rest; then there is nothing to wait for."""
+    """Waitsome returns all requests that complete at the time of the first, then the rest, then an empty list."""
     heard: list[Any] = []
 
     def receiver() -> Script:
@@ -245,7 +245,7 @@ def test_waiting_for_some_returns_all_that_are_there() -> None:
 
 
 def test_a_test_finds_what_has_ended_and_costs_if_it_finds_nothing() -> None:
-    """A Test before the arrival finds nothing and costs a receive's time; one after it finds the message at no cost."""
+    """A Test before the arrival finds nothing and costs a receive delay; one after it finds the message at no cost."""
     heard: list[Any] = []
 
     def receiver() -> Script:
@@ -259,7 +259,7 @@ def test_a_test_finds_what_has_ended_and_costs_if_it_finds_nothing() -> None:
 
 
 def test_all_or_nothing() -> None:
-    """Testall tells nothing before all are complete."""
+    """Testall returns nothing until all requests are complete."""
     heard: list[Any] = []
 
     def receiver() -> Script:
@@ -277,7 +277,7 @@ def test_all_or_nothing() -> None:
 
 
 def test_a_probe_looks_and_a_receive_takes() -> None:
-    """A probe of any source ends with the first envelope, whose data still come, and leaves the message."""
+    """A probe of any source ends with the first envelope, before its data, and leaves the message for a receive."""
     heard: list[Any] = []
 
     def receiver() -> Script:
@@ -290,7 +290,7 @@ def test_a_probe_looks_and_a_receive_takes() -> None:
 
 
 def test_a_matched_probe_takes() -> None:
-    """A message that a matched probe took is for its own receive only."""
+    """A message taken by a matched probe goes to that probe's receive only."""
     heard: list[Any] = []
 
     def receiver() -> Script:
@@ -304,7 +304,7 @@ def test_a_matched_probe_takes() -> None:
 
 @pytest.mark.parametrize("op", [LiveOp.IPROBE, LiveOp.IMPROBE])
 def test_a_look_finds_only_what_is_there(op: LiveOp) -> None:
-    """Iprobe finds a message once its envelope is there, not when it was sent; Improbe takes it."""
+    """Iprobe finds a message when its envelope has arrived, not when it is sent; Improbe also takes it."""
     heard: list[Any] = []
 
     def receiver() -> Script:
@@ -320,7 +320,7 @@ def test_a_look_finds_only_what_is_there(op: LiveOp) -> None:
 
 
 def test_a_look_passes_over_what_a_receive_will_take() -> None:
-    """Iprobe does not find a message that a receive posted before it is going to take."""
+    """Iprobe does not find a message that a receive posted earlier will take."""
     heard: list[Any] = []
 
     def receiver() -> Script:
@@ -336,7 +336,7 @@ def test_a_look_passes_over_what_a_receive_will_take() -> None:
 
 @pytest.mark.parametrize("receive", [RECEIVE, 0.0])
 def test_a_loop_that_spins_ends_when_the_message_comes(receive: float) -> None:
-    """A polling loop ends at the arrival, also where neither its polls nor its bursts take any time."""
+    """A polling loop ends at the arrival, even if neither its polls nor its bursts take any time."""
     polls = []
 
     def receiver() -> Script:
@@ -351,10 +351,10 @@ def test_a_loop_that_spins_ends_when_the_message_comes(receive: float) -> None:
 
 
 def test_a_rank_that_computes_between_its_polls_does_not_spin() -> None:
-    """It looks 150 times in vain, each time after 0.1 ms, then asks the other rank, whose answer it waits for.
+    """A rank polls 150 times in vain, each time after 0.1 ms, then sends a request and waits for the answer.
 
-    The last burst takes no time, as of a worker that has nothing left to do: it must not wait for a message that only
-    its own question brings.
+    The last burst takes no time, as for a worker that has nothing left to do. That poll must not wait for a message
+    that only the rank's own request brings.
     """
 
     def worker() -> Script:
@@ -375,7 +375,7 @@ def test_a_rank_that_computes_between_its_polls_does_not_spin() -> None:
 
 
 def test_several_that_spin_do_not_keep_each_other_busy() -> None:
-    """Ranks that poll for the same late sender take few polls each."""
+    """Eight ranks that poll for the same late sender take few polls each."""
     polls = []
 
     def receiver() -> Script:
@@ -393,7 +393,7 @@ def test_several_that_spin_do_not_keep_each_other_busy() -> None:
 
 
 def test_polling_for_a_time_ends_near_it() -> None:
-    """A loop that polls until a time has passed overshoots it by little, although nothing ever comes."""
+    """A loop that polls until a given time overshoots it by little, although no message ever comes."""
     polls = []
 
     def receiver() -> Script:
@@ -439,7 +439,7 @@ def test_polling_for_ever_is_a_deadlock() -> None:
 
 
 def master(workers: int, tasks: int, shares: dict[int, int]) -> Script:
-    """A master that gives a task to whoever asks."""
+    """A master that gives a task to each worker that asks."""
     stopped = 0
     while stopped < workers:
         source, _, _ = yield recv()
@@ -457,7 +457,7 @@ def worker(work: float) -> Script:
 
 
 def test_the_fast_worker_gets_its_share_by_speed() -> None:
-    """Of 1 worker that is 9 times as fast as 3 others, self-scheduling gives it 9 tasks for each 1 of theirs."""
+    """Self-scheduling gives a worker that is 9 times as fast as three others 9 tasks for each task of theirs."""
     shares = dict.fromkeys(range(1, 5), 0)
     works = [100.0, 900.0, 900.0, 900.0]
     run(master(4, 120, shares), *map(worker, works))
@@ -465,7 +465,7 @@ def test_the_fast_worker_gets_its_share_by_speed() -> None:
 
 
 def test_a_processor_that_slows_down_gets_less() -> None:
-    """One of two equal workers takes twice as long from 1000 s on: it does a third of the remaining work."""
+    """If one of two equal workers takes twice as long from 1000 s on, it does a third of the remaining work."""
     shares = {1: 0, 2: 0}
     slow = machine(3)
     nodes = (slow.nodes[0], slow.nodes[1], machine(1, performance_factor=2.0).nodes[0])
@@ -476,7 +476,7 @@ def test_a_processor_that_slows_down_gets_less() -> None:
 
 
 def test_who_waits_for_what_and_where() -> None:
-    """A deadlock names every rank's line."""
+    """A deadlock names the program line where each rank is blocked."""
 
     def receiver(line: int) -> Script:
         yield Call(LiveOp.LINE, request=0, payload=("/home/me/ring.py", line))
@@ -504,7 +504,7 @@ def test_a_deadlock_says_which_request_is_open() -> None:
 
 
 def test_a_deadlock_of_any_source_says_so() -> None:
-    """A rank that waits for any rank is reported as such."""
+    """A deadlock in a receive from any source says "any rank, any tag"."""
 
     def receiver() -> Script:
         yield recv()
@@ -535,7 +535,7 @@ def test_time_is_virtual_and_sleeping_costs_it() -> None:
 
 
 def test_bursts_can_be_given() -> None:
-    """A rule for bursts is asked for the ops of a trace, by their number; before others there are none."""
+    """A rule for bursts is called for each op of the trace, with its number, and not for other calls."""
     asked = []
 
     def program() -> Script:
@@ -553,7 +553,7 @@ def test_bursts_can_be_given() -> None:
 
 
 def test_regions_are_told_apart() -> None:
-    """Computation counts by region, at the factor of that region."""
+    """Computation is counted by region and scaled by the region's factor."""
 
     def program() -> Script:
         yield Call(Op.LOCAL, seconds(1.0))
@@ -569,7 +569,7 @@ def test_regions_are_told_apart() -> None:
 
 
 def test_a_cancelled_receive_takes_nothing() -> None:
-    """A receive without message can be cancelled; one that has its message cannot."""
+    """A receive without a message can be cancelled; one that has its message cannot."""
     heard: list[Any] = []
 
     def receiver() -> Script:
@@ -587,7 +587,7 @@ def test_a_cancelled_receive_takes_nothing() -> None:
 
 
 def test_a_spawned_world_begins_after_both_delays() -> None:
-    """The root pays the spawn delay, each child its initialisation; parent and child can talk."""
+    """The spawn delay is the parents', the initialisation the children's; parent and child can communicate."""
     heard: list[Any] = []
 
     def parent() -> Script:
@@ -615,7 +615,7 @@ def test_a_spawned_world_begins_after_both_delays() -> None:
 
 
 def test_a_spawned_rank_shares_the_processor_that_is_left() -> None:
-    """Parent and child on one processor compute at half speed each, from when the child is there."""
+    """Parent and child on one processor compute at half speed each once the child has started."""
 
     def parent() -> Script:
         yield Call(Op.SPAWN, seconds(1.0), peer=0, nbytes=1)
@@ -625,12 +625,12 @@ def test_a_spawned_rank_shares_the_processor_that_is_left() -> None:
         yield Call(Op.LOCAL, seconds(2.0))
 
     done = run(parent(), on=machine(1), spawn=lambda *_: [Scripted(child())])
-    # Both at half speed from 1 s to 3 s; then the child has 1 s left for itself.
+    # Both run at half speed from 1 s to 3 s; then the child has 1 s left alone.
     assert finishes(done) == pytest.approx([3.0, 4.0])
 
 
 def test_one_sided_operations_are_served_when_they_arrive() -> None:
-    """A rank that waits serves others at no cost to itself; what comes back travels as a message."""
+    """A waiting rank serves requests of others at no cost to itself; the reply travels as a message."""
     memory: list[Any] = []
 
     def serve(origin: int, request: int, payload: Any) -> list[Any]:
@@ -651,12 +651,12 @@ def test_one_sided_operations_are_served_when_they_arrive() -> None:
     done = execute([Scripted(target(), serve), Scripted(origin())], machine(2))
     assert memory == ["a", "b"]
     assert heard == [[1, 2]]
-    # The second one leaves s(1 KB) later, and its reply is the last to be back.
+    # The second request leaves s(1 KB) later, and its reply arrives last.
     assert finishes(done)[1] == pytest.approx(sending(1) + 2 * TRAVEL + SEND)
 
 
 def test_who_watches_its_memory_sees_it_change() -> None:
-    """A rank that only reads its own memory, with polls in between, continues when another has changed it."""
+    """A rank that polls and reads its own memory continues when another rank has changed it."""
     memory: list[Any] = []
     polls = []
 
@@ -698,7 +698,7 @@ def test_a_rank_that_fails_ends_it(call: Call, text: str, status: int) -> None:
 
 
 def test_what_a_source_raises_comes_out_as_it_is() -> None:
-    """The caller's own exceptions pass through the kernel unharmed."""
+    """An exception raised by a source passes through the kernel unchanged."""
     error = LiveError("gone", 1, 9)
 
     def failing() -> Script:
@@ -714,7 +714,7 @@ def test_what_a_source_raises_comes_out_as_it_is() -> None:
 
 
 def events(**options: Any) -> tuple[list[Any], Execution]:
-    """Run a self-scheduled program; returns all answers in order, and the outcome."""
+    """Run a self-scheduled program; return all answers in order, and the execution."""
     shares = dict.fromkeys(range(1, 4), 0)
     scripts = (master(3, 20, shares), *(worker(work) for work in (1.0, 2.5, 2.5)))
     sources = [Scripted(_in_world(script, 4)) for script in scripts]
@@ -723,7 +723,7 @@ def events(**options: Any) -> tuple[list[Any], Execution]:
 
 
 def test_two_runs_are_one() -> None:
-    """With fixed bursts two runs give the same answers and the same timeline."""
+    """With fixed bursts, two runs give the same answers and the same timeline."""
     (first, one), (second, other) = events(), events()
     assert first == second
     assert one.result.timeline is not None and other.result.timeline is not None
@@ -732,7 +732,7 @@ def test_two_runs_are_one() -> None:
 
 @pytest.mark.parametrize("engine", ["reference", "auto"])
 def test_what_happened_can_be_replayed(engine: str) -> None:
-    """A replay of what was kept, on the same machine, gives the same figures to the last bit."""
+    """A replay of the recorded trace on the same machine gives the same figures to the last bit."""
     _, done = events()
     assert done.trace is not None
     replayed = simulate(done.trace, machine(4), engine=engine)
@@ -744,7 +744,7 @@ def test_what_happened_can_be_replayed(engine: str) -> None:
 
 
 def mixed(rank: int) -> Script:
-    """A rank that does a bit of everything that names partners and sizes."""
+    """A rank that makes many kinds of calls that name partners and sizes."""
     region = yield Call(LiveOp.REGION, payload="work")
     right, left = (rank + 1) % 3, (rank - 1) % 3
     yield irecv(0, left, 1)
@@ -768,7 +768,7 @@ def mixed(rank: int) -> Script:
 
 @pytest.mark.parametrize("contention", [None, {1: 1.0, 4: 2.0}])
 def test_a_mixed_program_can_be_replayed(contention: dict[int, float] | None) -> None:
-    """Messages, requests, regions and collectives of what was kept mean the same in a replay."""
+    """A replay of the recorded trace gives the same times, traffic and regions, with and without contention."""
     on = machine(3, contention=contention)
     done = run(*map(mixed, range(3)), on=on, record=True, traffic=True)
     assert done.trace is not None
@@ -783,7 +783,7 @@ def test_a_mixed_program_can_be_replayed(contention: dict[int, float] | None) ->
 
 
 def collective(call: Callable[[int], Call], ranks: int = 3, reduces: int = NO_REQUEST) -> list[Any]:
-    """Let ranks make a collective; returns their answers. A reduction adds what is to be added."""
+    """Let ranks make a collective and return their answers; reductions add, on *reduces* ranks if given."""
     heard: list[Any] = [None] * ranks
     reduced = []
 
@@ -807,7 +807,7 @@ def collective(call: Callable[[int], Call], ranks: int = 3, reduces: int = NO_RE
 
 
 def test_who_gets_what() -> None:
-    """Every collective brings each member what is due to it."""
+    """Every collective delivers the right data to each member."""
     size = 8
     assert collective(lambda _: Call(Op.BARRIER)) == [None] * 3
     assert collective(lambda r: Call(Op.BCAST, peer=1, nbytes=size, payload=r)) == [1, None, 1]
@@ -822,21 +822,21 @@ def test_who_gets_what() -> None:
 
 
 def test_reductions_are_made_once() -> None:
-    """The first member that is through reduces for all; prefixes build on each other."""
+    """The first member to finish an allreduce reduces for all; scans build on the prefix before."""
     assert collective(lambda r: Call(Op.ALLREDUCE, nbytes=8, payload=r + 1), 8, reduces=1) == [36] * 8
     assert collective(lambda r: Call(Op.SCAN, nbytes=8, payload=r + 1), 4) == [1, 3, 6, 10]
     assert collective(lambda r: Call(Op.EXSCAN, nbytes=8, payload=r + 1), 4) == [None, 1, 3, 6]
 
 
 def test_a_nonblocking_collective_answers_in_its_wait() -> None:
-    """The data of a nonblocking collective are delivered when it is waited for."""
+    """The data of a nonblocking collective are delivered by its wait."""
     flags = int(Flag.NONBLOCKING)
     call = Call(Op.ALLREDUCE, nbytes=8, payload=1, request=5, flags=flags)
     assert collective(lambda _: call, reduces=1) == [3] * 3
 
 
 def test_neighbours_exchange_along_edges() -> None:
-    """Of two edges between the same ranks the k-th brings the k-th payload."""
+    """If several edges join the same ranks, the k-th edge delivers the k-th payload."""
 
     def call(rank: int) -> Call:
         other = 1 - rank
@@ -847,13 +847,16 @@ def test_neighbours_exchange_along_edges() -> None:
 
 
 def test_members_must_make_the_same_call() -> None:
-    """A barrier where others broadcast is refused."""
+    """A barrier on one rank while others broadcast is an error."""
     with pytest.raises(ReplayError, match="rank 1 makes BARRIER where another one makes BCAST"):
         collective(lambda r: Call(Op.BARRIER if r == 1 else Op.BCAST, peer=0, nbytes=8))
 
 
 def test_algorithms_that_cannot_be_followed_are_said() -> None:
-    """A tree of a Gatherv would need sizes that only the root knows; a linear one is what runs anyway."""
+    """A warning says that a Gatherv in a live run is linear, whatever the machine states.
+
+    A tree would need sizes that only the root knows. A stated linear algorithm gives no warning.
+    """
 
     def nothing() -> Script:
         yield from ()

@@ -1,4 +1,4 @@
-"""Live execution against replay: the same calls mean the same, to the last bit, on whatever machine."""
+"""Live execution against replay: the same calls give the same times to the last bit on any machine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.kernel.random_cases import CASES, random_machine, random_placement, r
 
 
 def replayed(trace: Trace, machine: Machine, placement: list[int]) -> Result | list[tuple[int, float]]:
-    """Return the reference's result, or who is blocked since when."""
+    """Return the reference's result or, for a deadlock, each blocked rank and the time when it blocked."""
     try:
         return simulate(trace, machine, placement, "reference", traffic=True, timeline=True)
     except DeadlockError as deadlock:
@@ -32,7 +32,7 @@ def replayed(trace: Trace, machine: Machine, placement: list[int]) -> Result | l
 
 
 def lived(trace: Trace, machine: Machine, placement: list[int]) -> Result | list[tuple[int, float]]:
-    """Return the same of a live execution."""
+    """Return the result of a live execution or, for a deadlock, each blocked rank and the time when it blocked."""
     rates = compile_program(trace).host_speeds
     try:
         return execute(playing(trace), machine, placement, rate=rates, traffic=True, timeline=True).result
@@ -41,23 +41,23 @@ def lived(trace: Trace, machine: Machine, placement: list[int]) -> Result | list
 
 
 def links(machine: Machine) -> list[Link]:
-    """Return all links that a machine has at one time or another."""
+    """Return all links that a machine has over time."""
     networks = [state.network for state in machine.epochs]
     return [link for each in networks for link in (each.between_nodes, each.within_node, *each.pairs.values())]
 
 
 def receiving_takes_time(machine: Machine) -> bool:
-    """Tell whether no rank acts at the very time of an arrival, where who is simulated first might count."""
+    """Tell whether no rank acts at the time of an arrival, where the order of simulation might matter."""
     return all(link.receive_delay > 0 for link in links(machine))
 
 
 def answers_take_time(machine: Machine) -> bool:
-    """Tell whether no rendezvous starts at the very time at which its receiver, having polled, sends itself."""
+    """Tell whether no rendezvous starts at the time at which its receiver, after a poll, sends a message itself."""
     return all(link.receive_delay > 0 or empty_message(link) > 0 for link in links(machine))
 
 
 def stretches(result: Result) -> list[tuple[int, int, int, float, float]]:
-    """Return the segments of a timeline, waits that follow each other as one."""
+    """Return the segments of a timeline, with consecutive waits merged."""
     assert result.timeline is not None
     merged: list[tuple[int, int, int, float, float]] = []
     for rank, activity, region, _, begin, end in result.timeline.segments.tolist():
@@ -70,7 +70,7 @@ def stretches(result: Result) -> list[tuple[int, int, int, float, float]]:
 
 
 def same(expected: Result | list[tuple[int, float]], got: Result | list[tuple[int, float]]) -> None:
-    """Check that two results say the same."""
+    """Check that two results, or two deadlocks, are the same."""
     if isinstance(expected, list) or isinstance(got, list):
         assert got == expected
         return
@@ -83,7 +83,7 @@ def same(expected: Result | list[tuple[int, float]], got: Result | list[tuple[in
 @settings(max_examples=CASES // 4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48), ties=st.booleans(), plain=st.booleans(), spoilt=st.integers(0, 9))
 def test_calls_mean_what_they_mean_in_a_replay(kind: str, seed: int, ties: bool, plain: bool, spoilt: int) -> None:
-    """A program that makes the calls of a trace takes as long as a replay of it, also where it deadlocks."""
+    """A live program that makes the calls of a trace has the times, or the deadlock, of a replay of that trace."""
     random = Random(seed)
     trace = random_trace(random, ties=ties, spoilt=spoilt == 0)
     assume(not any(head.world for head in trace.head.rank_heads))
@@ -98,7 +98,7 @@ def test_calls_mean_what_they_mean_in_a_replay(kind: str, seed: int, ties: bool,
 @settings(max_examples=CASES // 4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48))
 def test_what_happened_is_replayed_to_the_last_bit(kind: str, seed: int) -> None:
-    """Receives from any source take what comes first; a replay of what was kept takes the same, in the same time."""
+    """A live run with wildcard receives keeps a trace; a replay of that trace gives the same figures."""
     random = Random(seed)
     trace = random_trace(random, ties=False)
     machine = random_machine(random, kind, ties=False)
@@ -110,16 +110,16 @@ def test_what_happened_is_replayed_to_the_last_bit(kind: str, seed: int) -> None
     try:
         lived = execute(first, machine, placement, spawn=players.spawn, rate=rates, record=True, traffic=True)
     except DeadlockError:
-        # Receives that take another message than when recorded can leave others without one.
+        # Wildcard receives that match other messages than when recorded can leave other receives without a message.
         assume(False)
     assume(not any("messages were late" in warning for warning in lived.result.warnings))
     nodes = [rank.node for rank in lived.result.ranks]
-    # Where spawned ranks share processors that nobody shared before, bursts begun earlier are not slowed; where ranks
-    # had turns before others were spawned beside them, a replay lets all share evenly from the start.
+    # If spawned ranks share processors that were not shared before, the live run does not slow earlier bursts. If ranks
+    # took turns before others were spawned on their node, a replay lets all share evenly from the start.
     assume(len(nodes) == len(first) or max(Counter(nodes)[i] - machine.nodes[i].processors for i in set(nodes)) <= 0)
     in_turns = shares_in_turns(machine, Placement(tuple(nodes[: len(first)])))
     assume(not in_turns.keys() & set(nodes[len(first) :]))
-    # A spawned rank on a node without others can make ports faster: live from then on, in a replay from the start.
+    # A spawned rank on an empty node can make ports faster: in a live run from then on, in a replay from the start.
     assume(kind != "ports" or {*nodes[len(first) :]} <= {*nodes[: len(first)]})
     assert lived.trace is not None
     same_figures(lived.result, simulate(lived.trace, machine, nodes, traffic=True))

@@ -1,4 +1,4 @@
-"""Programs in loops against the same written out: the same figures, to the last bit."""
+"""Programs in loops against the same programs written out: the same figures, to the last bit."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ except NoLibraryError as error:
 
 
 def same(looped: LoopedProgram, written: Trace, on: Machine, placement: list[int], instances: int = 1) -> None:
-    """Check that a program in loops takes what it takes written out."""
+    """Check that a program in loops has the figures, warnings and deadlocks of the same program written out."""
 
     def outcome(replay: Callable[[], Result]) -> Result | list[tuple[int, float]]:
         try:
@@ -53,7 +53,7 @@ def same(looped: LoopedProgram, written: Trace, on: Machine, placement: list[int
 
 
 def covered(trace: Trace) -> bool:
-    """Tell whether loops of a trace are replayed."""
+    """Tell whether a trace has only ops that can be replayed in loops."""
     wild = (trace.ops.flags & int(Flag.ANY_SOURCE)).any()
     program = compile_program(trace)
     if program.unmodelled or program.failed_polls:
@@ -63,19 +63,19 @@ def covered(trace: Trace) -> bool:
 
 
 class LoopMaker(ProgramMaker):
-    """Writes programs whose loops are replayed."""
+    """Writes programs that can be replayed in loops."""
 
     def plan_world(self, children: int) -> None:
-        """Have one world."""
+        """Spawn nothing, so that there is one world."""
 
     def neighbors(self) -> None:
-        """Send something else."""
+        """Send a message instead."""
         self.message()
 
     odds = neighbors
 
     def family(self) -> None:
-        """Make a communicator, now and then."""
+        """Sometimes make a communicator by a split."""
         if self.random.random() < 0.3:
             self.split()
 
@@ -85,7 +85,7 @@ class LoopMaker(ProgramMaker):
 @settings(max_examples=CASES // 4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48), ties=st.booleans(), plain=st.booleans())
 def test_loops_take_what_they_take_written_out(kind: str, seed: int, ties: bool, plain: bool) -> None:
-    """Any program gone through several times, on any machine: figures, warnings and deadlocks."""
+    """Any program repeated in loops has the figures, warnings and deadlocks of the same written out, on any machine."""
     random = Random(seed)
     trace = LoopMaker(random, random.choice((1, 2, 3, 5, 8)), ties).make(random.randrange(1, 40))
     assume(covered(trace))
@@ -101,7 +101,7 @@ def test_loops_take_what_they_take_written_out(kind: str, seed: int, ties: bool,
 @pytest.mark.parametrize("size", [100, 20000])
 @pytest.mark.parametrize("rounds", [1, 2, 1000])
 def test_requests_and_messages_go_from_round_to_round(kind: str, size: int, rounds: int) -> None:
-    """Each round ends what the round before has begun; the last is ended after the loop. Eager ones and rendezvous."""
+    """Each round completes the requests of the round before, eager or rendezvous; the last ones end after the loop."""
     ranks = 3
     trace = TraceBuilder(ranks)
     cuts = []
@@ -136,7 +136,7 @@ def test_requests_and_messages_go_from_round_to_round(kind: str, size: int, roun
 
 
 def test_a_loop_takes_so_many_times_what_a_round_takes() -> None:
-    """By hand: a burst, a message of 1 KB there and back."""
+    """1000 rounds of a burst and a 1 KB message there and back take 1000 times the time of one round."""
     trace = TraceBuilder(2)
     for rank in (0, 1):
         trace[rank].compute(0.5)
@@ -147,7 +147,7 @@ def test_a_loop_takes_so_many_times_what_a_round_takes() -> None:
     looped, _ = loops(Random(0), [trace.build()], [1000])
     alike = replace(looped.bursts, pools=tuple(replace(pool, values=np.ones(1)) for pool in looped.bursts.pools))
     result = simulate_loops(replace(looped, bursts=alike), machine(2))
-    # The rank that answers begins its next burst while the answer travels.
+    # The answering rank starts its next burst while the answer travels.
     there = sending(1) + transmission(1) + RECEIVE
     first = 0.5 + 2 * there
     assert result.ranks[0].finish == pytest.approx(1000 * first)
@@ -155,7 +155,7 @@ def test_a_loop_takes_so_many_times_what_a_round_takes() -> None:
 
 
 def test_messages_that_no_receive_takes_are_counted() -> None:
-    """One in each round."""
+    """One unreceived message in each of 7 rounds gives a warning of 7 messages."""
     trace = TraceBuilder(2)
     trace[0].send(1, 8)
     looped, _ = loops(Random(0), [trace.build()], [7])
@@ -164,7 +164,7 @@ def test_messages_that_no_receive_takes_are_counted() -> None:
 
 
 def test_a_deadlock_is_told_as_ever() -> None:
-    """In the third round, of the second block: the collective that a rank is in is counted over all rounds."""
+    """A deadlock in a loop has the same text as written out; its collective is counted over all rounds."""
     trace, stuck = TraceBuilder(2), TraceBuilder(2)
     for builder in (trace, stuck):
         for rank in (0, 1):
@@ -180,7 +180,7 @@ def test_a_deadlock_is_told_as_ever() -> None:
 
 
 def test_members_of_a_communicator_must_agree_about_their_calls_in_each_round() -> None:
-    """Over all blocks they do."""
+    """A loop is refused if members make the same collectives in total, but not in each round."""
     one, other = TraceBuilder(2), TraceBuilder(2)
     one[0].collective(Op.BARRIER)
     other[1].collective(Op.BARRIER)
@@ -193,7 +193,7 @@ def test_members_of_a_communicator_must_agree_about_their_calls_in_each_round() 
     ("op", "said"), [(Op.PROBE, "loops with PROBE are not replayed"), (Op.POLL, "tests that found nothing")]
 )
 def test_what_loops_are_not_replayed_of_is_said(op: Op, said: str) -> None:
-    """By name, before anything is done."""
+    """Loops with a probe or a failed test are refused, and the error names the op."""
     trace = TraceBuilder(2)
     trace[1].add(op, peer=0, flags=0)
     trace[0].send(1, 8)
@@ -206,7 +206,7 @@ def test_what_loops_are_not_replayed_of_is_said(op: Op, said: str) -> None:
 @settings(max_examples=CASES // 2, deadline=None)
 @given(draws=st.integers(1, 5000), seed=st.integers(0, 2**32 - 1), values=st.integers(1, 40))
 def test_the_engine_draws_what_the_distribution_draws(draws: int, seed: int, values: int) -> None:
-    """A rank of bursts alone: its time is the sum of all draws, in their order."""
+    """The time of a rank that only computes is the sum of the distribution's draws, in their order."""
     spread = Distribution.of([np.linspace(1, 3, values)])
     trace = TraceBuilder(1)
     trace[0].compute(1.0)

@@ -16,7 +16,7 @@ def finishes(trace: TraceBuilder, on: Machine, placement: object = "block") -> l
 
 
 def test_eager_send_blocks_for_the_send_delay_only() -> None:
-    """The sender of 1 KB is free after s; the receiver has it after s + t and its own delay."""
+    """The sender of 1 KB is free after s; the receiver ends after s + t and its receive delay."""
     trace = TraceBuilder(2)
     trace[0].send(1, 1000)
     trace[1].recv(0)
@@ -35,7 +35,7 @@ def test_late_receive_finds_the_message_there() -> None:
 
 
 def test_rendezvous_waits_for_the_receive_and_its_answer() -> None:
-    """20 KB wait until the receive is posted at 1 s and an empty message has travelled back."""
+    """The data of 20 KB start when the receive is posted, at 1 s, and an empty message has travelled back."""
     trace = TraceBuilder(2)
     trace[0].send(1, 20_000)
     trace[1].compute(1.0)
@@ -49,7 +49,7 @@ def test_rendezvous_waits_for_the_receive_and_its_answer() -> None:
 
 
 def test_rendezvous_with_a_receive_posted_early_still_needs_the_answer() -> None:
-    """The answer answers the sender: it cannot travel before the sender is ready at 2 s."""
+    """With a receive posted early, the answer still travels only when the sender is ready, at 2 s."""
     trace = TraceBuilder(2)
     trace[0].compute(2.0)
     trace[0].send(1, 20_000)
@@ -58,7 +58,7 @@ def test_rendezvous_with_a_receive_posted_early_still_needs_the_answer() -> None
 
 
 def test_synchronous_mode_waits_whatever_the_size() -> None:
-    """An Ssend of nothing waits for its receive at 1 s."""
+    """An empty Ssend waits for its receive at 1 s."""
     trace = TraceBuilder(2)
     trace[0].send(1, 0, flags=Flag.SYNCHRONOUS)
     trace[1].compute(1.0)
@@ -77,7 +77,7 @@ def test_buffered_mode_never_waits() -> None:
 
 @pytest.mark.parametrize("nbytes", [0, 1, 500, 1000, 4000, 1_000_000, 5_000_000])
 def test_ping_pong_on_piecewise_linear_curves_is_the_closed_form(nbytes: int) -> None:
-    """100 round trips take 200 times s + t + r, with an answer each where the message is too big to be eager."""
+    """100 round trips take 200 (s + t + r), plus an answer per message if it is above the eager limit."""
     points = [(0.0, 40e-6), (1000.0, 50e-6), (1e6, 9e-3)]
     link = Link(Curve.line(10e-6, 1e-9), Curve.through(points), 5e-6, 64_000)
     if nbytes <= 1000:
@@ -127,7 +127,7 @@ def test_nonblocking_rendezvous_is_complete_when_the_data_have_left() -> None:
 
 
 def test_waitall_ends_with_the_last_request() -> None:
-    """Three messages from three ranks: the latest sender decides."""
+    """A wait for three messages ends with that of the latest sender."""
     trace = TraceBuilder(4)
     for rank, seconds in ((1, 1.0), (2, 3.0), (3, 2.0)):
         trace[rank].compute(seconds)
@@ -209,7 +209,7 @@ def test_message_to_self_uses_the_link_within_the_node() -> None:
 
 
 def test_pairs_of_node_types_have_links_of_their_own() -> None:
-    """From a fast to a slow node another link counts, in the direction it is given for."""
+    """A link of a pair of node types applies only in its direction; a node type may have its own link within nodes."""
     slow = Link(Curve.line(1.0), Curve.line(10.0))
     network = Network(LINK, LOCAL_LINK, pairs={("fast", "slow"): slow}, within={"slow": slow})
     on = Machine("mixed", (NodeType("fast"), NodeType("slow", processors=2)), network)
@@ -231,7 +231,7 @@ def test_cancelled_receive_is_skipped() -> None:
 
 
 def test_probe_waits_for_the_message_and_costs_the_receive_delay() -> None:
-    """Probe, then receive: the arrival and two receive delays."""
+    """A probe and a receive end after the arrival and two receive delays."""
     trace = TraceBuilder(2)
     trace[0].send(1, 0)
     trace[1].add(Op.PROBE, peer=0)
@@ -253,7 +253,7 @@ def test_probe_looks_past_receives_that_are_posted() -> None:
 
 
 def test_probe_sees_a_rendezvous_by_its_envelope() -> None:
-    """A probe of 20 KB ends when an empty message would be there; the receive then opens the rendezvous."""
+    """A probe of 20 KB ends when an empty message would arrive; the receive then starts the rendezvous."""
     trace = TraceBuilder(2)
     trace[0].send(1, 20_000)
     trace[1].add(Op.PROBE, peer=0)
@@ -297,7 +297,7 @@ def test_packing_takes_time_by_the_byte() -> None:
 
 
 def test_unmodelled_calls_are_named_counted_and_timed() -> None:
-    """A call without a model is left out of the time and reported with what it took."""
+    """A call that is not modelled takes no time and is reported with its count and recorded time."""
     trace = TraceBuilder(1)
     trace[0].add(Op.OTHER, call="Win.Put", took=250_000_000)
     trace[0].add(Op.OTHER, call="Win.Put", took=500_000_000)

@@ -1,4 +1,4 @@
-"""Both engines beside the oracle: what ranks finish at, compute and communicate, on random programs and machines."""
+"""Both engines against the oracle: finish, computation and communication of ranks in random programs and machines."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ _BARRIER = {"barrier": AlgorithmChoice(((float("inf"), "dissemination"),))}
 Program = list[list[Step]]
 
 
-# -- machines: generic times, so that no two events fall together ----------------------------------------------------
+# -- machines: generic times, so that no two events coincide ---------------------------------------------------------
 
 
 def random_curve(random: Random, most: float, *, empty: bool | None = None) -> Curve:
-    """Return a rising curve, a line or through points, in the order of so many seconds at 20 KB.
+    """Return a rising curve, either a line or one through points, of about *most* seconds at 20 KB.
 
-    Whether an empty message takes any time can be chosen.
+    *empty* decides whether an empty message takes any time; by default this is random.
     """
     start = (random.random() < 0.5 if empty is None else empty) * (0.01 + random.random()) * most / 5
     if random.random() < 0.5:
@@ -61,7 +61,7 @@ def random_curve(random: Random, most: float, *, empty: bool | None = None) -> C
 
 
 def random_link(random: Random, most: float = 0.01) -> Link:
-    """Return a link of any kind within a node."""
+    """Return a random link as it may be within a node."""
     return Link(
         random_curve(random, most),
         random_curve(random, most, empty=True),
@@ -74,14 +74,14 @@ def random_link(random: Random, most: float = 0.01) -> Link:
 
 
 def random_link_between(random: Random) -> Link:
-    """Return a link between nodes, which may also say how long it is busy and how much it lets through at once."""
+    """Return a link between nodes, which may also state a busy time and a bucket."""
     busy = (None, None, Curve.line(0.0), *(random_curve(random, most) for most in (0.01, 0.03, 0.06)))
     depths = (0.0, random.uniform(1000, 2000), random.uniform(15_000, 25_000))
     return replace(random_link(random), busy=random.choice(busy), bucket=random.choice((0.0, 0.0, *depths)))
 
 
 def random_cold_start(random: Random) -> ColdStart:
-    """Return one that is not stated, or some points."""
+    """Return either no cold start or one through random points."""
     if random.random() < 0.5:
         return ColdStart()
     first, second = random.random() * 1e-3, random.random() * 1e-3
@@ -103,7 +103,7 @@ def random_node_type(random: Random, name: str) -> NodeType:
 
 
 def random_contention(random: Random, model: str) -> Contention:
-    """Return a model with random figures."""
+    """Return a contention model of this name with random figures."""
     if model == "factor":
         return FactorTable(((1, 1.0), (2, 1.0 + random.random()), (4, 2.0 + random.random())))
     if model == "ports":
@@ -136,7 +136,7 @@ def random_machine(random: Random, model: str) -> Machine:
 
 
 class ProgramMaker:
-    """Writes random programs, step by step on all ranks."""
+    """Writes random programs, step by step for all ranks."""
 
     def __init__(self, random: Random, ranks: int) -> None:
         self.random = random
@@ -160,7 +160,7 @@ class ProgramMaker:
         return self.random.randrange(len(self.program))
 
     def compute(self, rank: int | None = None) -> None:
-        """A burst; two in one region would be one."""
+        """Add a burst, but not two in a row in one region, which would count as one."""
         steps = self.program[self.someone() if rank is None else rank]
         region = self.random.choice(("", "solve"))
         if not steps or (steps[-1].kind, steps[-1].region) != ("compute", region):
@@ -168,23 +168,23 @@ class ProgramMaker:
             steps.append(Step("compute", nanoseconds=nanoseconds, region=region))
 
     def sleep(self) -> None:
-        """A sleep."""
+        """Add a sleep."""
         self.program[self.someone()].append(Step("sleep", nanoseconds=self.random.randrange(1, 10**7)))
 
     def request(self, rank: int) -> tuple[int, ...]:
-        """Return a new request."""
+        """Return a new request of a rank."""
         self.requests += 1
         self.open[rank].append(self.requests)
         return (self.requests,)
 
     def message(self) -> None:
-        """A message, sent before it is received."""
+        """Add a message whose send comes before its receive in the program's order."""
         source, dest = self.someone(), self.someone()
         self.send(source, dest)
         self.receive(dest, source)
 
     def exchange(self) -> None:
-        """Both send before they receive: whether that ends depends on the machine."""
+        """Add an exchange of two ranks that both send before they receive; on some machines this deadlocks."""
         if len(self.program) > 1:
             first, second = self.random.sample(range(len(self.program)), 2)
             size = self.random.choice(_SIZES)
@@ -203,7 +203,7 @@ class ProgramMaker:
         blocking: bool | None = None,
         mode: str | None = None,
     ) -> None:
-        """A send in any mode; a rank that blocks in one to itself might wait for ever."""
+        """Add a send in any mode; a send to the same rank never blocks, as it might wait for ever."""
         random = self.random
         size = random.choice(_SIZES) if nbytes is None else nbytes
         how = random.choice(("", "", "", *_MODES)) if mode is None else mode
@@ -214,7 +214,7 @@ class ProgramMaker:
         self.last = tag
 
     def receive(self, dest: int, source: int) -> None:
-        """A receive of the message sent last, perhaps after a probe."""
+        """Add a receive of the message sent last, sometimes after a probe."""
         if self.random.random() < 0.2:
             self.program[dest].append(Step("probe", source, tag=self.last))
         if self.random.random() < 0.6:
@@ -223,7 +223,7 @@ class ProgramMaker:
             self.program[dest].append(Step("irecv", source, tag=self.last, requests=self.request(dest)))
 
     def wait(self) -> None:
-        """Wait for some requests."""
+        """Add a wait for some requests of one rank."""
         rank = self.someone()
         if self.open[rank]:
             some = self.random.sample(self.open[rank], self.random.randrange(1, len(self.open[rank]) + 1))
@@ -231,14 +231,14 @@ class ProgramMaker:
             self.program[rank].append(Step("wait", requests=tuple(some)))
 
     def barrier(self) -> None:
-        """All meet."""
+        """Sometimes add a barrier of all ranks."""
         if self.random.random() < 0.3:
             for steps in self.program:
                 steps.append(Step("barrier"))
 
 
 def trace_of(program: Sequence[Sequence[Step]]) -> Trace:
-    """Return a program as the engines know it."""
+    """Return a program as a trace, which the engines replay."""
     builder = TraceBuilder(len(program))
     for rank, steps in enumerate(program):
         known: dict[int, int] = {}
@@ -271,7 +271,7 @@ Figures = list[tuple[float, float, float]] | None
 
 
 def by_oracle(program: Program, machine: Machine, nodes: Sequence[int], nudges: Random | None = None) -> Figures:
-    """Return finish, computation and communication of each rank; nothing of a deadlock."""
+    """Return finish, computation and communication of each rank by the oracle, or None for a deadlock."""
     try:
         ranks = Oracle(program, machine, nodes, nudges).run()
     except StuckError:
@@ -280,7 +280,7 @@ def by_oracle(program: Program, machine: Machine, nodes: Sequence[int], nudges: 
 
 
 def by_engine(program: Program, machine: Machine, nodes: Sequence[int], engine: str) -> Figures:
-    """Return the same by an engine."""
+    """Return finish, computation and communication of each rank by an engine, or None for a deadlock."""
     try:
         result = clue.simulate(trace_of(program), machine, nodes, engine)
     except DeadlockError:
@@ -289,7 +289,7 @@ def by_engine(program: Program, machine: Machine, nodes: Sequence[int], engine: 
 
 
 def random_case(random: Random, model: str) -> tuple[Program, Machine, list[int]]:
-    """Return a program, a machine, and the node of each rank."""
+    """Return a random program, a random machine, and the node of each rank."""
     machine = random_machine(random, model)
     ranks = random.choice((2, 2, 3, 4, 5))
     program = ProgramMaker(random, ranks).make(random.randrange(1, 16))
@@ -297,7 +297,7 @@ def random_case(random: Random, model: str) -> tuple[Program, Machine, list[int]
 
 
 def same(got: Figures, expected: Figures) -> bool:
-    """Tell whether two say the same."""
+    """Tell whether two results agree except for rounding."""
     if got is None or expected is None:
         return got is expected
     pairs = zip(chain.from_iterable(got), chain.from_iterable(expected), strict=True)
@@ -305,13 +305,13 @@ def same(got: Figures, expected: Figures) -> bool:
 
 
 def is_right(got: Figures, case: tuple[Program, Machine, list[int]]) -> bool:
-    """Tell whether the oracle says so too, where things fall together in one of the orders that they may come in."""
+    """Tell whether the oracle agrees, in one of the possible orders where events coincide."""
     return same(got, by_oracle(*case)) or any(same(got, by_oracle(*case, Random(i))) for i in range(50))
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_engines_say_what_the_table_says(model: str) -> None:
-    """An independent reading of the table comes to the same figures, and to the same deadlocks."""
+    """Both engines give the figures and deadlocks of the oracle, an independent reading of the model's table."""
     for seed in range(CASES):
         case = random_case(Random(f"{model} {seed}"), model)
         for engine in ("reference", "fast"):

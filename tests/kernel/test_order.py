@@ -1,4 +1,4 @@
-"""Deadlock, wildcards, determinism, and what holds for every program."""
+"""Deadlocks, wildcards, determinism, and properties of every program."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.properties import examples
 
 
 def test_deadlock_names_who_waits_for_what_and_when() -> None:
-    """Two ranks that receive first wait for each other; the third has finished and is not named."""
+    """A receive and a rendezvous send that do not match block for ever; the rank that has finished is not named."""
     trace = TraceBuilder(3)
     trace[0].compute(1.0)
     trace[0].recv(1, tag=4)
@@ -35,7 +35,7 @@ def test_deadlock_names_who_waits_for_what_and_when() -> None:
 
 
 def test_deadlock_by_rendezvous_depends_on_the_eager_limit() -> None:
-    """Both send first: fine while messages are eager, a deadlock beyond the limit."""
+    """If both ranks send first, the program ends while messages are eager and deadlocks beyond the limit."""
 
     def exchange(nbytes: int) -> Trace:
         trace = TraceBuilder(2)
@@ -50,7 +50,7 @@ def test_deadlock_by_rendezvous_depends_on_the_eager_limit() -> None:
 
 
 def test_collective_mismatch_is_an_error_that_names_both_ranks() -> None:
-    """A broadcast here and a reduction there is no program that MPI allows."""
+    """A broadcast on one rank and a reduction on another is an error."""
     trace = TraceBuilder(2)
     trace[0].collective(Op.BCAST, 8)
     trace[1].collective(Op.REDUCE, 8)
@@ -67,7 +67,7 @@ def test_missing_collective_call_is_an_error() -> None:
 
 
 def wildcard(first: float, second: float, *, tags: tuple[int, int] = (0, 0), flags: int = Flag.ANY_SOURCE) -> Trace:
-    """Return a trace in which rank 0 receives from rank 1, then rank 2, which send at given times."""
+    """Return a trace in which rank 0 receives from rank 1, then from rank 2, which send at these times."""
     trace = TraceBuilder(3)
     for rank, time, tag in ((1, first, tags[0]), (2, second, tags[1])):
         trace[rank].compute(time)
@@ -77,17 +77,17 @@ def wildcard(first: float, second: float, *, tags: tuple[int, int] = (0, 0), fla
 
 
 def wildcard_warning(trace: Trace) -> str:
-    """Return the result's warning about wildcards, or nothing."""
+    """Return the result's warning about wildcards, or an empty string."""
     return next((w for w in simulate(trace, machine(3)).warnings if "wildcard" in w), "")
 
 
 def test_wildcard_that_would_have_matched_otherwise_is_counted() -> None:
-    """Rank 2's message is there first, but the recording matched rank 1's: one of two receives differs."""
+    """Rank 2's message arrives first, but the recording matched rank 1's: one of two receives differs."""
     assert "1 of 2 wildcard receives would have matched another message" in wildcard_warning(wildcard(2.0, 1.0))
 
 
 def test_wildcard_that_matches_as_recorded_is_silent() -> None:
-    """In the recorded order of arrival there is nothing to tell."""
+    """If messages arrive in the recorded order, there is no warning."""
     assert wildcard_warning(wildcard(1.0, 2.0)) == ""
 
 
@@ -107,7 +107,7 @@ def test_virtual_time_never_runs_backwards() -> None:
 
 
 def test_events_of_one_time_go_by_rank_then_serial_number() -> None:
-    """The tie rule of the model."""
+    """Events at one time run by rank, then in the order in which they were scheduled."""
     env = VirtualTime()
     order: list[str] = []
     for name, rank in (("b", 1), ("a", 0), ("c", 1)):
@@ -130,13 +130,13 @@ def test_events_of_one_time_go_by_rank_then_serial_number() -> None:
     ],
 )
 def test_nonsense_is_refused(arguments: dict[str, object], message: str) -> None:
-    """Each wrong argument has a message with rule and value."""
+    """Each wrong argument is refused with a message that states the rule and the value."""
     with pytest.raises(UsageError, match=message):
         simulate(TraceBuilder(3).build(), machine(2), **arguments)  # type: ignore[arg-type]
 
 
 def test_block_and_cyclic_placement() -> None:
-    """Seven ranks on three dual-processor nodes with two ranks a processor."""
+    """Five ranks on three dual nodes, placed block and cyclic, and seven with two ranks per processor."""
     on = machine(3, processors=2)
     assert Placement.block(on, 5).nodes == (0, 0, 1, 1, 2)
     assert Placement.cyclic(on, 5).nodes == (0, 1, 2, 0, 1)
@@ -145,7 +145,7 @@ def test_block_and_cyclic_placement() -> None:
 
 @st.composite
 def programs(draw: st.DrawFn) -> Trace:
-    """Draw a program that cannot deadlock: each message's receive is posted before anyone sends again."""
+    """Draw a program that cannot deadlock: each message's receive is posted before the next send."""
     ranks = draw(st.integers(2, 5))
     trace = TraceBuilder(ranks)
     for _ in range(draw(st.integers(1, 12))):
@@ -189,18 +189,18 @@ def machines(draw: st.DrawFn) -> tuple[Machine, list[int]]:
 @settings(max_examples=examples(150), deadline=None)
 @given(programs(), machines())
 def test_any_program_on_any_machine(trace: Trace, case: tuple[Machine, list[int]]) -> None:
-    """Every second of every rank is accounted for; a second run is the same to the last bit; bounds bound."""
+    """The timeline accounts for every second of a rank, a second run is identical, and the lower bound holds."""
     on, nodes = case
     placement = Placement(tuple(nodes[: trace.ranks]))
     result = simulate(trace, on, placement, timeline=True)
     check_accounts(result)
     assert simulate(trace, on, placement).ranks == result.ranks
-    # Whatever else happens, the rank that computes longest takes that long.
+    # The makespan is never below the computation of the rank that computes longest.
     assert computation_bound(compile_program(trace), on, placement) <= result.makespan
 
 
 def check_accounts(result: Result) -> None:
-    """Check that the timeline has no gap and no overlap, and that its parts are the figures of the result."""
+    """Check that the timeline has no gap and no overlap, and that its parts add up to the result's figures."""
     assert result.timeline is not None
     for rank in result.ranks:
         mine = result.timeline.segments[result.timeline.segments["rank"] == rank.rank]
@@ -227,7 +227,7 @@ def test_a_network_without_contention_is_a_lower_bound(trace: Trace) -> None:
 
 
 def test_computation_bound_by_hand() -> None:
-    """Rank 1 computes 2 s and 1 s in a region of factor 3: 5 s, whatever rank 0 does in 4 s."""
+    """Rank 1 computes 2 s, and 1 s in a region of factor 3: the bound is 5 s, more than rank 0's 4 s."""
     trace = TraceBuilder(2)
     trace[0].compute(4.0)
     trace[1].compute(2.0)
@@ -241,7 +241,10 @@ def test_computation_bound_by_hand() -> None:
 @settings(max_examples=examples(60), deadline=None)
 @given(programs())
 def test_contention_of_factor_1_changes_nothing(trace: Trace) -> None:
-    """Ranks that take turns and ranks that run ahead come to the same times, to the last bit."""
+    """A contention factor of 1 gives the same times as no contention, to the last bit.
+
+    With a factor, the reference simulates ranks in order of time; without, it lets them run ahead.
+    """
     nodes = list(range(trace.ranks))
     free, in_turn = (simulate(trace, machine(5, contention=table), nodes) for table in (None, {1: 1.0}))
     assert free.ranks == in_turn.ranks
@@ -250,7 +253,7 @@ def test_contention_of_factor_1_changes_nothing(trace: Trace) -> None:
 @settings(max_examples=examples(60), deadline=None)
 @given(programs())
 def test_traffic_counts_every_message_once(trace: Trace) -> None:
-    """The matrix of bytes is that of the trace."""
+    """The traffic matrix counts all messages and bytes that the trace sends."""
     result = simulate(trace, machine(5), list(range(trace.ranks)), traffic=True)
     sends = np.isin(trace.ops.op, [Op.SEND, Op.ISEND])
     assert result.traffic is not None

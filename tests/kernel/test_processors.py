@@ -16,7 +16,7 @@ from tests.properties import examples
 
 
 def bursts(*seconds: float, region: str = "") -> TraceBuilder:
-    """Return a program whose ranks compute for these seconds."""
+    """Return a program whose ranks compute for the given seconds."""
     trace = TraceBuilder(len(seconds))
     for rank, duration in zip(trace, seconds, strict=True):
         rank.compute(duration, region)
@@ -35,7 +35,7 @@ def test_performance_factor_multiplies_bursts_and_0_leaves_them(factor: float, e
 
 
 def test_performance_factor_differs_by_region() -> None:
-    """Only the region that has a factor of its own is scaled by it."""
+    """A region with a factor of its own is scaled by it, all other computation by the general factor."""
     trace = TraceBuilder(1)
     trace[0].compute(1.0)
     trace[0].compute(1.0, "solve")
@@ -46,7 +46,7 @@ def test_performance_factor_differs_by_region() -> None:
 
 
 def test_speed_takes_precedence_where_the_program_declares_its_operations() -> None:
-    """4 Gflop in 2 s were 2 Gflop/s; at 500 Mflop/s they take 8 s."""
+    """4 Gflop, recorded in 2 s, take 8 s at a stated speed of 500 Mflop/s; the performance factor is not used."""
     trace = bursts(2.0, region="solve")
     trace.declare(0, region="solve", flops=4e9)
     on = machine(1, performance_factor=99.0, speeds={"solve": 500e6})
@@ -54,14 +54,14 @@ def test_speed_takes_precedence_where_the_program_declares_its_operations() -> N
 
 
 def test_speed_without_declared_operations_falls_back_and_says_so() -> None:
-    """The performance factor counts, and the result warns."""
+    """Without declared operations, the performance factor applies, and the result warns about the unused speed."""
     result = simulate(bursts(2.0, region="solve").build(), machine(1, performance_factor=3.0, speeds={"solve": 1e9}))
     assert result.makespan == 6.0
     assert any("speed of region solve" in warning for warning in result.warnings)
 
 
 def of_blocks(*seconds: float, flops: float) -> TraceBuilder:
-    """Return a program of one rank with bursts of this many operations in total, each before a call."""
+    """Return a program of one rank with a call after each burst; *flops* is the total of all bursts."""
     trace = TraceBuilder(1)
     for duration in seconds:
         trace[0].compute(duration, "product")
@@ -70,13 +70,13 @@ def of_blocks(*seconds: float, flops: float) -> TraceBuilder:
     return trace
 
 
-#: 100 Mflop/s in bursts of 1 Mflop, 1 Gflop/s in those of 1 Gflop.
+#: 100 Mflop/s in bursts of 1 Mflop, 1 Gflop/s in bursts of 1 Gflop.
 BY_SIZE = {"product": SpeedCurve.through([(1e6, 1e8), (1e9, 1e9)])}
 
 
 @pytest.mark.parametrize("engine", ["reference", "fast"])
 def test_small_blocks_are_computed_less_efficiently(engine: str) -> None:
-    """4 Gflop in four bursts take 4 s at 1 Gflop/s; in 4000 bursts of 1 Mflop 40 s at 100 Mflop/s, however recorded."""
+    """4 Gflop take 4 s in four bursts (1 Gflop/s) and 40 s in 4000 bursts of 1 Mflop (100 Mflop/s)."""
     on = machine(1, performance_factor=99.0, speeds=BY_SIZE)
     large, small = of_blocks(*[0.5] * 4, flops=4e9), of_blocks(*[0.0005] * 4000, flops=4e9)
     made = [simulate(each.build(), on, engine=engine) for each in (large, small)]
@@ -85,9 +85,10 @@ def test_small_blocks_are_computed_less_efficiently(engine: str) -> None:
 
 
 def test_a_burst_is_one_in_which_operations_are_done() -> None:
-    """Of bursts of 1 s and 3 s with 4 Gflop together an operation is done in one of 1 or 3 Gflop: 2.5 in the mean.
+    """The burst size of a region is the mean over its operations, not over its bursts.
 
-    Ten thousand bursts that hardly last change next to nothing.
+    Bursts of 1 s and 3 s with 4 Gflop in total have 1 and 3 Gflop. The mean operation is in a burst of 2.5 Gflop.
+    Ten thousand very short bursts hardly change that.
     """
     speeds = {"product": SpeedCurve.through([(1e9, 1e9), (4e9, 4e9)])}
     (host,) = compile_program(of_blocks(1.0, 3.0, flops=4e9).build()).host_speeds.values()
@@ -105,7 +106,7 @@ def test_a_burst_is_one_in_which_operations_are_done() -> None:
 )  # fmt: skip
 @settings(max_examples=examples(30))
 def test_a_curve_of_one_speed_is_that_speed(seconds: list[float], flops: float, rate: float, at: list[float]) -> None:
-    """Whatever its points and the program's bursts; and all bursts of a region scale alike."""
+    """A speed curve whose points all have one speed gives the same times as that speed, for any points and bursts."""
     trace = of_blocks(*seconds, flops=flops).build()
     curve = SpeedCurve.through([(each, rate) for each in sorted(at)])
     one, other = (simulate(trace, machine(1, speeds={"product": each})) for each in (rate, curve))
@@ -114,7 +115,7 @@ def test_a_curve_of_one_speed_is_that_speed(seconds: list[float], flops: float, 
 
 
 def test_blocks_beyond_what_a_speed_is_stated_for_are_said() -> None:
-    """Bursts of 0.1 Mflop take the speed of 1 Mflop, and the result says where it is stated."""
+    """Bursts of 0.1 Mflop use the speed stated for 1 Mflop, and a warning gives the stated range."""
     result = simulate(of_blocks(0.5, 0.5, flops=2e5).build(), machine(1, speeds=BY_SIZE))
     assert result.compute_by_region["product"] == pytest.approx(2e5 / 1e8)
     assert any("bursts of region product have 1e+05 flop, where its speed is stated for 1e+06 to 1e+09" in warning
@@ -122,18 +123,18 @@ def test_blocks_beyond_what_a_speed_is_stated_for_are_said() -> None:
 
 
 def test_two_ranks_share_one_processor_equally() -> None:
-    """1 s and 3 s on one processor: the first is done at 2 s, the second alone from then on at 4 s."""
+    """Bursts of 1 s and 3 s share one processor: the first ends at 2 s; the second then runs alone until 4 s."""
     assert finishes(bursts(1.0, 3.0), machine(1), [0, 0]) == pytest.approx([2.0, 4.0], rel=1e-12)
 
 
 def test_three_ranks_share_two_processors_at_every_instant() -> None:
-    """Each gets 2/3 until the first is done at 1.5 s, then a whole processor each."""
+    """Each rank gets 2/3 of a processor until the first ends at 1.5 s; then the others have one each."""
     on = machine(1, processors=2)
     assert finishes(bursts(1.0, 2.0, 2.0), on, [0, 0, 0]) == pytest.approx([1.5, 2.5, 2.5], rel=1e-12)
 
 
 def test_waiting_rank_yields_its_share() -> None:
-    """Rank 0 waits from 0 to 2.111 s for rank 2 elsewhere, so rank 1 has the processor for itself."""
+    """Rank 0 waits until 2.111 s for rank 2 on another node, so rank 1 has the processor to itself."""
     trace = TraceBuilder(3)
     trace[0].recv(2)
     trace[1].compute(2.0)
@@ -143,7 +144,7 @@ def test_waiting_rank_yields_its_share() -> None:
 
 
 def test_polling_rank_keeps_its_share() -> None:
-    """The same with polling: half the processor until rank 0 ends at 2.111 s, the rest of 2 s alone."""
+    """While rank 0 polls, until 2.111 s, rank 1 has half the processor; it computes the rest of its 2 s alone."""
     trace = TraceBuilder(3)
     trace[0].recv(2)
     trace[1].compute(2.0)
@@ -156,37 +157,37 @@ def test_polling_rank_keeps_its_share() -> None:
 
 
 def test_background_load_takes_its_share() -> None:
-    """One competing process: a burst of 1 s takes 2 s on one processor and 1 s on two."""
+    """Beside one competing process, a burst of 1 s takes 2 s on one processor and 1 s on two."""
     assert finishes(bursts(1.0), machine(1, background_load=1.0)) == pytest.approx([2.0], rel=1e-12)
     assert finishes(bursts(1.0), machine(1, background_load=1.0, processors=2)) == pytest.approx([1.0], rel=1e-12)
     assert finishes(bursts(1.0), machine(1, background_load=0.5)) == pytest.approx([1.5], rel=1e-12)
 
 
 def test_memory_contention_slows_by_busy_processors_and_region() -> None:
-    """The paper's dual node: 0.77 of the speed in tridiagonalisation while both processors are busy."""
+    """On the paper's dual node, tridiagonalisation runs at 0.77 of its speed while both processors are busy."""
     table = {2: {"tridiagonalisation": 0.77}}
     on = machine(1, processors=2, memory_contention=table)
     both = bursts(0.77, 1.54, region="tridiagonalisation")
-    # Both slow until 1 s; then 0.77 s of the second are left and run at full speed.
+    # Both are slow until 1 s; then the second has 0.77 s left, at full speed.
     assert finishes(both, on, [0, 0]) == pytest.approx([1.0, 1.77], rel=1e-12)
     assert finishes(bursts(1.0, 1.0, region="cholesky"), on, [0, 0]) == pytest.approx([1.0, 1.0], rel=1e-12)
 
 
 def test_change_during_a_burst_counts_from_its_time_on() -> None:
-    """Twice as slow from 1 s on: a burst of 3 s has 2 s left then and ends at 5 s."""
+    """The node is half as fast from 1 s on: a burst of 3 s then has 2 s left and ends at 5 s."""
     slow = machine(1, performance_factor=2.0)
     assert finishes(bursts(3.0), replace(machine(1), changes=((1.0, slow),))) == pytest.approx([5.0], rel=1e-12)
 
 
 def test_background_load_may_come_and_go() -> None:
-    """A competing process from 1 s to 3 s: 1 s done, 1 s done in two, 1 s left: 4 s in all."""
+    """With a competing process from 1 s to 3 s, a burst of 3 s takes 1 s + 2 s (at half speed) + 1 s = 4 s."""
     loaded, free = machine(1, background_load=1.0), machine(1)
     on = replace(free, changes=((1.0, loaded), (3.0, free)))
     assert finishes(bursts(3.0), on) == pytest.approx([4.0], rel=1e-12)
 
 
 def test_network_may_change() -> None:
-    """A message sent at 1 s, when the change comes, meets the new network; its receive was posted in the old one."""
+    """A message sent at 1 s, the time of a change, uses the new network, even if its receive was posted before."""
     later = machine(link=Link(Curve.line(1.0), Curve.line(1.0)))
     trace = TraceBuilder(2)
     trace[0].send(1, 0)
@@ -199,7 +200,7 @@ def test_network_may_change() -> None:
 
 
 def test_instances_on_their_own_nodes_do_not_disturb_each_other() -> None:
-    """Three instances side by side behave as one does alone."""
+    """Three instances side by side have the same times as one alone."""
     trace = TraceBuilder(2)
     trace[0].compute(1.0)
     trace[0].send(1, 20_000)
@@ -216,7 +217,7 @@ def test_instances_share_processors_where_they_meet() -> None:
 
 
 def test_spawned_ranks_start_after_spawn_and_initialisation() -> None:
-    """The parent pays 1 s; the child starts 2 s later and its second of computation ends at 4.5 s."""
+    """The parent's spawn takes 1 s, until 1.5 s; the child initialises for 2 s, computes for 1 s and ends at 4.5 s."""
     builder = TraceBuilder(2)
     builder[0].compute(0.5)
     builder[0].add(Op.SPAWN, peer=0, nbytes=1, extras=(1,))
@@ -232,7 +233,7 @@ def test_spawned_ranks_start_after_spawn_and_initialisation() -> None:
 
 
 def test_shared_processors_and_rendezvous_together() -> None:
-    """A rendezvous sender on a shared processor yields it while it waits for the answer."""
+    """A rendezvous sender on a shared processor yields it while it waits for its receiver's answer."""
     trace = TraceBuilder(3)
     trace[0].send(2, 20_000)
     trace[1].compute(1.0)

@@ -1,4 +1,4 @@
-"""Times scale: where all of them are three times as long, so is the makespan, under every model of contention."""
+"""Times scale: if all times are three times as long, so is the makespan, under every model of contention."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from clue.machine.contention import NUMBERS
 from clue.trace import Op, Trace
 from tests.kernel.random_cases import CASES, random_machine, random_placement, random_trace
 
-#: No power of two: sums are rounded otherwise.
+#: Not a power of two, so that sums are rounded differently.
 SCALE = 3
-#: Times that are nearer to each other than this and not equal are one time, reached by different sums.
+#: Times that differ by less than this factor are one time, reached by different sums.
 ROUNDING = 1e-12
 
 
@@ -40,12 +40,12 @@ def longer_link(link: Link) -> Link:
 
 
 def longer_node(node: NodeType) -> NodeType:
-    """Return a node type whose own times are three times as long; bursts are longer in the trace already."""
+    """Return a node type whose own times are three times as long; bursts are made longer in the trace."""
     times = ("time_slice", "initialisation_delay", "spawn_delay", "packing_delay", "reduction_delay")
     changed: dict[str, Any] = {name: SCALE * getattr(node, name) for name in times}
     cold = node.cold_start
     after = replace(cold.after, sizes=tuple(SCALE * wait for wait in cold.after.sizes)).scaled(SCALE)
-    # Extra time by wait: the slopes stay.
+    # Extra time and wait both scale, so the slopes stay.
     changed["cold_start"] = replace(cold, after=replace(after, slopes=cold.after.slopes))
     node = node.copying_longer(SCALE)
     return replace(node, **changed, speeds={region: speed / SCALE for region, speed in node.speeds.items()})
@@ -67,9 +67,9 @@ def longer_trace(trace: Trace) -> Trace:
 
 
 def makespan_of(trace: Trace, machine: Machine, placement: list[int]) -> float:
-    """Replay a program; leaves out those that end in no makespan, and those that reach one time by different sums.
+    """Return a program's makespan; reject programs that deadlock or reach one time by different sums.
 
-    How such sums are rounded decides who comes first, and that is a property of the program.
+    The rounding of such sums decides the order of events, so their makespan need not scale.
     """
     times: list[float] = []
     at, begin = VirtualTime.at, FactorTransport.begin
@@ -98,7 +98,7 @@ def makespan_of(trace: Trace, machine: Machine, placement: list[int]) -> float:
 @settings(max_examples=CASES // 4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48), plain=st.booleans())
 def test_three_times_as_long(kind: str, seed: int, plain: bool) -> None:
-    """All times of machine and program times three give the makespan times three."""
+    """If all times of machine and program are multiplied by three, so is the makespan."""
     random = Random(seed)
     trace = random_trace(random, ties=False)
     machine = random_machine(random, kind, ties=False, plain=plain)

@@ -1,4 +1,4 @@
-"""How sends end: the call of a nonblocking one, acknowledgements, libraries that work within calls only, held data."""
+"""How sends end: calls of nonblocking sends, acknowledgements, progress within calls only, and contention."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from clue.machine.contention.topology import Switch, Switches
 from clue.trace import Op, Trace, TraceBuilder
 
 ENGINES = pytest.mark.parametrize("engine", ["reference", "fast"])
-#: Per byte; sizes are such that times are whole.
+#: Seconds per byte; sizes make times whole numbers.
 SLOPE = 1e-6
 MB = 10**6
 
@@ -30,7 +30,7 @@ MB = 10**6
 def machine(
     link: Link, contention: Contention | None = None, progress: Progress = Progress.ASYNCHRONOUS, nodes: int = 2
 ) -> Machine:
-    """Return some nodes with equal links."""
+    """Return a machine of nodes with equal links."""
     network = Network(link, link, contention=contention or NoContention(), progress=progress)
     return Machine("pair", (NodeType("host"),) * nodes, network)
 
@@ -41,7 +41,7 @@ def finishes(trace: Trace, on: Machine, engine: str) -> list[float]:
 
 
 def overlapped(computation: float, nbytes: int = MB) -> Trace:
-    """Return a nonblocking send beside which its rank computes."""
+    """Return a nonblocking send whose rank computes before it waits for it."""
     trace = TraceBuilder(2)
     request = trace[0].isend(1, nbytes)
     trace[0].compute(computation)
@@ -54,7 +54,7 @@ def overlapped(computation: float, nbytes: int = MB) -> Trace:
 @pytest.mark.parametrize("limit", [None, 0])
 @pytest.mark.parametrize(("computation", "sender"), [(0.25, 1.0), (5.0, 5.125)])
 def test_data_leave_beside_computation(engine: str, limit: int | None, computation: float, sender: float) -> None:
-    """Isend costs its overhead of 1/8 s; its wait ends 1 s after it began, when its data have left."""
+    """An Isend costs its overhead of 1/8 s; its wait ends when the data have left, 1 s after they started."""
     link = Link(Curve.line(0.0, SLOPE), Curve.line(0.5), 0.0, limit, send_overhead=Curve.line(0.125))
     answer = 0.5 if limit == 0 else 0.0  # the receive is posted at 0, and its answer travels for 1/2 s
     assert finishes(overlapped(computation), machine(link), engine) == [max(sender, answer + 1.0), answer + 1.5]
@@ -63,7 +63,7 @@ def test_data_leave_beside_computation(engine: str, limit: int | None, computati
 @ENGINES
 @pytest.mark.parametrize("call", [None, 0.125])
 def test_without_overhead_the_call_lasts_until_data_have_left(engine: str, call: float | None) -> None:
-    """What is not stated is s(m), 1 s."""
+    """If no send overhead is stated, an Isend takes s(m) = 1 s."""
     link = Link(Curve.line(1.0), Curve.line(0.5), send_overhead=None if call is None else Curve.line(call))
     assert finishes(overlapped(2.0), machine(link), engine)[0] == (3.0 if call is None else 2.125)
 
@@ -71,7 +71,7 @@ def test_without_overhead_the_call_lasts_until_data_have_left(engine: str, call:
 @ENGINES
 @pytest.mark.parametrize(("nbytes", "sender"), [(999, 0.25), (1000, 2.0)])
 def test_acknowledged_sends_take_a_round_trip(engine: str, nbytes: int, sender: float) -> None:
-    """From 1,000 B on a blocking send ends an empty message's travel of 1/4 + 3/4 s after its own arrival."""
+    """From 1,000 B on, a blocking send ends 1/4 + 3/4 s, an empty message's travel, after its message's arrival."""
     link = Link(Curve.line(0.25), Curve.line(0.75), acknowledged_from=1000)
     trace = TraceBuilder(2)
     trace[0].send(1, nbytes)
@@ -84,7 +84,10 @@ def test_acknowledged_sends_take_a_round_trip(engine: str, nbytes: int, sender: 
     ("progress", "sender"), [(Progress.ASYNCHRONOUS, 2.0), (Progress.CALLS, 5.0)], ids=["at any time", "within calls"]
 )
 def test_who_computes_acknowledges_when_its_library_may(engine: str, progress: Progress, sender: float) -> None:
-    """The message is there after 1 s; its receiver computes until 4 s; the acknowledgement takes 1 s."""
+    """A message arrives at 1 s, while its receiver computes until 4 s; the acknowledgement takes 1 s.
+
+    It leaves at 1 s with asynchronous progress, and at 4 s with progress within calls.
+    """
     link = Link(Curve.line(0.25), Curve.line(0.75), acknowledged_from=1)
     trace = TraceBuilder(2)
     request = trace[1].irecv(0)
@@ -97,7 +100,7 @@ def test_who_computes_acknowledges_when_its_library_may(engine: str, progress: P
 @ENGINES
 @pytest.mark.parametrize("shared", [False, True], ids=["own processor", "shared processor"])
 def test_who_takes_a_message_acknowledges_it_before_its_next_burst(engine: str, *, shared: bool) -> None:
-    """Receives cost nothing here: at 1 s rank 1 has the message and computes on, for 4 s, or 8 s beside rank 2."""
+    """Rank 1 receives at 1 s, at no cost, and acknowledges then, not after its next burst (4 s, or 8 s if shared)."""
     link = Link(Curve.line(0.25), Curve.line(0.75), acknowledged_from=1)
     trace = TraceBuilder(3)
     trace[0].send(1, 8)
@@ -111,7 +114,7 @@ def test_who_takes_a_message_acknowledges_it_before_its_next_burst(engine: str, 
 
 @ENGINES
 def test_a_library_within_another_call_acknowledges_what_nobody_receives_yet(engine: str) -> None:
-    """Rank 1 waits for rank 2, which sends at 8 s; rank 0 has its acknowledgement at 2 s."""
+    """While rank 1 waits for rank 2, which sends at 8 s, its library acknowledges rank 0's message: at 2 s."""
     link = Link(Curve.line(0.25), Curve.line(0.75), acknowledged_from=1)
     trace = TraceBuilder(3)
     trace[0].send(1, 8)
@@ -125,7 +128,7 @@ def test_a_library_within_another_call_acknowledges_what_nobody_receives_yet(eng
 
 @ENGINES
 def test_who_shares_a_processor_acknowledges_after_its_burst(engine: str) -> None:
-    """Ranks 1 and 2 share a processor: the burst of 1 takes 6 s, and 1 s later the sender has the acknowledgement."""
+    """Ranks 1 and 2 share a processor: rank 1's burst takes 6 s, and the acknowledgement arrives 1 s later."""
     link = Link(Curve.line(0.25), Curve.line(0.75), acknowledged_from=1)
     trace = TraceBuilder(3)
     trace[0].send(1, 8)
@@ -141,9 +144,10 @@ def test_who_shares_a_processor_acknowledges_after_its_burst(engine: str) -> Non
 @pytest.mark.parametrize("between", ["another region", "a sleep", "a call"])
 @pytest.mark.parametrize("shared", [False, True], ids=["own processor", "shared processor"])
 def test_bursts_without_a_call_between_them_are_one_absence(engine: str, between: str, *, shared: bool) -> None:
-    """The message is there after 1 s; bursts of 2 s follow each other, or a call between them that costs nothing.
+    """A message that arrives at 1 s, within two bursts of 2 s, is acknowledged in the next call.
 
-    On a processor that rank 2 shares until then both take twice as long. The acknowledgement travels for 1 s.
+    This is between the bursts only if there is a call, not for another region or a sleep. On a processor shared with
+    rank 2, both bursts take twice as long. The acknowledgement travels for 1 s.
     """
     link = Link(Curve.line(0.25), Curve.line(0.75), acknowledged_from=1)
     trace = TraceBuilder(3)
@@ -164,9 +168,10 @@ def test_bursts_without_a_call_between_them_are_one_absence(engine: str, between
 
 @ENGINES
 def test_a_rendezvous_waits_for_calls_on_both_sides(engine: str) -> None:
-    """The envelope takes 1 s; rank 1 computes until 3 s, then answers.
+    """A rendezvous with progress within calls waits for a call of the receiver, then for one of the sender.
 
-    The answer is there at 4 s. Rank 0 computes until 6 s, and its data then leave for 1/4 s.
+    The envelope takes 1 s. Rank 1 computes until 3 s, then answers; the answer arrives at 4 s. Rank 0 computes until
+    6 s; then its data leave within 1/4 s.
     """
     link = Link(Curve.line(0.25), Curve.line(0.75), eager_limit=0)
     trace = TraceBuilder(2)
@@ -182,7 +187,10 @@ def test_a_rendezvous_waits_for_calls_on_both_sides(engine: str) -> None:
 @ENGINES
 @pytest.mark.parametrize("contention", [Ports(), Flows(Switch(MB))], ids=["ports", "flows"])
 def test_a_rendezvous_holds_its_sender_until_its_data_have_left(engine: str, contention: Contention) -> None:
-    """Two senders, 1 s of data each, into one node: by turns or at half speed, one sender or both are held."""
+    """Two rendezvous senders with 1 s of data each share the path to one node.
+
+    Ports serve them in turn and hold neither; flows run at half speed and hold both for 2 s.
+    """
     link = Link(Curve.line(0.0), Curve.line(0.0, SLOPE), eager_limit=0)
     trace = TraceBuilder(3)
     for rank in (1, 2):
@@ -190,7 +198,7 @@ def test_a_rendezvous_holds_its_sender_until_its_data_have_left(engine: str, con
     requests = [trace[0].irecv(rank) for rank in (1, 2)]
     trace[0].wait(*requests)
     ends = finishes(trace.build(), machine(link, contention, nodes=3), engine)
-    # A full receive port keeps the wire, not the sender, which has its own port.
+    # A busy receive port delays data on the wire, not the sender, which has a port of its own.
     assert ends == ([2.0, 1.0, 1.0] if contention == Ports() else [2.0, 2.0, 2.0])
 
 
@@ -201,7 +209,7 @@ def test_a_rendezvous_holds_its_sender_until_its_data_have_left(engine: str, con
 def test_flows_hold_eager_senders_as_far_as_they_are_blocked(
     engine: str, send: float, transmission: float, sender: float
 ) -> None:
-    """Who is blocked until all, none or half of 1 s of data have left is blocked twice as long at half the speed."""
+    """At half speed, a sender blocked until all, none or half of its 1 s of data has left is blocked twice as long."""
     link = Link(Curve.line(0.0, send), Curve.line(0.0, transmission))
     trace = TraceBuilder(3)
     for rank in (1, 2):
@@ -214,7 +222,10 @@ def test_flows_hold_eager_senders_as_far_as_they_are_blocked(
 
 @ENGINES
 def test_a_port_holds_nobody_for_longer_than_the_message_travels(engine: str) -> None:
-    """A shaped link lets 1 s of data through at once and makes up for it: the second of two senders waits for that."""
+    """A port holds a rendezvous sender for no longer than its message travels, here 1 s.
+
+    The message occupies the port for 2 s, so the second one starts at 2 s.
+    """
     link = Link(Curve.line(0.0), Curve.line(0.0, SLOPE), eager_limit=0, busy=Curve.line(0.0, 2 * SLOPE))
     trace = TraceBuilder(3)
     for rank in (1, 2):
@@ -237,7 +248,7 @@ def test_eight_senders_on_an_uplink(engine: str) -> None:
 
 @ENGINES
 def test_nonblocking_sends_end_when_the_port_has_let_them_go(engine: str) -> None:
-    """Three Isends of 1 s of data each leave one after the other; each call costs 1/8 s."""
+    """Three Isends with 1 s of data each leave a port one after the other; each call costs 1/8 s."""
     link = Link(Curve.line(0.0, SLOPE), Curve.line(0.0), send_overhead=Curve.line(0.125))
     trace = TraceBuilder(2)
     requests = [trace[0].isend(1, MB) for _ in range(3)]

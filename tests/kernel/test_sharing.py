@@ -1,4 +1,4 @@
-"""Max-min fair sharing: closed forms, a brute-force solver, the certificate, and the same bits in C++."""
+"""Max-min fair sharing: closed forms, a brute-force solver, a certificate, and the same bits in C++."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tests.kernel.random_cases import CASES
 from tests.properties import examples
 
 Way = tuple[int, ...]
-Step = tuple[str, int, Way, float]  # what to do, flow, its way, its limit
+Step = tuple[str, int, Way, float]  # action, flow, its path, its limit
 SETTLE: Step = ("settle", 0, (), 0.0)
 FAST = Path(clue.kernel.__file__).parent / "fast"
 
 
 class Sharing:
-    """A solver under test beside what it should know: the flows alive and the rates it told last."""
+    """A solver under test with its current flows and the rates that it reported last."""
 
     def __init__(self, capacities: list[float]) -> None:
         self.capacities = capacities
@@ -34,7 +34,7 @@ class Sharing:
         self.rates: dict[int, float] = {}
 
     def do(self, step: Step) -> list[tuple[int, float]]:
-        """Carry out a step and return what it changed."""
+        """Carry out a step and return the rates that it changed."""
         what, flow, way, limit = step
         if what == "add":
             self.solver.add(flow, way, limit)
@@ -58,12 +58,12 @@ class Sharing:
         self.do(("remove", flow, (), 0.0))
 
     def settle(self) -> dict[int, float]:
-        """Return what changed, by flow."""
+        """Settle and return the changed rates by flow."""
         return dict(self.do(SETTLE))
 
 
 def progressive_filling(capacities: list[float], flows: dict[int, tuple[Way, float]]) -> dict[int, float]:
-    """Solve from nothing: raise all rates together; whoever meets a full link or its limit stays behind."""
+    """Solve by brute force: raise all rates together; a flow stops at a full link or its own limit."""
     rates: dict[int, float] = {}
     rising = dict(flows)
     while rising:
@@ -84,12 +84,12 @@ def progressive_filling(capacities: list[float], flows: dict[int, tuple[Way, flo
 
 
 def check_rates(sharing: Sharing) -> None:
-    """Compare all rates with the brute-force ones."""
+    """Check that all rates are the brute-force ones."""
     assert sharing.rates == pytest.approx(progressive_filling(sharing.capacities, sharing.flows), rel=1e-9)
 
 
 def check_certificate(sharing: Sharing) -> None:
-    """No link carries too much; each flow is at its limit, or is the fastest on a full link."""
+    """Check that no link is overloaded and that each flow is at its limit or the fastest on a full link."""
     used = [0.0] * len(sharing.capacities)
     fastest = [0.0] * len(sharing.capacities)
     for flow, (way, _) in sharing.flows.items():
@@ -105,7 +105,7 @@ def check_certificate(sharing: Sharing) -> None:
 
 @st.composite
 def histories(draw: st.DrawFn) -> tuple[list[float], list[Step]]:
-    """Draw links and a history of flows on them: ties are frequent, several changes may come before a settling."""
+    """Draw links and a history of flows on them, with many ties and sometimes several changes before a settling."""
     links = draw(st.integers(1, 7))
     alike = st.sampled_from([1.0, 1.0, 2.0, 3.0])
     capacities = draw(st.lists(alike | st.floats(0.01, 100.0), min_size=links, max_size=links))
@@ -126,7 +126,7 @@ def histories(draw: st.DrawFn) -> tuple[list[float], list[Step]]:
 
 
 def network(kind: str, nodes: int) -> tuple[list[float], dict[tuple[int, int], Way]]:
-    """Return a crossbar, or switches of four nodes with an uplink of half their capacity: links, and ways by pair."""
+    """Return links and paths by pair of a crossbar or a tree: switches of four nodes with half-capacity uplinks."""
     capacities = [1e9] * (2 * nodes)
     ways: dict[tuple[int, int], Way] = {}
     groups = nodes // 4
@@ -141,7 +141,7 @@ def network(kind: str, nodes: int) -> tuple[list[float], dict[tuple[int, int], W
 
 
 def traffic(kind: str, nodes: int, alive: int, events: int, seed: int) -> tuple[list[float], Iterator[Step]]:
-    """Return links and an endless-looking history: flows between random pairs end and others begin."""
+    """Return links and a long history in which flows between random pairs end and others begin."""
     capacities, ways = network(kind, nodes)
     rng = random.Random(seed)
 
@@ -160,7 +160,7 @@ def traffic(kind: str, nodes: int, alive: int, events: int, seed: int) -> tuple[
 
 
 def test_flows_on_one_link_share_it() -> None:
-    """1, 2 and 4 flows on a link of 12 get 12, 6 and 3 each; the others get more when one ends."""
+    """On a link of 12, 1, 2 and 4 flows get 12, 6 and 3 each; when one of four ends, the others get 4."""
     sharing = Sharing([12.0])
     sharing.add(0, 0)
     assert sharing.settle() == {0: 12.0}
@@ -174,7 +174,7 @@ def test_flows_on_one_link_share_it() -> None:
 
 
 def test_what_one_link_denies_goes_to_others_on_the_next() -> None:
-    """Three flows share link 0 (3 in all); one of them crosses link 1 (10), where its neighbour gets 10 - 1."""
+    """Three flows share link 0 of capacity 3; one also uses link 1 of capacity 10, where another flow gets 10 - 1."""
     sharing = Sharing([3.0, 10.0])
     for flow, way in enumerate([(0,), (0,), (0, 1), (1,)]):
         sharing.add(flow, *way)
@@ -182,7 +182,7 @@ def test_what_one_link_denies_goes_to_others_on_the_next() -> None:
 
 
 def test_change_runs_along_a_chain_of_links() -> None:
-    """Each link carries its own flow and the next one's; without the first, rates swap all along the chain."""
+    """In a chain, neighbouring links share a flow; when the first flow ends, rates change along the whole chain."""
     sharing = Sharing([4.0, 10.0, 20.0])
     for flow, way in enumerate([(0,), (0, 1), (1, 2), (2,)]):
         sharing.add(flow, *way)
@@ -200,7 +200,7 @@ def test_limit_of_a_flow_leaves_the_rest_to_others() -> None:
 
 
 def test_limited_newcomer_lowers_who_was_not_held_there() -> None:
-    """A flow that runs at 2 through links 0 and 1 must leave 0.25 to a newcomer on either, whichever held it."""
+    """A flow at 2 through links 0 and 1 gives up 0.25 to a new limited flow on either, whichever link held it."""
     for link in (0, 1):
         sharing = Sharing([2.0, 2.0])
         sharing.add(0, 0, 1)
@@ -210,7 +210,7 @@ def test_limited_newcomer_lowers_who_was_not_held_there() -> None:
 
 
 def test_only_changes_are_told() -> None:
-    """Flows of other links, and flows that their own limit holds, are not heard of again."""
+    """A settling reports only changed rates: no flows on other links, and no flows at their own limits."""
     sharing = Sharing([10.0, 10.0])
     sharing.add(0, 0, limit=3.0)
     sharing.add(1, 1)
@@ -222,7 +222,7 @@ def test_only_changes_are_told() -> None:
 
 
 def test_flow_that_ends_before_it_is_settled_was_never_there() -> None:
-    """Its number may be taken again at once."""
+    """A flow that ends before a settling is never reported, and its number can be used again at once."""
     sharing = Sharing([10.0])
     sharing.add(0, 0)
     sharing.add(1, 0)
@@ -233,7 +233,10 @@ def test_flow_that_ends_before_it_is_settled_was_never_there() -> None:
 
 
 def test_full_exchange_is_fair_and_ties_do_not_spread() -> None:
-    """All of 8 nodes send to all: each flow has 1/7; the end of one helps no other, which has another bottleneck."""
+    """In an all-to-all of 8 nodes, each flow gets 1/7 of a link; the end of one speeds up no other.
+
+    Every other flow still has another full link.
+    """
     capacities, ways = network("crossbar", 8)
     sharing = Sharing(capacities)
     for flow, way in enumerate(ways.values()):
@@ -244,16 +247,16 @@ def test_full_exchange_is_fair_and_ties_do_not_spread() -> None:
 
 
 def add(flow: int, way: Way, limit: float = math.inf) -> Step:
-    """Return the step that lets a flow begin."""
+    """Return the step that begins a flow."""
     return "add", flow, way, limit
 
 
 def remove(flow: int) -> Step:
-    """Return the step that lets a flow end."""
+    """Return the step that ends a flow."""
     return "remove", flow, (), 0.0
 
 
-# Flow 8 is first held by what rounding leaves of link 1, a hair below its limit, and rises to it when others give way.
+# Rounding of link 1 first holds flow 8 a hair below its limit; it rises to the limit when others give way.
 HAIR_BELOW_ITS_LIMIT: tuple[list[float], list[Step]] = (
     [2.0, 2.0, 1.0, 1.0],
     [
@@ -282,7 +285,7 @@ def test_rates_are_those_of_progressive_filling(history: tuple[list[float], list
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["crossbar", "tree"])
 def test_long_histories_do_not_drift(kind: str) -> None:
-    """After thousands of changes without a fresh start the certificate holds, and rates are the brute-force ones."""
+    """After thousands of incremental changes, the certificate holds, and rates are the brute-force ones."""
     capacities, steps = traffic(kind, 16, 48, 4000, seed=1)
     sharing = Sharing(capacities)
     for count, step in enumerate(steps):
@@ -296,7 +299,7 @@ def test_long_histories_do_not_drift(kind: str) -> None:
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Compile the program that carries out histories with the C++ solver."""
+    """Compile the driver that runs histories with the C++ solver, and return its path."""
     compiler = next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))), None)
     if compiler is None:
         pytest.skip("no C++ compiler here")
@@ -308,7 +311,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def command(step: Step) -> str:
-    """Write a step as the driver reads it."""
+    """Return a step as a line of the driver's input."""
     what, flow, way, limit = step
     if what == "add":
         return " ".join(map(str, ["add", flow, limit.hex(), len(way), *way]))
@@ -316,7 +319,7 @@ def command(step: Step) -> str:
 
 
 def changes_in_cpp(driver: Path, capacities: list[float], steps: list[Step]) -> list[list[tuple[int, float]]]:
-    """Return what each settling changes in the C++ solver."""
+    """Return the rates that each settling of the C++ solver changes."""
     links = " ".join(["links", str(len(capacities)), *(capacity.hex() for capacity in capacities)])
     commands = "\n".join([links, *map(command, steps)])
     lines = subprocess.run([driver], input=commands, capture_output=True, text=True, check=True).stdout.splitlines()
@@ -325,7 +328,7 @@ def changes_in_cpp(driver: Path, capacities: list[float], steps: list[Step]) -> 
 
 
 def check_same_bits(driver: Path, capacities: list[float], steps: list[Step]) -> None:
-    """Compare what each settling changes in both languages: flows, their order, every bit of their rates."""
+    """Check that settlings change the same flows in both languages, in the same order, to the same bits."""
     sharing = Sharing(capacities)
     told = [(step, sharing.do(step)) for step in steps]
     assert changes_in_cpp(driver, capacities, steps) == [changed for step, changed in told if step == SETTLE]
@@ -334,12 +337,12 @@ def check_same_bits(driver: Path, capacities: list[float], steps: list[Step]) ->
 @settings(max_examples=examples(60), deadline=None)
 @given(history=histories())
 def test_cpp_gives_the_same_bits(driver: Path, history: tuple[list[float], list[Step]]) -> None:
-    """Any short history on any links."""
+    """The solvers in C++ and Python give the same bits for any short history on any links."""
     check_same_bits(driver, *history)
 
 
 @pytest.mark.parametrize(("kind", "alive"), [("crossbar", 20), ("crossbar", 200), ("tree", 60)])
 def test_cpp_gives_the_same_bits_for_long(driver: Path, kind: str, alive: int) -> None:
-    """Thousands of changes on light and heavy traffic."""
+    """The solvers in C++ and Python give the same bits after thousands of changes, in light and heavy traffic."""
     capacities, steps = traffic(kind, 32, alive, 2000, seed=alive)
     check_same_bits(driver, capacities, list(steps))

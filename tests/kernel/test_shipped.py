@@ -1,4 +1,4 @@
-"""The engine that comes with a wheel: taken where it is sound and of these sources, else compiled as without it."""
+"""The engine in a wheel: used if it is intact and of these sources, otherwise compiled as without it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.kernel.test_library import busy
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Have an installation with an engine, no cache and no compiler; returns the engine."""
+    """Set up an installation with an engine but without cache and compiler; yield the engine's path."""
     try:
         real = ENGINE.load()._name
     except NoLibraryError as error:
@@ -40,20 +40,20 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 
 
 def replayed() -> clue.Result:
-    """Replay what is worth the engine."""
+    """Replay a program that is large enough for the engine."""
     return clue.simulate(busy(4000), machine(2))
 
 
 @pytest.mark.usefixtures("installed")
 def test_shipped_engine_answers_without_compiler_and_cache(tmp_path: Path) -> None:
-    """No cache is asked for, nor made."""
+    """A shipped engine is used without a compiler, and no cache folder is made."""
     assert replayed().engine == "fast"
     assert not (tmp_path / "cache").exists()
 
 
 @pytest.mark.parametrize("fault", ["cut off", "other sources", "no library"])
 def test_shipped_engine_that_does_not_fit_is_not_taken(fault: str, installed: Path) -> None:
-    """Cut off on its way, of other sources, or for another system: as if there were none."""
+    """A shipped engine that is truncated, of other sources or for another system is not used."""
     if fault == "cut off":
         installed.write_bytes(installed.read_bytes()[:100_000])
     elif fault == "other sources":

@@ -1,4 +1,4 @@
-"""Many machines at once: exact where messages alone couple the ranks, below the makespan elsewhere."""
+"""Sweeps over many machines: exact if only messages couple the ranks, else a lower bound of the makespan."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ except NoLibraryError as error:
 
 
 def exchange(nbytes: int, flags: Flag | int = 0) -> Trace:
-    """Two ranks: one computes for 1 s and sends, the other receives at once."""
+    """Return a program of two ranks: one computes for 1 s and sends, the other receives at once."""
     trace = TraceBuilder(2)
     trace[0].compute(1.0)
     trace[0].send(1, nbytes, flags=flags)
@@ -46,7 +46,7 @@ def exchange(nbytes: int, flags: Flag | int = 0) -> Trace:
 
 
 def other_bursts(random: Random, program: Program) -> npt.NDArray[np.int64] | None:
-    """Return other burst times where a program has bursts, or the program's own as they are or left out."""
+    """Return random burst times, or the program's own as an array or as None."""
     bursts = np.array(program.columns.cpu)
     if random.random() < 0.4:
         return None
@@ -66,9 +66,9 @@ def with_eager_limit(limit: float) -> Machine:
 @settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48), ties=st.booleans(), spoilt=st.integers(0, 9), many=st.sampled_from((1, 3, 40)))
 def test_a_sweep_says_what_replays_say(seed: int, ties: bool, spoilt: int, many: int) -> None:
-    """Any program on any machines at once: the makespan to the last bit, or a bound that is not above it.
+    """A sweep of any program over any machines gives each makespan to the last bit, or a bound not above it.
 
-    What a sweep does not give exactly replays do.
+    ``makespans`` replays the candidates that the sweep does not give exactly.
     """
     random = Random(seed)
     program = compile_program(random_trace(random, ties=ties, spoilt=spoilt == 0))
@@ -95,7 +95,7 @@ def test_a_sweep_says_what_replays_say(seed: int, ties: bool, spoilt: int, many:
 
 
 def test_by_hand() -> None:
-    """1 s times the factor, 10 ms + 1 ms/KB and 100 ms + 2 ms/KB for 2 KB, 1 ms to receive."""
+    """The makespan is 1 s times the factor, then 10 ms + 1 ms/KB and 100 ms + 2 ms/KB for 2 KB, and 1 ms to receive."""
     candidates = [Candidate(machine(2, performance_factor=factor), Placement((0, 1))) for factor in (1.0, 2.0, 3.0)]
     seconds, exact = contention_free(compile_program(exchange(2000)), candidates, engine="fast")
     assert seconds.tolist() == pytest.approx([1.117, 2.117, 3.117], rel=1e-12)
@@ -103,7 +103,10 @@ def test_by_hand() -> None:
 
 
 def test_machines_may_differ_in_which_ranks_share_nodes() -> None:
-    """Each tape is for placements with the same messages: an allreduce on two nodes, dealt out or not, four or one."""
+    """One sweep covers placements that share nodes differently: two nodes, block or cyclic, four nodes, or one.
+
+    Each tape serves the placements with the same messages of the allreduce.
+    """
     trace = TraceBuilder(4)
     for rank in trace:
         rank.collective(Op.ALLREDUCE, 8)
@@ -117,7 +120,7 @@ def test_machines_may_differ_in_which_ranks_share_nodes() -> None:
 
 
 def test_bursts_may_differ_by_lane() -> None:
-    """1, 2 or 3 s of computation on machines of factor 2, in the same tape as the program's own 1 s."""
+    """Bursts of 1, 2 or 3 s on machines of factor 2 share a tape with the program's own 1 s."""
     program = compile_program(exchange(2000))
     slow = machine(2, performance_factor=2.0)
     bursts = [None, *(np.array([seconds * 10**9, 0], np.int64) for seconds in (1, 2, 3))]
@@ -128,7 +131,7 @@ def test_bursts_may_differ_by_lane() -> None:
 
 
 def test_machines_may_differ_in_which_messages_are_eager() -> None:
-    """Each tape is for machines that do the same; an empty message's travel more where the message is a rendezvous."""
+    """One sweep covers different eager limits; a rendezvous takes an empty message's travel longer."""
     limits = [0, 5000, 2000, 1999, 10, 3000] * 20
     candidates = [Candidate(with_eager_limit(limit), Placement((0, 1))) for limit in limits]
     seconds, exact = contention_free(compile_program(exchange(2000)), candidates, engine="fast")
@@ -137,7 +140,7 @@ def test_machines_may_differ_in_which_messages_are_eager() -> None:
 
 
 def test_a_sender_that_is_free_at_once_on_the_recorded_machine_still_waits_on_others() -> None:
-    """Where sending and answering take no time a synchronous Isend ends at once; elsewhere its Wait must not."""
+    """A synchronous Isend ends at once only if send and answer take no time; on other machines its Wait still waits."""
     trace = TraceBuilder(2)
     trace[0].irecv(1)
     trace[1].compute(1.0)
@@ -155,7 +158,7 @@ def test_a_sender_that_is_free_at_once_on_the_recorded_machine_still_waits_on_ot
 
 
 def test_contention_that_speeds_up_is_not_bounded_by_messages() -> None:
-    """A table with a factor below 1 is allowed, but then nothing but computation is certain."""
+    """With a contention factor below 1, the bound is that of computation alone."""
     network = Network(LINK, LOCAL_LINK, contention=FactorTable(((1, 0.5),)))
     quick = Machine("quick", (NodeType("host"),) * 2, network)
     program = compile_program(exchange(2000))
@@ -166,7 +169,7 @@ def test_contention_that_speeds_up_is_not_bounded_by_messages() -> None:
 
 
 def test_the_reference_bounds_by_computation() -> None:
-    """Who asks for the reference engine gets no figure of the other."""
+    """With the reference engine, the bound is that of computation, and nothing is exact."""
     program = compile_program(exchange(2000))
     seconds, exact = contention_free(program, [Candidate(machine(), Placement((0, 1)))], engine="reference")
     assert seconds.tolist() == [computation_bound(program, machine(), Placement((0, 1)))]
@@ -174,7 +177,7 @@ def test_the_reference_bounds_by_computation() -> None:
 
 
 def test_a_deadlock_is_an_error_unless_something_stands_for_it() -> None:
-    """The first machine takes the message at once, on the second the sender waits for a receive that comes later."""
+    """Messages are eager on the first machine and deadlock on the second: an error, unless *deadlock* gives a value."""
     trace = TraceBuilder(2)
     for rank in (0, 1):
         trace[rank].send(1 - rank, 2000)
@@ -183,7 +186,7 @@ def test_a_deadlock_is_an_error_unless_something_stands_for_it() -> None:
     candidates = [Candidate(with_eager_limit(limit), Placement((0, 1))) for limit in (2000, 1999)]
     told: list[int] = []
     first, second = makespans(program, candidates, told.append, deadlock=math.inf)
-    # Both send (10 ms + 1 ms/KB), then both receive what came meanwhile.
+    # Both send (10 ms + 1 ms/KB), then both receive the other's message.
     assert (first, second) == (pytest.approx(0.117), math.inf)
     assert told == [1, 2]
     with pytest.raises(DeadlockError):
@@ -191,13 +194,13 @@ def test_a_deadlock_is_an_error_unless_something_stands_for_it() -> None:
 
 
 def test_nothing_to_sweep_over() -> None:
-    """No candidates, no figures."""
+    """A sweep without candidates returns empty arrays."""
     seconds, exact = contention_free(compile_program(exchange(1)), [], engine="fast")
     assert seconds.shape == exact.shape == (0,)
 
 
 def test_progress_is_told() -> None:
-    """How many are done, up to all of them."""
+    """Progress counts the candidates that are done, in rising order up to all of them."""
     told: list[int] = []
     candidates = [Candidate(machine(), Placement((0, 1)))] * 600
     contention_free(compile_program(exchange(1)), candidates, told.append, engine="fast")

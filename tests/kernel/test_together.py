@@ -1,4 +1,4 @@
-"""Several programs in one simulation: what they share slows them as by hand, what they do not share changes nothing."""
+"""Several programs in one simulation: shared resources slow them, by hand; without any, they run as alone."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tests.kernel.cases import need_fast_engine
 from tests.kernel.random_cases import CASES, random_machine, random_trace
 
 ENGINES = pytest.mark.parametrize("engine", ["reference", "fast"])
-#: A byte a second.
+#: A link of 1 B/s.
 LINK = Link(Curve.line(0.0), Curve.line(0.0, 1.0))
 
 
 def message(nbytes: int, before: float = 0.0) -> Program:
-    """Return a program of two ranks; the first computes and sends this much to the other."""
+    """Return a program of two ranks; the first computes for *before* seconds and sends *nbytes* to the other."""
     trace = TraceBuilder(2)
     trace[0].compute(before)
     trace[0].send(1, nbytes)
@@ -44,39 +44,39 @@ def finishes(jobs: list[Job], machine: Machine, nodes: list[int], engine: str = 
 
 @ENGINES
 def test_two_programs_on_one_uplink(engine: str) -> None:
-    """Two nodes a switch, an uplink of 1 B/s. 4 B and 6 B share it for 8 s at half a byte each, then 2 B are alone."""
+    """Messages of 4 B and 6 B share an uplink of 1 B/s: both run at 1/2 B/s for 8 s; then 2 B are alone."""
     flows = Flows(Switches(2, 1.0, 2.0))
     on = Machine("tree", (NodeType("host"),) * 4, Network(LINK, LINK, contention=flows))
     assert finishes([Job((message(4),))], on, [0, 2], engine)[1] == pytest.approx(4.0)
     both = finishes([Job((message(4),)), Job((message(6),))], on, [0, 2, 1, 3], engine)
     assert (both[1], both[3]) == pytest.approx((8.0, 10.0))
-    # Three runs of 2 B: two of them beside the 4 B, which take 8 s; the third alone.
+    # Of three runs of 2 B, two run beside the 4 B, which take 8 s; the third runs alone.
     again = finishes([Job((message(4),)), Job((message(2),), 3)], on, [0, 2, 1, 3], engine)
     assert (again[1], again[3]) == pytest.approx((8.0, 10.0))
-    # At one switch they share nothing.
+    # Each within its own switch, they share nothing.
     assert finishes([Job((message(4),)), Job((message(6),))], on, [0, 1, 2, 3], engine)[1] == 4.0
 
 
 @ENGINES
 def test_two_programs_at_one_port(engine: str) -> None:
-    """After 1 s of computation 4 B wait until the port has served the 6 B of the other: 6 s, and 4 s more."""
+    """A message of 4 B, sent at 1 s, waits until the port has served the other program's 6 B, at 6 s: 10 s in all."""
     on = Machine("ports", (NodeType("host", processors=2),) * 2, Network(LINK, LINK, contention=Ports()))
     assert finishes([Job((message(4, 1.0),))], on, [0, 1], engine)[1] == pytest.approx(5.0)
     both = finishes([Job((message(4, 1.0),)), Job((message(6),))], on, [0, 1, 0, 1], engine)
     assert (both[1], both[3]) == pytest.approx((10.0, 6.0))
-    # A run of 3 B is over at 3.5 s; the next one's message would leave at 4 s, and waits for the 4 B until 7.5 s.
+    # A run of 3 B ends at 3.5 s; the next run's message is ready at 4 s and waits for the 4 B until 7.5 s.
     again = finishes([Job((message(4, 1.0),)), Job((message(3, 0.5),), 2)], on, [0, 1, 0, 1], engine)
     assert (again[1], again[3]) == pytest.approx((7.5, 10.5))
 
 
 def test_programs_of_a_job_follow_each_other() -> None:
-    """2 s and 3 B, twice: none begins before all ranks have ended the one before; the last 3 B leave at 7 s."""
+    """A job runs a program of 2 s and one of 3 B, twice; each begins when all ranks have ended the one before."""
     on = Machine("two", (NodeType("host"),) * 2, Network(LINK, LINK))
     assert finishes([Job((message(0, 2.0), message(3)), 2)], on, [0, 1]) == pytest.approx([7.0, 10.0])
 
 
 def test_a_message_that_nobody_receives_is_not_received_by_the_next_run() -> None:
-    """Each run has communicators of its own: 5 B of the second run are received, not 1 B of the first."""
+    """Each run has its own communicators: the second run receives its own 5 B, not the 1 B that the first run left."""
     trace = TraceBuilder(2)
     trace[0].send(1, 5)
     trace[0].send(1, 1)
@@ -91,7 +91,7 @@ def test_a_message_that_nobody_receives_is_not_received_by_the_next_run() -> Non
 
 
 def test_a_region_of_one_name_has_the_speed_of_its_own_recording() -> None:
-    """Recorded at 1 and at 2 flop/s, 4 s each: at 4 flop/s they take 1 s and 2 s."""
+    """Two programs recorded 4 s each in a region of one name, at 1 and 2 flop/s: at 4 flop/s they take 1 s and 2 s."""
     programs = []
     for flops in (4.0, 8.0):
         trace = TraceBuilder(1)
@@ -108,7 +108,7 @@ def test_a_region_of_one_name_has_the_speed_of_its_own_recording() -> None:
 
 
 def test_programs_that_spawn_are_refused() -> None:
-    """By name."""
+    """A program that spawns ranks is refused, and the error names it."""
     trace = TraceBuilder(2)
     world, _ = trace.spawned((1,))
     trace[0].add(Op.SPAWN, nbytes=1, extras=(world,))
@@ -121,7 +121,7 @@ def test_programs_that_spawn_are_refused() -> None:
 @settings(max_examples=CASES // 8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48), ties=st.booleans(), engine=st.sampled_from(("reference", "fast")))
 def test_with_nothing_shared_all_is_as_alone(contention: Contention, seed: int, ties: bool, engine: str) -> None:
-    """To the last bit, whatever the programs do: on nodes of their own, and links of their own."""
+    """On nodes and links of their own, programs have the same times as alone, to the last bit."""
     random = Random(seed)
     first, other = (compile_program(random_trace(random, ties=ties)) for _ in range(2))
     assume(not any(first.worlds) and not any(other.worlds))
@@ -138,7 +138,7 @@ def test_with_nothing_shared_all_is_as_alone(contention: Contention, seed: int, 
 @settings(max_examples=CASES // 8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48), ties=st.booleans())
 def test_engines_agree_about_programs_together(kind: str, seed: int, ties: bool) -> None:
-    """To the last bit, on nodes that they share or not."""
+    """Both engines give programs together the same times or deadlock, to the last bit, on shared nodes or not."""
     random = Random(seed)
     jobs = []
     for _ in range(random.randrange(2, 4)):
@@ -158,7 +158,7 @@ def test_engines_agree_about_programs_together(kind: str, seed: int, ties: bool)
 
 
 def test_requests_and_sizes_of_later_runs_are_their_own() -> None:
-    """Waits of the second run are for its own requests; an alltoallv keeps its sizes."""
+    """In three runs of a program, waits refer to requests of their own run, and an alltoallv keeps its sizes."""
     trace = TraceBuilder(2)
     for rank in range(2):
         ops = trace[rank]

@@ -1,4 +1,4 @@
-"""Ranks that take turns with background load: closed forms, in turns of a second."""
+"""Ranks that take turns with background load: closed forms, with time slices of 1 s."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ ENGINES = ("reference", "fast")
 
 
 def beside(load: float, **node: object) -> Machine:
-    """Return a machine of two nodes with background load, in turns of a second."""
+    """Return a machine of two nodes with background load and time slices of 1 s."""
     return machine(background_load=load, time_slice=1.0, **node)  # type: ignore[arg-type]
 
 
 def both(trace: TraceBuilder, on: Machine, placement: object = "block") -> list[float]:
-    """Return finish times by rank, on which the engines agree."""
+    """Return finish times by rank, after checking that both engines agree."""
     finishes = [[rank.finish for rank in simulate(trace.build(), on, placement, each).ranks] for each in ENGINES]  # type: ignore[arg-type]
     assert finishes[0] == finishes[1]
     return finishes[0]
 
 
 def one(*steps: tuple[str, float]) -> TraceBuilder:
-    """Return a program of one rank that computes and sleeps."""
+    """Return a program of one rank that takes these steps, each "compute" or "sleep" with its seconds."""
     trace = TraceBuilder(1)
     for what, seconds in steps:
         if what == "compute":
@@ -44,20 +44,20 @@ def one(*steps: tuple[str, float]) -> TraceBuilder:
 
 
 def test_a_long_burst_has_its_share_turn_by_turn() -> None:
-    """Half a processor: 0–1, 2–3 and 4–4.5 s. A quarter: 0–1 and 4–4.5 s."""
+    """With half a processor, 2.5 s run at 0–1, 2–3 and 4–4.5 s; with a quarter, 1.5 s run at 0–1 and 4–4.5 s."""
     assert both(one(("compute", 2.5)), beside(1.0)) == pytest.approx([4.5])
     assert both(one(("compute", 1.5)), beside(3.0)) == pytest.approx([4.5])
 
 
 @pytest.mark.parametrize("load", [1.0, 3.0])
 def test_a_burst_of_thirty_years_costs_what_one_of_a_second_costs(load: float) -> None:
-    """10^9 turns, each but the last followed by one turn of each of the others."""
+    """A burst of 10^9 turns ends at once; a turn of each competing process follows every turn but the last."""
     turns = 1_000_000_000
     assert both(one(("compute", turns)), beside(load)) == pytest.approx([turns + load * (turns - 1)])
 
 
 def test_bursts_of_one_turn_do_not_wait() -> None:
-    """What ends a burst, and takes no time, does not end the turn."""
+    """A change of region ends a burst but takes no time, so it does not end the turn: five bursts fill one turn."""
     trace = TraceBuilder(1)
     for i in range(5):
         trace[0].compute(0.2, f"region {i}")
@@ -65,9 +65,10 @@ def test_bursts_of_one_turn_do_not_wait() -> None:
 
 
 def test_who_has_slept_makes_up_for_what_it_had() -> None:
-    """0.25 s were had, 0.125 s more than its share: awake at 10.25 s, it is even at 10.5 and has its turn at 11.25.
+    """A rank that slept must first make up for time beyond its share.
 
-    Others' turns began at 0.25 s. By then it has had 0.375 s too little: after the next sleep it runs at once.
+    It ran for 0.25 s, 0.125 s more than its share. It wakes at 10.25 s, is even at 10.5 s and has its turn at 11.25 s,
+    as the others' turns began at 0.25 s. By then it has had 0.375 s too little: after the next sleep it runs at once.
     """
     steps = [("compute", 0.25), ("sleep", 10.0), ("compute", 0.25)]
     assert both(one(*steps), beside(1.0)) == pytest.approx([11.5])
@@ -76,7 +77,10 @@ def test_who_has_slept_makes_up_for_what_it_had() -> None:
 
 @pytest.mark.parametrize("slice_", [1.0, 2.0, 5.0, 7.0, 8.0, 10.0, 0.003, 0.011])
 def test_who_has_had_its_share_exactly_runs_at_once(slice_: float) -> None:
-    """Two thirds of a processor: a turn, one of the others, a turn; then its lag is 0, however thirds are rounded."""
+    """A rank with exactly its share has a lag of 0 and runs at once after a sleep, however thirds are rounded.
+
+    It has two thirds of a processor: a turn, a turn of the others, another turn; then it is even.
+    """
     on = beside(2.0, processors=2)
     on = replace(on, nodes=tuple(replace(node, time_slice=slice_) for node in on.nodes))
     steps = [("compute", 2 * slice_), ("sleep", slice_ / 4), ("compute", slice_)]
@@ -84,7 +88,10 @@ def test_who_has_had_its_share_exactly_runs_at_once(slice_: float) -> None:
 
 
 def test_a_message_is_taken_when_the_turn_comes() -> None:
-    """The rank computes for 0.25 s and waits for a message of 5.1 s: it is even at 5.36 s, its turn is at 6.25 s."""
+    """A rank that waited for a message takes it at its next turn.
+
+    It computes for 0.25 s and waits for a message until 5.1 s. It is even at 5.36 s and has its turn at 6.25 s.
+    """
     trace = TraceBuilder(2)
     trace[0].compute(0.25)
     trace[0].recv(1)
@@ -96,7 +103,7 @@ def test_a_message_is_taken_when_the_turn_comes() -> None:
 
 
 def test_time_spent_on_messages_makes_up_for_what_was_had() -> None:
-    """A send of a second after 0.5 s of computation: awake after a sleep, the rank runs at once."""
+    """After 0.5 s of computation, a send of 1 s makes up for it: the rank runs at once when it wakes from a sleep."""
     trace = TraceBuilder(2)
     trace[0].compute(0.5)
     trace[0].send(1, 990_000)
@@ -108,7 +115,7 @@ def test_time_spent_on_messages_makes_up_for_what_was_had() -> None:
 
 
 def test_processors_without_a_rank_take_background_load() -> None:
-    """One rank and three busy processes on four processors do not disturb each other; two more do."""
+    """On four processors, one rank is not slowed by three busy processes, but seven halve its share."""
     assert both(one(("compute", 3.0)), beside(3.0, processors=4)) == pytest.approx([3.0])
     assert both(one(("compute", 3.0)), beside(7.0, processors=4)) == pytest.approx([5.0])
 
@@ -119,7 +126,7 @@ def test_processors_without_a_rank_take_background_load() -> None:
     ids=["poll", "memory contention", "crowded"],
 )
 def test_where_there_are_no_turns_the_result_says_so(changed: dict[str, object], ranks: int) -> None:
-    """Polling ranks, memory contention and more ranks than processors share evenly, as without a time slice."""
+    """Polling ranks, memory contention and crowded nodes share evenly, as without a time slice; a warning says so."""
     trace = TraceBuilder(ranks)
     for rank in trace:
         rank.compute(2.5)
@@ -132,7 +139,7 @@ def test_where_there_are_no_turns_the_result_says_so(changed: dict[str, object],
 
 
 def test_where_ranks_are_spawned_all_share_evenly() -> None:
-    """Shares change when ranks begin: 1 s alone, then two ranks and a busy process on two processors, 2/3 each."""
+    """Spawned ranks turn off time slices: 1 s alone, then two ranks and a busy process have 2/3 of a processor each."""
     trace = TraceBuilder(2)
     world, _ = trace.spawned((1,))
     trace[0].compute(1.0)
@@ -145,7 +152,7 @@ def test_where_ranks_are_spawned_all_share_evenly() -> None:
 
 
 def test_waiting_for_a_turn_is_sharing() -> None:
-    """All of the path is computation and what sharing adds, within bursts and after waits."""
+    """On the critical path, waiting for a turn counts as sharing, both within bursts and after waits."""
     trace = one(("compute", 0.25), ("sleep", 10.0), ("compute", 2.0))
     program, on = compile_program(trace.build()), beside(1.0)
     path = explained_replay(program, on, Placement.block(on, 1)).path
@@ -157,7 +164,7 @@ def test_waiting_for_a_turn_is_sharing() -> None:
 
 
 def turn_by_turn(turns: Turns, share: float, time: float, seconds: float) -> float:
-    """Return when a burst ends that is dealt out turn by turn, by the words of the model, in turns of a second."""
+    """Return when a burst ends, simulated turn by turn as the model's documentation says, with turns of 1 s."""
     lag, ends = turns.lag, turns.ends
     while time + seconds > ends + 1e-9:
         lag -= (ends - time) * (1 - share)
@@ -172,7 +179,7 @@ def turn_by_turn(turns: Turns, share: float, time: float, seconds: float) -> flo
 
 @given(st.floats(0.05, 0.95), st.lists(st.tuples(st.floats(0.001, 60.0), st.floats(0.0, 5.0)), min_size=1, max_size=10))
 def test_turns_are_the_same_all_at_once(share: float, steps: list[tuple[float, float]]) -> None:
-    """A long burst ends when it would, were every turn looked at: the rest is arithmetic."""
+    """The closed form for a long burst gives the same end as a simulation turn by turn."""
     turns, time = Turns(share, 1.0), 0.0
     for seconds, sleep in steps:
         if time < turns.ends:
@@ -187,7 +194,7 @@ def test_turns_are_the_same_all_at_once(share: float, steps: list[tuple[float, f
     st.lists(st.tuples(st.floats(0.001, 20.0), st.floats(0.0, 5.0)), min_size=1, max_size=30),
 )
 def test_over_time_a_rank_has_its_share(share: float, steps: list[tuple[float, float]]) -> None:
-    """However it computes and sleeps, the time it wants to run is that of its share, but for a turn of everybody."""
+    """Over any sequence of bursts and sleeps, a rank gets its share of a processor, to within a turn of everybody."""
     turns, time, wanted = Turns(share, 1.0), 0.0, 0.0
     for seconds, sleep in steps:
         end = turns.run(time, seconds)
