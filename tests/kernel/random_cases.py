@@ -285,7 +285,7 @@ class ProgramMaker:
         elif way == 6:
             builder.wait(builder.irecv(ANY, flags=Flag.ANY_SOURCE))
         elif way == 7:
-            # Children that were not recorded.
+            # The children were not recorded.
             builder.add(Op.SPAWN, nbytes=1, extras=random.choice(((), (0,), (7,))))
         elif way == 8:
             builder.add(Op.OTHER, call="Win.Put", took=random.randrange(1000))

@@ -166,7 +166,7 @@ def swap(nbytes: int) -> float:
     ],
 )
 def test_algorithm_depends_on_how_a_collective_is_called(how: dict[str, Any], exchanged: tuple[int, ...]) -> None:
-    """MPICH halves 24 B if there is an element for each rank, the call blocks, and the operation is one of MPI's."""
+    """MPICH halves an allreduce of 24 B if each rank has an element, the call blocks, and MPI defines the operation."""
     trace = TraceBuilder(4)
     for rank in trace:
         if how.get("flags", 0) & Flag.NONBLOCKING:

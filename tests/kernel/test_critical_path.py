@@ -313,7 +313,7 @@ def test_reduction_and_packing_have_their_own_parts() -> None:
 
 
 def test_a_sleep_is_a_part_of_its_own() -> None:
-    """A sender's sleep of 3 s is a part of its own; both engines count it as wait, not as computation."""
+    """A sender's sleep of 3 s is a part of its own on the path, and counts as wait, not as computation."""
     trace = TraceBuilder(2)
     trace[0].add(Op.SLEEP, nbytes=3_000_000_000)
     trace[0].send(1, 0)

@@ -65,7 +65,7 @@ def test_both_engines_agree_to_the_last_bit(kind: str, seed: int, ties: bool, pl
 @pytest.mark.parametrize("sender", [0, 1])
 @pytest.mark.parametrize("sent", [1, 2, 3])
 def test_engines_agree_about_a_message_that_is_seen_and_never_received(sender: int, sent: int) -> None:
-    """Of 1 to 3 messages, the first is received, and two probes look for the second; the engines agree in any order."""
+    """Of 1 to 3 messages, one is received, and two probes look for the second: engines agree, whichever rank sends."""
     trace = TraceBuilder(2)
     for _ in range(sent):
         trace[sender].send(1 - sender, 8)

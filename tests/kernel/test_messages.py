@@ -137,7 +137,7 @@ def test_waitall_ends_with_the_last_request() -> None:
 
 
 def test_sendrecv_is_receive_send_and_wait() -> None:
-    """Two ranks swap 1 KB: receive delay, send delay, then the partner's message arrives r + s + t after the start."""
+    """Two ranks exchange 1 KB: after r and s, the partner's message arrives r + s + t after the start."""
     trace = TraceBuilder(2)
     trace[0].sendrecv(1, 1000, 1)
     trace[1].sendrecv(0, 1000, 0)

@@ -189,7 +189,8 @@ def test_a_rendezvous_waits_for_calls_on_both_sides(engine: str) -> None:
 def test_a_rendezvous_holds_its_sender_until_its_data_have_left(engine: str, contention: Contention) -> None:
     """Two rendezvous senders with 1 s of data each share the path to one node.
 
-    Ports serve them in turn and hold neither; flows run at half speed and hold both for 2 s.
+    With ports, each sender is free after 1 s, though the second's data arrive at 2 s. Flows run at half speed and hold
+    both senders for 2 s.
     """
     link = Link(Curve.line(0.0), Curve.line(0.0, SLOPE), eager_limit=0)
     trace = TraceBuilder(3)

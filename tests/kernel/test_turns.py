@@ -51,7 +51,7 @@ def test_a_long_burst_has_its_share_turn_by_turn() -> None:
 
 @pytest.mark.parametrize("load", [1.0, 3.0])
 def test_a_burst_of_thirty_years_costs_what_one_of_a_second_costs(load: float) -> None:
-    """A burst of 10^9 turns ends at once; a turn of each competing process follows every turn but the last."""
+    """A burst of 10^9 turns has a closed form: a turn of each competing process follows every turn but the last."""
     turns = 1_000_000_000
     assert both(one(("compute", turns)), beside(load)) == pytest.approx([turns + load * (turns - 1)])
 
