@@ -1,7 +1,7 @@
-"""A tiny executor of schedules: all ranks of one collective, with a textbook cost and a record of data flow.
+"""A small executor of the schedules of one collective, with a textbook cost and a record of the data flow.
 
-It has no network and no contention. A message of n bytes takes ``latency + n·per_byte``; a rank sends one at a
-time. With rendezvous a transfer waits for the round that posts its receive; eager messages do not.
+It has no network and no contention. A message of n bytes takes ``latency + n·per_byte``; a rank sends one message at
+a time. A rendezvous waits for the round that posts its receive; an eager message does not.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Cost:
 
 
 class Message(NamedTuple):
-    """One message: which rounds send and receive it, what was sent before it in its round, and its size."""
+    """One message: the rounds that send and receive it, its offset in time within its round, and its size."""
 
     source: int
     sent_in: int
@@ -36,7 +36,7 @@ class Message(NamedTuple):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a collective: by rank, its finish, whom it heard of (a set of ranks), and the bytes it received."""
+    """The outcome of a collective: by rank its finish, the ranks it heard of and the bytes it got; and all messages."""
 
     finish: list[float]
     heard: list[set[int]]
@@ -56,7 +56,7 @@ def schedules(collective: Collective, algorithm: str) -> list[Schedule]:
 
 
 def matched(plans: Sequence[Schedule], cost: Cost) -> list[Message]:
-    """Match sends and receives in order per pair; asserts that none is left over and that ranks make sense."""
+    """Return the messages, matched in order per pair; assert that none is left over and that all ranks are valid."""
     sent: dict[tuple[int, int], list[tuple[int, float, int]]] = defaultdict(list)
     posted: dict[tuple[int, int], list[int]] = defaultdict(list)
     for rank, plan in enumerate(plans):
@@ -78,7 +78,7 @@ def matched(plans: Sequence[Schedule], cost: Cost) -> list[Message]:
 
 
 def execute(plans: Sequence[Schedule], cost: Cost = Cost(), rendezvous: bool = True) -> Outcome:
-    """Run the schedules of all ranks to the end; asserts that they come to an end."""
+    """Run the schedules of all ranks, assert that they end, and return the outcome."""
     messages = matched(plans, cost)
     outgoing: list[list[list[Message]]] = [[[] for _ in plan] for plan in plans]
     incoming: list[list[list[Message]]] = [[[] for _ in plan] for plan in plans]
@@ -87,8 +87,8 @@ def execute(plans: Sequence[Schedule], cost: Cost = Cost(), rendezvous: bool = T
         outgoing[message.source][message.sent_in].append(message)
         incoming[message.dest][message.received_in].append(message)
         received[message.dest] += message.nbytes
-    begins: list[list[float]] = [[0.0] for _ in plans]  # begin of each round; one more entry: the finish
-    known: list[list[set[int]]] = [[{rank}] for rank in range(len(plans))]  # heard of when it begins
+    begins: list[list[float]] = [[0.0] for _ in plans]  # begin of each round, then the finish
+    known: list[list[set[int]]] = [[{rank}] for rank in range(len(plans))]  # ranks heard of when each round begins
 
     def can_end(rank: int, i: int) -> bool:
         for m in incoming[rank][i]:

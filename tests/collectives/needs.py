@@ -86,7 +86,7 @@ RECEIVED: dict[str, Callable[[Collective, int], int]] = {
     "reduce_scatter": _own_if_several,
 }
 
-#: Algorithms by which every rank receives that and no byte more.
+#: Algorithms by which every rank receives exactly these bytes.
 FRUGAL = {
     *(("bcast", algorithm) for algorithm in ("binomial", "knomial", "binary", "chain", "pipeline", "linear")),
     ("bcast", "split_binary"),
@@ -113,12 +113,12 @@ OVERLONG = {
     ("bcast", "overlong_scatter_recursive_doubling_allgather"),
 }
 
-#: Collectives that only move data, each rank the same to all.
+#: Collectives that only move data; each rank has the same data for all others.
 MOVING = {"bcast", "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv"}
 
 
 def held_at_first(c: Collective, rank: int) -> int:
-    """Return the bytes a rank holds when one of these begins."""
+    """Return the bytes that a rank holds when a collective of :data:`MOVING` begins."""
     if c.name.startswith(("gather", "allgather")):
         return c.sizes[rank]
     payload = c.sizes[0] if c.name == "bcast" else sum(c.sizes)
@@ -126,7 +126,7 @@ def held_at_first(c: Collective, rank: int) -> int:
 
 
 def combined(c: Collective) -> int:
-    """Return (p - 1)·n, where n is the whole vector: what any reduction without repeated work combines."""
+    """Return the bytes that a reduction without repeated work combines: (p - 1)·n, where n is the whole vector."""
     return (c.size - 1) * (sum(c.sizes) if c.name == "reduce_scatter" else c.sizes[0])
 
 
@@ -134,6 +134,6 @@ def combined(c: Collective) -> int:
 REPEATING = {
     *((name, "node_leaders") for name in ("allreduce", "scan")),
     *((name, "recursive_doubling") for name in ("allreduce", "scan", "exscan", "reduce_scatter")),
-    # Recursive doubling, unless the blocks are equal and ranks a power of two.
+    # This is recursive doubling, unless blocks are equal and the number of ranks is a power of two.
     ("reduce_scatter", "noncommutative"),
 }

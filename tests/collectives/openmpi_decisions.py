@@ -1,8 +1,8 @@
-"""Open MPI's fixed decisions as data, read from its source by a program, to hold the choices against.
+"""Open MPI's fixed decisions as data, extracted from its source by a program, as a reference for the choices.
 
-Source: Open MPI 5.0.10, ompi/mca/coll/tuned/coll_tuned_decision_fixed.c. A row is ``ranks: number<bytes … number``: in
-communicators of fewer ranks (``*``: all others) the algorithm of this number below so many bytes, else the next one.
-``in order``: operations that do not commute.
+Source: Open MPI 5.0.10, ompi/mca/coll/tuned/coll_tuned_decision_fixed.c. A row ``ranks: number<bytes … number`` applies
+to communicators with fewer ranks than *ranks* (``*``: to all others). It uses the first algorithm number whose limit is
+above the message's bytes, else the last one. ``in order`` marks operations that do not commute.
 """
 
 DECISIONS = {
@@ -158,8 +158,8 @@ DECISIONS = {
         *: 2<512 3
     """,
 }
-#: What the numbers mean, in the names of the catalogue. Without segments a pipeline (bcast, reduce: 3) is a chain, a
-#: segmented ring (allreduce: 5) a ring, linear_sync of alltoall (4) linear; between two ranks all are two_proc.
+#: The catalogue's names of the algorithm numbers. Without segments, a pipeline (bcast, reduce: 3) is a chain, a
+#: segmented ring (allreduce: 5) a ring, and linear_sync of alltoall (4) linear; between two ranks, all are two_proc.
 NUMBERS = {
     "allreduce": "linear nonoverlapping recursive_doubling ring ring rabenseifner",
     "alltoall": "linear pairwise bruck linear pairwise",

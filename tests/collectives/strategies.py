@@ -1,4 +1,4 @@
-"""Collectives to test with: every name, 1 to 33 ranks, any root, equal or uneven sizes."""
+"""Random collectives: every name, 1 to 33 ranks, any root, equal or uneven sizes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from clue.collectives import ALGORITHMS, BY_NODES, Collective
 from clue.kernel.model.costs import numbered
 
-#: Every algorithm there is: a new one is tested without a word here.
+#: All algorithms in the catalogue: a new one is tested without a change here.
 EVERY = [(name, algorithm) for name, algorithms in ALGORITHMS.items() for algorithm in algorithms]
 
 #: Collectives whose ranks may contribute different amounts.
@@ -20,7 +20,7 @@ _BYTES = st.one_of(st.integers(1, 5000), st.sampled_from([1, 64, 131072, 131073,
 
 @st.composite
 def shared_nodes(draw: st.DrawFn, size: int) -> tuple[int, ...]:
-    """Draw the nodes of ranks: one each, the same number on each, one rank after the other, or anyhow."""
+    """Draw the nodes of ranks: one node each, block, cyclic or random."""
     per_node = draw(st.integers(1, size))
     way = draw(st.sampled_from(("alone", "block", "cyclic", "random")))
     if way == "random":
@@ -38,7 +38,7 @@ def collectives(draw: st.DrawFn, name: str) -> Collective:
     if name in UNEVEN:
         blocks = st.one_of(st.just(0), st.integers(0, 3000))
         count = size * size if name == "alltoallv" else size
-        # A few drawn values, repeated with a stride: long lists would make examples slow to draw.
+        # A few values are drawn and repeated, as long lists are slow to draw.
         pattern = draw(st.lists(blocks, min_size=1, max_size=17).filter(any))
         return Collective(name, size, tuple(pattern[i % len(pattern)] for i in range(count)), root)
     nbytes = 0 if name == "barrier" else draw(_BYTES)

@@ -1,4 +1,4 @@
-"""Properties of every algorithm: messages match, nothing blocks, everyone hears and receives what it must."""
+"""Properties of every algorithm: messages match, no rank waits for ever, and each rank gets the data that it needs."""
 
 import pytest
 from hypothesis import assume, given, settings
@@ -22,7 +22,7 @@ few = settings(max_examples=examples(12), deadline=None)
 @pytest.mark.parametrize(("name", "algorithm"), EVERY)
 @pytest.mark.parametrize("rendezvous", [True, pytest.param(False, marks=pytest.mark.long)], ids=["rendezvous", "eager"])
 def test_every_size_comes_to_an_end(name: str, algorithm: str, rendezvous: bool) -> None:
-    """Every send has its receive, and no rank waits for ever, for 1 to 33 ranks, with and without buffering."""
+    """For 1 to 33 ranks, every send has its receive, and no rank waits for ever, eager or by rendezvous."""
     for size in SIZES:
         execute(schedules(regular(name, size, 1000, root=size // 3), algorithm), rendezvous=rendezvous)
 
@@ -31,7 +31,7 @@ def test_every_size_comes_to_an_end(name: str, algorithm: str, rendezvous: bool)
 @few
 @given(data=st.data())
 def test_everyone_hears_of_those_it_must(name: str, algorithm: str, data: st.DataObject) -> None:
-    """Through the messages, every rank depends on all those whose data its result depends on."""
+    """Messages connect every rank, directly or through others, to all ranks whose data its result needs."""
     collective = data.draw(collectives(name))
     outcome = execute(schedules(collective, algorithm))
     for rank, heard in enumerate(outcome.heard):
@@ -42,7 +42,7 @@ def test_everyone_hears_of_those_it_must(name: str, algorithm: str, data: st.Dat
 @few
 @given(data=st.data())
 def test_everyone_receives_enough(name: str, algorithm: str, data: st.DataObject) -> None:
-    """No rank receives fewer bytes than its result has; frugal algorithms give it exactly these."""
+    """No rank receives fewer bytes than its result has; frugal algorithms deliver exactly that number."""
     collective = data.draw(collectives(name))
     received = execute(schedules(collective, algorithm), rendezvous=False).received
     needed = [RECEIVED[name](collective, rank) for rank in range(collective.size)]
@@ -55,7 +55,7 @@ def test_everyone_receives_enough(name: str, algorithm: str, data: st.DataObject
 @few
 @given(data=st.data())
 def test_no_one_sends_more_than_it_holds(name: str, algorithm: str, data: st.DataObject) -> None:
-    """Where data is only moved, no message is larger than what its sender had and received in earlier rounds."""
+    """If data are only moved, no message is larger than the data that its sender had and received in earlier rounds."""
     collective = data.draw(collectives(name))
     messages = execute(schedules(collective, algorithm), rendezvous=False).messages
     for rank in range(collective.size):
@@ -71,10 +71,10 @@ def test_no_one_sends_more_than_it_holds(name: str, algorithm: str, data: st.Dat
 @few
 @given(data=st.data())
 def test_reductions_combine_each_vector_once(name: str, algorithm: str, data: st.DataObject) -> None:
-    """All ranks together combine (p - 1)·n bytes."""
+    """A reduction combines (p - 1)·n bytes on all ranks together."""
     collective = data.draw(collectives(name))
     if (name, algorithm) == ("allreduce", "ring"):
-        # With less than a byte for each rank the ring falls back to recursive doubling, which repeats work.
+        # With less than a byte per rank, the ring falls back to recursive doubling, which repeats work.
         assume(collective.sizes[0] >= collective.size)
     assert reduced(schedules(collective, algorithm)) == combined(collective)
 
@@ -83,9 +83,9 @@ def test_reductions_combine_each_vector_once(name: str, algorithm: str, data: st
 @few
 @given(data=st.data())
 def test_combined_bytes_were_received(name: str, algorithm: str, data: st.DataObject) -> None:
-    """A round combines what it received: as much, or twice as much in a scan, or nothing.
+    """A round combines all the bytes that it received (in a scan also twice as many) or none.
 
-    One that receives nothing combines no more than what came before.
+    A round that receives nothing combines no more than all earlier rounds received.
     """
     collective = data.draw(collectives(name))
     plans = schedules(collective, algorithm)
@@ -104,7 +104,7 @@ def test_combined_bytes_were_received(name: str, algorithm: str, data: st.DataOb
 @pytest.mark.parametrize(("name", "algorithm"), [pair for pair in EVERY if pair[0] != "barrier"])
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 33])
 def test_algorithms_survive_zero_bytes(name: str, algorithm: str, size: int) -> None:
-    """With nothing to move the algorithms still match; asked through ``lower``, they make no round at all."""
+    """Without data, sends and receives of the algorithms still match, and ``lower`` returns no rounds."""
     collective = regular(name, size, 0)
     execute(schedules(collective, algorithm))
     assert all(lower(collective, rank, algorithm) == () for rank in range(size))
@@ -119,7 +119,7 @@ def test_a_single_rank_does_nothing(name: str, algorithm: str) -> None:
 @pytest.mark.parametrize(("name", "algorithm"), [pair for pair in EVERY if pair[0] in {"bcast", "reduce", "gather"}])
 @pytest.mark.parametrize("size", [2, 3, 5, 6, 7, 8, 13])
 def test_every_root_works(name: str, algorithm: str, size: int) -> None:
-    """With any root, the right ranks hear of each other."""
+    """With any root, every rank hears of all ranks whose data it needs."""
     for root in range(size):
         collective = Collective(name, size, (1000,) * size, root)
         outcome = execute(schedules(collective, algorithm))

@@ -1,4 +1,4 @@
-"""Collectives composed among nodes and within them: what crosses the network, in how many steps, and in which order."""
+"""Collectives composed among nodes and within them: messages between nodes, numbers of steps, and their order."""
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +10,7 @@ from tests.collectives.strategies import collectives, regular
 from tests.properties import examples
 
 EVERY = [(name, algorithm) for name, algorithms in BY_NODES.items() for algorithm in algorithms]
-#: Two nodes of four ranks, one after the other, and dealt out in turn.
+#: Two nodes of four ranks, in block and in cyclic placement.
 BLOCK, CYCLIC = (0, 0, 0, 0, 1, 1, 1, 1), (0, 1, 0, 1, 0, 1, 0, 1)
 
 
@@ -27,7 +27,7 @@ def crossing(collective: Collective, algorithm: str) -> list[tuple[int, int, int
 
 
 def within(collective: Collective, algorithm: str) -> list[tuple[int, int, int]]:
-    """Return the messages within nodes."""
+    """Return the messages within nodes: source, destination, bytes."""
     messages = matched(lower_all(collective, algorithm), Cost())
     nodes = collective.nodes
     return sorted((m.source, m.dest, m.nbytes) for m in messages if nodes[m.source] == nodes[m.dest])
@@ -37,14 +37,17 @@ def within(collective: Collective, algorithm: str) -> list[tuple[int, int, int]]
 @pytest.mark.parametrize("algorithm", BY_NODES["bcast"])
 @pytest.mark.parametrize("root", range(8))
 def test_a_broadcast_crosses_between_two_nodes_once(nodes: tuple[int, ...], algorithm: str, root: int) -> None:
-    """From leader to leader, whoever is the root and however ranks are dealt out."""
+    """A broadcast on two nodes sends one message between them, from leader to leader, for any root and placement."""
     other = 1 - nodes[root]
     here, there = nodes.index(1 - other), nodes.index(other)
     assert crossing(on_nodes("bcast", 131072, nodes, root), algorithm) == [(here, there, 131072)]
 
 
 def test_a_root_that_does_not_lead_hands_its_data_over_or_broadcasts_first() -> None:
-    """Of ranks 0 to 2 and 3 to 5, rank 1 is the root."""
+    """Root 1 of a node of ranks 0 to 2 first sends to its leader, or first broadcasts within its node.
+
+    The other node has ranks 3 to 5.
+    """
     collective = on_nodes("bcast", 100, (0, 0, 0, 1, 1, 1), root=1)
     there = [(3, 4, 100), (3, 5, 100)]
     assert within(collective, "node_leaders") == [(0, 1, 100), (0, 2, 100), (1, 0, 100), *there]
@@ -52,7 +55,10 @@ def test_a_root_that_does_not_lead_hands_its_data_over_or_broadcasts_first() -> 
 
 
 def test_the_root_of_a_reduction_waits_for_its_own_node_last_or_for_rank_0() -> None:
-    """Of ranks 0 to 2 and 3 to 5, rank 4 is the root."""
+    """Root 4 of a node of ranks 3 to 5 gets the result from its node's reduction, or from rank 0.
+
+    The other node has ranks 0 to 2.
+    """
     collective = on_nodes("reduce", 100, (0, 0, 0, 1, 1, 1), root=4)
     assert crossing(collective, "root_node_last") == [(0, 3, 100)]
     assert within(collective, "root_node_last") == [(1, 0, 100), (2, 0, 100), (3, 4, 100), (5, 4, 100)]
@@ -61,14 +67,14 @@ def test_the_root_of_a_reduction_waits_for_its_own_node_last_or_for_rank_0() -> 
 
 
 def test_an_allreduce_crosses_once_each_way() -> None:
-    """Leaders exchange what they have reduced; ring, halving and doubling of all eight would cross more often."""
+    """In an allreduce on two nodes, only the leaders exchange their nodes' results, one message each way."""
     for nodes in (BLOCK, CYCLIC):
         leader = nodes.index(1)
         assert crossing(on_nodes("allreduce", 8, nodes), "node_leaders") == [(0, leader, 8), (leader, 0, 8)]
 
 
 def test_a_barrier_releases_nodes_by_one_byte() -> None:
-    """Two nodes of two: each pair synchronises, the leaders synchronise, and each leader releases its neighbour."""
+    """On two nodes of two ranks, each pair synchronises, then the leaders do; each releases its neighbour by 1 B."""
     collective = on_nodes("barrier", 0, (0, 0, 1, 1))
     assert crossing(collective, "node_leaders") == [(0, 2, 0), (2, 0, 0)]
     pair = [(0, 1, 0), (0, 1, 1), (1, 0, 0)]
@@ -76,26 +82,32 @@ def test_a_barrier_releases_nodes_by_one_byte() -> None:
 
 
 def test_a_scan_passes_prefixes_from_node_to_node() -> None:
-    """Three nodes of two. Within: the scan, the sum to the leader, the notice, and on later nodes the prefix."""
+    """On three nodes of two ranks, a scan passes sums and prefixes between leaders.
+
+    Messages within a node are the scan, the sum to the leader, the notice, and on later nodes the prefix.
+    """
     collective = on_nodes("scan", 100, (0, 0, 1, 1, 2, 2))
     doubling = [(0, 2, 100), (2, 0, 100), (0, 4, 100), (4, 0, 100)]
     assert crossing(collective, "node_leaders") == sorted([*doubling, (0, 2, 100), (2, 4, 100)])
     node = [(0, 1, 100), (1, 0, 100), (1, 0, 100), (0, 1, 4)]
     later = [(a + first, b + first, n) for first in (2, 4) for a, b, n in [*node, (0, 1, 100)]]
     assert within(collective, "node_leaders") == sorted(node + later)
-    # Of two ranks that scan, one combines n bytes, the other 2 n: in each node, and twice among leaders.
-    # In the end four ranks combine a prefix.
+    # Of two ranks that scan, one combines n bytes, the other 2 n: in each node, and twice among leaders. Finally, four
+    # ranks combine a prefix.
     assert reduced(lower_all(collective, "node_leaders")) == 100 * (3 * 3 + 2 * 3 + 4)
 
 
 def test_a_nonblocking_scan_gives_no_notice() -> None:
-    """Whether a prefix comes, it knows from its place."""
+    """A nonblocking scan sends no notice, as a rank's place tells whether a prefix comes."""
     told = within(on_nodes("scan", 100, (0, 0, 1, 1), nonblocking=True), "node_leaders")
     assert told == [(0, 1, 100), (1, 0, 100), (1, 0, 100), (2, 3, 100), (2, 3, 100), (3, 2, 100), (3, 2, 100)]
 
 
 def test_nonblocking_parts_follow_the_nonblocking_rules() -> None:
-    """Among 8 leaders 100,000 B are scattered; libraries for nonblocking calls send blocks that hold nothing yet."""
+    """A broadcast of 100,000 B among 8 leaders is scattered; the nonblocking one sends more bytes between nodes.
+
+    It also sends blocks whose sender has no data of them yet.
+    """
     nodes = tuple(rank // 2 for rank in range(16))
     blocking, nonblocking = (on_nodes("bcast", 100_000, nodes, nonblocking=flag) for flag in (False, True))
     assert sum(n for *_, n in crossing(blocking, "node_leaders")) < sum(
@@ -107,14 +119,14 @@ def test_nonblocking_parts_follow_the_nonblocking_rules() -> None:
 @pytest.mark.parametrize("size", [2, 3, 8, 9])
 @pytest.mark.parametrize("nbytes", [100, 20_000])
 def test_without_shared_nodes_it_is_one_among_all(name: str, algorithm: str, size: int, nbytes: int) -> None:
-    """Each rank leads a node of its own: what MPICH does where nodes do not matter; a reduction by way of rank 0."""
+    """If each rank has a node of its own, the schedule is that of MPICH's default algorithm, for root 0."""
     collective = regular(name, size, 0 if name == "barrier" else nbytes, root=0)
     assert lower_all(collective, algorithm) == lower_all(collective, default_choice("mpich", collective))
 
 
 @pytest.mark.parametrize("nodes", [CYCLIC, (0,) * 8])
 def test_a_scan_of_ranks_that_do_not_lie_node_by_node_knows_no_nodes(nodes: tuple[int, ...]) -> None:
-    """As MPICH does it, whatever a machine's file states."""
+    """A scan over cyclic ranks or one node uses recursive doubling, as in MPICH, even if node_leaders is stated."""
     expected = lower_all(regular("scan", 8, 100), "recursive_doubling")
     assert lower_all(on_nodes("scan", 100, nodes), "node_leaders") == expected
 
@@ -123,7 +135,7 @@ def test_a_scan_of_ranks_that_do_not_lie_node_by_node_knows_no_nodes(nodes: tupl
 @settings(max_examples=examples(25), deadline=None)
 @given(data=st.data())
 def test_what_crosses_crosses_between_leaders(name: str, algorithm: str, data: st.DataObject) -> None:
-    """Only first ranks of nodes talk to other nodes, but for rank 0 that hands a reduction's result to the root."""
+    """Only the first ranks of nodes send to other nodes, except that rank 0 sends a reduction's result to the root."""
     collective = data.draw(collectives(name))
     if not collective.nodes:
         return
@@ -137,6 +149,9 @@ def test_what_crosses_crosses_between_leaders(name: str, algorithm: str, data: s
     ("algorithm", "finish"), [("node_leaders", [3.0, 3.0, 3.0, 3.0]), ("root_node_first", [2.0, 1.0, 3.0, 3.0])]
 )
 def test_a_broadcast_takes_as_long_as_its_parts(algorithm: str, finish: list[float]) -> None:
-    """From rank 1 of two nodes of two: a step to its leader, one across, one within nodes, if it was not the first."""
+    """A broadcast from rank 1 of two nodes of two ranks takes one step to its leader, one across, one within nodes.
+
+    With ``root_node_first``, the step to the leader is that within the root's node.
+    """
     collective = on_nodes("bcast", 100, (0, 0, 1, 1), root=1)
     assert execute(lower_all(collective, algorithm), Cost(latency=1.0)).finish == finish

@@ -10,7 +10,7 @@ from clue.collectives.trees import binomial_extent
 from tests.collectives.execution import Cost, execute, reduced, schedules
 from tests.collectives.strategies import SIZES, regular
 
-A, B, G = 1000.0, 2.0, 0.5  # latency, time per byte, time per byte combined: sums of these are exact
+A, B, G = 1000.0, 2.0, 0.5  # latency, time per byte, time per byte combined; their sums are exact
 COST = Cost(A, B, G)
 
 
@@ -25,7 +25,7 @@ def log2_down(p: int) -> int:
 
 
 def folded(rounds: int, p: int) -> int:
-    """Return the rounds with one before and one after, if p is no power of two."""
+    """Return the number of rounds, plus one before and one after if p is no power of two."""
     return rounds if p == 1 << log2_down(p) else rounds + 2
 
 
@@ -82,13 +82,13 @@ ROUNDS: dict[tuple[str, str], Callable[[int], int]] = {
 
 @pytest.mark.parametrize(("name", "algorithm"), ROUNDS)
 def test_rounds(name: str, algorithm: str) -> None:
-    """The busiest rank goes through as many rounds as the textbooks say, for 1 to 33 ranks."""
+    """For 1 to 33 ranks, the rank with the most rounds has the textbook number."""
     for size in SIZES:
         rounds = max(len(plan) for plan in schedules(regular(name, size, 3300), algorithm))
         assert rounds == ROUNDS[name, algorithm](size), size
 
 
-# Here n is the vector or, for gathers, scatters and total exchanges, all blocks that one rank handles: p·block.
+# Here n is the size of the vector or, for gathers, scatters and total exchanges, of all blocks of one rank: p·block.
 TIMES: dict[tuple[str, str], Callable[[int, int], float]] = {
     ("barrier", "dissemination"): lambda p, _n: log2_down(p) * A,
     ("barrier", "recursive_doubling"): lambda p, _n: log2_down(p) * A,
@@ -150,7 +150,7 @@ OF_BLOCKS = {"gather", "scatter", "allgather", "alltoall", "reduce_scatter"}
 @pytest.mark.parametrize(("name", "algorithm"), TIMES)
 @pytest.mark.parametrize("size", [2, 4, 8, 16, 32])
 def test_times_of_powers_of_two(name: str, algorithm: str, size: int) -> None:
-    """With latency α, β per byte and γ per byte combined, powers of two take exactly the published time."""
+    """With latency α, β per byte and γ per byte combined, powers of two ranks take exactly the published time."""
     n = 6400
     collective = regular(name, size, n // size if name in OF_BLOCKS else n)
     assert execute(schedules(collective, algorithm), COST).makespan == TIMES[name, algorithm](size, n)
@@ -178,7 +178,7 @@ def test_times_of_any_number_of_ranks(name: str, algorithm: str, size: int) -> N
 
 
 def test_fold_adds_a_hand_over_and_a_result() -> None:
-    """Five ranks reduce as four, after rank 0 has handed its vector to rank 1, and before rank 1 returns the result."""
+    """Five ranks reduce as four: rank 0 first sends its vector to rank 1, which returns the result in the end."""
     n = 4000
     outcome = execute(schedules(regular("allreduce", 5, n), "recursive_doubling"), COST)
     assert outcome.finish[0] == (A + n * B + n * G) + 2 * (A + n * B + n * G) + (A + n * B)
@@ -195,7 +195,7 @@ def test_pipelines_overlap_segments(name: str, per_byte: float, size: int) -> No
 
 
 def test_pipelines_of_long_messages_stay_simulable() -> None:
-    """A gigabyte goes in 1,024 segments, not 8,000."""
+    """A pipeline of a gigabyte has 1,024 segments, not 8,000."""
     plans = schedules(regular("bcast", 4, 10**9), "pipeline")
     assert max(len(plan) for plan in plans) == 1025
     assert execute(plans, rendezvous=False).received == [0, 10**9, 10**9, 10**9]
@@ -211,7 +211,7 @@ def test_ring_allreduce_moves_the_least_possible(size: int) -> None:
 
 @pytest.mark.parametrize("size", [2, 3, 4, 7, 12])
 def test_ring_allreduce_of_uneven_blocks(size: int) -> None:
-    """While combining a rank is spared its own block, while passing on that of the next rank; n = p·10 + 1."""
+    """In a ring, a rank receives all blocks but its own while combining, then all but the next rank's; n = p·10 + 1."""
     blocks = [11] + [10] * (size - 1)
     n = sum(blocks)
     received = execute(schedules(regular("allreduce", size, n), "ring")).received
@@ -235,7 +235,7 @@ def test_scattered_bcast_moves_each_block(algorithm: str, size: int, root: int) 
 @pytest.mark.parametrize("algorithm", ["binomial", "binary", "chain", "pipeline", "linear"])
 @pytest.mark.parametrize("size", [2, 3, 8, 11])
 def test_tree_reductions_send_each_vector_once(algorithm: str, size: int) -> None:
-    """Every rank but the root sends its n bytes, whatever the segments."""
+    """In a tree reduction, every rank but the root sends n bytes, whatever the segments."""
     n = 300_001
     messages = execute(schedules(regular("reduce", size, n, root=1), algorithm)).messages
     sent = [sum(m.nbytes for m in messages if m.source == rank) for rank in range(size)]
@@ -244,13 +244,13 @@ def test_tree_reductions_send_each_vector_once(algorithm: str, size: int) -> Non
 
 @pytest.mark.parametrize("size", SIZES)
 def test_bruck_sends_a_block_on_for_each_bit_of_its_way(size: int) -> None:
-    """A block that must go d ranks further is sent as often as d has bits, for any number of ranks."""
+    """For any number of ranks, Bruck sends a block that must go d ranks further once per set bit of d."""
     received = execute(schedules(regular("alltoall", size, 10), "bruck")).received
     assert received == [10 * sum(way.bit_count() for way in range(size))] * size
 
 
 def test_prefixes_are_combined_apart() -> None:
-    """In a scan of eight, rank 0 combines what comes once, rank 7 twice, rank 5 twice from ranks 4 and 1."""
+    """In a scan of eight, rank 0 combines each message once, rank 7 each twice, rank 5 those of ranks 4 and 1 twice."""
     plans = schedules(regular("scan", 8, 10), "recursive_doubling")
     assert [[step.reduced for step in plans[rank]] for rank in (0, 5, 7)] == [[10] * 3, [20, 10, 20], [20] * 3]
     plans = schedules(regular("exscan", 8, 10), "recursive_doubling")
@@ -264,14 +264,14 @@ def test_recursive_doubling_repeats_work(size: int) -> None:
 
 
 def test_exclusive_scan_combines_less() -> None:
-    """On four ranks the exclusive scan combines one vector less on each rank but 0 than the inclusive one."""
+    """On four ranks, the exclusive scan combines one vector less than the inclusive one on each rank but 0."""
     inclusive, exclusive = regular("scan", 4, 10), regular("exscan", 4, 10)
     less = reduced(schedules(inclusive, "recursive_doubling")) - reduced(schedules(exclusive, "recursive_doubling"))
     assert less == 3 * 10
 
 
 def test_uneven_gather_by_hand() -> None:
-    """Four ranks gather 0, 10, 20 and 30 B at rank 1: rank 3 passes on 30 B, rank 2 sends 20, rank 0 has none."""
+    """Four ranks gather 0, 10, 20 and 30 B at rank 1: rank 2 sends 20 B, rank 3 sends 30 B, rank 0 sends nothing."""
     plans = schedules(Collective("gatherv", 4, (0, 10, 20, 30), root=1), "binomial")
     assert plans[2][0].sends == ((1, 20),)
     assert plans[3][0].sends == ((1, 30),)
@@ -280,7 +280,7 @@ def test_uneven_gather_by_hand() -> None:
 
 
 def test_overlong_scatter_by_hand() -> None:
-    """Of eight blocks of 10 B rank 2 passes on to rank 3 its block and the four after it, which it does not need."""
+    """With eight blocks of 10 B, rank 2 sends to rank 3 its block and the four after it, which rank 3 does not need."""
     plans = schedules(regular("bcast", 8, 80), "overlong_scatter_ring_allgather")
     scattered = [plan[0 if rank == 0 else 1].sends for rank, plan in enumerate(plans)]
     assert [scattered[rank] for rank in (0, 2, 4, 6)] == [
@@ -292,7 +292,10 @@ def test_overlong_scatter_by_hand() -> None:
 
 
 def test_split_bcast_by_hand() -> None:
-    """Of 97 B on six ranks odd ones get the first 49 B, even ones the rest; pairs swap; the root sends to the last."""
+    """Of 97 B on six ranks, odd ranks get the first 49 B, even ranks the rest; then pairs exchange their halves.
+
+    The root sends the second half to the last rank, which has no partner.
+    """
     plans = schedules(regular("bcast", 6, 97), "split_binary")
     assert [[step.sends for step in plan if step.sends] for plan in plans] == [
         [((1, 49),), ((2, 48),), ((5, 48),)],
@@ -305,7 +308,7 @@ def test_split_bcast_by_hand() -> None:
 
 
 def test_bcast_blocks_are_rounded_up() -> None:
-    """97 B on 16 ranks are cut into 13 blocks of 7 B and one of 6: ranks 14 and 15 are scattered nothing."""
+    """97 B on 16 ranks are cut into 13 blocks of 7 B and one of 6 B: the scatter sends ranks 14 and 15 nothing."""
     plans = schedules(regular("bcast", 16, 97), "scatter_ring_allgather")
     assert plans[0][0].sends == ((8, 97 - 8 * 7),)
     assert len(plans[14]) == len(plans[15]) == 15

@@ -1,4 +1,4 @@
-"""Choosing algorithms and getting schedules from them."""
+"""The choice of algorithms, and the schedules that ``lower`` returns."""
 
 import pytest
 from hypothesis import given
@@ -23,7 +23,7 @@ from tests.collectives.strategies import regular
 
 
 def test_every_op_has_a_name() -> None:
-    """Each collective op but the neighbourhood ones names a collective."""
+    """Each collective op except neighbourhood exchanges has the name of a collective."""
     assert set(NAMES_BY_OP) == COLLECTIVES - {Op.NEIGHBOR}
     assert set(NAMES_BY_OP.values()) == set(COLLECTIVE_NAMES)
 
@@ -41,7 +41,7 @@ def test_every_collective_can_be_chosen() -> None:
     st.builds(Manner, *[st.booleans()] * 4, st.sampled_from([1, 4, 8, 16, 1000]), st.booleans()),
 )
 def test_default_choices_exist(library: str, name: str, nbytes: int, size: int, manner: Manner) -> None:
-    """Whatever a library chooses by default is an algorithm there is, however the collective is called."""
+    """A library's default choice is an algorithm in the catalogue, however the collective is called."""
     assert default_choice(library, Collective(name, size, (nbytes,), manner=manner)) in ALGORITHMS[name]
 
 
@@ -60,13 +60,13 @@ def test_unknown_names_are_told() -> None:
 
 
 def test_repeats_are_the_same_object() -> None:
-    """Asking again for a rank's schedule, with an equal collective, gives the one built before."""
+    """A second call of ``lower`` with an equal collective returns the schedule built before."""
     first = lower(regular("allreduce", 16, 800), 3, "ring")
     assert lower(regular("allreduce", 16, 800), 3, "ring") is first
 
 
 def test_long_schedules_share_their_rounds() -> None:
-    """A ring of 1,024 equal blocks is one round, 1,023 times."""
+    """A ring of 1,024 equal blocks repeats one round object 1,023 times."""
     plan = lower(regular("allgather", 1024, 8), 5, "ring")
     assert len(plan) == 1023
     assert len({id(step) for step in plan}) == 1
@@ -87,13 +87,13 @@ def test_neighbours_exchange_at_once() -> None:
 
 
 def test_neighbours_on_a_ring_match() -> None:
-    """Three ranks on a ring, each sending to the right and left, all end, under rendezvous too."""
+    """Three ranks on a ring, each sending to both neighbours, all end by rendezvous."""
     plans = [neighbor((2, (r + 1) % 3, (r - 1) % 3, 8, 8, 2, (r - 1) % 3, (r + 1) % 3)) for r in range(3)]
     assert execute(plans).received == [16, 16, 16]
 
 
 def test_null_blocks_of_a_total_exchange_are_not_sent() -> None:
-    """Of three ranks only rank 0 sends, and only to rank 2."""
+    """In an alltoallv with empty blocks, only rank 0 sends, and only to rank 2; its own block is not sent."""
     sizes = (5, 0, 7) + (0,) * 6
     collective = Collective("alltoallv", 3, sizes)
     for algorithm in set(ALGORITHMS["alltoallv"]) - {"pairwise_sendrecv_replace"}:

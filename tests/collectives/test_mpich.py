@@ -1,4 +1,4 @@
-"""Which algorithm MPICH chooses: its thresholds, and what else of a call it goes by.
+"""MPICH's choice of algorithms: its thresholds, and the other properties of a call that it depends on.
 
 The figures are those of MPICH 5.0.1, maint/tuning/coll/mpir/generic.json and ch4/generic.json.
 """
@@ -8,12 +8,12 @@ import pytest
 from clue.collectives import Collective, Manner, default_choice
 
 KIB = 1024
-#: A reduction by an operation of the program's own, and by one that does not commute.
+#: Reductions by a user-defined operation, and by one that does not commute.
 OWN, IN_ORDER = {"predefined": False}, {"predefined": False, "commutative": False}
 
 
 def choice(name: str, nbytes: int, size: int, **how: bool | int) -> str:
-    """Return what is chosen for a collective of blocks of one size."""
+    """Return the algorithm chosen for a collective of equal blocks."""
     return default_choice("mpich", Collective(name, size, (nbytes,) * size, manner=Manner(**how)))  # type: ignore[arg-type]
 
 
@@ -35,7 +35,7 @@ def choice(name: str, nbytes: int, size: int, **how: bool | int) -> str:
         ("allgather", 64 * KIB - 1, 8, "recursive_doubling"),
         ("allgather", 64 * KIB, 8, "ring"),
         ("alltoall", 256, 9, "bruck"),
-        ("alltoall", 256, 8, "scattered"),  # of 8 or fewer, whatever the rule says
+        ("alltoall", 256, 8, "scattered"),  # always for 8 or fewer ranks, whatever the rule says
         ("alltoall", 257, 9, "scattered"),
         ("alltoall", 32 * KIB, 8, "scattered"),
         ("alltoall", 32 * KIB + 1, 8, "pairwise"),
@@ -67,7 +67,10 @@ def test_blocking_ones_switch_where_the_rules_say(name: str, nbytes: int, size: 
     ],
 )
 def test_nonblocking_ones_have_rules_of_their_own(name: str, nbytes: int, size: int, algorithm: str) -> None:
-    """At 2,048 B, where a blocking allreduce has long changed; at 12,288 B, one byte before a blocking bcast does."""
+    """Nonblocking collectives have their own thresholds.
+
+    An iallreduce changes at 2,048 B, far above a blocking one; an ibcast at 12,288 B, one byte before a blocking one.
+    """
     assert choice(name, nbytes, size, nonblocking=True) == algorithm
 
 
@@ -87,12 +90,12 @@ def test_nonblocking_ones_have_rules_of_their_own(name: str, nbytes: int, size: 
     ],
 )
 def test_the_manner_of_a_call_decides(name: str, how: dict[str, bool], algorithm: str, *, nonblocking: bool) -> None:
-    """Vectors of 32 KiB on 8 ranks: own operations are not cut, in place data are exchanged a pair at a time."""
+    """For 32 KiB on 8 ranks, the choice depends on the operation (user-defined, commutative) and on in-place data."""
     assert choice(name, 32 * KIB, 8, nonblocking=nonblocking, **how) == algorithm
 
 
 def test_uneven_or_odd_blocks_in_order_are_doubled() -> None:
-    """What does not commute is halved among a power of two with equal blocks alone."""
+    """A reduce-scatter in order is halved only with equal blocks on a power of two ranks, otherwise doubled."""
     assert choice("reduce_scatter", 64, 7, **IN_ORDER) == "recursive_doubling"
     uneven = Collective("reduce_scatter", 4, (8, 8, 8, 16), manner=Manner(predefined=False, commutative=False))
     assert default_choice("mpich", uneven) == "recursive_doubling"
@@ -100,13 +103,13 @@ def test_uneven_or_odd_blocks_in_order_are_doubled() -> None:
 
 @pytest.mark.parametrize(("element", "fewest"), [(1, 16), (8, 128), (16, 256), (1000, 16_000)])
 def test_vectors_are_cut_between_elements(element: int, fewest: int) -> None:
-    """With 16 ranks an allreduce needs 16 elements to be cut into blocks, whatever their size."""
+    """On 16 ranks, an allreduce needs 16 elements of any size to be cut into blocks."""
     assert choice("allreduce", fewest - element, 16, element=element) == "recursive_doubling"
     assert choice("allreduce", fewest, 16, element=element) == "reduce_scatter_allgather"
 
 
 def test_one_rule_counts_elements_for_bytes() -> None:
-    """Ireduce_scatter_block of 8 blocks is long from 524,288 elements in all; the others are from as many bytes."""
+    """Ireduce_scatter_block of 8 blocks is long from 524,288 elements in all; other calls are from as many bytes."""
     block = {"block": True, "element": 8}
     assert choice("reduce_scatter", 8 * 64 * KIB - 8, 8, nonblocking=True, **block) == "recursive_halving"
     assert choice("reduce_scatter", 8 * 64 * KIB, 8, nonblocking=True, **block) == "pairwise"
@@ -114,12 +117,12 @@ def test_one_rule_counts_elements_for_bytes() -> None:
     assert choice("reduce_scatter", 64 * KIB, 8, nonblocking=True) == "pairwise"
 
 
-#: Nodes of eight ranks: two of four, dealt out in turn, one of all, and seven of which one has two.
+#: Nodes of eight ranks: two of four in block and in cyclic placement, one of all eight, and seven of which one has two.
 BLOCK, CYCLIC, ONE, PAIR = (0, 0, 0, 0, 1, 1, 1, 1), (0, 1) * 4, (0,) * 8, (0, 0, 1, 2, 3, 4, 5, 6)
 
 
 def choice_on(nodes: tuple[int, ...], name: str, nbytes: int, **how: bool | int) -> str:
-    """Return what is chosen for ranks on these nodes."""
+    """Return the algorithm chosen for ranks on these nodes."""
     collective = Collective(name, len(nodes), (nbytes,) * len(nodes), manner=Manner(**how), nodes=nodes)  # type: ignore[arg-type]
     return default_choice("mpich", collective)
 
@@ -133,7 +136,7 @@ def choice_on(nodes: tuple[int, ...], name: str, nbytes: int, **how: bool | int)
         ("bcast", 12 * KIB - 1, {}, "node_leaders"),
         ("bcast", 12 * KIB, {}, "root_node_first"),
         ("bcast", 512 * KIB - 1, {}, "root_node_first"),
-        ("bcast", 512 * KIB, {}, "scatter_recursive_doubling_allgather"),  # as where no node is shared
+        ("bcast", 512 * KIB, {}, "scatter_recursive_doubling_allgather"),  # as without shared nodes
         ("bcast", 512 * KIB + 1, {}, "scatter_ring_allgather"),
         ("bcast", 512 * KIB, {"nonblocking": True}, "node_leaders"),
         ("reduce", 2048, {}, "root_node_last"),
@@ -150,13 +153,13 @@ def choice_on(nodes: tuple[int, ...], name: str, nbytes: int, **how: bool | int)
 def test_shared_nodes_have_rules_of_their_own(
     nodes: tuple[int, ...], name: str, nbytes: int, how: dict[str, bool], algorithm: str
 ) -> None:
-    """Wherever any two ranks share a node, also if that is the only one."""
+    """If any two ranks share a node, even on a single node, these rules apply."""
     assert choice_on(nodes, name, nbytes, **how) == algorithm
 
 
 @pytest.mark.parametrize("nonblocking", [False, True])
 def test_some_rules_ask_how_nodes_lie(*, nonblocking: bool) -> None:
-    """A scan asks for one node after the other; a blocking allreduce for several nodes."""
+    """A scan goes by nodes only if ranks are placed node by node, a blocking allreduce only on several nodes."""
     chosen = [choice_on(nodes, "scan", 64, nonblocking=nonblocking) for nodes in (BLOCK, PAIR, CYCLIC, ONE)]
     assert chosen == ["node_leaders"] * 2 + ["recursive_doubling"] * 2
     assert choice_on(BLOCK, "allreduce", 8) == choice_on(CYCLIC, "allreduce", 2**20) == "node_leaders"
@@ -167,7 +170,7 @@ def test_some_rules_ask_how_nodes_lie(*, nonblocking: bool) -> None:
 
 
 def test_broadcasts_to_other_numbers_of_ranks() -> None:
-    """Fewer than 8 ranks go by leaders at any size; numbers that are no power of two in a ring from 12 KiB on."""
+    """Broadcasts to fewer than 8 ranks go by leaders at any size; 9 ranks, no power of two, use a ring above 12 KiB."""
     assert choice_on((0, 0, 1, 1), "bcast", 2**20) == "node_leaders"
     nine = (*BLOCK, 1)
     assert choice_on(nine, "bcast", 12 * KIB - 1) == "node_leaders"
@@ -175,6 +178,6 @@ def test_broadcasts_to_other_numbers_of_ranks() -> None:
 
 
 def test_ranks_that_share_no_node_are_chosen_for_as_ever() -> None:
-    """A node for each rank is as good as nodes that are not known."""
+    """If each rank has a node of its own, the choice is the same as with unknown nodes."""
     for name in ("barrier", "bcast", "reduce", "allreduce", "scan"):
         assert choice_on(tuple(range(8)), name, 1000) == choice(name, 1000, 8)

@@ -1,4 +1,4 @@
-"""Open MPI's choices against its fixed decisions, point by point, and libnbc's."""
+"""Choices for Open MPI against its fixed decisions, point by point, and against libnbc's rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clue.collectives import ALGORITHMS, Collective, Manner, default_choice
 from clue.collectives.trees import core_size
 from tests.collectives.openmpi_decisions import DECISIONS, NUMBERS
 
-#: 0 to 4 MiB: every power of two, and its neighbours.
+#: Sizes from 0 to 4 MiB: every power of two and its neighbours.
 SIZES = sorted({0, 3, 5 * 1000, *(2**k + d for k in range(23) for d in (-1, 0, 1))})
 KIB = 1024
 
@@ -34,13 +34,13 @@ def _row(name: str, size: int) -> list[tuple[float, int]]:
 
 
 def decided(name: str, nbytes: int, size: int, *, in_order: bool = False) -> str:
-    """Return what the fixed decisions say, in the names of the catalogue."""
+    """Return the algorithm of the fixed decisions, by its name in the catalogue."""
     numbers = NUMBERS[name].split()
     row = _row(f"{name} in order" if in_order else name, size)
     return numbers[next(number for below, number in row if nbytes < below) - 1]
 
 
-#: What Open MPI's own functions do with fewer elements than they can cut a vector into.
+#: The fewest elements that Open MPI's functions can cut by number of ranks, and the algorithm used for fewer.
 TOO_FEW: dict[tuple[str, str], tuple[Callable[[int], int], str]] = {
     ("allreduce", "ring"): (lambda size: size, "recursive_doubling"),
     ("allreduce", "rabenseifner"): (core_size, "linear"),
@@ -51,7 +51,7 @@ TOO_FEW: dict[tuple[str, str], tuple[Callable[[int], int], str]] = {
 
 
 def done(name: str, nbytes: int, size: int, element: int, *, in_order: bool = False) -> str:
-    """Return the algorithm that Open MPI really uses for a vector of elements of this size."""
+    """Return the algorithm that Open MPI uses in the end, given the size of an element."""
     algorithm = decided(name, nbytes, size, in_order=in_order)
     fewest, instead = TOO_FEW.get((name, algorithm), (lambda _: 0, ""))
     return algorithm if nbytes // element >= fewest(size) else instead
@@ -59,7 +59,10 @@ def done(name: str, nbytes: int, size: int, element: int, *, in_order: bool = Fa
 
 @pytest.mark.parametrize("decision", DECISIONS)
 def test_choices_are_the_fixed_decisions(decision: str) -> None:
-    """At every number of ranks from 2 to 512 and beyond, and every size to 4 MiB; with two ranks messages are equal."""
+    """For 2 to 512 ranks and some more, and sizes to 4 MiB, choices are the fixed decisions.
+
+    With two ranks another algorithm may be chosen, whose messages are equal.
+    """
     name, in_order = decision.removesuffix(" in order"), decision.endswith(" in order")
     manner = Manner(commutative=not in_order, element=1, block=name == "reduce_scatter_block")
     op = name.removesuffix("_block")
@@ -76,7 +79,7 @@ def test_choices_are_the_fixed_decisions(decision: str) -> None:
 
 
 def _assert_same(name: str, one: str, other: str, nbytes: int) -> None:
-    """Check that two algorithms send the same between two ranks."""
+    """Check that two algorithms have the same schedules on two ranks."""
     collective = Collective(name, 2, (nbytes,) * (4 if name == "alltoallv" else 2))
     for rank in (0, 1):
         assert ALGORITHMS[name][one](collective, rank) == ALGORITHMS[name][other](collective, rank)
@@ -85,7 +88,7 @@ def _assert_same(name: str, one: str, other: str, nbytes: int) -> None:
 @pytest.mark.parametrize("element", [1, 4, 8, 16, 1000])
 @pytest.mark.parametrize("name", ["bcast", "reduce", "allreduce"])
 def test_few_elements_are_not_cut(name: str, element: int) -> None:
-    """What Open MPI's functions leave to others depends on the number of elements, not on bytes."""
+    """With too few elements to cut, another algorithm is chosen; this depends on elements, not on bytes."""
     for size in range(2, 65):
         for nbytes in SIZES:
             collective = Collective(name, size, (nbytes,), manner=Manner(element=element))
@@ -106,12 +109,12 @@ def test_few_elements_are_not_cut(name: str, element: int) -> None:
     ],
 )
 def test_some_choices_read_by_eye(name: str, nbytes: int, size: int, algorithm: str) -> None:
-    """The algorithm changes where the fixed rules do."""
+    """Some choices around thresholds of the fixed rules, read by hand."""
     assert default_choice("openmpi", Collective(name, size, (nbytes,))) == algorithm
 
 
 def choice(name: str, nbytes: int, size: int, **how: bool | int) -> str:
-    """Return what is chosen for a nonblocking collective."""
+    """Return the algorithm chosen for a nonblocking collective."""
     return default_choice("openmpi", Collective(name, size, (nbytes,), manner=Manner(nonblocking=True, **how)))  # type: ignore[arg-type]
 
 
@@ -144,12 +147,15 @@ def choice(name: str, nbytes: int, size: int, **how: bool | int) -> str:
 def test_nonblocking_ones_follow_libnbc(
     name: str, nbytes: int, size: int, how: dict[str, bool], algorithm: str
 ) -> None:
-    """The rules of ompi/mca/coll/libnbc/nbc_i*.c, read there."""
+    """Nonblocking collectives follow the rules in ompi/mca/coll/libnbc/nbc_i*.c."""
     assert choice(name, nbytes, size, **how) == algorithm
 
 
 def test_in_place_exchanges_have_an_algorithm_of_their_own() -> None:
-    """Whatever the size (mca_coll_base_alltoall_intra_basic_inplace); other collectives do not ask."""
+    """In-place total exchanges of any size use their own algorithm; an in-place allreduce uses the usual one.
+
+    Source: mca_coll_base_alltoall_intra_basic_inplace.
+    """
     for name in ("alltoall", "alltoallv"):
         assert default_choice("openmpi", Collective(name, 8, (8,), manner=Manner(in_place=True))) == "in_place"
     assert default_choice("openmpi", Collective("allreduce", 8, (8,), manner=Manner(in_place=True))) == (
