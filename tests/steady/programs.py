@@ -1,4 +1,4 @@
-"""Programs of one loop, made op by op with the call sites that a recording would have."""
+"""Programs of one loop, built op by op with the call sites that a recording would have."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from clue.trace import Trace, TraceBuilder
 from clue.trace.builder import RankBuilder
 from clue.trace.sites import Frame, Site
 
-#: Gives a rank's calls of an iteration: the rank's builder, its number, the iteration.
+#: Adds a rank's calls of one iteration; arguments: the rank's builder, the rank, the iteration.
 Body = Callable[[RankBuilder, int, int], None]
 
 
 class Placed:
-    """A rank whose calls stand one after the other in the text, within the loop at line 10 or behind it."""
+    """A rank builder that gives each call a new call site, within the loop at line 10 or after it."""
 
     def __init__(self, own: RankBuilder, looped: bool) -> None:
         self._own, self._loops, self._at = own, (10,) if looped else (), 100 if looped else 500
@@ -26,7 +26,7 @@ class Placed:
 
 
 def looped(ranks: int, iterations: int, body: Body, *, before: Body | None = None) -> Trace:
-    """Return a program that makes iterations, after what each rank does before."""
+    """Return a program that runs *before* once on each rank, then the iterations."""
     built = TraceBuilder(ranks, "loop.py")
     for rank, own in enumerate(built):
         if before is not None:

@@ -1,4 +1,4 @@
-"""Between which iterations a program may be cut."""
+"""The bounds between iterations at which a program may be cut."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def only(trace: Trace) -> Stretch:
 
 
 def closed(trace: Trace) -> list[bool]:
-    """Return at which bounds of its only loop nothing is under way."""
+    """Return for each bound of the only loop whether nothing is under way there."""
     return [bool(each) for each in Flow.of(trace).closed(only(trace))]
 
 
 def test_messages_that_stay_within_their_iteration_cross_no_cut() -> None:
-    """A ring, exchanged and agreed upon."""
+    """A ring exchange and an allreduce per iteration leave all bounds closed."""
 
     def body(own: RankBuilder, rank: int, _: int) -> None:
         own.sendrecv((rank + 1) % 3, 64, (rank - 1) % 3)
@@ -41,7 +41,7 @@ def test_messages_that_stay_within_their_iteration_cross_no_cut() -> None:
 
 
 def test_a_message_that_is_received_an_iteration_later_crosses_a_cut() -> None:
-    """Sent in iteration 1, received in iteration 2: only the bound between is open."""
+    """A message sent in iteration 1 and received in iteration 2 leaves only the bound between them open."""
 
     def body(own: RankBuilder, rank: int, i: int) -> None:
         if rank == 1 and i == 2:
@@ -54,7 +54,7 @@ def test_a_message_that_is_received_an_iteration_later_crosses_a_cut() -> None:
 
 
 def test_a_request_that_is_completed_an_iteration_later_is_open_at_a_cut() -> None:
-    """The message itself is sent and received, its receive not yet waited for."""
+    """A receive posted in iteration 1 and waited for in iteration 2 leaves the bound between them open."""
 
     def body(own: RankBuilder, rank: int, i: int) -> None:
         if rank == 1 and i == 2:
@@ -69,7 +69,7 @@ def test_a_request_that_is_completed_an_iteration_later_is_open_at_a_cut() -> No
 
 
 def test_members_that_are_a_collective_call_ahead_leave_no_cut() -> None:
-    """Rank 0 broadcasts at the end of iteration 0; rank 1 takes part at the beginning of iteration 1."""
+    """If rank 0 broadcasts in iteration 0 and rank 1 joins in iteration 1, the bound between them is open."""
 
     def body(own: RankBuilder, rank: int, i: int) -> None:
         if rank == 1 and i == 1:
@@ -94,7 +94,7 @@ MESSAGE = st.tuples(
 @settings(max_examples=examples(100), deadline=None)
 @given(st.lists(MESSAGE, max_size=12))
 def test_what_is_open_is_what_was_sent_and_not_received(messages: list[tuple[int, int, int, int]]) -> None:
-    """Messages from iteration i to i + lag, on any channel: a bound is open where one of them is under way."""
+    """With random messages from iteration i to i + lag, exactly the bounds with a message under way are open."""
     some = [(a, b, i, min(i + lag, ITERATIONS - 1)) for a, b, i, lag in messages if a != b]
 
     def body(own: RankBuilder, rank: int, at: int) -> None:

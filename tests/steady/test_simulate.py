@@ -1,4 +1,4 @@
-"""Sampled simulations beside whole ones: exact where iterations are steady, all replayed where they are not."""
+"""Sampled simulations against whole ones: exact if iterations are steady, replayed as a whole if not."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ N = 400
 
 
 def ping_pong(own: RankBuilder, rank: int, _: int) -> None:
-    """Compute for a second on rank 0, and send 1 KB there and back."""
+    """Compute for 1 s on rank 0, then send 1 KB to rank 1 and back."""
     if rank == 0:
         own.compute(1.0)
         own.send(1, 1000)
@@ -36,20 +36,20 @@ def ping_pong(own: RankBuilder, rank: int, _: int) -> None:
 
 
 def ring(own: RankBuilder, rank: int, _: int, *, ranks: int = 4, nbytes: int = 500) -> None:
-    """Compute, more on higher ranks; pass something on; agree."""
+    """Compute, longer on higher ranks, then send around the ring, then allreduce."""
     own.compute(0.1 * (1 + rank))
     own.sendrecv((rank + 1) % ranks, nbytes, (rank - 1) % ranks)
     own.collective(Op.ALLREDUCE, 8)
 
 
 def both(trace: Trace, nodes: int = 4) -> tuple[Steady, float]:
-    """Simulate a part, and all."""
+    """Return the sampled simulation of a trace and the makespan of the whole."""
     on = machine(nodes)
     return simulate_sampled(trace, on), simulate(trace, on).makespan
 
 
 def test_a_ping_pong_of_equal_iterations_is_exact() -> None:
-    """1 s of computation and 1 KB there and back, 400 times, and 0.25 s behind the loop."""
+    """400 iterations of 1 s and 1 KB there and back, and 0.25 s after the loop, are sampled exactly with few ops."""
     steady, whole = both(looped(2, N, ping_pong), nodes=2)
     iteration = 1.0 + 2 * (sending(1) + transmission(1) + RECEIVE)
     assert steady.why == ""
@@ -60,20 +60,20 @@ def test_a_ping_pong_of_equal_iterations_is_exact() -> None:
 
 
 def test_ranks_have_the_figures_of_a_whole_replay() -> None:
-    """Finish, computation, communication and waiting of a ring, and computation by region."""
+    """A sampled ring has the whole replay's finish, computation, communication and wait, and computation by region."""
     trace = looped(4, N, ring)
     steady, whole = simulate_sampled(trace, machine(4)), simulate(trace, machine(4))
     for one, other in zip(steady.result.ranks, whole.ranks, strict=True):
         for name in ("finish", "compute", "communicate", "wait"):
             assert getattr(one, name) == pytest.approx(getattr(other, name), rel=1e-6)
     assert steady.result.compute_by_region == pytest.approx(whole.compute_by_region)
-    # A computer without a compiler says so of the whole, which is worth the fast engine.
+    # Without a compiler, only the whole program, which is large enough for the fast engine, has a warning about it.
     assert steady.result.warnings == tuple(each for each in whole.warnings if "the fast engine is not used" not in each)
 
 
 @pytest.mark.parametrize("instances", [1, 2])
 def test_instances_run_side_by_side(instances: int) -> None:
-    """Each copy is sampled alike; ops are those of all."""
+    """All instances are sampled alike; the number of ops and ranks counts all of them."""
     trace, on = looped(4, N, ring), machine(8)
     steady = simulate_sampled(trace, on, "block", "reference", instances=instances)
     assert steady.result.makespan == pytest.approx(simulate(trace, on, instances=instances).makespan)
@@ -82,7 +82,7 @@ def test_instances_run_side_by_side(instances: int) -> None:
 
 
 def odd(what: str, at: set[int]) -> Body:
-    """Return a ring of which some iterations have a hundred times the computation, or the bytes."""
+    """Return a ring in which the iterations *at* have a hundred times the computation or the bytes."""
 
     def body(own: RankBuilder, rank: int, i: int) -> None:
         if what == "computation" and i in at:
@@ -94,14 +94,14 @@ def odd(what: str, at: set[int]) -> Body:
 
 @pytest.mark.parametrize("what", ["computation", "bytes"])
 def test_one_odd_iteration_is_simulated_and_counts_once(what: str) -> None:
-    """The others are steady around it."""
+    """One odd iteration of 400 is simulated and counts once; the others are sampled, and the makespan is right."""
     steady, whole = both(looped(4, N, odd(what, {137})))
     assert steady.why == ""
     assert steady.result.makespan == pytest.approx(whole)
 
 
 def test_many_odd_iterations_are_not_steady() -> None:
-    """Thirty without an order: all is replayed, and the result says why."""
+    """With thirty odd iterations in no order, the whole program is replayed, and a warning says why."""
     at = set(np.random.default_rng(0).choice(N, 30, replace=False).tolist())
     steady, whole = both(looped(4, N, odd("bytes", at)))
     assert "of 400 iterations of loop loop.py:10 have more than 3 times the bytes of those around them" in steady.why
@@ -113,7 +113,7 @@ def test_many_odd_iterations_are_not_steady() -> None:
 
 
 def test_slopes_that_differ_without_a_reason_are_not_steady() -> None:
-    """Twenty parts have messages of other sizes each, in no order: more than ± 8 % of doubt."""
+    """Twenty parts with random message sizes give an interval above ± 8 %, so the whole program is replayed."""
     sizes = np.repeat(np.random.default_rng(3).integers(1, 2000, 20) * 1000, N // 20).tolist()
     steady, whole = both(looped(4, N, lambda own, rank, i: ring(own, rank, i, nbytes=sizes[i])))
     assert "not steady: iteration times differ so much" in steady.why
@@ -121,7 +121,10 @@ def test_slopes_that_differ_without_a_reason_are_not_steady() -> None:
 
 
 def test_what_shrinks_is_measured_along_its_progress() -> None:
-    """Computation falls with the square of what is left, sizes evenly: as in a factorisation."""
+    """A program whose work shrinks, as in a factorisation, is sampled along its progress, and the interval holds.
+
+    Computation falls with the square of the remaining part, message sizes fall linearly.
+    """
 
     def body(own: RankBuilder, rank: int, i: int) -> None:
         own.compute(1.0 * (1 - i / N) ** 2)
@@ -135,7 +138,7 @@ def test_what_shrinks_is_measured_along_its_progress() -> None:
 
 
 def test_strata_hold_whole_periods() -> None:
-    """The root of a broadcast goes round: four iterations belong together."""
+    """If the root of a broadcast rotates over four ranks, the period is 4 iterations, and strata hold whole periods."""
 
     def body(own: RankBuilder, rank: int, i: int) -> None:
         if rank == i % 4:
@@ -152,7 +155,7 @@ def test_strata_hold_whole_periods() -> None:
 
 
 def test_a_pipeline_lets_ranks_drift_apart() -> None:
-    """Nobody waits for those behind it."""
+    """In a pipeline, no rank waits for later ranks, so the loop is not coupled; the estimate is still right."""
 
     def body(own: RankBuilder, rank: int, _: int) -> None:
         if rank > 0:
@@ -169,7 +172,7 @@ def test_a_pipeline_lets_ranks_drift_apart() -> None:
 
 
 def pipelined(own: RankBuilder, rank: int, i: int) -> None:
-    """Wait for the message of the iteration before, whose receive is posted there."""
+    """Wait for the receive that was posted in the iteration before, then post the next one."""
     if i:
         own.wait(2 * i - 2)
     own.irecv((rank - 1) % 2)
@@ -178,13 +181,16 @@ def pipelined(own: RankBuilder, rank: int, i: int) -> None:
 
 
 def barriers(own: RankBuilder, _rank: int, _i: int) -> None:
-    """Meet 300 times."""
+    """Add 300 barriers."""
     for _ in range(300):
         own.collective(Op.BARRIER)
 
 
 def test_why_all_is_replayed() -> None:
-    """Requests that are open between any two iterations; few iterations; ops beside loops; no sites."""
+    """The result says why a program is replayed as a whole.
+
+    Reasons are open requests between iterations, few iterations, many ops outside loops, and no loop at all.
+    """
     outside = looped(4, N, ring, before=barriers)
     plain = TraceBuilder(2, "plain.py")
     for own in plain:
@@ -205,13 +211,13 @@ def test_why_all_is_replayed() -> None:
 
 
 def without_sites(trace: Trace) -> Trace:
-    """Return a trace as others record it."""
+    """Return a trace without call sites, as other recorders write it."""
     head = replace(trace.head, sites=Sites.of([UNKNOWN]))
     return replace(trace, head=head, ops=replace(trace.ops, site=np.zeros_like(trace.ops.site)))
 
 
 def alternating(own: RankBuilder, rank: int, i: int) -> None:
-    """A ring, and every third time a barrier."""
+    """Add a ring, and a barrier in every third iteration."""
     ring(own, rank, i)
     if i % 3 == 0:
         own.collective(Op.BARRIER)
@@ -219,7 +225,7 @@ def alternating(own: RankBuilder, rank: int, i: int) -> None:
 
 @pytest.mark.parametrize("body", [ping_pong, ring, pytest.param(alternating, marks=pytest.mark.long)])
 def test_loops_are_found_without_call_sites(body: Body) -> None:
-    """By what repeats: the same makespan, as exact, of as few ops."""
+    """Without call sites, loops are found by repetition, with the same makespan and as few ops."""
     ranks = 2 if body is ping_pong else 4
     trace = looped(ranks, 900, body)
     steady, whole = both(without_sites(trace))
@@ -230,7 +236,10 @@ def test_loops_are_found_without_call_sites(body: Body) -> None:
 
 
 def test_loops_without_call_sites_are_refused_where_ranks_differ() -> None:
-    """One rank sends 600 times, the other goes round 300 times, with two receives each: nothing pairs their loops."""
+    """Without call sites, loops of different lengths are not paired, and the whole program is replayed.
+
+    Rank 0 sends 600 times; rank 1 has 300 iterations with two receives each.
+    """
     built = TraceBuilder(2, "odd.py")
     for _ in range(600):
         built[0].send(1, 8)
@@ -245,13 +254,13 @@ def test_loops_without_call_sites_are_refused_where_ranks_differ() -> None:
 
 
 def test_a_machine_that_changes_is_replayed_as_a_whole() -> None:
-    """When something happens matters there."""
+    """A machine that changes over time is not sampled, as the time of each event matters."""
     on = machine(4, changes=((5.0, machine(4)),))
     assert "must have a machine that stays as it is" in simulate_sampled(looped(4, N, ring), on).why
 
 
 def test_ranks_that_are_spawned_are_replayed_as_a_whole() -> None:
-    """They are not there from the beginning."""
+    """A program with spawned ranks is refused, as not all ranks run from the beginning."""
     trace = looped(2, N, ping_pong)
     heads = tuple(replace(each, world=rank) for rank, each in enumerate(trace.head.rank_heads))
     spawned = replace(trace, head=replace(trace.head, rank_heads=heads))
@@ -271,7 +280,10 @@ STEP = st.one_of(
 @settings(max_examples=examples(15), deadline=None)
 @given(st.lists(STEP, min_size=1, max_size=5))
 def test_any_steady_iteration_is_told_by_few(steps: list[tuple[str, object]]) -> None:
-    """Whatever an iteration is made of; equal ones may take turns, as 758, 808, 808 ms, two of them measured."""
+    """A sample predicts a loop of any random iteration within 3 %.
+
+    Equal iterations may alternate in time, such as 758, 808, 808 ms, of which two are measured.
+    """
 
     def body(own: RankBuilder, rank: int, _: int) -> None:
         for kind, what in steps:
@@ -294,7 +306,7 @@ def test_any_steady_iteration_is_told_by_few(steps: list[tuple[str, object]]) ->
 
 
 def test_placements_are_those_of_any_simulation() -> None:
-    """Two ranks on a node, by name or node by node."""
+    """A cyclic placement of two ranks per node gives the same makespan by name, as a list and as a Placement."""
     trace, on = looped(4, N, ring), machine(2, processors=2)
     for placement in ("cyclic", [0, 1, 0, 1], Placement((0, 1, 0, 1))):
         steady = simulate_sampled(trace, on, placement)
