@@ -1,1 +1,1 @@
-"""Tests of composed models: what nodes take, and what is made of it."""
+"""Tests of composed models: the times of nodes, and the models built from them."""

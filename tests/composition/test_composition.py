@@ -1,4 +1,4 @@
-"""What critical paths spend at call sites, and the models composed of it."""
+"""The time of critical paths at call sites, and the models composed of these times."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SEND, COLLECT, TAKE, RETURN = site(3, 2), site(5, 4), site(7), site(9)
 
 
 def dealing(n: int, ranks: int, unit: float = 1e-3) -> Trace:
-    """Return a program whose master sends each worker 8 n bytes, gets as many, and whose workers compute n²/workers."""
+    """Return a program: a master exchanges 8 n bytes with each worker, which computes n²/workers units in between."""
     trace = TraceBuilder(ranks, "deal.py")
     for rank in range(1, ranks):
         trace[0].at(SEND)
@@ -59,15 +59,17 @@ def composed(recordings: Sequence[tuple[int, int, Trace]], where: Machine, **opt
 
 
 def network(send: Curve, transmission: Curve, receive: float = 0.0, count: int = 16) -> Machine:
-    """Return nodes of one processor each, between which messages do not slow each other."""
+    """Return a machine of nodes with one processor each and no contention."""
     link = Link(send, transmission, receive)
     return Machine("nodes", (NodeType("node"),) * count, Network(link, link, contention=NoContention()))
 
 
 def test_the_critical_path_by_site_by_hand() -> None:
-    """A master and a worker: sent in 1 s, under way 2 s, received in 0.5 s, computed in 4 s, and all the way back.
+    """The critical path of a master and a worker is split by call site.
 
-    What the master waits for stands in the place of its wait: of its receive only the message's way back is left.
+    It consists of a send (1 s), a transmission (2 s), a receive (0.5 s), computation (4 s), and the same message back.
+    The path replaces the master's wait by its cause, so the master's receive keeps only the transmission back and its
+    receive delay.
     """
     sites, examples = examples_of([(2, 2, dealing(2, 2, unit=1.0))])
     times = on_critical_path(examples[0], len(sites), network(Curve.line(1.0), Curve.line(2.0), 0.5))
@@ -79,7 +81,7 @@ def test_the_critical_path_by_site_by_hand() -> None:
 
 @pytest.mark.parametrize("ranks", [2, 5])
 def test_sites_share_all_of_the_makespan(ranks: int) -> None:
-    """Whatever the program: what they take adds up to what a replay takes."""
+    """The times of all call sites add up to the makespan of a replay."""
     where = network(Curve.line(1e-5, 1e-9), Curve.line(2e-5, 1e-8), 1e-6)
     for trace in (dealing(50, ranks), ring(40, ranks)):
         sites, examples = examples_of([(50, ranks, trace)])
@@ -90,7 +92,10 @@ def test_sites_share_all_of_the_makespan(ranks: int) -> None:
 
 @pytest.mark.parametrize("seed", range(24))
 def test_critical_paths_of_random_programs_are_shared_by_sites(seed: int) -> None:
-    """Collectives, rendezvous, contention, spawned worlds and crowded nodes: nothing is lost, nothing counts twice."""
+    """For random programs and machines, the times of call sites add up to the makespan.
+
+    These have collectives, rendezvous, contention, spawned worlds and crowded nodes.
+    """
     random = Random(seed)
     trace = random_trace(random, ties=bool(seed % 2))
     where = random_machine(random, ("none", "factor", "ports", "flows")[seed % 4], ties=bool(seed % 2))
@@ -101,13 +106,13 @@ def test_critical_paths_of_random_programs_are_shared_by_sites(seed: int) -> Non
 
 
 def test_what_was_recorded_is_the_mean_over_ranks() -> None:
-    """A worker of two ranks that computes 4 s: 2 s in the mean."""
+    """If one of two ranks computes for 4 s, the recorded computation is the mean, 2 s."""
     sites, examples = examples_of([(2, 2, dealing(2, 2, unit=1.0))])
     assert recorded(examples[0], len(sites)).computation[sites.index(RETURN)] == 2
 
 
 def test_performance_factors_of_regions_hold_by_site() -> None:
-    """Sites of one region keep its factor: 3 s at half the speed and 1 s at full speed are 7 s."""
+    """Each site has the factor of its region: 1 s and 2 s at half the speed take 2 s and 4 s, 1 s at full speed 1 s."""
     trace = TraceBuilder(1, "two.py")
     for line, (seconds, region) in enumerate([(1.0, "slow"), (1.0, "fast"), (2.0, "slow")], 1):
         trace[0].at(site(line))
@@ -124,7 +129,10 @@ PLACES = [(n, p) for n in (100, 200, 300, 400) for p in (3, 4, 5)]
 
 
 def test_a_master_and_its_workers_are_met_beyond_what_was_recorded() -> None:
-    """Fitted on 2 to 4 workers at up to 400: exact on 15 workers at 2000, for nodes are fitted over the workers."""
+    """A model fitted on 2 to 4 workers and sizes up to 400 is exact for 15 workers and size 2000.
+
+    The number of loop iterations is fitted as ranks minus one.
+    """
     where = network(Curve.line(1e-4, 1e-8), Curve.line(1e-4))
     model = composed([(n, p, dealing(n, p)) for n, p in PLACES], where, fitted=fit_in_turn)
     assert np.abs(model.off).max() < 1e-9
@@ -136,7 +144,10 @@ def test_a_master_and_its_workers_are_met_beyond_what_was_recorded() -> None:
 
 
 def test_plausible_models_meet_what_follows_their_terms() -> None:
-    """The ring computes n²/P three times: within 2 % at four times the size and ranks, with an interval around it."""
+    """For a ring that computes n²/P three times, plausible models are within 2 % at four times the size and ranks.
+
+    The interval holds the middle.
+    """
     where = network(Curve.line(1e-5), Curve.line(1e-5))
     model = composed([(n, p, ring(n, p)) for n in (100, 150, 200, 300, 400) for p in (2, 3, 4, 6)], where)
     truth = simulate(ring(1600, 16), where).makespan
@@ -150,7 +161,7 @@ def test_plausible_models_meet_what_follows_their_terms() -> None:
 @given(st.integers(1, 5), st.integers(1, 4))
 @settings(max_examples=examples(10), deadline=None)
 def test_parts_add_up_to_the_makespan_where_they_were_measured(sizes: int, ranks: int) -> None:
-    """As many terms as points: each model goes through its points, so their sum is the makespan."""
+    """With as many terms as points, each model passes through its points, so their sum is the makespan there."""
     where = network(Curve.line(1e-5, 1e-9), Curve.line(3e-5, 1e-8), 1e-6)
     places = [(100 * (i + 1), 2 + j) for i in range(sizes) for j in range(ranks)]
     inner = [f"n^{i}" if i else "1" for i in range(sizes)]
@@ -162,7 +173,7 @@ def test_parts_add_up_to_the_makespan_where_they_were_measured(sizes: int, ranks
 
 
 def test_models_on_kinds_of_processors_give_relative_performance() -> None:
-    """One kind computes four times as long: its share of 100 rows is a fifth, at a size that was not recorded."""
+    """At a size that was not recorded, a kind of processor that takes four times as long gets 20 of 100 rows."""
     fast = network(Curve.line(1e-9), Curve.line(1e-9))
     slow = Machine("slow", (NodeType("slow", performance_factor=4.0),) * 16, fast.network)
     recordings = [(n, p, dealing(n, p)) for n, p in PLACES]
@@ -173,7 +184,7 @@ def test_models_on_kinds_of_processors_give_relative_performance() -> None:
 
 
 def test_a_part_that_nobody_can_be_sure_of_is_named() -> None:
-    """Messages cost nothing within a node and a second between nodes: 2 to 4 ranks do not determine 16."""
+    """If only messages between nodes take time, 2 to 4 ranks do not determine 16, and a doubt names the loop."""
     between, within = (Link(Curve.line(seconds), Curve.line(seconds)) for seconds in (1.0, 1e-6))
     where = Machine("pairs", (NodeType("pair", processors=2),) * 8, Network(between, within))
     model = composed([(n, p, ring(n, p, 1e-6)) for n in (100, 200, 300) for p in (2, 3, 4)], where)
@@ -182,7 +193,7 @@ def test_a_part_that_nobody_can_be_sure_of_is_named() -> None:
 
 
 def test_what_cannot_be_composed_is_refused() -> None:
-    """No recordings; or one size alone for a line."""
+    """Composing without recordings, or from too few sizes for the terms, is an error."""
     where = network(Curve.line(1e-5), Curve.line(1e-5))
     with pytest.raises(ModelError, match="compose: recordings must be at least one, got none"):
         composed([], where)
