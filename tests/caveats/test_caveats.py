@@ -1,4 +1,4 @@
-"""Caveats: repeated caveats of many simulations become one, with the user's names and the largest figures."""
+"""Caveats: equal caveats of many simulations become one line, with the user's names and the largest figures."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ def wildcards(otherwise: int, wild: int = 9, name: str = "prog-4-0a1b.clue") -> 
 
 
 def test_a_caveat_is_text_that_begins_with_its_name() -> None:
-    """As a single simulation says it."""
+    """A caveat reads as its name, a colon and its text with the figures filled in; other braces stay."""
     assert wildcards(3) == "prog-4-0a1b.clue: 3 of 9 receives would have matched another message"
     assert note(About.MACHINE, "m", "{guessed} from 5 %") == "m: {guessed} from 5 %"
 
 
 def test_a_caveat_travels_between_processes() -> None:
-    """With all that it takes to gather it."""
+    """A pickled caveat keeps its text and the attributes needed to gather it."""
     again = pickle.loads(pickle.dumps(wildcards(3)))
     assert again == wildcards(3)
     assert (again.kind, again.at_most, again.size) == (wildcards(3).kind, wildcards(3).at_most, 3)
 
 
 def test_equal_caveats_of_a_program_are_one_line_without_the_names_of_files() -> None:
-    """However many numbers of ranks and options there are."""
+    """Equal caveats of one program, recorded at several numbers of ranks, become one line with the workload's name."""
     said = [Said(wildcards(3, name=f"prog-{n}.clue"), option, "heat") for n in (2, 4) for option in OPTIONS]
     assert list(gathered(said, OPTIONS, "options")) == ["heat: 3 of 9 receives would have matched another message"]
 
 
 def test_of_different_figures_the_largest_is_told() -> None:
-    """With its companions, and as the most there is."""
+    """Of caveats that differ in figures, the one with the largest is told, with "up to" and its other figures."""
     said = [Said(wildcards(n, 10 * n), option, "heat") for n, option in enumerate(OPTIONS)]
     assert list(gathered(said, OPTIONS, "options")) == [
         "heat: up to 5 of 50 receives would have matched another message"
@@ -47,7 +47,7 @@ def test_of_different_figures_the_largest_is_told() -> None:
 
 
 def test_options_are_named_where_it_is_not_all() -> None:
-    """A few by name, of many the first and their number; several workloads in one line."""
+    """A caveat of some options names a few of them, or the first of many and their number; workloads share a line."""
     few = [Said(wildcards(3), option, load) for option in "ab" for load in ("heat", "cg")]
     many = [Said(note(About.MACHINE, "pair", "guessed"), option, "heat") for option in "abcde"]
     assert list(gathered([*few, *many], OPTIONS, "options")) == [
@@ -57,7 +57,7 @@ def test_options_are_named_where_it_is_not_all() -> None:
 
 
 def test_a_caveat_of_all_machines_names_none() -> None:
-    """But the one, if there is one only."""
+    """A caveat about the machines of all options says "all options"; a single option is named."""
     guessed = note(About.MACHINE, "pair", "guessed")
     assert list(gathered([Said(guessed, option, "heat") for option in "ab"], "ab", "options")) == [
         "all options: guessed"
@@ -66,7 +66,7 @@ def test_a_caveat_of_all_machines_names_none() -> None:
 
 
 def test_other_words_make_another_caveat() -> None:
-    """Figures do not."""
+    """Caveats with different words stay apart; those that differ only in figures are merged."""
     said = [
         Said(Caveat(About.PROGRAM, "p", "{call}: {count} calls", {"call": call}, {"count": count}, count), "a", "heat")
         for call, count in (("Win.Put", 3), ("Win.Get", 4), ("Win.Put", 5))
@@ -75,7 +75,7 @@ def test_other_words_make_another_caveat() -> None:
 
 
 def test_what_the_engine_says_is_about_nobody() -> None:
-    """Once, whatever it was used for."""
+    """A caveat about the engine appears once, without workloads or options."""
     said = Caveat(About.ENGINE, "engine", "the fast engine is not used: {reason}", {"reason": "no compiler"})
     assert list(gathered([Said(said, option, "heat") for option in OPTIONS], OPTIONS, "options")) == [
         "engine: the fast engine is not used: no compiler"
@@ -83,7 +83,7 @@ def test_what_the_engine_says_is_about_nobody() -> None:
 
 
 def test_a_plain_line_is_taken_for_one_about_a_machine() -> None:
-    """Where whoever simulates says something of its own."""
+    """A plain string, such as a custom predictor's, is treated as a caveat about a machine and names its options."""
     said = [Said(f"machine {option}: by hand", option, "heat") for option in "ab"]
     assert list(gathered(said, OPTIONS, "options")) == ["a, b: by hand"]
 
@@ -106,7 +106,7 @@ def test_a_plain_line_is_taken_for_one_about_a_machine() -> None:
     ],
 )
 def test_numbers_in_the_words_of_a_recorder_are_figures(notes: list[str], lines: list[str]) -> None:
-    """A program recorded at several numbers of ranks says the same of each: once, with the largest amount."""
+    """Notes of several recordings that differ only in amounts become one line with the largest amount."""
     said = [Said(note_of_recording(f"heat-{i}", note), "a", "heat") for i, note in enumerate(notes)]
     assert list(gathered(said, ["a"], "options")) == lines
     assert [each.caveat for each in said] == [f"heat-{i}: {note}" for i, note in enumerate(notes)]
@@ -114,7 +114,7 @@ def test_numbers_in_the_words_of_a_recorder_are_figures(notes: list[str], lines:
 
 @given(st.text("1e.% s{}a-", max_size=12))
 def test_a_note_of_a_recording_stays_as_it_is(text: str) -> None:
-    """Whatever numbers and braces it contains."""
+    """The text of a recording's note is unchanged, whatever numbers and braces it contains."""
     assert note_of_recording("heat", text) == f"heat: {text}"
 
 
@@ -128,7 +128,7 @@ def test_a_note_of_a_recording_stays_as_it_is(text: str) -> None:
     ],
 )
 def test_names_are_joined(names: list[str], kind: str, text: str) -> None:
-    """As many as a reader takes in."""
+    """Up to four names are listed; of more, the first three and the number."""
     assert named(names, kind) == text
 
 
@@ -140,7 +140,7 @@ TEXTS = st.text("abc{}%:", max_size=5)
     st.lists(TEXTS, max_size=4),
 )
 def test_nothing_is_lost_and_nothing_said_twice(said: list[Said], machines: list[str]) -> None:
-    """Every text is in some line, whatever braces are in it."""
+    """Each different caveat has one line, and every text is in some line, whatever braces it has."""
     lines = list(gathered(said, machines, "options"))
     assert len(lines) == len({each.caveat.kind for each in said if isinstance(each.caveat, Caveat)})
     for each in said:
