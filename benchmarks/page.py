@@ -13,13 +13,13 @@ from pathlib import Path
 
 #: The folder of the checkout.
 ROOT = Path(__file__).resolve().parents[1]
-#: Words for a goal that was reached, missed, or not measured.
+#: Words for a goal that is reached, missed, or not measured.
 REACHED = {True: "yes", False: "**no**", None: "not measured"}
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """One figure to reach.
+    """One figure and its goal.
 
     Attributes:
         figure: Name of the figure.
@@ -64,7 +64,7 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterat
 
 
 def notes_beside(table: Path) -> list[str]:
-    """Return the remarks on a table that were written by hand, in the file of its name with ``.notes.md``."""
+    """Return the remarks on a table that were written by hand, in the file with its name and ``.notes.md``."""
     notes = table.with_suffix(".notes.md")
     return [notes.read_text()] if notes.exists() else []
 
@@ -78,13 +78,13 @@ def write_page(text: str, output: Path | None) -> None:
 
 
 def write_rows(file: Path, lines: Iterable[Sequence[object]]) -> None:
-    """Write a table, its titles first."""
+    """Write a table with its header first."""
     with file.open("w", newline="") as out:
         csv.writer(out, lineterminator="\n").writerows(lines)
 
 
 def rows(file: Path) -> list[dict[str, str]]:
-    """Return the rows of a table, by column; none if there is no file."""
+    """Return the rows of a table, by column; no rows if there is no file."""
     if not file.exists():
         return []
     with file.open(newline="") as table:

@@ -1,7 +1,7 @@
-"""Run a program on one core, and measure its processor time and memory, its children included.
+"""Run a program on one core, and measure its processor time and memory, including its child processes.
 
-This file is also the launcher in between: ``python -S processes.py FIGURES COMMAND…``. The kernel counts the memory of
-the starting process as that of the new program, so the starting process must be small.
+This file is also the intermediate launcher: ``python -S processes.py FIGURES COMMAND…``. The kernel counts the memory
+of the starting process as that of the new program, so the starting process must be small.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from time import perf_counter  # noqa: E402
 
 
 class FailedRunError(Exception):
-    """A program ended with another status than 0."""
+    """A program ended with a status other than 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessTimes:
-    """A program's run.
+    """The measurements of a program's run.
 
     Attributes:
         seconds: Processor time, of the user and of the system.
@@ -58,7 +58,7 @@ def run(command: Sequence[str], folder: Path, environment: Mapping[str, str] | N
     """Run a program in a folder, on one core.
 
     Raises:
-        FailedRunError: If it fails; with the end of what it printed.
+        FailedRunError: If the program fails; the error contains the end of its output.
     """
     with tempfile.NamedTemporaryFile("r") as figures:
         began = perf_counter()

@@ -1,4 +1,4 @@
-"""What a long measurement tells while it runs."""
+"""Progress messages of a long measurement."""
 
 from __future__ import annotations
 

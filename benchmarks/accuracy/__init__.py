@@ -1,1 +1,1 @@
-"""Errors of predictions: one module or package for each study, with its page beside it; see README.md."""
+"""Studies of prediction errors: one module or package per study, with its page of results beside it; see README.md."""

@@ -1,10 +1,10 @@
-"""Whether recordings on a busy host agree with those on a quiet one: bursts as recorded, and normalised.
+"""Agreement of recordings on a busy host with those on a quiet one, for raw and for normalised bursts.
 
 ``python -m benchmarks.accuracy.host_speed [--rounds N] [-o FILE.csv]``
 
 Runs ``clue record -n 4`` of three programs in turn on an otherwise idle host, beside two processes that compute, and
-beside one that streams memory; ``clue record`` makes three recordings each time. Prints, by program and neighbours, CPU
-time relative to that on the idle host in the same round: of one recording as it is, and as it is replayed (normalised,
+beside one that streams memory; ``clue record`` makes three recordings each time. Prints, by program and neighbours, the
+CPU time relative to that on the idle host in the same round: of one recording as recorded, and as replayed (normalised,
 the median of three recordings).
 """
 
@@ -25,20 +25,20 @@ from clue.trace import Trace
 from clue.trace.speed import speeds
 
 PROGRAMS = {"jacobi": "384", "cholesky": "1200", "cg": "192"}
-#: Loop that ends with the parent process, however that ends.
+#: Start of a loop that ends when the parent process ends, for whatever reason.
 _WHILE = "import os; parent = os.getppid()\nwhile os.getppid() == parent: "
 _COMPUTE = f"{_WHILE}sum(range(10000))"
 _STREAM = f"import numpy as np; a = np.ones(8_000_000); b = a.copy(); {_WHILE}np.multiply(a, 3.0, out=b)"
 NEIGHBOURS = {"none": (), "two that compute": (_COMPUTE, _COMPUTE), "one that streams": (_STREAM,)}
 RANKS = 4
-#: A row of the table: round, neighbours, program; CPU time of each recording as recorded; as replayed; seconds.
+#: A row of the table: round, neighbours, program; CPU time of each recording as recorded, and as replayed; seconds.
 Row = dict[str, str | float]
 _Quiet = dict[tuple[str | float, str | float], Row]
 
 
 @contextmanager
 def beside(programs: Sequence[str]) -> Iterator[None]:
-    """Run processes for the duration of a block."""
+    """Run the programs as background processes for the duration of the ``with`` block."""
     with ExitStack() as stack:
         for program in programs:
             process = stack.enter_context(subprocess.Popen([sys.executable, "-c", program]))
@@ -47,7 +47,7 @@ def beside(programs: Sequence[str]) -> Iterator[None]:
 
 
 def measured(turn: int, neighbours: str, program: str, folder: Path) -> Row:
-    """Record a program as often as ``clue record`` does."""
+    """Record a program with ``clue record`` and return its row of the table."""
     script = Path(__file__).parent / "programs" / f"{program}.py"
     found = record_repeatedly(script, (PROGRAMS[program],), RANKS, folder / f"{program}.clue")
     traces = [found.trace, *map(Trace.open, found.repeats)]
@@ -58,7 +58,7 @@ def measured(turn: int, neighbours: str, program: str, folder: Path) -> Row:
 
 
 def table(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the lines of the table: medians over rounds, and the largest deviation of any."""
+    """Yield the lines of the table: medians over rounds, and the largest deviation in any round."""
     quiet: _Quiet = {(row["round"], row["program"]): row for row in rows if row["neighbours"] == "none"}
     yield "| program | neighbours | as recorded | largest | as replayed | largest |"
     yield "| --- | --- | ---: | ---: | ---: | ---: |"

@@ -1,12 +1,12 @@
-"""The errors of predictions, learned from tables of measured and predicted cases.
+"""Learn the errors of predictions from tables of measured and predicted cases.
 
 ``python -m benchmarks.accuracy.learn TABLE.csv... [--column predicted] -o FILE``
 
-A table has the columns ``program``, ``measured``, that of the predictions, ``COLUMN_computation`` or, if there is
-none, ``computation`` (in the prediction, of the rank that computes longest; all seconds), and ``message`` (mean size,
-bytes): ``benchmarks/accuracy/validation.csv`` is one, and ``python -m benchmarks.accuracy.unseen`` writes one. The file
-that is shipped is ``clue/config/model-error.yaml``. Also prints the share of cases of each program that lie within
-intervals learned from the other programs only.
+A table has the columns ``program``, ``measured``, the column of the predictions, ``COLUMN_computation`` or else
+``computation`` (the predicted computation of the rank that computes longest), all in seconds, and ``message`` (mean
+message size, bytes). ``benchmarks/accuracy/validation.csv`` is such a table, and ``python -m
+benchmarks.accuracy.unseen`` writes one. The shipped file is ``clue/config/model-error.yaml``. Also prints, for each
+program, the share of its cases that lie within intervals learned from the other programs only.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from clue.validation.learning import Known, as_yaml, learn
 
 
 def main() -> int:
-    """Learn; return the exit status."""
+    """Learn the errors; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy.learn", description=__doc__)
     parser.add_argument("tables", type=Path, nargs="+", metavar="TABLE.csv")
     parser.add_argument("--column", default="predicted", help="the one that has the predictions (default: %(default)s)")
@@ -59,7 +59,7 @@ def _case(row: dict[str, str], column: str) -> Known:
 
 
 def covered(cases: Sequence[Known]) -> float:
-    """Return the share of cases that lie within intervals learned from other programs."""
+    """Return the share of cases that lie within intervals learned from the other programs."""
     inside = 0
     for program in {case.program for case in cases}:
         left_out = [case for case in cases if case.program == program]

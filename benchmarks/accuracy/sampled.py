@@ -1,9 +1,9 @@
-"""Sampled simulations beside full replays.
+"""Sampled simulations compared with full replays.
 
 ``python -m benchmarks.accuracy.sampled --recordings FOLDER [-o TABLE.md]``
 
 Programs of :mod:`benchmarks.accuracy.programs` are recorded with more iterations, unless FOLDER has their recordings,
-and simulated on three machines: without contention, with ports, with flows. Two of the programs were not looked at
+and simulated on three machines: without contention, with ports, and with flows. Two of the programs were not looked at
 before the model was finished.
 """
 
@@ -31,7 +31,7 @@ class LongProgram:
         ranks: Number of ranks.
         size: Size of its problem.
         line: A line of its source.
-        longer: The line that replaces it.
+        longer: The line that replaces it to get more iterations.
         seen: Whether it was looked at during the development of the model.
     """
 
@@ -104,7 +104,7 @@ class Case:
 
     @property
     def covered(self) -> bool:
-        """Whether the interval contains the makespan."""
+        """Whether the predicted interval contains the makespan of the full replay."""
         return self.steady.low <= self.whole <= self.steady.high
 
     @property

@@ -4,7 +4,7 @@
     python -m benchmarks.accuracy.wien97 --full                      the paper's sizes; records what is not cached
     python -m benchmarks.accuracy.wien97 --ranking wien97.json       Table 3 from `clue simulate wien97 --json`
 
-Pictures go to scenarios/figures, or wherever ``--figures`` says. Nothing here is compared with anything: that is
+Pictures go to scenarios/figures, or to the folder given by ``--figures``. This script checks nothing; the checks are in
 tests/scenarios.
 """
 
@@ -41,7 +41,7 @@ from clue.trace import Trace
 SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
 #: Our kernels: name in the paper's tables, and operations of a matrix of order n as a multiple of n³.
 KERNELS = {"cholesky": ("kernel_1", 1 / 3), "tridiagonalisation": ("kernel_2", 4 / 3)}
-#: Performance factor that makes computation outside the kernels free: 0 would leave it as recorded.
+#: Performance factor that makes computation outside the kernels free; a factor of 0 would leave it as recorded.
 NOTHING = 1e-9
 FIGURE_5 = (2000, (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16))
 FIGURE_5_NETWORKS = {"Fast Ethernet": "wien97-cheapest", "gigabit class (SCI)": "wien97-fine"}
@@ -54,7 +54,7 @@ Document = Mapping[str, Any]
 
 
 def kernels_alone(machine: Machine) -> Machine:
-    """Return the machine on which whatever is not a kernel (making the matrix, above all) takes no time."""
+    """Return the machine on which only kernels take time; above all, making the matrix takes none."""
     types = {name: replace(node, performance_factor=NOTHING) for name, node in machine.node_types().items()}
     return replace(machine, nodes=tuple(types[node.name] for node in machine.nodes))
 
@@ -72,14 +72,14 @@ def order(application: Application) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PaperCase:
-    """A row of the paper's Table 2 with what it takes to simulate it."""
+    """A row of the paper's Table 2, with the data needed to simulate it."""
 
     row: Row
     machine: Machine
     programs: Mapping[str, Application]
 
     def speeds(self) -> dict[str, float]:
-        """Return flop/s of all instances together, by kernel; the kernels' time alone counts."""
+        """Return the flop/s of all instances together, by kernel, over the kernels' time alone."""
         traces = Traces(_ignore)
         side_by_side, ranks = self.row["high_level"], self.row["low_level"]
         found = {}
@@ -89,7 +89,7 @@ class PaperCase:
         return found
 
 
-#: Simulates cases; returns the speed of their splits, flop/s.
+#: A function that simulates cases; it returns the speed of their splits, flop/s.
 Simulate = Callable[[Sequence[PaperCase]], Sequence[Mapping[str, float]]]
 
 
@@ -123,14 +123,14 @@ def cluster_of(machine: Machine, nodes: int) -> Machine:
 def performance_by_processors(
     machine: Machine, program: Application, ranks: Sequence[int], traces: TraceSource
 ) -> Series:
-    """Return flop/s of one instance of Cholesky over processors, one rank to a node."""
+    """Return the flop/s of one instance of Cholesky by number of processors, one rank per node."""
     flops = KERNELS["cholesky"][1] * order(program) ** 3
     points = [(p, flops / clue.simulate(traces(program, p), cluster_of(machine, p)).makespan) for p in ranks]
     return Series(machine.name, tuple(points))
 
 
 def figure_5(traces: TraceSource) -> list[Series]:
-    """Return Cholesky n = 2000 over processors, on both networks."""
+    """Return the performance of Cholesky with n = 2000 by number of processors, on both networks."""
     n, ranks = FIGURE_5
     shipped = str(SCENARIOS / "traces" / f"cholesky-{n}-{{ranks}}.clue.zip")
     program = Application(SCENARIOS / "programs" / "cholesky.py", ("--n", str(n)), shipped)
@@ -155,7 +155,7 @@ def sleeping(machine: Machine) -> Machine:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table: the first column left, the others right."""
+    """Return a Markdown table with the first column aligned left and the others right."""
     lines = [head, ["---"] + ["---:"] * (len(head) - 1), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
@@ -174,7 +174,7 @@ def _speed_cells(split: PaperCase, speeds: Mapping[str, float]) -> Iterator[str]
 
 
 def other_assumptions(wanted: Sequence[PaperCase], simulate: Simulate) -> str:
-    """Return Cholesky without contention, and the tridiagonalisation where waiting ranks sleep instead of polling."""
+    """Return a table of Cholesky without contention, and of the tridiagonalisation with sleeping waiting ranks."""
     cholesky = [replace(split, programs={"cholesky": split.programs["cholesky"]}) for split in wanted]
     polled = [
         replace(split, programs={"tridiagonalisation": split.programs["tridiagonalisation"]})
@@ -200,7 +200,7 @@ def _changed_rows(
 
 
 def table_3(ranking: Document, alone: Document, paper: Document) -> str:
-    """Return Table 3: points with everything the programs do, and with the kernels alone, beside the paper's."""
+    """Return Table 3: points with everything the programs do, points with the kernels alone, and the paper's points."""
     printed = {row["name"]: row for row in paper["points"]}
     kernels_only = {entry["option"]: entry for entry in alone["ranking"]}
     head = ["configuration", "split", "small: ours", "paper", "cholesky: ours", "paper", "tridiag.: ours", "paper",
@@ -219,7 +219,7 @@ def _points_row(entry: Document, alone: Document, printed: Row) -> list[str]:
 
 
 def setup_table(ranking: Document) -> str:
-    """Return how much of each makespan making the matrix takes, in per cent."""
+    """Return the share of each makespan that making the matrix takes, in per cent."""
     rows = []
     for entry in ranking["ranking"]:
         shares = [_setup_share(outcome, kernel) for outcome in entry["workloads"].values() for kernel in KERNELS]
@@ -235,7 +235,7 @@ def _setup_share(outcome: Document, kernel: str) -> float:
 
 
 def performance_table(series: Sequence[Series]) -> str:
-    """Return Mflop/s by number of processors, of all and of each."""
+    """Return Mflop/s by number of processors, in total and per processor."""
     columns = [dict(each.points) for each in series]
     rows = [
         [str(p), grid(p), *(f"{share:.0f}" for column in columns for share in (column[p] / 1e6, column[p] / p / 1e6))]
@@ -246,13 +246,13 @@ def performance_table(series: Sequence[Series]) -> str:
 
 
 def grid(processes: int) -> str:
-    """Return the most square P×Q grid with P ≤ Q, as scenarios/programs/block_cyclic.py takes it."""
+    """Return the most square P×Q grid with P ≤ Q, in the form that scenarios/programs/block_cyclic.py takes."""
     rows = max(p for p in range(1, processes + 1) if processes % p == 0 and p * p <= processes)
     return f"{rows}×{processes // rows}"
 
 
 def origins(traces: Sequence[Trace]) -> str:
-    """Return on what computers and when the traces were recorded."""
+    """Return the computers on which the traces were recorded, and the times."""
     heads = [trace.head for trace in traces]
     places = sorted(
         {f"- {head.processor}; {' '.join(head.mpi.splitlines()[0].split())}; Python {head.python}" for head in heads}
@@ -312,7 +312,7 @@ def scale(figures: Path, write: Callable[[str], None]) -> None:
     n, _ = FIGURE_5
     drawn = draw_performance(series, f"Cholesky factorisation, n = {n}, over processors")
     for processors, speed in max(series, key=lambda each: each.points[-1][1]).points:
-        # A single row of processes is slower than its neighbours: what stands above would be on the line.
+        # A single row of processes is slower than its neighbours; a label above it would overlap the line.
         place, side = ((4, -14), "left") if grid(processors) == f"1×{processors}" else ((0, 8), "right")
         drawn.axes[0].annotate(grid(processors), (processors, speed), place, textcoords="offset points", ha=side)
     save(drawn, figures, "figure5.png")

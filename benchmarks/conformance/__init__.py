@@ -1,1 +1,1 @@
-"""mpi4py's own tests and demos under ``clue run``, beside a real MPI library."""
+"""mpi4py's own tests and demos under ``clue run``, compared with a real MPI library."""

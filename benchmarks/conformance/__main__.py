@@ -1,4 +1,4 @@
-"""Run mpi4py's tests and demos by a real MPI library and live, and write the results.
+"""Run mpi4py's tests and demos with a real MPI library and live, and write the results.
 
 python -m benchmarks.conformance [--ranks 1 2 3 5] [--files p2p cco …] [-o benchmarks/conformance/README.md]
 """
@@ -21,7 +21,7 @@ from tests.conformance.suite import fetch
 
 
 def main() -> None:
-    """Run, and write the page; earlier results of other files and numbers of ranks are kept."""
+    """Run the tests and write the page; earlier results of other files and numbers of ranks are kept."""
     asked = _arguments()
     tests = fetch()
     figures = asked.output.with_name("results.csv") if asked.output is not None else None
@@ -65,7 +65,7 @@ def _wanted(module: str, parts: list[str]) -> bool:
 
 
 def _kept(way: Way, ranks: int, tests: Path, module: str) -> list[Verdict]:
-    """Return outcomes that do not change, from the cache if they are there."""
+    """Return the outcomes of a file that do not change between runs, from the cache if they are there."""
     kept = home() / "conformance" / f"{tests.parent.name}-{ranks}-{module}.json"
     if not kept.exists():
         outcomes = run_file(way, ranks, tests, module)

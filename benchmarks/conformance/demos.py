@@ -46,7 +46,7 @@ class DemoProgram:
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """The outcome of a program: whether it ends well either way, and prints the same (``None``: not compared)."""
+    """The outcome of a program: whether it succeeds either way, and prints the same (``None``: not compared)."""
 
     name: str
     ranks: int
@@ -126,7 +126,7 @@ def _alike(real: RunEnd, live: RunEnd) -> bool:
 
 
 def _lines(output: str) -> Iterator[str]:
-    """Yield what the program printed: all before the heading of clue's own table."""
+    """Yield the lines that the program printed: everything before the heading of clue's own table."""
     for line in output.splitlines():
         if line.endswith(_TABLE):
             return

@@ -1,7 +1,7 @@
-"""Running files of mpi4py's tests on a number of ranks, by a real MPI library or live, to the end of each file.
+"""Run files of mpi4py's tests on a number of ranks, with a real MPI library or live, to the end of each file.
 
-A test that ends the whole run (a deadlock, a crash) prevents the tests after it from running; so the rest of the file
-runs again without it, until every test has run.
+A test that ends the whole run (a deadlock, a crash) prevents the tests after it from running, so the rest of the file
+is run again without it, until every test has run.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ REAL, LIVE = Way("mpiexec", False, 300.0), Way("clue run", True, 600.0)
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """How a run ended: its exit status (``None``: it ran out of time), and all that it printed."""
+    """The end of a run: its exit status (``None``: it ran out of time), and its whole output."""
 
     status: int | None
     output: str
 
     @property
     def why(self) -> str:
-        """The line that says why, as far as one does."""
+        """The line of output that gives the reason, if there is one."""
         if self.status is None:
             return "ran out of time"
         said = [line.strip() for line in self.output.splitlines() if line.strip()]
@@ -89,7 +89,7 @@ def start(way: Way, ranks: int, program: Sequence[str], *, folder: Path | None =
     try:
         output, _ = process.communicate(timeout=way.timeout)
     except BaseException as error:
-        # In a session of its own it does not receive Ctrl-C.
+        # In a session of its own, the program does not receive Ctrl-C.
         os.killpg(process.pid, signal.SIGKILL)
         output = process.communicate()[0]
         if not isinstance(error, subprocess.TimeoutExpired):
@@ -100,7 +100,7 @@ def start(way: Way, ranks: int, program: Sequence[str], *, folder: Path | None =
 
 @dataclass(slots=True)
 class _File:
-    """The state of a file: its tests, and their outcomes so far."""
+    """The tests of a file, and their outcomes so far."""
 
     tests: list[str] = field(default_factory=list)
     known: dict[str, Verdict] = field(default_factory=dict)
@@ -111,7 +111,7 @@ class _File:
 
 
 def run_file(way: Way, ranks: int, tests: Path, module: str) -> list[Verdict]:
-    """Run all tests of a file; returns them in the file's order."""
+    """Run all tests of a file; return their outcomes in the file's order."""
     file = _File()
     for _ in range(_ROUNDS):
         with tempfile.TemporaryDirectory() as scratch:
@@ -133,7 +133,7 @@ def _written(path: Path, tests: Sequence[str]) -> str:
 
 
 def _notes(path: Path) -> tuple[list[str], dict[str, tuple[str, str]]]:
-    """Read a rank's notes: the tests of the file, and the last that is known of each."""
+    """Read a rank's notes: the tests of the file, and the latest outcome of each."""
     lines = path.read_text().splitlines() if path.exists() else []
     if not lines:
         return [], {}
@@ -148,7 +148,7 @@ def _notes(path: Path) -> tuple[list[str], dict[str, tuple[str, str]]]:
 
 
 def _take(file: _File, read: Sequence[tuple[list[str], dict[str, tuple[str, str]]]], ending: RunEnd) -> bool:
-    """Take the outcomes of a round; return whether there are any."""
+    """Add the outcomes of a round; return whether there are any."""
     before = len(file.known)
     file.tests = file.tests or max((tests for tests, _ in read), key=len)
     ranks = [last for _, last in read]
@@ -157,7 +157,7 @@ def _take(file: _File, read: Sequence[tuple[list[str], dict[str, tuple[str, str]
         if all(outcome != "began" for outcome, _ in found):
             file.known[test] = _together(test, found)
         else:
-            # The first test that did not end has ended the run; those after it are tried again.
+            # The first test that did not finish ended the run; the tests after it are tried again.
             file.known[test] = Verdict(test, "ended", _failure(found) or ending.why)
             break
     return len(file.known) > before

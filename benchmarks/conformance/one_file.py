@@ -1,9 +1,10 @@
-"""Run one file of mpi4py's tests on this rank, and note test by test what came of it.
+"""Run one file of mpi4py's tests on this rank, and note the outcome of each test.
 
     mpiexec -n 2 python one_file.py TESTS test_p2p_buf NOTES [CHOSEN]
 
-``NOTES/<rank>.jsonl`` gets a line when a test begins and another when it ends, so that a run that is cut short tells
-where. ``CHOSEN`` is a JSON list of tests; without it all run. This is a program of its own: it knows nothing of clue.
+``NOTES/<rank>.jsonl`` gets a line when a test begins and another when it ends, so that the file of an interrupted run
+shows where it stopped. ``CHOSEN`` is a JSON list of tests; without it all tests run. This program is independent of
+clue.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any, TextIO
 
 
 class Notes(unittest.TestResult):
-    """Writes down what came of each test, at once."""
+    """Writes down the outcome of each test immediately."""
 
     def __init__(self, to: TextIO) -> None:
         super().__init__()
@@ -33,16 +34,16 @@ class Notes(unittest.TestResult):
         super().startTest(test)
 
     def stopTest(self, test: Any) -> None:  # noqa: N802
-        """Note what came of it."""
+        """Note the outcome of the test."""
         super().stopTest(test)
         self._note(test, *self._outcome)
 
     def addSkip(self, test: Any, reason: str) -> None:  # noqa: ARG002, N802
-        """Take a test that does not apply; a whole class may be skipped, whose tests never begin."""
+        """Record a test that does not apply; if a whole class is skipped, its tests never begin."""
         self._outcome = ("skipped", reason)
 
     def addFailure(self, test: Any, err: Any) -> None:  # noqa: ARG002, N802
-        """Take a test that found something wrong."""
+        """Record a test with a failed assertion."""
         self._outcome = ("failed", _why(err))
 
     def addError(self, test: Any, err: Any) -> None:  # noqa: N802
@@ -52,16 +53,16 @@ class Notes(unittest.TestResult):
             self._note(test, *self._outcome)
 
     def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:  # noqa: ARG002, N802
-        """Take a part of a test."""
+        """Record a part of a test."""
         if err is not None:
             self._outcome = ("failed", _why(err))
 
     def addExpectedFailure(self, test: Any, err: Any) -> None:  # noqa: ARG002, N802
-        """Take a test that fails as its author knows."""
+        """Record a test that fails as its author expects."""
         self._outcome = ("skipped", "expected failure")
 
     def addUnexpectedSuccess(self, test: Any) -> None:  # noqa: ARG002, N802
-        """Take a test that was expected to fail."""
+        """Record a test that passes although it was expected to fail."""
         self._outcome = ("failed", "unexpected success")
 
     def _note(self, test: Any, outcome: str, why: str) -> None:
@@ -70,7 +71,7 @@ class Notes(unittest.TestResult):
 
 
 def _why(error: Any) -> str:
-    """Return the exception in a line, with the last line of the tests that raised it."""
+    """Return the exception as one line, with the last line of the tests that raised it."""
     kind, value, trace = error
     place = ""
     while trace is not None:
@@ -90,12 +91,12 @@ def _tests(suite: Any) -> Iterator[unittest.TestCase]:
 
 
 def main() -> int:
-    """Run; returns 0 whatever the tests say."""
+    """Run the tests; return 0 whatever their outcomes."""
     folder, module, notes, *chosen = sys.argv[1:]
     sys.dont_write_bytecode = True
     sys.path.insert(0, folder)
     os.chdir(folder)
-    for name in ("cupy", "numba"):  # as mpi4py's own main.py does where they are not asked for
+    for name in ("cupy", "numba"):  # as mpi4py's own main.py does unless they are requested
         sys.modules[name] = None  # type: ignore[assignment]
     rank = importlib.import_module("mpi4py.MPI").COMM_WORLD.Get_rank()
     with (Path(notes) / f"{rank}.jsonl").open("w") as to:

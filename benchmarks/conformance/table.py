@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.conformance.demos import Demo
 from benchmarks.conformance.files import Verdict
 
-#: Test files of the basis of point-to-point, collective and communicator code.
+#: Test files that cover the core: point-to-point, collective and communicator code.
 _CORE = re.compile(r"test_(p2p|cco|comm|request|status|cart|graph|topo|pack|op$|msgspec)")
 _CORE_GOAL, _WHOLE_GOAL = 0.95, 0.80
 _DEMOS = "## Demos and pools"
@@ -24,7 +24,7 @@ _PLACE = re.compile(r" \(\w+\.py:\d+\)$|^rank \d+: ")
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One file at one number of ranks, both ways."""
+    """The outcomes of one file on one number of ranks, both ways."""
 
     module: str
     ranks: int
@@ -33,14 +33,14 @@ class Comparison:
 
     @property
     def pairs(self) -> list[tuple[Verdict, Verdict]]:
-        """The outcomes of each test by the real library and live; a test that was not found counts as ended."""
+        """The outcomes of each test with the real library and live; a missing test counts as ended."""
         live = {outcome.test: outcome for outcome in self.live}
         why = next((each.why for each in self.live if each.outcome == "ended"), "not found")
         return [(real, live.get(real.test) or Verdict(real.test, "ended", why)) for real in self.real]
 
     @property
     def counting(self) -> list[Verdict]:
-        """The live outcomes of the tests that pass by the real library."""
+        """The live outcomes of the tests that pass with the real library."""
         return [live for real, live in self.pairs if real.outcome == "passed"]
 
     @property
@@ -50,7 +50,7 @@ class Comparison:
 
     @property
     def passed(self) -> tuple[int, int]:
-        """How many passed live, of how many that the real library passes."""
+        """The number of tests that passed live, and the number that pass with the real library."""
         return len(self.counting) - len(self.faults), len(self.counting)
 
     @property
@@ -62,7 +62,7 @@ class Comparison:
 
 
 def _reasons(faults: Iterable[Verdict]) -> Counter[str]:
-    """Count reasons, whatever the rank and the line they came from."""
+    """Count the reasons, ignoring the rank and the line that they came from."""
     return Counter(_PLACE.sub("", _PLACE.sub("", fault.why or fault.outcome))[:120] for fault in faults)
 
 
@@ -160,7 +160,7 @@ def demos_section(demos: Sequence[Demo]) -> Iterator[str]:
 
 
 def old_demos(path: Path) -> list[str]:
-    """Return the lines on demos and pools of an earlier report."""
+    """Return the lines on demos and pools from an earlier report."""
     text = path.read_text() if path.exists() else ""
     return [_DEMOS + text.partition(_DEMOS)[2].rstrip()] if _DEMOS in text else []
 
@@ -183,7 +183,7 @@ _COLUMNS = ("file", "test", "ranks", "real", "live", "why", "tests")
 def write_csv(path: Path, compared: Iterable[Comparison]) -> None:
     """Write the outcomes of the tests, with the numbers of ranks at which they occurred.
 
-    Tests with the same outcome by the real library and live are counted, file by file; each of the others has a line.
+    Tests with the same outcome with the real library and live are counted per file; each of the other tests has a line.
     """
     found: dict[tuple[str, str, str, str, str, int], list[int]] = {}
     for each in compared:
@@ -204,7 +204,7 @@ def write_csv(path: Path, compared: Iterable[Comparison]) -> None:
 
 
 def read_csv(path: Path) -> dict[tuple[str, int], Comparison]:
-    """Read what :func:`write_csv` wrote, by file and ranks; nothing if there is no such file.
+    """Read the file that :func:`write_csv` wrote, by file and ranks; return nothing if there is no such file.
 
     Tests that were only counted get numbers for names.
     """

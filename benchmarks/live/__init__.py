@@ -1,1 +1,1 @@
-"""What live execution costs: per call, per rank and per byte, and that self-scheduling follows speed under it."""
+"""The cost of live execution per call, per rank and per byte; and a check that self-scheduling follows speed."""

@@ -1,4 +1,4 @@
-"""What live execution costs on this computer: ``python -m benchmarks.live [-o benchmarks/live/README.md]``."""
+"""Measure the cost of live execution on this computer: ``python -m benchmarks.live [-o benchmarks/live/README.md]``."""
 
 from __future__ import annotations
 

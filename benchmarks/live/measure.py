@@ -22,7 +22,7 @@ CALLS = {
 
 
 def call_goals(ranks: int, rounds: int) -> Iterator[Goal]:
-    """Measure what a call costs: processor time of a batch by all its calls, median over batches; and real time."""
+    """Measure the cost of a call: a batch's processor time per call, median over batches; and its real time."""
     for figure, what in CALLS.items():
         said = Live("calls.py", (what, "--rounds", str(rounds)), ranks).output()
         batches = _json(said)
@@ -54,7 +54,7 @@ def rank_goals(ranks: int) -> Iterator[Goal]:
 
 
 def share_goal(options: Sequence[str], name: str) -> Goal:
-    """Run a self-scheduled product with one fast and three slow workers: the fast one's share is to be by speed."""
+    """Run a self-scheduled product with one fast and three slow workers, whose shares must follow their speed."""
     program = str(PROGRAM)
     live = Live(program, ("ss", "--n", "600", "--rows", "2"), 5, "fast-slow.yaml", tuple(options))
     rows = json.loads(re.findall(r"rows=(\[.*?\])", live.output())[0])
@@ -64,6 +64,6 @@ def share_goal(options: Sequence[str], name: str) -> Goal:
 
 
 def _json(said: str) -> list[Any]:
-    """Return what a program printed as JSON, whatever else was said."""
+    """Return the JSON that a program printed, ignoring its other output."""
     found: list[Any] = json.loads(next(line for line in said.splitlines() if line.startswith("[")))
     return found

@@ -66,10 +66,10 @@ def environment(**more: str) -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A run whose ranks have all met.
+    """A run in which all ranks have met.
 
     Attributes:
-        seconds: Time from the start of the command until then.
+        seconds: Time from the start of the command until the ranks have met.
         processes: Number of its processes.
         memory: Their memory, bytes, with shared pages counted once (proportional set size).
     """
@@ -80,10 +80,10 @@ class Standing:
 
 
 def stand(live: Live, patience: float = 120.0) -> Standing:
-    """Run ``stand.py`` and look at its processes while all ranks are there.
+    """Run ``stand.py``, and measure its processes while all ranks are running.
 
     Raises:
-        RuntimeError: If they have not met when patience ends.
+        RuntimeError: If the ranks have not met when the timeout ``patience`` expires.
     """
     with _standing(live.command, patience) as (process, seconds):
         pids = list(family(process.pid))
@@ -122,7 +122,7 @@ def _await(file: Path, process: subprocess.Popen[bytes], patience: float) -> Non
 
 
 def family(pid: int) -> Iterator[int]:
-    """Yield a process and all that descend from it."""
+    """Yield a process and all its descendants."""
     yield pid
     for task in Path(f"/proc/{pid}/task").iterdir():
         for child in (task / "children").read_text().split():

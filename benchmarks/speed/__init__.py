@@ -1,1 +1,1 @@
-"""How fast clue simulates, beside its peers; what recording costs. ``python -m benchmarks.speed`` writes README.md."""
+"""Speed of clue compared with other simulators; cost of recording. ``python -m benchmarks.speed`` writes README.md."""

@@ -1,7 +1,7 @@
 """clue beside its peers, in one run: ``python -m benchmarks.speed [--loggopsim PATH] [-o benchmarks/speed/README.md]``.
 
-Takes whichever peers are installed: SimGrid by its ``smpirun``, LogGOPSim from where the user has built it (its source:
-https://github.com/spcl/LogGOPSim; with -O3, its default build is nine times slower). Writes Markdown.
+Measures the peers that are installed: SimGrid by its ``smpirun``, LogGOPSim at the path where the user has built it
+(source: https://github.com/spcl/LogGOPSim; build it with -O3, its default build is nine times slower). Writes Markdown.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ def main() -> None:
 
 
 def _command(asked: argparse.Namespace) -> str:
-    """Return the command that was given, without the paths of this computer."""
+    """Return the command that was typed, without the paths of this computer."""
     paths = {str(path) for path in (asked.loggopsim, asked.inputs, asked.output) if path is not None}
     return " ".join(["python -m benchmarks.speed", *("PATH" if word in paths else word for word in sys.argv[1:])])
 
 
 def _more_goals(asked: argparse.Namespace, folder: Path) -> Iterator[Goal]:
-    """Measure the goals that compare clue with no peer."""
+    """Measure the goals that involve no peer."""
     if "W1" in asked.workloads and asked.engine == "fast":
         tell("sweep")
         yield sweep_goal(folder, QUICK_MESSAGES if asked.quick else MESSAGES)

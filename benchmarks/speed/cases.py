@@ -1,4 +1,4 @@
-"""What is timed: the workloads, their sizes, and the networks that they run on."""
+"""The timed cases: the workloads, their sizes, and the networks that they run on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchmarks.speed.contest import NetworkCase
 from benchmarks.speed.settings import FLOWS, ContentionKind, NetworkSetting
 from benchmarks.speed.workloads import allreduce, alltoall, halo, pipeline, ring
 
-#: Messages of a workload in full size; fewer where links are shared, which takes the peer up to a minute.
+#: Messages of a workload in full size; fewer where links are shared, because the peer takes up to a minute there.
 MESSAGES, FLOW_MESSAGES = 1_000_000, 100_000
 #: The same with ``--quick``.
 QUICK_MESSAGES = 20_000
@@ -23,7 +23,7 @@ _SHARED = tuple(NetworkSetting(model, bandwidth) for model in FLOWS for bandwidt
 
 
 def single_cases(workloads: frozenset[str], *, quick: bool) -> Iterator[NetworkCase]:
-    """Go through the cases without links: clue beside LogGOPSim."""
+    """Yield the cases without shared links: clue against LogGOPSim."""
     messages = QUICK_MESSAGES if quick else MESSAGES
     if "W1" in workloads:
         for ranks in (64, 256) if quick else (64, 256, 1024, 4096):
@@ -41,7 +41,7 @@ def single_cases(workloads: frozenset[str], *, quick: bool) -> Iterator[NetworkC
 
 
 def flow_cases(workloads: frozenset[str], *, quick: bool) -> Iterator[NetworkCase]:
-    """Go through the cases in which messages share links: clue beside SimGrid."""
+    """Yield the cases in which messages share links: clue against SimGrid."""
     messages = QUICK_MESSAGES if quick else FLOW_MESSAGES
     if "W1" in workloads:
         for ranks in (64, 256) if quick else (64, 256, 1024):
@@ -53,7 +53,7 @@ def flow_cases(workloads: frozenset[str], *, quick: bool) -> Iterator[NetworkCas
 
 
 def engine_cases(workloads: frozenset[str], *, quick: bool) -> Iterator[NetworkCase]:
-    """Go through the cases that compare clue's own engines."""
+    """Yield the cases that compare clue's own engines."""
     if "W1" in workloads:
         messages = QUICK_MESSAGES if quick else FLOW_MESSAGES
         yield NetworkCase(partial(halo, 64), (*_SINGLE, *_SHARED[:1]), messages, reference=True)

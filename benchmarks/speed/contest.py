@@ -1,4 +1,4 @@
-"""Simulators side by side: each case is one workload, replayed by all of its contestants in turn, several times."""
+"""Comparison of simulators: each case is one workload, replayed by all of its contestants in turn, several times."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class Timing:
     """Times and memory of a simulator on a workload.
 
     Attributes:
-        workload: Its name.
-        ranks: Its ranks.
-        messages: Messages it sends.
-        ops: Ops it records.
+        workload: Name of the workload.
+        ranks: Number of ranks of the workload.
+        messages: Number of messages that it sends.
+        ops: Number of ops that it records.
         setting: The network.
         simulator: Name of the simulator.
-        replays: All of its replays.
+        replays: All of the simulator's replays.
     """
 
     workload: str
@@ -59,48 +59,48 @@ class Timing:
 
     @property
     def seconds(self) -> float:
-        """Processor time of a replay, the median."""
+        """Median processor time of a replay."""
         return median(each.seconds for each in self.replays)
 
     @property
     def rate(self) -> float:
-        """Messages a second."""
+        """Messages per second."""
         return self.messages / self.seconds
 
     @property
     def end_to_end(self) -> float:
-        """Messages a second, from opening the input to the result."""
+        """Messages per second, from opening the input to the result."""
         return self.messages / median(each.preparation + each.seconds for each in self.replays)
 
     @property
     def again(self) -> float:
-        """Messages a second of a second replay of the same compiled program; 0 where it is not known."""
+        """Messages per second of a second replay of the same compiled program; 0 if unknown."""
         seconds = median(each.again for each in self.replays)
         return self.messages / seconds if seconds else 0.0
 
     @property
     def op_rate(self) -> float:
-        """Recorded ops a second."""
+        """Recorded ops per second."""
         return self.ops / self.seconds
 
     @property
     def preparation(self) -> float:
-        """Processor time before the replay, the median."""
+        """Median processor time before the replay."""
         return median(each.preparation for each in self.replays)
 
     @property
     def peak(self) -> float:
-        """Largest resident memory, bytes, the median."""
+        """Median peak resident memory, bytes."""
         return median(each.peak for each in self.replays)
 
     @property
     def beyond(self) -> float:
-        """Memory beyond the mapped trace, bytes, the median."""
+        """Median memory beyond the mapped trace, bytes."""
         return median(each.beyond for each in self.replays)
 
     @property
     def makespan(self) -> float:
-        """What it predicts, seconds."""
+        """The predicted makespan, seconds."""
         return self.replays[0].makespan
 
 
@@ -116,7 +116,7 @@ class Simulator(Protocol):
         """Write the workload in its input format."""
 
     def replay(self, workload: BenchProgram, folder: Path, setting: NetworkSetting) -> ReplayTime:
-        """Replay what was prepared in a folder."""
+        """Replay the prepared workload in a folder."""
 
 
 class Clue:
@@ -159,11 +159,11 @@ class Contest:
     """Runs cases.
 
     Args:
-        engine: clue's, ``"fast"`` or ``"reference"``.
-        peers: Others to run beside it.
+        engine: clue's engine, ``"fast"`` or ``"reference"``.
+        peers: Other simulators to run for comparison.
         repeats: Replays of each contestant.
-        patience: Seconds after which a case is not repeated any more.
-        folder: Where to keep inputs.
+        patience: Seconds after which a case is no longer repeated.
+        folder: The folder that keeps inputs.
         tell: Called with a description of each step.
     """
 

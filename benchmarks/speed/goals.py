@@ -1,4 +1,4 @@
-"""Goals of the fast engine, beside the measurements."""
+"""Goals of the fast engine, compared with the measurements."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from benchmarks.speed.workloads import BenchProgram, halo, large
 SWEPT = 512
 
 
-#: A measured figure and what it belongs to.
+#: A measured figure, and the name of what was measured.
 Point = tuple[str, float]
 
 
@@ -37,7 +37,7 @@ def _compared(
 
 
 class Board:
-    """All measurements, to look figures up.
+    """All measurements, from which figures are computed.
 
     Args:
         measured: All measurements.
@@ -49,7 +49,7 @@ class Board:
     def ratios(
         self, workload: str, setting: NetworkSetting, peer: str, *, ranks: int | None = None, figure: str = "rate"
     ) -> Iterator[Point]:
-        """Yield the ratios of messages a second, clue over a peer, which may have fewer models than clue."""
+        """Yield the ratios of messages per second, clue over a peer, which may cover fewer models than clue."""
         for mine in self._clue(workload, setting):
             if ranks is not None and mine.ranks != ranks:
                 continue
@@ -85,7 +85,7 @@ _SHARED_WORKLOADS = {"W1": "W1", "W4 8 B": "W4 allreduce 8 B", "W4 1 MiB": "W4 a
 
 
 def contest_goals(measured: Sequence[Timing]) -> Iterator[Goal]:
-    """Compare the measurements beside peers with the goals."""
+    """Compare the measurements of clue and its peers with the goals."""
     board = Board(measured)
     none, factor = NetworkSetting(ContentionKind.NONE), NetworkSetting(ContentionKind.FACTOR)
     yield _compared("W1, no contention: messages/s against LogGOPSim", 10, board.ratios("W1", none, "LogGOPSim"))
@@ -127,7 +127,7 @@ def contest_goals(measured: Sequence[Timing]) -> Iterator[Goal]:
 
 
 def sweep_goal(folder: Path, messages: int) -> Goal:
-    """Sweep over many machines."""
+    """Measure a sweep over many machines, and compare it with its goal."""
     workload = halo(256, messages)
     trace = folder / f"sweep-{messages}.clue"
     if not trace.exists():
@@ -147,7 +147,7 @@ def sweep_goal(folder: Path, messages: int) -> Goal:
 
 
 def large_goal(folder: Path, ops: int, engine: str) -> Goal:
-    """Replay the largest workload; its time counts from opening the trace."""
+    """Replay the largest workload; the measured time starts with opening the trace."""
     workload = _kept_large(folder, ops)
     got = Clue(engine).replay(workload, folder / f"large-{ops}", NetworkSetting())
     seconds, gibibytes = got.preparation + got.seconds, got.peak / (1 << 30)
@@ -173,7 +173,7 @@ def _kept_large(folder: Path, ops: int) -> BenchProgram:
 
 
 def first_use_goal() -> Goal:
-    """Simulate a small scenario, with nothing kept from before, then again."""
+    """Simulate a small scenario with empty caches, then again."""
     figure, wanted = "first use after installation, and later uses of a small scenario", "≤ 30 s, ≤ 2 s"
     with tempfile.TemporaryDirectory() as empty:
         environment = {"XDG_CACHE_HOME": empty}

@@ -1,7 +1,7 @@
-"""Workloads in the input formats of peers: the same messages in the same order, by the same collective algorithms.
+"""Workloads in the input formats of peers: the same messages in the same order, with the same collective algorithms.
 
-Only the operations of the workloads are covered: calls on the world, and waits for all requests. :mod:`clue.formats`
-reads and writes more of these formats.
+Only the operations of the workloads are covered: calls on the world communicator, and waits for all requests.
+:mod:`clue.formats` reads and writes more of these formats.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _steps_of(schedule: Schedule) -> Iterator[Step]:
 
 
 def write_ti(workload: BenchProgram, folder: Path) -> Path:
-    """Write SimGrid's time-independent files, one a rank, for hosts of 1 Gflop/s; returns the file that lists them."""
+    """Write SimGrid's time-independent files, one per rank, for hosts of 1 Gflop/s; return the file that lists them."""
     files = []
     # A receive must have room for its message, whose size the trace has only at its sender.
     room = int(workload.trace.ops.nbytes.max())
@@ -126,12 +126,12 @@ _NODE = np.dtype(
 )
 _KIND = {Do.SEND: 1, Do.ISEND: 1, Do.RECV: 2, Do.IRECV: 2, Do.COMPUTE: 3}
 _COOKIE = 4223
-#: Number of awaited messages from which on one node joins them, so that the next nodes need not depend on each.
+#: From this number of awaited messages on, one node joins them, so that later nodes need not depend on each of them.
 _JOINED = 2
 
 
 def write_goal(workload: BenchProgram, file: Path) -> Path:
-    """Write a GOAL schedule in LogGOPSim's binary form; returns its file. A nanosecond is one unit of time."""
+    """Write a GOAL schedule in LogGOPSim's binary form; return its file. A nanosecond is one unit of time."""
     ranks = workload.trace.ranks
     offset = 4 + 2 + 16 * ranks
     bounds = []
@@ -149,8 +149,8 @@ def write_goal(workload: BenchProgram, file: Path) -> Path:
 
 def _goal_rank(wanted: Iterable[Step]) -> bytes:
     nodes: list[tuple[int, int, int, int]] = []
-    edges: list[tuple[int, int]] = []  # from a node to one that requires it
-    front: list[int] = []  # what the next step requires
+    edges: list[tuple[int, int]] = []  # pairs of a node and one that requires it
+    front: list[int] = []  # nodes that the next step requires
     started: list[int] = []
 
     def add(kind: int, step: Step) -> int:

@@ -1,8 +1,8 @@
-"""What recording costs per MPI call: the same loops plain and under the layer.
+"""The cost of recording per MPI call: the same loops plain and under the layer.
 
-Run ``python -m benchmarks.speed.overhead``: starts two ranks with mpiexec, plain and recorded, several times in turn. A
-figure is the least of several blocks of calls, so that other work on the computer disturbs little, and the median
-over the turns. Goal: less than 5 us a call.
+Run ``python -m benchmarks.speed.overhead``: it starts two ranks with mpiexec, plain and recorded, several times in
+turn. A figure is the minimum over several blocks of calls, so that other work on the computer disturbs little, and the
+median over the turns. Goal: less than 5 us per call.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CALLS = 200
 
 
 def cases() -> dict[str, float]:
-    """Return seconds per call of each case, on this rank."""
+    """Return the seconds per call of each case, on this rank."""
     from mpi4py import MPI  # noqa: PLC0415 - the parent process does without
 
     world, alone = MPI.COMM_WORLD, MPI.COMM_SELF
@@ -74,7 +74,7 @@ def _seconds(body: Callable[[], object]) -> float:
 
 
 def measure(*, recorded: bool) -> dict[str, float]:
-    """Run the cases in two ranks."""
+    """Run the cases on two ranks."""
     from clue.recording import find_mpiexec  # noqa: PLC0415 - the children do without
     from virtual_layer.programs import settings  # noqa: PLC0415
 

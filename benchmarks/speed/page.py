@@ -22,9 +22,9 @@ class Provenance:
     """How the figures were measured.
 
     Attributes:
-        peers: The simulators beside clue.
+        peers: The simulators that clue is compared with.
         command: The command line.
-        repeats: Replays of each contestant, at most.
+        repeats: Largest number of replays of each contestant.
     """
 
     peers: Sequence[PeerSimulator]
@@ -127,7 +127,7 @@ def _measurements(shown: Sequence[Timing], measured: Sequence[Timing]) -> Iterat
 
 
 def _times(other: Timing, measured: Sequence[Timing], figure: str) -> str:
-    """Return by how much clue is faster by a figure, in words."""
+    """Return by what factor clue is faster by a figure, in words."""
     mine = [
         each
         for each in measured

@@ -1,4 +1,4 @@
-"""The simulators beside clue: their inputs, command lines and outputs.
+"""The simulators that clue is compared with: their inputs, command lines and outputs.
 
 Both run as programs of their own. The processor time of a start with the same ranks and an empty program is subtracted
 from that of each run.
@@ -25,9 +25,9 @@ class ReplayTime:
 
     Attributes:
         seconds: Processor time of the replay alone.
-        preparation: Processor time before it, of a start with nothing to do or of reading the trace.
-        peak: Largest resident memory, bytes.
-        makespan: Its prediction, seconds.
+        preparation: Processor time before it: of a start with an empty program, or of reading the trace.
+        peak: Peak resident memory, bytes.
+        makespan: Predicted makespan, seconds.
         beyond: Memory beyond the mapped trace, bytes, if known.
         again: Processor time of a second replay of the same compiled program; 0 if unknown.
     """
@@ -60,14 +60,14 @@ class PeerSimulator(ABC):
 
     @abstractmethod
     def command(self, folder: Path, setting: NetworkSetting, ranks: int) -> list[str]:
-        """Return the command that replays what was prepared in a folder."""
+        """Return the command that replays the prepared workload in a folder."""
 
     @abstractmethod
     def makespan(self, output: str) -> float:
         """Return the predicted makespan from its output, seconds."""
 
     def replay(self, workload: BenchProgram, folder: Path, setting: NetworkSetting) -> ReplayTime:
-        """Replay what was prepared in a folder."""
+        """Replay the prepared workload in a folder."""
         ranks = workload.trace.ranks
         used = run(self.command(folder, setting, ranks), folder)
         start = self._start(folder.parent, setting, ranks)
@@ -95,7 +95,7 @@ class LogGOPSim(PeerSimulator):
         self.description = "LogGOPSim, built from its source with -O3, on binary schedules of the same messages"
 
     def covers(self, setting: NetworkSetting) -> bool:  # noqa: D102 - see Peer
-        # Its parameters are whole nanoseconds; a byte at 12.5 GB/s takes less.
+        # LogGOPSim's parameters are whole nanoseconds; at 12.5 GB/s a byte takes less.
         return setting.model is ContentionKind.NONE and setting.bandwidth == 1e9
 
     def prepare(self, workload: BenchProgram, folder: Path) -> None:  # noqa: D102 - see Peer
@@ -117,8 +117,8 @@ class SimGrid(PeerSimulator):
     """SimGrid's replay of time-independent traces, flow model: links are shared max-min fairly."""
 
     name = "SimGrid"
-    #: Its own flow model without corrections for real TCP. Messages of any size leave their buffer at once, and travel
-    #: at once, as eager ones do: by default their bytes wait until the receive is posted.
+    #: SimGrid's own flow model without corrections for real TCP. Messages of any size leave their buffer at once, and
+    #: travel at once, like eager messages; by default their bytes wait until the receive is posted.
     OPTIONS = (
         "--cfg=network/model:CM02",
         "--cfg=network/bandwidth-factor:1",

@@ -1,7 +1,7 @@
-"""How long a million jobs take to queue: drawn and simulated, under both policies and at three loads.
+"""The time to draw and simulate a queue of a million jobs, under both policies and at three loads.
 
-Run ``python -m benchmarks.speed.queues``: 512 nodes, jobs of 1 to 256 of them for a minute to a day, time limits of
-three times what they take; prints seconds and mean waiting. Goal: 60 s.
+Run ``python -m benchmarks.speed.queues``: 512 nodes; jobs that take 1 to 256 nodes for a minute to a day, with time
+limits of three times their run time. Prints seconds and mean waiting times. Goal: 60 s.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from clue.purchase.queue.mix import JobClass, Mix, Policy
 
 NODES, JOBS = 512, 10**6
 LOADS = (0.5, 0.7, 0.85)
-#: By name: relative number of jobs, nodes and run time in seconds.
+#: For each class: relative number of jobs, nodes, and run time in seconds.
 CLASSES = {
     "tests": (30, Taken(1, 60.0)),
     "small": (40, Taken(4, 3600.0)),

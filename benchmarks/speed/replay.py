@@ -1,7 +1,7 @@
 """One replay by clue in a process of its own: ``python -m benchmarks.speed.replay TRACE MODEL …`` prints one JSON line.
 
-The library of the fast engine is loaded before anything is measured; the trace is opened, compiled and replayed once;
-a second replay that may follow is timed apart.
+The library of the fast engine is loaded before anything is measured. The trace is opened, compiled and replayed once; a
+second replay, if requested, is timed separately.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _peak() -> int:
 
 
 def _mapped() -> int:
-    """Return the memory that pages of files take at present, bytes."""
+    """Return the memory that mapped pages of files currently take, bytes."""
     fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return int(fields["RssFile"].split()[0]) * 1024
 

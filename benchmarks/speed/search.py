@@ -30,7 +30,7 @@ from clue.progress import Progress, silent
 from clue.purchase import Ranking, Scenario, rank_options
 from clue.trace import Op, TraceBuilder
 
-#: Iterations of the programs, and the numbers of ranks that they are recorded on.
+#: Iterations of the programs, and the numbers of ranks on which they are recorded.
 ROUNDS, RANKS = 200, (8, 16, 32)
 TOP, SUBSET = 20, 500
 SCENARIO = """\
@@ -98,12 +98,12 @@ generate:
     flat: {contention: ports}
     switched: {contention: {flows: {topology: switch, bandwidth: 3 GB/s}}, price_per_node: 60 EUR}
 """
-#: Numbers of nodes of each kind: so that 10^5 clusters are generated.
+#: Numbers of nodes of each kind, chosen so that 10^5 clusters are generated.
 COUNTS = "[1, 2, 3, 4, 6, 8, 12, 16, 24]"
 
 
 def stencil(trace: TraceBuilder, ranks: int) -> None:
-    """Add what a rank computes of a domain, and messages to both neighbours."""
+    """Add a burst for a rank's part of the domain, and messages to both neighbours."""
     for rank in range(ranks):
         trace[rank].compute((1 + (rank % 3) / 20) * 0.4 / ranks)
         trace[rank].sendrecv((rank + 1) % ranks, 60_000, (rank - 1) % ranks)
@@ -121,7 +121,7 @@ PROGRAMS = {"stencil": stencil, "sums": sums}
 
 
 def write(folder: Path, rounds: int = ROUNDS, counts: str = COUNTS) -> Path:
-    """Write the comparison and its traces; returns its path."""
+    """Write the comparison and its traces; return its path."""
     for name, program in PROGRAMS.items():
         for ranks in RANKS:
             built = TraceBuilder(ranks, name)
@@ -134,7 +134,7 @@ def write(folder: Path, rounds: int = ROUNDS, counts: str = COUNTS) -> Path:
 
 
 def subset(scenario: Scenario, number: int, seed: int) -> Scenario:
-    """Return the comparison of some of the options, drawn at random."""
+    """Return the comparison with some of its options, drawn at random."""
     return replace(scenario, options=tuple(random.Random(seed).sample(scenario.options, number)))
 
 
@@ -147,7 +147,7 @@ class Stages:
     _what: str = "reading"
 
     def tell(self, what: str, _done: int, _total: int) -> None:
-        """Note the time of what has been done."""
+        """Note the time at which the previous step ended."""
         what = "searching" if "simulations" in what else (what.split() or [""])[0]
         now = time.perf_counter()
         self.seconds[self._what] = self.seconds.get(self._what, 0.0) + now - self._since
@@ -155,17 +155,17 @@ class Stages:
 
 
 def _quiet(what: str, done: int = 0, total: int = 0) -> None:
-    """Discard what is read."""
+    """Discard the message."""
 
 
 def ranked(scenario: Scenario, top: int, tell: Progress = silent) -> Ranking:
-    """Rank on this computer's cores."""
+    """Rank the options on all cores of this computer."""
     traces = Traces(_quiet, None)
     return rank_options(scenario, ReplayPredictor(traces, traces.record, engine="fast", workers=2), tell, top=top)
 
 
 def agrees(scenario: Scenario) -> bool:
-    """Tell whether the first options and the front are those of all options, simulated one by one."""
+    """Tell whether the first options and the Pareto front equal those of simulating all options one by one."""
     found, whole = ranked(scenario, TOP), ranked(scenario, len(scenario.options))
     first = [(each.option, each.score) for each in found.entries if each.position is not None]
     every = [(each.option, each.score) for each in whole.entries if each.position is not None]
@@ -173,7 +173,7 @@ def agrees(scenario: Scenario) -> bool:
 
 
 def worked() -> float | None:
-    """Return for how long the processors of this computer have worked, for whomever, seconds; ``None``: unknown."""
+    """Return the busy time of this computer's processors, for all users, seconds; ``None`` if unknown."""
     try:
         user, nice, system, _, _, interrupts, soft = map(int, Path("/proc/stat").read_text().split()[1:8])
     except OSError:
@@ -182,7 +182,7 @@ def worked() -> float | None:
 
 
 def measured(folder: Path) -> dict[str, object]:
-    """Search all of it, and describe how that went."""
+    """Run the whole search; return its figures."""
     started, before, own = time.perf_counter(), worked(), sum(os.times()[:4])
     scenario = load_config(write(folder))
     assert isinstance(scenario, Scenario)

@@ -1,4 +1,4 @@
-"""The machines that everything is timed on: one processor a node, 2 us from node to node, and a model of contention."""
+"""The machines on which everything is timed: one processor per node, 2 us between nodes, and a contention model."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from clue.machine import Contention, Curve, FactorTable, Flows, Link, Machine, N
 from clue.machine.contention.topology import FatTree, Switch
 
 LATENCY = 2e-6
-#: Nodes at each leaf of the fat tree, and its uplinks: two nodes share one.
+#: Number of nodes at each leaf of the fat tree, and of its uplinks: two nodes share an uplink.
 LEAF, UPLINKS = 16, 8
 
 
 class ContentionKind(Enum):
-    """How messages slow each other; the value names it in tables."""
+    """The ways in which messages slow each other; the value is the name in tables."""
 
     NONE = "no contention"
     FACTOR = "contention factor"
@@ -54,7 +54,7 @@ def build_machine(setting: NetworkSetting, nodes: int, library: str = "mpich", l
 
 def _contention(setting: NetworkSetting, nodes: int) -> Contention:
     if setting.model is ContentionKind.FACTOR:
-        # Up to twice the time when as many messages as nodes are under way: a slope, so that every message counts.
+        # With as many messages under way as nodes, times double: a slope, so that every message counts.
         return FactorTable(((1, 1.0), (nodes, 2.0)))
     if setting.model is ContentionKind.PORTS:
         return Ports()
@@ -66,5 +66,5 @@ def _contention(setting: NetworkSetting, nodes: int) -> Contention:
 
 
 def leaves(nodes: int) -> int:
-    """Return the number of leaf switches of a fat tree of this many nodes."""
+    """Return the number of leaf switches of a fat tree with this many nodes."""
     return math.ceil(nodes / LEAF)

@@ -1,6 +1,7 @@
-"""The programs that clue and its peers are timed and compared on, as traces made by numpy, columns at once.
+"""The programs on which clue and its peers are timed and compared, as traces that numpy builds column by column.
 
-Every rank of a workload does the same ops, some of them left out at the ends of a chain. Nothing here runs anything.
+Every rank of a workload has the same ops, some of which are left out at the ends of a chain. Nothing here runs
+anything.
 
 === =========================================================================================================
 W1  halo exchange on a two-dimensional torus of ranks, with an allreduce of 8 B every ten iterations
@@ -9,7 +10,7 @@ W3  alltoall
 W4  allreduce
 === =========================================================================================================
 
-Bursts of computation are jittered: replays of lock-step programs are several times cheaper in some simulators.
+Bursts of computation are jittered: some simulators replay lock-step programs at a fraction of the cost.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from clue.trace.ops import COLUMNS
 #: Iterations of the halo exchange between two allreduces.
 _PERIOD = 10
 _SEED = 1
-#: Rows and columns on a torus that lie between a rank and its neighbours; opposite ones are side by side.
+#: Row and column offsets from a rank to its neighbours on the torus; opposite directions are adjacent in the list.
 _DIRECTIONS = ((0, 1), (0, -1), (1, 0), (-1, 0))
 Columns = dict[str, npt.NDArray[np.int64]]
 
@@ -42,7 +43,7 @@ class BenchProgram:
     Attributes:
         name: Its name in tables.
         trace: Its trace.
-        messages: Number of point-to-point messages, those of collectives included.
+        messages: Number of point-to-point messages, including those of collectives.
         library: The MPI library whose algorithms of collectives are used.
     """
 
@@ -83,7 +84,7 @@ _JITTERED = BurstLengths()
 
 
 def halo(ranks: int, messages: int = 1_000_000, nbytes: int = 8192, bursts: BurstLengths = _JITTERED) -> BenchProgram:
-    """Make W1: each iteration is four Irecv, four Isend and a Waitall, after a burst; tags tell the directions.
+    """Make W1: each iteration is a burst, four Irecv, four Isend and a Waitall; tags identify the directions.
 
     Args:
         ranks: A square number, at least 9 (so that the four neighbours differ).
@@ -95,7 +96,7 @@ def halo(ranks: int, messages: int = 1_000_000, nbytes: int = 8192, bursts: Burs
     per_period = ranks * 4 * _PERIOD + _messages_of(Op.ALLREDUCE, 8, ranks)
     periods = max(1, round(messages / per_period))
     row, column = np.divmod(np.arange(ranks), side)
-    # The neighbour that a message of each direction goes to; it comes from the one on the opposite side.
+    # The neighbour that a message in each direction goes to; the rank receives from the neighbour on the opposite side.
     ahead = np.stack([(row + down) % side * side + (column + right) % side for down, right in _DIRECTIONS], axis=1)
     behind = ahead[:, [1, 0, 3, 2]]
     iteration: Columns = {
@@ -116,14 +117,14 @@ def halo(ranks: int, messages: int = 1_000_000, nbytes: int = 8192, bursts: Burs
 
 
 def large(ranks: int = 16384, ops: int = 50_000_000) -> BenchProgram:
-    """Make W1 of at least this many ops."""
+    """Make W1 with at least this many ops."""
     per_period = 9 * _PERIOD + 1
     periods = -(-ops // (ranks * per_period))
     return halo(ranks, periods * (ranks * 4 * _PERIOD + _messages_of(Op.ALLREDUCE, 8, ranks)))
 
 
 def ring(ranks: int, messages: int = 1_000_000, nbytes: int = 1024, bursts: BurstLengths = _JITTERED) -> BenchProgram:
-    """Make W2's ring: a token circulates; the rank that has it computes a little, and sends it on."""
+    """Make W2's ring: a token circulates; the rank that has it computes briefly, and sends it on."""
     rank = np.arange(ranks)[:, None]
     first = rank == 0
     turn: Columns = {
@@ -140,7 +141,7 @@ def ring(ranks: int, messages: int = 1_000_000, nbytes: int = 1024, bursts: Burs
 def pipeline(
     ranks: int, messages: int = 1_000_000, nbytes: int = 1024, bursts: BurstLengths = _JITTERED
 ) -> BenchProgram:
-    """Make W2's pipeline: every item is received from the rank before, worked on, and sent to the one behind."""
+    """Make W2's pipeline: every item is received from the previous rank, processed, and sent to the next."""
     rank = np.arange(ranks)[:, None]
     item: Columns = {
         "op": np.array([Op.RECV, Op.SEND]),
@@ -171,7 +172,7 @@ def allreduce(ranks: int, messages: int = 1_000_000, nbytes: int = 8, bursts: Bu
 
 
 def nothing(ranks: int) -> BenchProgram:
-    """Make a program whose ranks compute for a moment each, to measure the time of a start."""
+    """Make a program whose ranks each compute for a moment, to measure the time of a start."""
     columns: Columns = {"op": np.full((ranks, 1), Op.COMPUTE), "cpu": np.full((ranks, 1), 1000)}
     return BenchProgram(f"nothing, P={ranks}", _trace("nothing", columns), 0)
 
@@ -190,16 +191,16 @@ def _collectives(
 
 
 def _messages_of(op: Op, nbytes: int, ranks: int, library: str = "mpich") -> int:
-    """Count the messages of one collective as a library would make it."""
+    """Count the messages of one collective under a library's algorithm."""
     name = op.name.lower()
     collective = Collective(name, ranks, (nbytes,) * ranks)
-    # Not by `lower`, which remembers schedules: its look-up compares all sizes, ranks times.
+    # `lower` is not used here, because it caches schedules: its look-up compares all sizes, once per rank.
     algorithm = ALGORITHMS[name][default_choice(library, collective)]
     return sum(len(each.sends) for rank in range(ranks) for each in algorithm(collective, rank))
 
 
 def count_messages(trace: Trace, library: str = "mpich") -> int:
-    """Count the messages of any trace whose collectives are regular, and on the world."""
+    """Count the messages of any trace whose collectives are regular, and on the world communicator."""
     ops = trace.ops
     sends = np.isin(ops.op, [Op.SEND, Op.ISEND]) & (ops.peer != PROC_NULL)
     first = trace.rank(0)
@@ -212,7 +213,7 @@ def count_messages(trace: Trace, library: str = "mpich") -> int:
 
 
 def _joined(ranks: int, parts: Sequence[Columns]) -> Columns:
-    """Put ops one after the other; what a part leaves out is 0, what it says once counts for every rank."""
+    """Concatenate ops; a column that a part leaves out is 0, and one without a rank axis applies to every rank."""
     names = {name for part in parts for name in part}
     lengths = [part["op"].shape[-1] for part in parts]
     return {
@@ -233,7 +234,7 @@ def _repeated(columns: Columns, times: int) -> Columns:
 
 
 def _fill_bursts(columns: Columns, at: npt.NDArray[np.bool_], bursts: BurstLengths) -> None:
-    """Put a burst before marked ops: of every rank, shape (ops,), or of each, shape (ranks, ops)."""
+    """Insert a burst before marked ops; the mask has the shape (ops,) for all ranks, or (ranks, ops)."""
     shape = columns["op"].shape
     marked = np.broadcast_to(at, shape)
     columns["cpu"] = np.zeros(shape, np.int64)
@@ -241,7 +242,7 @@ def _fill_bursts(columns: Columns, at: npt.NDArray[np.bool_], bursts: BurstLengt
 
 
 def _number_requests(columns: Columns, requests: int) -> None:
-    """Number the requests of a rank in order; a wait names the last ``requests`` ones, whose extras begin so far in."""
+    """Number the requests of a rank in order; a wait names the last ``requests`` ones by its offset in the extras."""
     op = columns["op"][0]
     starts, waits = np.isin(op, [Op.ISEND, Op.IRECV]), op == Op.WAIT
     numbers = np.where(starts, np.cumsum(starts) - 1, NO_REQUEST).astype(np.int32)
@@ -251,7 +252,7 @@ def _number_requests(columns: Columns, requests: int) -> None:
 
 
 def _trace(program: str, columns: Columns, extras: npt.NDArray[np.int64] | None = None) -> Trace:
-    """Make a trace of columns of shape (ranks, ops); messages with a null partner are left out.
+    """Make a trace from columns of shape (ranks, ops); messages with a null partner are left out.
 
     Args:
         program: Its name.
@@ -298,7 +299,7 @@ def _zeros(lengths: npt.NDArray[np.int64], kind: str) -> npt.NDArray[Any]:
 
 
 def _size(nbytes: int) -> str:
-    """Write a size in the binary units that the workloads' sizes are round in."""
+    """Format a size in binary units, in which the workloads' sizes are round."""
     for unit, size in (("MiB", 1 << 20), ("KiB", 1 << 10)):
         if nbytes >= size and nbytes % size == 0:
             return f"{nbytes // size} {unit}"
@@ -306,6 +307,6 @@ def _size(nbytes: int) -> str:
 
 
 def _calls() -> tuple[str, ...]:
-    """Name calls by op code."""
+    """Return the names of calls by op code."""
     names = {int(op): op.name.capitalize() for op in Op}
     return tuple(names.get(code, "") for code in range(max(names) + 1))

@@ -1,4 +1,4 @@
-"""A cluster on one Linux computer, to hold predictions against: hosts, links and processors as a machine file says.
+"""A cluster emulated on one Linux computer, to test predictions on: hosts, links and processors as in a machine file.
 
 Hosts are network namespaces on a bridge, their links are shaped, their processors are slowed, and ranks talk over real
 TCP. ``python -m benchmarks.testbed up|run|down MACHINE.yaml``; needs root. It emulates clusters; it predicts nothing.

@@ -23,7 +23,7 @@ from clue.machine import Machine, Placement
 
 
 def main(words: list[str]) -> int:
-    """Do what was asked; returns the exit status."""
+    """Run the command line; return the exit status."""
     own, command = _split(words)
     asked = _parser().parse_args(own)
     try:
@@ -63,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _name(machine: Machine) -> str:
-    """Return a name that may be part of those of namespaces and folders."""
+    """Return a name that is valid in the names of namespaces and folders."""
     return re.sub(r"[^a-z0-9]+", "_", machine.name.lower())
 
 
@@ -89,7 +89,7 @@ def _down(machine: str | None) -> None:
 
 
 def _guard(name: str) -> None:
-    """Wait until whoever started this closes its end of the pipe, or dies; then remove its testbed."""
+    """Wait until the process that started this one closes its end of the pipe, or dies; then remove its testbed."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     sys.stdin.read()

@@ -1,7 +1,7 @@
-"""Building and removing a testbed: namespaces, a bridge, shaped links, groups, busy processes. Nothing of MPI here.
+"""Building and removing a testbed: namespaces, a bridge, shaped links, groups, busy processes. Independent of MPI.
 
-A testbed is identified by its name: everything that belongs to it carries the name, by which ``remove`` finds it,
-whoever built it and however that ended.
+A testbed is identified by its name: everything that belongs to it carries the name, by which ``remove`` finds it, no
+matter which process built it and how that process ended.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _STATES = Path("/run/clue-testbed")
 SWITCH = "switch"
 #: The bridge that joins hosts without racks, and the cables of racks.
 _ROOT = "bridge"
-#: Burst of the token bucket beyond one frame, seconds: the throughput that a link would lose when a timer is late.
+#: Burst of the token bucket beyond one frame, seconds: the throughput that a link would otherwise lose to a late timer.
 _LATE = 100e-6
 #: Largest number of frames in the queue of a host's own link: Linux's default.
 _HOST_FRAMES = 1000
 #: Memory of a switch per port, bytes; the ports share it.
 _PORT_MEMORY = 512 * 1024
 _HEADER = 14
-#: Largest number of ranks of a host that can share memory: HOST_RANKS of pace.c.
+#: Largest number of ranks on a host that can share memory: HOST_RANKS of pace.c.
 _MOST_RANKS = 64
 #: Settings by which numpy, OpenBLAS and glibc select their code for a vector width in bytes.
 _VECTORS = {
@@ -49,10 +49,10 @@ _VECTORS = {
     },
     64: {},
 }
-#: Time for which a core is observed to find its best speed, seconds.
+#: Time for which a core is observed to determine its best speed, seconds.
 _WATCHED = 3.0
-#: Frame sizes, bytes, large if all hosts' links are fast: each costs this computer about 30 us, whatever its size. An
-#: idle link passes one frame at once, which on a slow link would be many whole messages.
+#: Frame sizes in bytes; large ones are used if all hosts' links are fast. Each frame costs this computer about 30 us,
+#: whatever its size. An idle link passes one frame at once, which on a slow link could be many whole messages.
 _FRAME, _LARGE_FRAME, _FAST = 1500, 9000, 5e6
 
 
@@ -82,13 +82,13 @@ def state_file(name: str) -> Path:
 
 
 def _make_states() -> None:
-    """Make the folder of files that root reads and runs: no other user may write there."""
+    """Create the folder of files that root reads and runs; no other user may write there."""
     with open_folder(_STATES):
         pass
 
 
 def is_up(name: str) -> bool:
-    """Tell whether a testbed of this name stands."""
+    """Tell whether a testbed of this name is up."""
     return state_file(name).exists()
 
 
@@ -154,7 +154,7 @@ def _check_memory(name: str, hosts: Sequence[Host]) -> None:
 
 
 def shares_memory(name: str) -> bool:
-    """Tell whether ranks of one host reach each other through memory on a testbed that stands."""
+    """Tell whether ranks of one host communicate through memory on a testbed that is up."""
     return bool(json.loads(state_file(name).read_text())["shared_memory"])
 
 
@@ -176,7 +176,7 @@ def _build_bridge(switch: str, bridge: str, frame: int) -> None:
 
 
 def _build_rack(name: str, rack: Rack, hosts: Sequence[Host]) -> None:
-    """Build a rack's own bridge with its cable to the root: an end of it at either bridge, both shaped."""
+    """Build a rack's own bridge, with a cable to the root that is shaped at both ends."""
     switch, port, frame = namespace(name, SWITCH), _port(rack.name), _frame(hosts)
     _build_bridge(switch, _bridge(rack), frame)
     end = f"{rack.name}-up"
@@ -191,7 +191,7 @@ def _build_rack(name: str, rack: Rack, hosts: Sequence[Host]) -> None:
 
 
 def _plug(switch: str, port: str, bridge: str, latency: float, frame: int) -> None:
-    """Join the switch's end of a cable to a bridge: straight, or by a second cable that the relay fills between."""
+    """Attach the switch's end of a cable to a bridge: directly, or by a second cable that the relay fills."""
     if latency:
         far, near = port + "-far", port + "-near"
         _call("ip", "-n", switch, "link", "add", far, "type", "veth", "peer", "name", near)
@@ -203,7 +203,7 @@ def _plug(switch: str, port: str, bridge: str, latency: float, frame: int) -> No
 
 
 def _delay(name: str, latencies: Mapping[str, float]) -> None:
-    """Start the relay for cables that are longer than this computer's own."""
+    """Start the relay for cables with more than this computer's own latency."""
     words = [word for port, latency in latencies.items() if latency for word in (port, port + "-far", str(latency))]
     if words:
         _start(name, SWITCH, [str(compiled.relay()), *words])
@@ -214,19 +214,19 @@ def _bridge(rack: Rack | None) -> str:
 
 
 def _port(label: str) -> str:
-    """Return the switch's end of a host's or a rack's cable."""
+    """Return the name of the switch's end of a host's or a rack's cable."""
     return f"{label}-port"
 
 
 def _build_host(name: str, host: Host, hosts: Sequence[Host]) -> None:
-    """Build a host with its cable: eth0 on its side, a port of its name on the switch's."""
+    """Build a host with its cable: eth0 at the host's end, a port with the host's name at the switch's end."""
     here, switch, frame = namespace(name, host.name), namespace(name, SWITCH), _frame(hosts)
     port, bridge = _port(host.name), _bridge(host.rack)
     _call("ip", "netns", "add", here)
     _call("ip", "-n", here, "link", "set", "lo", "up")
     _call("ip", "-n", switch, "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", here)
     _call("ip", "-n", here, "link", "set", "eth0", "address", _hardware(host), "mtu", str(frame), "txqueuelen", "1000")
-    # Frames as on a wire: no 64 KB segments that leave in one piece.
+    # Frames as on a wire: no 64 KB segments that are sent in one piece.
     _call("ip", "-n", here, "link", "set", "eth0", "gso_max_segs", "1")
     _call("ip", "-n", switch, "link", "set", port, "mtu", str(frame), "up")
     _plug(switch, port, bridge, host.latency, frame)
@@ -246,7 +246,7 @@ def _hardware(host: Host) -> str:
 
 
 def port_memory(hosts: Sequence[Host], rack: Rack | None) -> int:
-    """Return how much can wait at one port of a rack's switch, or the one that joins all, while others are idle, bytes.
+    """Return how many bytes can wait at one port of a rack's switch, or of the root switch, while other ports are idle.
 
     A port may have as much of the memory as is left: half of it. Source: A. K. Choudhury and E. L. Hahne, Dynamic queue
     length thresholds for shared-memory packet switches, IEEE/ACM Transactions on Networking 6 (1998), with factor 1.
@@ -273,8 +273,8 @@ def _load(name: str, host: Host) -> None:
 def _keep(name: str, cores: Sequence[int]) -> None:
     """Keep idle cores busy at the lowest priority, and tell ranks how fast they are: see keeper.c.
 
-    Cores of loaded hosts are at work anyway, and beside busy processes a keeper would get as much as each of these: the
-    kernel shares among sessions first, and by priority only within one.
+    Cores of loaded hosts are busy anyway, and beside busy processes a keeper would get the same share as each of them:
+    the kernel divides time among sessions first, and by priority only within one session.
     """
     best = _best()
     _speeds(name).write_bytes(bytes(8 * (max(cores, default=0) + 1)))
@@ -285,7 +285,7 @@ def _keep(name: str, cores: Sequence[int]) -> None:
 def _best() -> str:
     """Return the best time of the keeper's piece of work, seconds; measured once, and kept until the computer restarts.
 
-    All measurements refer to it: with another value each time, every testbed would have other processors.
+    All measurements refer to it: with another value each time, every testbed would have different processors.
     """
     keeper = compiled.keeper()
     known = _STATES / f"{keeper.name}.best"
@@ -298,7 +298,7 @@ def _best() -> str:
 
 
 def _contenders(name: str, host: Host) -> Path:
-    """Return the file through which processes that compute on a host know of each other: see competitor.c."""
+    """Return the file through which computing processes on a host see each other: see competitor.c."""
     return state_file(name).with_suffix(f".{host.name}-contenders")
 
 
@@ -307,7 +307,7 @@ def _speeds(name: str) -> Path:
 
 
 def _start(name: str, host: str, words: Sequence[str]) -> None:
-    """Start a process that runs until its testbed is removed; by a shell, so that no parent has to wait for it."""
+    """Start a process that runs until its testbed is removed, by a shell so that no parent has to wait for it."""
     command = shlex.join([*entry_command(name), host, "--exec", *words])
     subprocess.run(
         ["/bin/sh", "-c", f"exec >/dev/null 2>&1 </dev/null; {command} &"], start_new_session=True, check=True
@@ -315,16 +315,16 @@ def _start(name: str, host: str, words: Sequence[str]) -> None:
 
 
 def deal_cores(hosts: Sequence[Host], cores: Sequence[int]) -> dict[int | None, list[int]]:
-    """Return the core of each processor of a host, by its index; ``None`` are all cores without loaded hosts.
+    """Return the core of each processor of a host, by its index; ``None`` stands for all cores without loaded hosts.
 
-    A loaded host has a core of its own. The others' processors are dealt out so that cores have as much to do as each
-    other, and ranks stay there: a process that changes its core finds cold caches, and takes up to twice as long.
+    A loaded host has a core of its own. The processors of other hosts are distributed so that all cores have about the
+    same load, and ranks stay there: a process that changes its core finds cold caches, and takes up to twice as long.
     """
     free = list(cores)
     cpus: dict[int | None, list[int]] = {host.index: [free.pop(0)] for host in hosts if host.loaded}
     cpus[None] = free or list(cores)
     busy = dict.fromkeys(cpus[None], 0.0)
-    first = dict.fromkeys(cpus[None], 0)  # Hosts of several processors whose first one it is: that of their only rank.
+    first = dict.fromkeys(cpus[None], 0)  # Multi-processor hosts by their first one's core: a single rank uses that.
     paced = [host for host in hosts if not host.loaded]
     for host in sorted(paced, key=lambda host: -1 / host.factor):
         cpus[host.index] = []
@@ -337,7 +337,7 @@ def deal_cores(hosts: Sequence[Host], cores: Sequence[int]) -> dict[int | None, 
 
 
 def _known(name: str, host: Host | None, cpus: Mapping[int | None, Sequence[int]]) -> dict[str, object]:
-    """Return what is needed to enter a host, or the switch, from which programs are started."""
+    """Return the data needed to enter a host, or the switch, from which programs are started."""
     label = SWITCH if host is None else host.name
     return {
         "name": label,
@@ -352,7 +352,7 @@ def _known(name: str, host: Host | None, cpus: Mapping[int | None, Sequence[int]
 
 
 def _variables(name: str, host: Host) -> dict[str, str]:
-    """Return the settings of a host's ranks in addition to its pace: what its processors lack, and their doorbells."""
+    """Return the settings of a host's ranks beyond its pace: restrictions of its processors, and their doorbells."""
     told = dict(_VECTORS[host.kind.vectors]) if host.kind.vectors else {}
     if host.kind.interpreter > 1:
         told["CLUE_TESTBED_INTERPRETER"] = repr(host.kind.interpreter)

@@ -1,4 +1,4 @@
-"""The parts of a testbed that are written in C, compiled on first use."""
+"""The parts of a testbed that are written in C; they are compiled on first use."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def competitor() -> Path:
 
 
 def keeper() -> Path:
-    """Return the program that keeps a core awake; its name tells its contents.
+    """Return the program that keeps a core awake; its name identifies its contents.
 
     Raises:
         UsageError: If it cannot be compiled.
@@ -41,7 +41,7 @@ def keeper() -> Path:
 
 
 def relay() -> Path:
-    """Return the program that delays frames; its name tells its contents.
+    """Return the program that delays frames; its name identifies its contents.
 
     Raises:
         UsageError: If it cannot be compiled.
@@ -50,7 +50,7 @@ def relay() -> Path:
 
 
 def streamer() -> Path:
-    """Return the program that streams through memory; its name tells its contents.
+    """Return the program that streams through memory; its name identifies its contents.
 
     Raises:
         UsageError: If it cannot be compiled.

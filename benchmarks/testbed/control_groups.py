@@ -1,7 +1,7 @@
 """Control groups of a testbed, version 1 or 2: one for each host, so that its processes can be found and ended.
 
-With version 1 they are in the hierarchy of the freezer. That of processors is left alone: a group there would have to
-be allotted real time, which paced ranks are scheduled in.
+With version 1 they are in the freezer's hierarchy. The processor hierarchy is not used: a group there would need an
+allotment of real-time scheduling, in which paced ranks run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _holding() -> Path:
 
 
 def check() -> None:
-    """Check that groups can be made.
+    """Check that groups can be created.
 
     Raises:
         UsageError: If they cannot.
@@ -44,7 +44,7 @@ def make(testbed: str, hosts: list[str]) -> None:
 
 
 def of(testbed: str, host: str) -> str:
-    """Return the file that a process of a host has to be entered in."""
+    """Return the file to which the ID of a host's process is written to add it to the group."""
     return str(_folder(testbed, host) / "cgroup.procs")
 
 

@@ -1,4 +1,4 @@
-"""A machine's description as hosts that can be built: the only place that knows which machines can be emulated."""
+"""Machine descriptions as hosts that can be built: the only module that knows which machines can be emulated."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Rack:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How a processor differs from this computer's other than by its speed: some programs are slowed more than others.
+    """Differences of a processor from this computer's other than speed, which slow some programs more than others.
 
     Attributes:
         vectors: Widest vectors that libraries may use, bytes: 64, 32 or 16, or those of this computer.
-        interpreter: How many times slower than all else Python's interpreter is: processors differ by how well they run
+        interpreter: Slowdown of Python's interpreter relative to all other code: processors differ by how well they run
             code that branches all the time.
         busy_memory: Whether another core streams through memory all the time, which occupies a core of this computer.
     """
@@ -52,14 +52,15 @@ class Host:
         index: Its node in the machine.
         factor: Slowdown of its processors relative to a core of this computer.
         processors: Number of its processors.
-        background: Busy processes on it beside its ranks. A host as fast as this computer then is a core of it by
-            itself, which the kernel's own scheduler shares out; on a slower one they are as slow, and get fair shares.
+        background: Number of busy processes on it beside its ranks. A host as fast as this computer then has a core of
+            its own, which the kernel's scheduler divides; on a slower host they are slowed equally, and get fair
+            shares.
         bandwidth: Bandwidth of its link to the switch in each direction, B/s, headers included; ``None``: not shaped.
         latency: Latency of its link in each direction, seconds, in addition to this computer's own: it counts twice
             between hosts.
         rack: Its rack; ``None``: the switch that joins all.
         kind: Differences of its processors from this computer's, other than speed.
-        shared_memory: Whether its ranks reach each other through memory; otherwise by TCP within it.
+        shared_memory: Whether its ranks communicate through memory; otherwise by TCP within the host.
     """
 
     index: int
@@ -74,7 +75,7 @@ class Host:
 
     @property
     def name(self) -> str:
-        """Its name, and that of its namespace within the testbed."""
+        """Its name, which is also that of its namespace within the testbed."""
         return f"h{self.index}"
 
     @property
@@ -84,12 +85,12 @@ class Host:
 
     @property
     def loaded(self) -> bool:
-        """Whether it is a core of this computer by itself, at work all the time."""
+        """Whether it has a core of this computer for itself, which is busy all the time."""
         return bool(self.background) and self.factor == 1
 
     @property
     def cores(self) -> float:
-        """How many cores of this computer its processors are worth."""
+        """The number of this computer's cores that its processors are worth."""
         return self.processors / self.factor
 
 
@@ -97,7 +98,7 @@ def hosts_of(machine: Machine) -> tuple[Host, ...]:
     """Return the hosts that emulate a machine.
 
     Raises:
-        UsageError: If it has something that cannot be emulated.
+        UsageError: If the machine has something that cannot be emulated.
     """
     if not 0 < len(machine.nodes) <= MOST_HOSTS:
         raise UsageError(f"{machine.name}: nodes must be 1 to {MOST_HOSTS} for a testbed, got {len(machine.nodes)}")
@@ -126,13 +127,13 @@ def _host(machine: Machine, index: int, node: NodeType, bandwidth: float | None)
 
 
 def _own_bandwidth(machine: Machine, name: str) -> float | None:
-    """Return the bandwidth of a node type's link: the best that it has to any other, or to its like."""
+    """Return the bandwidth of a node type's link: the largest that it has to any other type, or to its own."""
     reached = [_bandwidth(machine.network.link(name, other, same_node=False)) for other in machine.node_types()]
     return None if None in reached else max(each for each in reached if each is not None)
 
 
 def _check_pairs(machine: Machine, links: dict[str, float | None]) -> None:
-    """Two hosts reach what the slower of their links lets through; a pair that says otherwise cannot be built."""
+    """The bandwidth between two hosts is that of the slower of their links; a pair that states another is refused."""
     for one, at_one in links.items():
         for other, at_other in links.items():
             stated = _bandwidth(machine.network.link(one, other, same_node=False))

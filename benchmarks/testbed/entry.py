@@ -1,8 +1,8 @@
 """Stands in for ssh: ``entry.py STATE HOST COMMAND…`` runs a command on a host of a testbed, by its name or address.
 
-A program of its own, started for every host by MPI's launcher, so it imports next to nothing. Options between STATE and
-HOST are skipped, and the command goes through a shell, as with ssh; after ``--exec`` it does not. Python's own way into
-a namespace came with 3.12; until then libc's it is.
+MPI's launcher starts this program for every host, so it imports as little as possible. Options between STATE and HOST
+are skipped. As with ssh, the command goes through a shell, except after ``--exec``. Python can enter a namespace only
+from 3.12 on; this program calls libc instead.
 """
 
 import ctypes
@@ -14,7 +14,7 @@ _NEW_NET, _NEW_UTS = 0x40000000, 0x04000000
 
 
 def enter(host: dict) -> None:  # type: ignore[type-arg]
-    """Make this process one of the host: its processors, network and name."""
+    """Make this process run on the host: with its processors, network and name."""
     with open(host["group"], "w") as processes:  # noqa: PTH123 - starts fast
         processes.write(str(os.getpid()))
     libc = ctypes.CDLL(None, use_errno=True)
@@ -26,7 +26,7 @@ def enter(host: dict) -> None:  # type: ignore[type-arg]
     os.sched_setaffinity(0, host["cpus"])
     if host["factor"] is not None:  # The launcher passes its own variables on to the ranks, so it must not have these.
         os.environ["CLUE_TESTBED_FACTOR"] = repr(host["factor"])
-        # CPU time counts at the speed of its core already, and a paced clock tells nothing of that.
+        # CPU time already counts at the speed of its core, and a paced clock does not show that speed.
         os.environ["VIRTUAL_LAYER_PROBE"] = "0"
         os.environ["CLUE_TESTBED_CORES"] = ",".join(map(str, host["cpus"]))
         os.environ["CLUE_TESTBED_SPEEDS"] = host["speeds"]

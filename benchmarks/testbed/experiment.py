@@ -14,9 +14,9 @@ from benchmarks.testbed.description import Host
 
 _Case = TypeVar("_Case", bound=Hashable)
 _Run = TypeVar("_Run")
-#: Least mean speed of the cores in a run that counts, relative to their best.
+#: Least mean speed of the cores, relative to their best, in a run that counts.
 FULL_SPEED = 0.95
-#: Number of attempts at such a run; time between them, seconds: others use a core for some seconds at a time.
+#: Number of attempts at such a run, and the seconds between them: other users occupy a core for some seconds at a time.
 _ATTEMPTS, _APART = 4, 4.0
 
 
@@ -28,9 +28,9 @@ def on_demand(name: str, hosts: Sequence[Host]) -> Iterator[Callable[[], str]]:
 
 
 def in_turns(cases: Sequence[_Case], times: int, run: Callable[[_Case, int], _Run]) -> dict[_Case, list[_Run]]:
-    """Run each case so often, and return what came of it.
+    """Run each case a number of times, and return its results.
 
-    Cases take turns, so that minutes in which this computer is disturbed do not fall to one of them.
+    Cases take turns, so that minutes in which this computer is disturbed do not all fall on one case.
     """
     found: dict[_Case, list[_Run]] = {case: [] for case in cases}
     for turn, case in product(range(times), cases):
@@ -39,11 +39,11 @@ def in_turns(cases: Sequence[_Case], times: int, run: Callable[[_Case, int], _Ru
 
 
 def at_full_speed(run: Callable[[], launch.RunOutput]) -> launch.RunOutput:
-    """Repeat a run until the cores of this computer keep to their best speed, and return it; at last, the fastest.
+    """Repeat a run until this computer's cores keep to their best speed; after the last attempt, return the fastest.
 
     Each core of a virtual computer may be a hardware thread whose sibling others use. CPU time counts at the speed of
-    the keeper's work, but programs are slowed down less by that, so their CPU times come out too short: by a quarter in
-    recordings of ``molecular`` and ``least_squares``.
+    the keeper's work, but such a sibling slows programs down less than the keeper, so their CPU times come out too
+    short: by a quarter in recordings of ``molecular`` and ``least_squares``.
     """
     found = run()
     for _ in range(_ATTEMPTS - 1):

@@ -9,7 +9,7 @@
    arrays in a cache take only 1.4 to 1.6 times as long, so for them this overestimates the slowdown.
 
    keeper best CORE SECONDS        prints the seconds that the piece takes at best
-   keeper CORE FILE BEST           until it is killed: writes BEST / what it takes now into FILE, a double for each core */
+   keeper CORE FILE BEST           until it is killed: writes BEST / the present time of the piece to FILE, a double for each core */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-"""Running programs on a testbed: MPICH's own launcher, with :mod:`benchmarks.testbed.entry` in the place of ssh."""
+"""Running programs on a testbed: MPICH's own launcher, with :mod:`benchmarks.testbed.entry` in place of ssh."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from clue.recording import find_mpiexec
 
 @dataclass(frozen=True, slots=True)
 class RankFigures:
-    """What the processor of a rank did.
+    """The activity of a rank's processor.
 
     Attributes:
         bursts: Number of bursts between MPI calls.
-        burst_cpu: CPU time of all bursts, seconds of a core of this computer at its best; on processors of another kind
-            what they make of it.
+        burst_cpu: CPU time of all bursts, seconds of a core of this computer at its best; on processors of another
+            kind, including the effect of that kind.
         burst_wall: Their elapsed time on the host, seconds.
         late: Excess of that time because this computer had no free core, seconds.
         lates: Number of late bursts.
         mpi_wall: Time in MPI calls, seconds.
         mpi_cpu: CPU time in them, seconds.
-        delayed: Part of that time in which it was runnable, but this computer had no free core, seconds.
-        began: When what is told began: the section between the first two barriers or, if the whole is asked for, when
-            MPI's initialisation had ended; seconds of a clock that all ranks share.
-        ended: When it ended: the section, or the computation before MPI's finalisation.
+        delayed: Part of that time in which the rank was runnable, but this computer had no free core, seconds.
+        began: Start of the period that the figures cover: of the section between the first two barriers or, if the
+            whole run is covered, the end of MPI's initialisation; seconds of a clock that all ranks share.
+        ended: End of that period: of the section, or of the computation before MPI's finalisation.
         speed: Mean speed of its core while it ran, relative to the core's best; 1 if it is not paced.
     """
 
@@ -56,7 +56,7 @@ class RankFigures:
 
 @dataclass(frozen=True, slots=True)
 class RunOutput:
-    """What came of a run.
+    """The results of a run.
 
     Attributes:
         output: Its output.
@@ -68,7 +68,7 @@ class RunOutput:
 
     @property
     def seconds(self) -> float:
-        """From when the first rank began until the last one ended, what the figures tell of."""
+        """Time from when the first rank began until the last one ended the period that the figures cover."""
         return max(rank.ended for rank in self.ranks) - min(rank.began for rank in self.ranks)
 
     @property
@@ -79,7 +79,7 @@ class RunOutput:
 
 @contextmanager
 def standing(name: str, hosts: Sequence[Host]) -> Iterator[str]:
-    """Keep a testbed up for the length of a block: it is removed afterwards, even if this process is killed.
+    """Keep a testbed up for the duration of a block: it is removed afterwards, even if this process is killed.
 
     Yields its name, which is unique, so that several testbeds of one machine can be up at the same time.
 
@@ -112,17 +112,17 @@ def run(
     """Run a command under mpiexec on a testbed that is up.
 
     Args:
-        name: The testbed's.
+        name: Name of the testbed.
         placement: The host of each rank.
         command: The command of every rank.
         environment: Variables in addition to those of this process.
         timeout: Time after which it is ended, seconds.
-        rehearsed: Whether it is a program that was made to be measured: its figures are of the section between its
-            first two barriers, and memory that it frees stays with it. Otherwise they are of the whole, from MPI's
-            initialisation to its finalisation, and memory is as the system has it.
+        rehearsed: Whether the program was written to be measured: its figures cover the section between its first two
+            barriers, and it keeps freed memory. Otherwise they cover the whole run, from MPI's initialisation to its
+            finalisation, and memory is managed as the system does by default.
 
     Raises:
-        RecordError: If it fails or takes too long.
+        RecordError: If the command fails or takes too long.
     """
     with tempfile.TemporaryDirectory() as figures:
         places = [f"{host.address}:{len(list(group))}" for host, group in groupby(placement)]
@@ -141,10 +141,10 @@ def run(
 
 
 def mpiexec_of(name: str, *, rehearsed: bool = True) -> Path:
-    """Return a command that starts MPI programs on a testbed that stands, to be used as mpiexec is.
+    """Return a command that starts MPI programs on a testbed that is up, to be used like mpiexec.
 
-    Without options for hosts its ranks run on the switch. What it starts has only TCP between ranks, those of one host
-    included unless hosts share memory, one thread, the pace of its host and, if it is rehearsed, memory that stays.
+    Without options for hosts, its ranks run on the switch. The programs have one thread and the pace of their host. All
+    ranks use TCP, including those of one host unless hosts share memory. Rehearsed programs keep freed memory.
     """
     command = cluster.state_file(name).with_suffix(".mpiexec" if rehearsed else ".plain-mpiexec")
     launcher = (
@@ -159,7 +159,7 @@ def mpiexec_of(name: str, *, rehearsed: bool = True) -> Path:
     return command
 
 
-#: Variables by which MPICH uses TCP between hosts, and libraries use one thread. Of its TCP transports, only
+#: Variables that make MPICH use TCP between hosts, and libraries use one thread. Of its TCP transports, only
 #: libfabric's own fully uses both directions of a link. (With UCX, and with libfabric's ofi_rxm, the only one with
 #: eager messages as in textbooks, a large alltoall reaches half the bandwidth.)
 _SETTINGS = {
@@ -168,8 +168,8 @@ _SETTINGS = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
 }
-#: Processes keep freed memory: otherwise it would depend on the rest of the heap, which differs from that of a
-#: recording, whether a burst gets new pages from the kernel.
+#: Processes keep freed memory. Otherwise the rest of the heap, which differs from that of a recording, would determine
+#: whether a burst gets new pages from the kernel.
 KEPT_MEMORY = {
     "MALLOC_MMAP_THRESHOLD_": "33554432",
     "MALLOC_TRIM_THRESHOLD_": "1073741824",
@@ -177,7 +177,7 @@ KEPT_MEMORY = {
 
 
 def _agent(name: str) -> Path:
-    """Return a program that MPI's launcher can call as it calls ssh."""
+    """Return a program that MPI's launcher can call in place of ssh."""
     agent = cluster.state_file(name).with_suffix(".ssh")
     agent.write_text(f'#!/bin/sh\nexec {shlex.join(cluster.entry_command(name))} "$@"\n')
     agent.chmod(0o755)
@@ -201,7 +201,7 @@ def _finish(words: Sequence[str], settings: Mapping[str, str], timeout: float) -
 
 
 def _stop(process: subprocess.Popen[str]) -> None:
-    """End mpiexec, if it still runs: it ends its ranks when it is interrupted, and they end when it is gone."""
+    """End mpiexec if it still runs: when interrupted, it ends its ranks, and they end when it is gone."""
     for number in (signal.SIGINT, signal.SIGKILL):
         if process.poll() is None:
             with suppress(ProcessLookupError, subprocess.TimeoutExpired):

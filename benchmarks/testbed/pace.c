@@ -7,7 +7,7 @@
    (CLOCK_THREAD_CPUTIME_ID).
    Quiet waits: the calls with which an MPI library polls while it waits (epoll_wait and poll without time-out, sched_yield)
    sleep in the kernel until data arrive. So a waiting rank uses no processor time, which other ranks need on this computer.
-   Shared memory: messages in it make no file readable, so a rank that has called MPI rings the bells of sleeping ranks of
+   Shared memory: its messages make no file readable, so a rank that has called MPI rings the bells of sleeping ranks of
    its host.
 
    CLUE_TESTBED_FACTOR  slowdown of processors (default 1)
@@ -433,7 +433,7 @@ BOTH(Ireduce_scatter) BOTH(Ireduce_scatter_block) BOTH(Iscan) BOTH(Iexscan)
 BOTH(Neighbor_allgather) BOTH(Neighbor_allgatherv) BOTH(Neighbor_alltoall) BOTH(Neighbor_alltoallv) BOTH(Neighbor_alltoallw)
 BOTH(Ineighbor_allgather) BOTH(Ineighbor_allgatherv) BOTH(Ineighbor_alltoall) BOTH(Ineighbor_alltoallv) BOTH(Ineighbor_alltoallw)
 ONE(Pready) ONE(Pready_range) ONE(Pready_list) ONE(Parrived)
-/* Collective in any case: a rank that is not known to be within MPI spins there at the priority of one that computes, and keeps the
+/* These are collective: a rank that is not known to be within MPI would poll in them at the priority of one that computes, and keep the
    core from a rank that it waits for. */
 ONE(Comm_split) ONE(Comm_split_type) ONE(Comm_dup) ONE(Comm_dup_with_info) ONE(Comm_idup) ONE(Comm_create) ONE(Comm_create_group)
 ONE(Comm_create_from_group) ONE(Comm_idup_with_info) ONE(Comm_free) ONE(Comm_disconnect) ONE(Intercomm_create) ONE(Intercomm_merge)

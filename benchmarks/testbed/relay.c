@@ -3,7 +3,7 @@
 
    relay FIRST SECOND SECONDS [FIRST SECOND SECONDS ...]
    FIRST and SECOND are network devices of this namespace; each cable has a delay of its own, the same both ways. Runs
-   until it is killed. A frame keeps what its device knows of it (its checksum may be still to do) by a virtio header. */
+   until it is killed. A virtio header keeps what a frame's device knows of it (its checksum may still be missing). */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
-/* Keeps memory busy from a core of its own, until it is killed: memory accesses of others wait for it.
+/* Keeps memory busy from a core of its own, until it is killed, so that memory accesses of other cores have to wait.
 
    streamer CORE
 
-   It changes one byte of each line of an array that no cache holds, over and over. */
+   It repeatedly changes one byte of each cache line of an array that fits in no cache. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdio.h>

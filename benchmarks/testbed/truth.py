@@ -1,7 +1,7 @@
-"""What an emulated machine really is, where its file tells clue less: ``truths/`` beside ``machines/``.
+"""The real properties of an emulated machine, where its file tells clue less: ``truths/`` beside ``machines/``.
 
-A machine's own file states a buyer's knowledge: nodes, nominal speeds and links. Its truth, a file of the same name, is
-what the testbed builds.
+A machine's own file states a buyer's knowledge: nodes, nominal speeds and links. Its truth, a file of the same name,
+states what the testbed builds.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class _TruthForm(_Form):
 
 
 def hosts_at(machine: Path | str) -> tuple[Host, ...]:
-    """Return the hosts that emulate the machine of a file: as its truth says or, where it has none, as the file does.
+    """Return the hosts that emulate the machine of a file: according to its truth or, if it has none, the file itself.
 
     Raises:
-        UsageError: If it has something that cannot be emulated, or a truth of other nodes than the machine has.
+        UsageError: If the machine has something that cannot be emulated, or its truth has other nodes than the machine.
     """
     told, file = load_machine(machine), Path(machine).parents[1] / "truths" / Path(machine).name
     if not file.exists():
@@ -70,7 +70,7 @@ def hosts_as(document: Any, name: str) -> tuple[Host, ...]:
     """Return the hosts of a truth.
 
     Raises:
-        UsageError: If the document is none, or names a rack or kind that it does not describe.
+        UsageError: If the document is not a truth, or names a rack or kind that it does not describe.
     """
     try:
         form = _TruthForm.model_validate(document)

@@ -1,4 +1,4 @@
-"""The cases: programs with the sizes of their targets, and machines."""
+"""The cases: programs, the sizes of their targets, and machines."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ MACHINES = ("m100", "m1g", "mib")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A program at the size to predict.
+    """A program at the size that is predicted.
 
     Attributes:
-        script: Its file.
-        size: The size: twice that of the largest recordings.
-        arguments: Its arguments; ``{size}`` stands for the size.
+        script: The program's file.
+        size: The problem size: twice that of the largest recordings.
+        arguments: The program's arguments; ``{size}`` stands for the size.
         ranks: The number of ranks.
     """
 
@@ -59,5 +59,5 @@ TARGETS = (
 
 
 def machine(name: str) -> Machine:
-    """Return one of the machines, which have a processor for each rank."""
+    """Return the named machine; it has one processor for each rank."""
     return load_machine(_HERE / "machines" / f"{name}.yaml")

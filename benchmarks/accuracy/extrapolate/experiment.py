@@ -30,17 +30,17 @@ class Case:
     """A program at its target on a machine.
 
     Attributes:
-        program: Its name.
-        size: Size of the target.
-        ranks: Its ranks.
+        program: Name of the program.
+        size: Problem size of the target.
+        ranks: Number of ranks of the target.
         recordings: Number of small recordings from which the trace is extrapolated.
-        structure: ``"exact"``; where ops differ first; or why the program is refused.
-        machine: Name of the machine; ``""`` if no trace was made.
-        truth: Makespan of the recording at the target, by the median of its bursts; seconds.
-        runs: Makespans of its repeats, seconds.
-        predicted: Makespan of the extrapolated trace, seconds; 0 if none was made.
-        low: Smallest makespan by its repeats, seconds.
-        high: Largest of them, seconds.
+        structure: ``"exact"``, or where the ops first differ, or why the program is refused.
+        machine: Name of the machine; ``""`` if no trace was extrapolated.
+        truth: Makespan of the recording at the target with the median of its bursts, seconds.
+        runs: Makespans of the repeats of that recording, seconds.
+        predicted: Makespan of the extrapolated trace, seconds; 0 if there is no such trace.
+        low: Smallest makespan predicted from the repeats of the small recordings, seconds.
+        high: Largest makespan predicted from them, seconds.
         fitted: Makespan by a fit of the small recordings' makespans on this machine, seconds.
     """
 

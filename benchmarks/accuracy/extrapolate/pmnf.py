@@ -1,8 +1,8 @@
-"""Fits of makespans in performance model normal form, as Extra-P has it: a constant, and n^i log^j n * P^k log^l P.
+"""Fits of makespans in performance model normal form, as in Extra-P: a constant plus terms n^i log^j n * P^k log^l P.
 
-Terms are selected by leave-one-out cross-validation: one term after another is added as long as the held-out
-measurements are predicted better. Errors are relative. See Calotoiu et al., Using Automated Performance Modeling to
-Find Scalability Bugs in Complex Codes (SC 2013), and Fast Multi-Parameter Performance Modeling (CLUSTER 2016).
+Terms are selected by leave-one-out cross-validation: terms are added one at a time, as long as each improves the
+prediction of the held-out measurements. Errors are relative. See Calotoiu et al., Using Automated Performance Modeling
+to Find Scalability Bugs in Complex Codes (SC 2013), and Fast Multi-Parameter Performance Modeling (CLUSTER 2016).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 Doubles = npt.NDArray[np.float64]
-#: Exponents of the size, of the number of ranks (also negative ones), and of their logarithms.
+#: Exponents of the size, of the number of ranks (which may also be negative), and of their logarithms.
 SIZE_EXPONENTS = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
 RANK_EXPONENTS = (-1.0, -2 / 3, -0.5, -1 / 3, 0.0, 1 / 3, 0.5, 2 / 3, 1.0, 2.0)
 LOGARITHMS = (0, 1)
@@ -36,7 +36,7 @@ class Term:
     ranks_log: int
 
     def of(self, sizes: Doubles, ranks: Doubles) -> Doubles:
-        """Return its values at sizes and numbers of ranks."""
+        """Return the term's values at sizes and numbers of ranks."""
         of_size: Doubles = sizes**self.size * np.log2(sizes) ** self.size_log
         of_ranks: Doubles = ranks**self.ranks * np.log2(ranks) ** self.ranks_log
         return of_size * of_ranks
@@ -49,7 +49,7 @@ TERMS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A model of makespans: a constant and some terms, with their coefficients in this order."""
+    """A model of makespans: a constant and some terms; the coefficients are in the same order."""
 
     terms: tuple[Term, ...]
     coefficients: tuple[float, ...]
@@ -61,7 +61,7 @@ class Fit:
 
 
 def fit(points: Sequence[tuple[int, int, float]]) -> Fit:
-    """Fit makespans; points are sizes, numbers of ranks and seconds."""
+    """Fit makespans; each point is a size, a number of ranks and a makespan in seconds."""
     sizes, ranks, seconds = (np.array(column, np.float64) for column in zip(*points, strict=True))
     chosen: tuple[Term, ...] = ()
     best = _left_out(_columns(chosen, sizes, ranks), seconds)
@@ -81,7 +81,7 @@ def _columns(terms: Sequence[Term], sizes: Doubles, ranks: Doubles) -> Doubles:
 
 
 def _left_out(columns: Doubles, seconds: Doubles) -> float:
-    """Return the mean squared relative error of each point by a fit to all others; infinite if there are too few."""
+    """Return the mean squared relative error of each point by a fit to all others; infinite for too few points."""
     relative = columns / seconds[:, None]
     scale = np.abs(relative).max(axis=0)
     if len(seconds) <= columns.shape[1] or not scale.all():

@@ -1,11 +1,11 @@
-"""A program of about 10^6 calls per rank on hundreds of ranks, extrapolated and simulated without expanding it.
+"""A program of about 10^6 calls per rank on hundreds of ranks, extrapolated and simulated without expanding its trace.
 
 ``python -m benchmarks.accuracy.extrapolate.scale FOLDER [--ranks 512] [--ops 1000000] [-o scale.md]``
 
-A stencil at weak scaling: each step computes, exchanges a row with both neighbours in a ring, and may agree on a
-residual. Its recordings are synthetic, with equal bursts, so that the makespan has a closed form. The measurement is of
-the command that a user runs: ``clue simulate`` on a configuration with ``program: {extrapolate: …}``, in a process of
-its own, from reading the recordings to the result.
+The program is a stencil at weak scaling: each step computes, exchanges a row with both neighbours in a ring, and in
+some settings ends with an allreduce. Its recordings are synthetic, with equal bursts, so that the makespan has a closed
+form. The measured command is one that a user runs: ``clue simulate`` on a configuration with ``program: {extrapolate:
+…}``. It runs in its own process, and the measurement extends from reading the recordings to the result.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ import yaml
 from clue.trace import Op, Trace, TraceBuilder
 from clue.trace.sites import Frame, Site
 
-#: Times of a burst, and of sending, transmitting and receiving a message of any size, seconds.
+#: Duration of a burst; time to send, transmit and receive a message of any size; in seconds.
 BURST, SEND, TRAVEL, RECEIVE = 50e-6, 1e-6, 2e-6, 0.5e-6
-#: Recorded sizes (steps) and numbers of ranks; size of a row, bytes.
+#: Recorded sizes (numbers of steps) and numbers of ranks; size of a row, bytes.
 _STEPS, _RANKS, _ROW = (12, 24, 48), (4, 8, 16), 8192
 _FUNCTION, _LOOP = "main", 10
-#: Ops of a step without and with an allreduce: two nonblocking receives and sends, a wait for all, and the allreduce.
+#: Ops of a step without an allreduce (two nonblocking receives and sends, and a wait for all) and with one.
 _HALO, _AGREEING = 5, 6
 
 
@@ -48,7 +48,7 @@ class Setting:
 
     @property
     def name(self) -> str:
-        """Its name in the table."""
+        """The setting's name in the table."""
         return f"halo{' and allreduce' if self.agrees else ''}, contention: {self.contention}"
 
     def steps(self, ops: int) -> int:
@@ -56,9 +56,9 @@ class Setting:
         return ops // (_AGREEING if self.agrees else _HALO)
 
     def makespan(self, steps: int, ranks: int) -> float | None:
-        """Return the makespan by a closed form, if there is one: without contention, on 2^k ranks.
+        """Return the makespan by a closed form, which exists without contention on 2^k ranks; otherwise ``None``.
 
-        Of the two messages of a step the second arrives last: s after the first began to be sent, 2 s + t in all. An
+        The second of the two messages of a step arrives last: s after the start of the first send, 2 s + t in all. An
         allreduce doubles distances k times.
         """
         doublings = math.log2(ranks)
@@ -69,23 +69,23 @@ class Setting:
 
 
 SETTINGS = (Setting(False, "none"), Setting(False, "ports"), Setting(True, "none"))
-#: Factor of a further number of ranks for the first setting.
+#: The first setting is also measured on this many times the number of ranks.
 _MORE = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Time and memory of a command.
+    """Time and memory that a command took.
 
     Attributes:
         setting: The simulated program and machine.
         ranks: Number of ranks.
         ops: Number of ops.
-        makespan: The result, seconds.
+        makespan: The simulated makespan, seconds.
         expected: The makespan by the closed form, if there is one.
         wall: Elapsed time, seconds.
         cpu: Processor time, seconds.
-        peak: Its largest resident memory, bytes.
+        peak: Peak resident memory, bytes.
     """
 
     setting: Setting
@@ -123,7 +123,7 @@ def stencil(steps: int, ranks: int, *, agrees: bool, burst: Callable[[], float] 
 
 
 def recorded(folder: Path, *, agrees: bool) -> str:
-    """Save the recordings; return their pattern."""
+    """Save the recordings; return the pattern that matches their files."""
     name = "agreeing" if agrees else "halo"
     for steps in _STEPS:
         for ranks in _RANKS:
@@ -132,7 +132,7 @@ def recorded(folder: Path, *, agrees: bool) -> str:
 
 
 def configuration(folder: Path, pattern: str, setting: Setting, steps: int, ranks: int) -> Path:
-    """Write the input of ``clue simulate``: one processor per node, links whose times do not depend on sizes."""
+    """Write the input of ``clue simulate``: one processor per node, and links whose times do not depend on sizes."""
     link = {"send_delay": f"{SEND!r} s", "transmission_delay": f"{TRAVEL!r} s", "receive_delay": f"{RECEIVE!r} s"}
     machine = {
         "name": "flat",

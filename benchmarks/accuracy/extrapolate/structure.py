@@ -1,4 +1,4 @@
-"""Whether an extrapolated trace has exactly the ops of a recorded one."""
+"""Comparison of the ops of an extrapolated trace with those of a recorded one."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import numpy as np
 from clue.trace import Trace
 from clue.trace.ops import COLUMNS
 
-#: Columns that are not compared: measured times, and indices into lists of the head, whose order may differ.
+#: Columns that are not compared: measured times, and indices into lists of the trace's head, whose order may differ.
 _MEASURED, _LISTED = {"cpu", "begin", "took"}, {"comm", "call", "region", "site", "extra"}
 
 
 def difference(made: Trace, recorded: Trace) -> str:
-    """Return the first field in which ops differ, and where; ``""`` if they are equal."""
+    """Return the first field in which the ops of the traces differ, and where; ``""`` if all are equal."""
     if made.ranks != recorded.ranks:
         return f"ranks: {made.ranks} instead of {recorded.ranks}"
     for rank in range(made.ranks):

@@ -11,8 +11,8 @@ from benchmarks.accuracy.extrapolate.experiment import Case
 from benchmarks.accuracy.validate.figures import quantile, regret
 from benchmarks.page import markdown_table, processor, revision, rows, write_rows
 
-#: Columns, in seconds except ``size``, ``ranks``, ``recordings`` and ratios from ``error`` on; ``runs`` are all true
-#: makespans.
+#: Columns, in seconds except ``size``, ``ranks``, ``recordings`` and the ratios from ``error`` on. ``runs`` lists all
+#: true makespans.
 COLUMNS = (
     "program", "size", "ranks", "recordings", "structure", "machine", "truth", "predicted", "low", "high", "fitted",
     "error", "rival", "spread", "covered", "runs",
@@ -36,7 +36,7 @@ def _row(case: Case) -> list[object]:
 
 
 def read_csv(file: Path) -> list[Case]:
-    """Return the cases of an existing table; none if there is no file."""
+    """Return the cases of an existing table, or no cases if there is no file."""
     return [_case(row) for row in rows(file)]
 
 
@@ -49,7 +49,7 @@ def _case(row: dict[str, str]) -> Case:
 
 
 def page(cases: Sequence[Case], command: str, notes: Sequence[str] = ()) -> str:
-    """Return the page beside the table, notes at its end."""
+    """Return the page beside the table, with the notes at its end."""
     return "\n".join([*_opening(command), *_summary(cases), *_structures(cases), *_errors(cases), *notes])
 
 

@@ -3,8 +3,8 @@
 ``python -m benchmarks.accuracy.extrapolate.weak -o benchmarks/accuracy/weak.md``
 
 A stencil along one dimension and along two is recorded on up to 16 ranks with the same number of points per rank: 32 or
-48 along a line, or squared. No recording has 1,024 ranks, so the trace extrapolated for them is compared with
-:func:`closed_form`, which states every op of every rank independently of clue's rules.
+48 points, or their squares in two dimensions. No recording has 1,024 ranks, so the trace extrapolated for them is
+compared with :func:`closed_form`, which states every op of every rank independently of clue's rules.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from clue.recording import Launch, Request, recordings_of
 from clue.trace import NO_REQUEST, Op, Trace
 
 PROGRAM = Path(__file__).parent / "programs" / "stencil.py"
-#: Points per rank along a line or squared, recorded numbers of ranks, and the target's number of ranks.
+#: Points per rank (per dimension), recorded numbers of ranks, and the target's number of ranks.
 LOCAL, RANKS, TARGET = (32, 48), (2, 4, 6, 8, 12, 16), 1024
 SWEEPS, NOBODY = 10, -1
-#: Kind, partner, tag, bytes, request, and requests waited for.
+#: Kind, partner, tag, bytes, request, and the requests that are waited for.
 Row: TypeAlias = tuple[Op, int, int, int, int, tuple[int, ...]]
 
 
@@ -39,7 +39,7 @@ def size_of(local: int, ranks: int, dimensions: int) -> int:
 
 
 def closed_form(n: int, ranks: int, rank: int, dimensions: int) -> Iterator[Row]:
-    """Yield the ops of a rank of the stencil: a receive, a send and a wait in each direction, and so on."""
+    """Yield the ops of a rank of the stencil: sweeps of halo exchanges and an allreduce, then the gathering."""
     rows, columns = (ranks, 1) if dimensions == 1 else _grid(ranks)
     row, column = rank // columns, rank % columns
     height = n // rows + (1 if row < n % rows else 0)
@@ -61,13 +61,13 @@ def closed_form(n: int, ranks: int, rank: int, dimensions: int) -> Iterator[Row]
 
 
 def _grid(ranks: int) -> tuple[int, int]:
-    """Return the factors nearest to each other, the larger first, as MPI_Dims_create does."""
+    """Return the two closest factors of the number of ranks, the larger first, as MPI_Dims_create does."""
     small = max(each for each in range(1, isqrt(ranks) + 1) if ranks % each == 0)
     return ranks // small, small
 
 
 def difference(trace: Trace, n: int, dimensions: int) -> str:
-    """Return the first difference between a trace and the program; ``""`` if there is none."""
+    """Return the first difference between a trace and the closed form; ``""`` if there is none."""
     for rank in range(trace.ranks):
         wanted = list(closed_form(n, trace.ranks, rank, dimensions))
         got = list(_rows(trace, rank))
@@ -95,7 +95,7 @@ class Outcome:
         size: The target's size.
         recordings: Number of recordings.
         ops: Number of ops extrapolated for the target.
-        structure: ``"exact"``, the first difference, or why it was refused.
+        structure: ``"exact"``, the first difference, or why the extrapolation was refused.
         seconds: CPU time of learning the rules and extrapolating.
     """
 

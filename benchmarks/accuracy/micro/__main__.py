@@ -4,7 +4,7 @@
 
 Measures the steps on the testbed of each machine, as root; calibrates its links there as ``clue calibrate network``
 does; simulates the steps on the machine with these links; prints a table. Measurements are kept in the folder, as
-``micro-NAME.json`` and ``link-NAME.json``, and used again.
+``micro-NAME.json`` and ``link-NAME.json``, and reused.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _compare(file: Path, asked: argparse.Namespace, known: MeasurementFolder) ->
 
 
 def measured(testbed: str, hosts: Sequence[Host]) -> list[dict[str, Any]]:
-    """Return what the program printed on a testbed of two hosts with two processors each."""
+    """Return the results of ``program.py`` on a testbed of two hosts with two processors each."""
     placed = [host for host in hosts for _ in range(host.processors)]
     rows: list[dict[str, Any]] = json.loads(launch.run(testbed, placed, [sys.executable, str(PROGRAM)]).output)
     return rows
@@ -107,7 +107,7 @@ def _calibrated(
 
 
 def lines(machine: Machine, rows: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Yield a table: each step and size, its figures measured and simulated, microseconds, and the error."""
+    """Yield a table with a row for each step and size: measured and simulated times in microseconds, and the error."""
     steps = {step.name: step for step in STEPS}
     yield f"| {machine.name}: step | size (B) | figure | measured (us) | simulated (us) | error |"
     yield "| --- | ---: | --- | ---: | ---: | ---: |"

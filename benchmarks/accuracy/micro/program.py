@@ -1,7 +1,7 @@
 """Run the steps for real: ``mpiexec -n 4 python program.py``; prints one line of JSON on rank 0.
 
 All ranks begin a step at one instant of a shared clock, so they must be on one computer, as on a testbed. A step's time
-is from there until its last rank is done.
+runs from that instant until its last rank is done.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from mpi4py import MPI
 sys.path.insert(0, str(Path(__file__).parents[3]))
 from benchmarks.accuracy.micro.steps import RANKS, SIZES, STEPS, Step
 
-#: Time between the agreement on an instant and that instant, seconds; turns of each step after the warm-up turn.
+#: Lead time between agreeing on an instant and that instant, seconds; repetitions of each step after the warm-up.
 _AHEAD, _TURNS, _TURNS_OF_LARGE, _LARGE = 0.004, 15, 5, 100_000
 
 
 class RealRank:
-    """A rank that is this process; keeps when each of its calls ended."""
+    """A rank that is this process; it stores the end time of each of its calls."""
 
     def __init__(self, comm: MPI.Intracomm) -> None:
         self.comm = comm
@@ -36,7 +36,7 @@ class RealRank:
         self.into = np.zeros((2, max(SIZES)), np.uint8)
 
     def compute(self, seconds: float) -> None:
-        """Compute for a time by the clock of a core of this computer at its best."""
+        """Compute for a time, stated in seconds of a core of this computer at its best."""
         until = time.thread_time() + seconds / self.slower
         while time.thread_time() < until:
             pass
@@ -90,7 +90,7 @@ class RealRank:
 
 
 def measure(rank: RealRank, step: Step, nbytes: int) -> list[list[float]]:
-    """Return the end times of this rank's calls, relative to the start, by turn."""
+    """Return the end times of this rank's calls, relative to the start, for each repetition."""
     turns = []
     for _ in range(1 + (_TURNS if nbytes < _LARGE else _TURNS_OF_LARGE)):
         begin = rank.begin()
@@ -100,7 +100,7 @@ def measure(rank: RealRank, step: Step, nbytes: int) -> list[list[float]]:
 
 
 def figures(step: Step, nbytes: int, ranks: list[list[list[float]]]) -> dict[str, Any]:
-    """Return the medians over turns: of the whole step, per message, and of the reported calls."""
+    """Return medians over the repetitions: of the whole step, per message, and of the reported calls."""
     count = range(len(ranks[0]))
     whole = [max(max(rank[turn], default=0.0) for rank in ranks) / step.messages(nbytes) for turn in count]
     told = {

@@ -12,12 +12,12 @@ from clue.machine import Machine
 from clue.trace import Trace, TraceBuilder
 from clue.trace.builder import RankBuilder
 
-#: CPU time before a call that marks its start in the timeline: too short to matter, seconds.
+#: CPU time before a call, which marks the call's start in the timeline; too short to matter, seconds.
 _MARK = 1e-9
 
 
 class BuiltRank:
-    """A rank of a trace; the region of a call is its number."""
+    """A rank of a trace; each call's region is the number of the call."""
 
     def __init__(self, built: RankBuilder, rank: int, slower: float) -> None:
         self.built, self.rank, self.slower, self.calls = built, rank, slower, 0
@@ -57,7 +57,7 @@ class BuiltRank:
         self.built.wait(*requests)
 
     def finish(self) -> None:
-        """Mark the end."""
+        """Mark the end of the rank's last call."""
         self._begin()
 
     def _begin(self, seconds: float = _MARK) -> None:
@@ -76,7 +76,7 @@ def trace_of_step(step: Step, nbytes: int, slower: float) -> tuple[Trace, list[i
 
 
 def simulated(step: Step, nbytes: int, machine: Machine) -> dict[str, Any]:
-    """Return the times of a step on a machine, in the form that the program prints."""
+    """Return the times of a step on a machine, in the form that ``program.py`` prints."""
     trace, calls = trace_of_step(step, nbytes, machine.nodes[0].factor(""))
     result = simulate(trace, machine, timeline=True)
     timeline = result.timeline

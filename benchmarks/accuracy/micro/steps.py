@@ -1,7 +1,7 @@
-"""The steps of the micro-tests, each written once, for real ranks and for ranks of a trace.
+"""The steps of the micro-tests. Each is written once, for real ranks and for ranks of a trace.
 
-Ranks 0 and 1 are on one node, 2 and 3 on another. A step begins when all four do, at one instant. Messages between
-nodes go between 0 and 3, and 1 and 2: on a testbed these have cores of their own.
+Ranks 0 and 1 are on one node, 2 and 3 on another. All four ranks begin a step at the same instant. Messages between
+nodes go between 0 and 3, and between 1 and 2: on a testbed the two ranks of each pair have cores of their own.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Any, Protocol
 
 RANKS = 4
 SIZES = (0, 100, 1000, 10_000, 65_536, 1_000_000)
-#: Time for which computing ranks compute, seconds on their processor.
+#: Time for which computing ranks compute, in seconds of their processor.
 BUSY = 0.02
-#: Largest size of a stream, bytes, and largest number of its messages.
+#: Largest total size of a stream, bytes, and largest number of its messages.
 _STREAM_BYTES, _STREAM = 4_000_000, 32
 
 
 class Rank(Protocol):
-    """Operations of a step on a rank. Messages are sent in the order in which they are received."""
+    """Operations of a step on a rank. Messages are received in the order in which they are sent."""
 
     @property
     def rank(self) -> int:
-        """Its number."""
+        """The rank's number."""
 
     def compute(self, seconds: float) -> None:
         """Compute for a time, without MPI calls."""
@@ -57,10 +57,10 @@ class Step:
     """One step.
 
     Attributes:
-        name: Its name.
+        name: Name of the step.
         run: The operations of each rank.
         messages: Number of successive messages of a size, by which the step's time is divided.
-        calls: Figures reported besides the whole: by name, a rank and the first and last of its calls.
+        calls: Further reported times, by name: a rank, and the first and last of its calls that are timed.
     """
 
     name: str
@@ -75,7 +75,7 @@ def stream_length(nbytes: int) -> int:
 
 
 def rounds(nbytes: int) -> int:
-    """Return the number of repetitions of a short step: the first messages after a pause find caches cold."""
+    """Return how often a short step is repeated: the first messages after a pause find caches cold."""
     return 8 if nbytes < 100_000 else 2
 
 
@@ -159,7 +159,7 @@ def _late_receiver(rank: Rank, nbytes: int) -> None:
 
 
 def _receiver_in_mpi(rank: Rank, nbytes: int) -> None:
-    """The receiver is in a receive from another rank, which computes first."""
+    """The receiver is already blocked in a receive from another rank, which computes first."""
     if rank.rank == 0:
         rank.send(3, nbytes)
     elif rank.rank == 3:
@@ -171,7 +171,7 @@ def _receiver_in_mpi(rank: Rank, nbytes: int) -> None:
 
 
 def _early_receiver(rank: Rank, nbytes: int) -> None:
-    """The receive is posted, and its rank computes."""
+    """The receive is posted early, and its rank computes meanwhile."""
     if rank.rank == 0:
         rank.compute(BUSY / 10)
         rank.send(3, nbytes)

@@ -45,7 +45,7 @@ are relative to whole runs was found on another cluster, [the emulated one](mode
 
 
 def main() -> None:
-    """Replay, fit, search, write."""
+    """Replay the runs, fit the models, search the configurations, and write the report."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy.models", description=__doc__)
     parser.add_argument("-o", "--output", type=Path, help="the Markdown file (default: standard output)")
     parser.add_argument("--runs", type=Path, metavar="TABLE.csv", help="write the runs of NL, with those to adjust by")
@@ -69,7 +69,7 @@ def _searches() -> Iterator[str]:
 
 
 def _divided(kinds: int, processes: int) -> ClusterModel:
-    """Return models of kinds with different speeds that divide work and have a cost per rank."""
+    """Return models of kinds of processors with different speeds, which divide the work and have a cost per rank."""
     terms = (Term.parse("n/P"), Term.parse("P"))
 
     def time_of(m: int, speed: float) -> FittedTime:

@@ -1,4 +1,4 @@
-"""The cluster of Kishimoto and Ichikawa, rebuilt: HPL replayed on clue's description of it, with their sets of runs."""
+"""The cluster of Kishimoto and Ichikawa rebuilt: HPL replayed on clue's description, for the paper's runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FAST, SLOW = "athlon", "pentium-ii"
 #: Measured and searched numbers of processors, and of processes on each.
 PROCESSES = range(1, 7)
 SLOW_PROCESSORS = 8
-#: Extra time of bursts among M processes of a processor, as a share: this times 1 - 1/M. Two processes on the Athlon
+#: Slowdown of bursts when M processes share a processor, as a share: this times 1 - 1/M. Two processes on the Athlon
 #: take 26.1 s at N = 3200 instead of 20.4 (Tables 4 and 9).
 SHARED = 0.5
 
@@ -30,8 +30,8 @@ class RunSet:
         name: Its name in the paper.
         sizes: Sizes N.
         processors: P2, numbers of slow processors.
-        evaluated: Sizes N of the questions.
-        losses: Losses of the paper's choices there, as shares.
+        evaluated: Sizes N at which the models are asked for the best configuration.
+        losses: Losses of the paper's choices at these sizes, as shares.
     """
 
     name: str
@@ -67,7 +67,7 @@ SETS = (BASIC, NL, NS)
 
 @dataclass
 class Cluster:
-    """Runs of HPL there, each made once.
+    """Runs of HPL on the cluster; each run is made only once.
 
     Attributes:
         seed: Seed of the variation between runs.
@@ -78,7 +78,7 @@ class Cluster:
 
     @cached_property
     def machine(self) -> Machine:
-        """The cluster; each slow processor is a node, so that its processes stay on it. The network is the same."""
+        """The cluster. Each slow processor is a node, so that its processes stay on it. The network is the same."""
         shipped = load_machine("kishimoto")
         types = shipped.node_types()
         single = replace(types[SLOW], processors=1, memory_contention={})
@@ -96,7 +96,7 @@ class Cluster:
         return self._known[key]
 
     def measured(self, what: RunSet) -> list[Run]:
-        """Return the runs of a set: on each kind alone."""
+        """Return the runs of a set, each on one kind of processor alone."""
         return [
             self.run(size, {kind: Use(p, m)})
             for kind, counts in ((FAST, (1,)), (SLOW, what.processors))
@@ -106,14 +106,14 @@ class Cluster:
         ]
 
     def adjusting(self, what: RunSet, processors: Sequence[int]) -> list[Run]:
-        """Return runs on both kinds for the adjustment: the largest size, three processes and more."""
+        """Return the runs on both kinds for the adjustment: the largest size, three processes or more."""
         return [
             self.run(max(what.sizes), {FAST: Use(1, m), SLOW: Use(p)}) for m in PROCESSES if m > 2 for p in processors
         ]
 
 
 def candidates() -> Iterator[Configuration]:
-    """Yield the 62 configurations that the paper searches: one process on each slow processor."""
+    """Yield the 62 configurations that the paper searches, with one process on each slow processor."""
     for m in (0, *PROCESSES):
         for p in range(SLOW_PROCESSORS + 1):
             uses: Mapping[str, Use] = {
@@ -125,7 +125,7 @@ def candidates() -> Iterator[Configuration]:
 
 
 def _slower(uses: Configuration) -> Iterator[float]:
-    """Yield the factor of each rank's bursts, as processes that share a processor share its caches."""
+    """Yield the slowdown factor of each rank's bursts: processes that share a processor also share its caches."""
     for kind in (FAST, SLOW):
         if kind in uses:
             m = uses[kind].processes
@@ -133,7 +133,7 @@ def _slower(uses: Configuration) -> Iterator[float]:
 
 
 def _nodes(uses: Configuration) -> Iterator[int]:
-    """Yield the node of each rank: those of the fast one first, those of a slow one side by side."""
+    """Yield the node of each rank: the fast one's ranks first, then those of each slow one side by side."""
     if FAST in uses:
         yield from [0] * uses[FAST].processes
     if SLOW in uses:

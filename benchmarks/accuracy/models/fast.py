@@ -1,10 +1,11 @@
-"""Forecasts beside measurements, and beside the FAST paper.
+"""Forecasts compared with measurements, and with the FAST paper.
 
 ``python -m benchmarks.accuracy.models.fast [-o TABLE.md]``
 
 On this computer: BLAS routines at sizes that were not used for the fit, unloaded and beside other processes; the cost
-of an answer. On the i-cluster, which exists only as YAML: the paper's equations of pdgemm beside clue's replay of the
-same product, on all grids of up to 32 processors. Times under load are meaningful only on an otherwise idle computer.
+of an answer. On the i-cluster, which exists only as YAML: the paper's equations of pdgemm against clue's replay of
+the same product, on all grids of up to 32 processors. Times under load are meaningful only on an otherwise idle
+computer.
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ from clue.forecasting.server import Server, serving
 from clue.machine import AlgorithmChoice, Machine, NoContention
 from clue.trace import Op, Trace, TraceBuilder
 
-#: The paper's three routines, over its sizes: figures of two processors, mean and largest error.
+#: The paper's three routines over its sizes: mean and largest error, each for two processors.
 PAPER = {"dgeadd": "4–6.5 %, 6–35 %", "dgemm": "0.1 %, 0.3–4 %", "dtrsm": "5–7 %, 10–16 %"}
 SIZES = (128, 1152)
-#: Processes that compute beside a loaded dgemm, one more each time.
+#: Numbers of computing processes beside a loaded dgemm.
 LOADS = (1, 2, 3)
 _SPIN = "while True: pass"
 #: Number of measurements of each case.
@@ -131,7 +132,7 @@ def _page(folder: Path, seconds: float, cases: int) -> Iterator[str]:
 
 
 def _sequential(name: str, forecaster: Forecaster, seconds: float, cases: int) -> tuple[Errors, int, int]:
-    """Return the errors of forecasts of a routine at other sizes, of its memory, and the number of fitted points."""
+    """Return the errors of a routine's forecasts at other sizes, of its memory, and the number of fitted points."""
     with bench(name) as running:
         ranges = dict.fromkeys(running.routine.parameters, SIZES)
         measured = benchmark(name, forecaster.store, ranges, Goal(seconds=seconds)).measured
@@ -148,7 +149,7 @@ def _sequential(name: str, forecaster: Forecaster, seconds: float, cases: int) -
 
 
 def _drawn(routine: Routine, random: Random) -> tuple[int, ...]:
-    """Return square matrices' sizes as the paper's half of the time, else any."""
+    """Return random sizes for a routine: square matrices, as in the paper, half of the time, otherwise any shape."""
     low, high = SIZES
     if random.random() < 0.5:
         return (random.randint(low, high),) * len(routine.parameters)
@@ -179,7 +180,7 @@ def _spinning() -> Iterator[None]:
 
 
 def response(forecaster: Forecaster) -> tuple[float, float, float]:
-    """Return the times of a cached answer, of a probe of this computer, and of one of a loopback link, seconds."""
+    """Return the times of a cached answer, a probe of this computer, and a probe of a loopback link, seconds."""
     sizes = {"m": 500, "n": 500, "k": 500}
     forecaster.time("dgemm", sizes)
     hits = []
@@ -207,7 +208,7 @@ def _timed(what: Callable[[], object]) -> float:
 def replayed(processors: int, n: int = 2048, block: int = 64) -> tuple[Errors, float, str, float]:
     """Return the errors of the equations relative to replays of pdgemm on all grids, and Kendall's tau of the order.
 
-    Further return the best grids of both, and the loss of the equations' best grid by replays.
+    Also return the best grids of both, and the loss, by replays, of the grid that the equations choose.
     """
     machine = by_trees(clue.load_machine("i-cluster"))
     rate = machine.nodes[0].speeds["dgemm"]
@@ -226,7 +227,7 @@ def replayed(processors: int, n: int = 2048, block: int = 64) -> tuple[Errors, f
 
 
 def product_trace(routine: Pdgemm, grid: Grid, take: Sequential) -> Trace:
-    """Return pdgemm as a program: at each step a broadcast along each row and each column, then a product."""
+    """Return pdgemm as a trace: each step broadcasts along each row and each column, then multiplies."""
     trace = TraceBuilder(grid.processors, "pdgemm")
     rows = [trace.communicator([p * grid.columns + q for q in range(grid.columns)]) for p in range(grid.rows)]
     columns = [trace.communicator([p * grid.columns + q for p in range(grid.rows)]) for q in range(grid.columns)]
@@ -244,7 +245,7 @@ def product_trace(routine: Pdgemm, grid: Grid, take: Sequential) -> Trace:
 
 
 def by_trees(machine: Machine) -> Machine:
-    """Return the machine of the paper's model: broadcasts by trees, computation at the stated speed."""
+    """Return the machine as the paper's model assumes it: broadcasts by trees, computation at the stated speed."""
     nodes = tuple(replace(node, performance_factor=1.0) for node in machine.nodes)
     tree = {**machine.network.collectives, "bcast": AlgorithmChoice(((inf, "binomial"),))}
     return replace(machine, nodes=nodes, network=replace(machine.network, collectives=tree, contention=NoContention()))

@@ -1,11 +1,11 @@
-"""Forecasts of the FAST paper's experiments beside real runs on emulated hosts, and beside clue's replays.
+"""Forecasts of the FAST paper's experiments, compared with real runs on emulated hosts and with clue's replays.
 
 ``python -m benchmarks.accuracy.models.fast_hosts FOLDER [-o FILE.md] [--smoke]`` (root; some 20 minutes)
 
-Three experiments, each on a testbed: ``clue forecast`` on one host asks ``clue forecast serve`` on another one, beside
-which processes compute; the product of two complex matrices on a client and two servers; and pdgemm and pdtrsm on all
-grids of up to 16 hosts. Results in FOLDER are not measured again. ``--smoke`` does everything with a few small runs,
-whose figures are meaningless.
+Three experiments, each on a testbed: ``clue forecast`` on one host asks ``clue forecast serve`` on another host, which
+also runs computing processes; the product of two complex matrices on a client and two servers; and pdgemm and pdtrsm on
+all grids of up to 16 hosts. Results that are already in FOLDER are not measured again. ``--smoke`` does everything with
+a few small runs, whose figures are meaningless.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from clue.trace import Trace, TraceBuilder
 PROGRAMS = Path(__file__).parent / "programs"
 CLIENT, ONE, TWO = "client", "one", "two"
 BLOCK = 64
-#: Computes for ever; its own time on a core, and the wall time, of products for some seconds.
+#: A program that computes for ever, and one that repeats products for some seconds and prints their CPU and wall times.
 _SPIN = "while True: pass"
 _ELAPSED = """\
 import json, sys
@@ -70,11 +70,11 @@ class Plans:
     Attributes:
         seconds: Time for measuring each routine.
         loads: Numbers of processes that compute beside a product, at least 1.
-        products: Sizes of the product beside them.
+        products: Sizes of the product beside these processes.
         complex: Sizes of the complex product.
-        hosts: Number of hosts of grids.
+        hosts: Number of hosts for the grids.
         sizes: Size of each routine on grids, a multiple of a block for each host.
-        repeats: Number of runs; their median counts.
+        repeats: Number of runs, of which the median counts.
     """
 
     seconds: float
@@ -90,8 +90,8 @@ FULL = Plans(
     40.0, (1, 2, 3), (512, 768, 1024), (256, 384, 512, 640, 768, 896, 1024), 16, {"pdgemm": 1024, "pdtrsm": 2048}, 3
 )
 SMOKE = Plans(3.0, (1,), (256,), (128,), 2, {"pdgemm": 128, "pdtrsm": 128}, 1)
-#: Hosts of the first two experiments are half a core each, with Gigabit Ethernet; those of grids a tenth of a core,
-#: with the paper's Fast Ethernet.
+#: The hosts of the first two experiments have half a core each and Gigabit Ethernet. Those of the grids have a tenth of
+#: a core each and the paper's Fast Ethernet.
 FEW_FACTOR, MANY_FACTOR = 2.0, 10.0
 FEW_BANDWIDTH, MANY_BANDWIDTH = 125e6, 12.5e6
 
@@ -106,14 +106,14 @@ def hosts_of(count: int, factor: float, bandwidth: float) -> list[Host]:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A forecast from another host, and the run there.
+    """A forecast for another host, and the real run there.
 
     Attributes:
-        load: Number of processes that compute there.
+        load: Number of processes that compute on that host.
         n: Size of the product.
-        said: What ``clue forecast time --json`` said.
-        wall: Mean time of a run there, seconds.
-        cpu: CPU time of that, seconds.
+        said: Output of ``clue forecast time --json``.
+        wall: Mean wall time of a run there, seconds.
+        cpu: Mean CPU time of a run there, seconds.
     """
 
     load: int
@@ -147,7 +147,7 @@ class Two:
         return [*cluster.entry_command(self._name), self._hosts[host].name, "--exec", *words]
 
     def forecast(self, host: int, *words: str, store: str) -> list[str]:
-        """Return ``clue forecast`` with a store of its own, as a command on a host."""
+        """Return the command that runs ``clue forecast`` on a host, with a store of its own."""
         question, *rest = words
         own = ["--store", str(self._folder / store)]
         return self.words(host, sys.executable, "-m", "clue", "forecast", question, *rest, *own)
@@ -158,10 +158,10 @@ class Two:
         return ["--token-file", str(self._folder / "token")]
 
     def call(self, words: Sequence[str]) -> Any:
-        """Return what a command prints as JSON.
+        """Return the JSON that a command prints.
 
         Raises:
-            RecordError: It fails.
+            RecordError: If the command fails.
         """
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
@@ -170,13 +170,13 @@ class Two:
         return json.loads(done.stdout)
 
     def asked(self, what: Sequence[str], store: str) -> Any:
-        """Return the first host's description of the second one."""
+        """Return the forecast for the second host, asked from the first one."""
         to = ["--host", self.address, "--timeout", "20", "--json", *self.token]
         return self.call(self.forecast(0, *what, *to, store=store))
 
 
 def between_hosts(plan: Plans, folder: Path) -> dict[str, Any]:
-    """Return forecasts from another host with runs there, and the link between both as it was probed."""
+    """Return forecasts asked from another host, the runs there, and the link between both hosts as probed."""
     # A host that is never idle has a core by itself, and nothing else keeps that awake.
     hosts = [Host(0, FEW_FACTOR, 1, 0, FEW_BANDWIDTH), Host(1, 1.0, 1, 1, FEW_BANDWIDTH)]
     found: list[dict[str, Any]] = []
@@ -197,7 +197,7 @@ def between_hosts(plan: Plans, folder: Path) -> dict[str, Any]:
                 spin = two.words(1, sys.executable, "-c", _SPIN)
                 stack.enter_context(running(spin, stdin=subprocess.DEVNULL))
                 spinning += 1
-            # What the server knew before is too old by then.
+            # By then, the server's earlier knowledge is out of date.
             time.sleep(FRESH + 1.0)
             for n in plan.products:
                 tell(f"dgemm of {n} beside {load} processes, as another host forecasts it")
@@ -212,7 +212,7 @@ def between_hosts(plan: Plans, folder: Path) -> dict[str, Any]:
 
 
 def plan_of(n: int) -> Plan:
-    """Return the paper's sequence of six operations and as many exchanges, placed as there."""
+    """Return the paper's sequence of six operations and as many exchanges, placed on the same hosts as in the paper."""
     nbytes, square = float(ELEMENT * n * n), {"m": n, "n": n}
     steps = [
         Step(makes, "dgemm", {**square, "k": n}, reads, nbytes, host)
@@ -232,7 +232,7 @@ def plan_of(n: int) -> Plan:
 
 
 def complex_trace(n: int, take: Sequential) -> Trace:
-    """Return the program of the sequence: rank 0 is the client."""
+    """Return the sequence as a trace, in which rank 0 is the client."""
     nbytes, product, addition = ELEMENT * n * n, take("dgemm", m=n, n=n, k=n), take("dgeadd", m=n, n=n)
     trace = TraceBuilder(3, "complex product")
     pending = [trace[0].irecv(1), trace[0].irecv(2)]
@@ -258,7 +258,7 @@ def complex_trace(n: int, take: Sequential) -> Trace:
 
 
 def complex_products(plan: Plans, kept: MeasurementFolder) -> dict[str, Any]:
-    """Return measured times by size, and those of messages between two hosts by their size."""
+    """Return the measured times of products by size, and the times of messages between two hosts by message size."""
 
     def measure() -> dict[str, Any]:
         hosts = hosts_of(3, FEW_FACTOR, FEW_BANDWIDTH)
@@ -268,7 +268,7 @@ def complex_products(plan: Plans, kept: MeasurementFolder) -> dict[str, Any]:
                 tell(f"complex product of {n}")
                 words = [sys.executable, str(PROGRAMS / "complex_product.py"), f"{n}", f"{plan.repeats + 2}"]
                 times[f"{n}"] = said_by(launch.run(name, hosts, words, timeout=300))["seconds"]
-            # Short messages pass a token bucket at once, so bandwidth is that of messages as long as the program's.
+            # A token bucket lets short messages pass at once, so bandwidth is of messages as long as the program's.
             largest = ELEMENT * max(plan.complex) ** 2
             words = [sys.executable, str(PROGRAMS / "grids.py"), "pdgemm", f"{2 * BLOCK}", "1", f"{largest}"]
             return {"times": times, "messages": said_by(launch.run(name, hosts[:2], words, timeout=300))["messages"]}
@@ -280,7 +280,7 @@ def complex_products(plan: Plans, kept: MeasurementFolder) -> dict[str, Any]:
 
 
 def solve_trace(routine: Pdtrsm, grid: Grid, take: Sequential) -> Trace:
-    """Return pdtrsm for one block row as a program; see the real one, ``programs/grids.py``."""
+    """Return a trace of pdtrsm for one block row; the real program is ``programs/grids.py``."""
     trace, block = TraceBuilder(grid.processors, "pdtrsm"), routine.block
     p, q, steps = grid.rows, grid.columns, -(-routine.n // block)
     seconds = cache(lambda name, width: take(name, m=block, n=width, **({"k": block} if name == "dgemm" else {})))
@@ -312,7 +312,7 @@ def solve_trace(routine: Pdtrsm, grid: Grid, take: Sequential) -> Trace:
 
 
 def on_grids(plan: Plans, routine: str, kept: MeasurementFolder) -> dict[str, Any]:
-    """Return measured times by grid, and those of messages between two hosts by their size."""
+    """Return the measured times by grid, and the times of messages between two hosts by message size."""
 
     def measure() -> dict[str, Any]:
         hosts = hosts_of(plan.hosts, MANY_FACTOR, MANY_BANDWIDTH)
@@ -328,16 +328,16 @@ def on_grids(plan: Plans, routine: str, kept: MeasurementFolder) -> dict[str, An
 
 
 def route_of(messages: Mapping[str, float]) -> Route:
-    """Return the route that messages of several sizes tell."""
+    """Return the route with the latency and bandwidth that messages of several sizes show."""
     sizes = sorted((int(size), seconds) for size, seconds in messages.items())
     (small, least), (large, most) = sizes[0], sizes[-1]
     return Route(least, (large - small) / max(most - least, 1e-9))
 
 
 def machine_like(route: Route, hosts: int) -> Machine:
-    """Return hosts with such a network; their computation is stated in their own seconds."""
+    """Return a machine of hosts with such a network, whose computation is stated in the hosts' own seconds."""
     shipped = by_trees(load_machine(MACHINES / "8x100m.yaml"))
-    # A host sends one message after the other, and receives so.
+    # A host sends its messages one after the other, and likewise receives them.
     link = Link(Curve.line(0.0, 1 / route.bandwidth), Curve.line(route.latency))
     network = replace(shipped.network, between_nodes=link, contention=Ports())
     return replace(shipped, nodes=(shipped.nodes[0],) * hosts, network=network)

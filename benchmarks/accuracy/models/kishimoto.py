@@ -1,4 +1,4 @@
-"""Basic, NL and NS models of the rebuilt cluster: the losses of their choices, beside those in the paper."""
+"""Models of the rebuilt cluster from the sets Basic, NL and NS: the losses of their choices, and those in the paper."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ REPEATS = 5
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The question which processors are best at a size, and a model's answer.
+    """A question, which configuration is best at a size, and a model's answer.
 
     Attributes:
         size: Size N.
-        chosen: The model's choice.
+        chosen: The configuration that the model chooses.
         predicted: Its predicted time, seconds.
         measured: Its actual time, seconds.
         best: The best configuration.
-        least: Its time, seconds.
+        least: The time of the best configuration, seconds.
         inside: Whether the model reports its choice as within its fitted range, apart from P.
-        told: Whether it reports an error estimate.
+        told: Whether the model reports an error estimate.
     """
 
     size: int
@@ -47,7 +47,7 @@ class Question:
 
     @property
     def loss(self) -> float:
-        """The extra time of its choice relative to the best."""
+        """The extra time of the chosen configuration, relative to the best one."""
         return self.measured / self.least - 1
 
 
@@ -57,10 +57,10 @@ class Study:
 
     Attributes:
         what: The runs.
-        plain: Whether it is fitted as in the paper.
+        plain: Whether the models are fitted as in the paper.
         adjusted_by: P2 of the runs for the adjustment; those of the paper have 8.
-        fits: CPU time of a fit of all models, seconds.
-        statistics: The same with the statistics of all fits.
+        fits: CPU time of fitting all models, seconds.
+        statistics: CPU time of the same with the statistics of all fits, seconds.
         searches: CPU time of a search through 62 candidates, seconds.
         questions: Questions by size.
     """

@@ -1,7 +1,7 @@
 """HPL on a grid of 1 by P, as a trace: panels are factored in turn and passed around the ring, and all ranks update.
 
-A plain right-looking LU with a block-cyclic distribution of columns, without look-ahead. Block times are those of fast
-libraries: narrow blocks are computed less efficiently.
+The algorithm is a plain right-looking LU with a block-cyclic distribution of columns, without look-ahead. Block times
+are those of fast libraries: narrow blocks are computed less efficiently.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def linpack(size: int, slower: Sequence[float], seed: int) -> Trace:
 
 
 def _columns(size: int, first: int, rank: int, ranks: int) -> int:
-    """Return the number of a rank's columns from a block on."""
+    """Return the number of columns that a rank has from a given block on."""
     blocks = -(-size // BLOCK)
     mine = range(first + (rank - first) % ranks, blocks, ranks)
     short = BLOCK * blocks - size

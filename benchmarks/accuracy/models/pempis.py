@@ -152,7 +152,7 @@ def record(study: Study, folder: Path) -> Family:
 
 
 def nodes_of(kind: str) -> Machine:
-    """Return nodes of one kind of the paper's, as many as there are ranks."""
+    """Return a machine of one of the paper's kinds of nodes, with a node for each rank."""
     machine = load_machine("pempis-het")
     node = next(each for each in machine.nodes if each.name == kind)
     return replace(machine, name=kind, nodes=(node,) * _NODES)
@@ -194,7 +194,7 @@ def _raw(trace: Trace) -> Trace:
 
 
 def _vectors(family: Family, models: dict[tuple[str, str], ComposedModel]) -> Iterator[tuple[int, int, str, str]]:
-    """Yield relative performance of the kinds for gravity: by models, and by replays."""
+    """Yield the relative performance of the kinds of nodes for gravity: by models, and by replays."""
     study = STUDIES[1]
     for target in _at(family, [place for place in study.targets if place[0] in (2500, 4000)]):
         of_kinds = [models[study.name, kind].time for kind in KINDS]

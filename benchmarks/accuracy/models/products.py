@@ -3,8 +3,8 @@
 ``python -m benchmarks.accuracy.models.products [-o benchmarks/accuracy/models/products.md]``
 
 Times are those of live runs in virtual time on the paper's cluster (``scenarios/self-scheduling/results.json``, made by
-``python -m benchmarks.accuracy.self_scheduling``). As in the paper a model is of the whole program, over n alone, on 14
-ranks; here it is asked at sizes that it was not fitted to.
+``python -m benchmarks.accuracy.self_scheduling``). As in the paper, a model is of the whole program, over n alone, on
+14 ranks. Here the models are also asked at sizes that they were not fitted to.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from clue.models import Time, crossings, fit, fit_terms
 RESULTS = ROOT / "scenarios" / "self-scheduling" / "results.json"
 #: Lines of the study that are the paper's versions, by its names.
 VERSIONS = {"SS": "SS", "VRP": "VRP dynamic", "VRP-SS": "VRP-SS"}
-#: The paper's sizes; and all up to 1500, from which larger ones are extrapolated.
+#: The paper's sizes, and all sizes up to 1500, from which the larger ones are extrapolated.
 SETS = {"the paper's sizes": (500, 1000, 1500, 2000, 2500), "sizes up to 1500": (250, 500, 750, 1000, 1250, 1500)}
-#: Where a model is asked.
+#: Where a model is asked, relative to the sizes that it was fitted to.
 WHERE = ("at sizes fitted", "between them", "beyond them")
 _CUBIC = ("1", "n", "n^2", "n^3")
 _GOOD = 0.1
@@ -42,7 +42,7 @@ def _relative(sizes: Sequence[int], seconds: Sequence[float]) -> Time:
     return fit_terms({"n": sizes}, seconds, _CUBIC)
 
 
-#: All plausible models, as for other programs in clue; the paper's cubic in seconds; and with relative errors, above 0.
+#: All plausible models, as in clue; the paper's cubic, fitted to seconds; and the cubic with relative errors, above 0.
 FITS: Mapping[str, Callable[[Sequence[int], Sequence[float]], Time]] = {
     "plausible": _plausible, "cubic, plainly": _plain, "cubic, relatively, not below 0": _relative
 }  # fmt: skip
@@ -50,16 +50,16 @@ FITS: Mapping[str, Callable[[Sequence[int], Sequence[float]], Time]] = {
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A version at a size.
+    """A version of the program at a size.
 
     Attributes:
-        version: The paper's name of it.
+        version: Its name in the paper.
         fitted: Name of the set of sizes that its model was fitted to.
         fit: Method of fitting.
         n: The size.
         where: One of :data:`WHERE`.
-        truth: Its time, seconds.
-        predicted: By the model, seconds.
+        truth: Actual time, seconds.
+        predicted: Time predicted by the model, seconds.
         low: Low end of the model's interval, seconds.
         high: High end, seconds.
     """
@@ -173,7 +173,7 @@ def _crossings(models: Mapping[tuple[str, str, str], Time]) -> Iterator[str]:
 
 
 def main() -> None:
-    """Fit, ask, write."""
+    """Fit the models, evaluate them, and write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy.models.products", description=__doc__)
     parser.add_argument("-o", "--output", type=Path, help="the Markdown file (default: standard output)")
     asked = parser.parse_args()

@@ -3,11 +3,11 @@
 ``python -m benchmarks.accuracy.models.rebuilt FOLDER [-o FILE.md] [--smoke]`` (root; some 20 minutes)
 
 One fast node and four slow ones with two processors each (``benchmarks/testbed/machines/one-fast-four-dual.yaml``) run
-``benchmarks/accuracy/programs/lu.py`` with MPICH over TCP. Models are fitted to the sets Basic, NL and NS, and choose
-processors and processes on each at the largest size of the first two and at one beyond all sets, where every candidate
-is also run; replays of recordings choose as well. The page has what ``clue model best`` prints beside these runs.
-Results in FOLDER are not measured again. ``--smoke`` does everything with a few tiny runs, whose figures are
-meaningless.
+``benchmarks/accuracy/programs/lu.py`` with MPICH over TCP. Models are fitted to the sets Basic, NL and NS. They choose
+processors and the number of processes on each at the largest size of the first two sets, and at one size beyond all
+sets. Every candidate is also run at these sizes, and replays of recordings choose as well. The page shows what ``clue
+model best`` prints beside these runs. Results in FOLDER are not measured again. ``--smoke`` does everything with a few
+tiny runs, whose figures are meaningless.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ from clue.trace import Trace
 FAST, SLOW = "fast", "slow"
 MACHINE = MACHINES / "one-fast-four-dual.yaml"
 SLOW_PROCESSORS = 8
-#: Models of the fast kind where it has too few measurements: those of the slow one, scaled by their computation alone.
+#: The fast kind has too few measurements: its models are those of the slow one, scaled by their computation alone.
 LIKE_SLOW = Composition(SLOW, {COMMUNICATE: 1.0})
-#: Candidates are run so often, and their median counts, if one run is within this share of the best or they are chosen.
+#: Candidates that are chosen, or within this share of the best in one run, are run this often; the median counts.
 TURNS, CLOSE = 3, 0.1
-#: Number of configurations that the page shows of what ``clue model best`` prints.
+#: Number of configurations from the output of ``clue model best`` that the page shows.
 SHOWN = 10
 
 
@@ -65,8 +65,8 @@ class Plan:
         sets: Sizes by set, at least four each.
         processes: Largest number of processes on a processor.
         processors: Measured numbers of slow processors, by number of processes.
-        candidates: Largest number of slow processors of candidates; the fast one has from none up to the measured
-            number of processes.
+        candidates: Largest number of slow processors of candidates. The fast one has between no process and the largest
+            measured number of processes.
         asked: Sizes at which all candidates are run.
     """
 
@@ -77,14 +77,14 @@ class Plan:
     asked: tuple[int, ...]
 
     def measured(self, name: str) -> Iterator[tuple[int, Configuration]]:
-        """Yield the sizes and configurations of a set: on either kind alone."""
+        """Yield the sizes and configurations of a set, each on one kind of processor alone."""
         sizes = self.sets[name]
         for m in self.processes:
             yield from ((size, {FAST: Use(1, m)}) for size in sizes)
             yield from ((size, {SLOW: Use(p, m)}) for size in sizes for p in self.processors[m])
 
     def adjusting(self, name: str) -> Iterator[tuple[int, Configuration]]:
-        """Yield those that models of a set are adjusted by, at its largest size.
+        """Yield the runs by which the models of a set are adjusted, at its largest size.
 
         They have the most processes on the fast processor, and half and all of the slow ones.
         """
@@ -112,10 +112,10 @@ SMOKE = Plan({"NL": (96, 128, 160, 192)}, (1,), {1: (1, 2)}, 1, (192,))
 
 @dataclass
 class Cluster:
-    """Real runs, each made once.
+    """Real runs, each made only once.
 
     Attributes:
-        folder: Keeps their times.
+        folder: Keeps the times of the runs.
     """
 
     folder: MeasurementFolder
@@ -129,14 +129,14 @@ class Cluster:
         self._standing.close()
 
     def run(self, size: int, uses: Configuration, turn: int = 0) -> Run:
-        """Return a run: the time of its section, divided into the mean computation of a rank, and the rest."""
+        """Return a run: the time of its measured section, divided into the mean computation of a rank, and the rest."""
         name = f"lu-{size}-" + "-".join(f"{kind}-{use.processors}x{use.processes}" for kind, use in uses.items())
         kept = self.folder.get(f"{name}-again-{turn}" if turn else name, partial(self._measure, size, uses))
         parts = {COMPUTE: kept["compute"], COMMUNICATE: max(kept["seconds"] - kept["compute"], 0.0)}
         return Run(float(size), uses, kept["seconds"], parts if len(uses) == 1 else {})
 
     def median(self, size: int, uses: Configuration) -> Run:
-        """Return the run of the median time among several."""
+        """Return the run with the median time among several."""
         runs = sorted((self.run(size, uses, turn) for turn in range(TURNS)), key=lambda run: run.seconds)
         return runs[TURNS // 2]
 
@@ -164,8 +164,8 @@ class Cluster:
 def placed(uses: Configuration) -> tuple[Machine, Placement]:
     """Return the machine with its processors divided among their processes, and the node of each rank.
 
-    A processor that M processes share becomes M processors of an M-th of its speed: idle time of one is not available
-    to the others.
+    A processor that M processes share becomes M processors of an M-th of its speed: when one is idle, the others cannot
+    use its time.
     """
 
     def divided(node: NodeType) -> NodeType:
@@ -185,13 +185,13 @@ def placed(uses: Configuration) -> tuple[Machine, Placement]:
 
 @dataclass(frozen=True, slots=True)
 class Replays:
-    """Recordings of the program, on one host of this computer that takes all ranks; and replays of them."""
+    """Recordings of the program, made on one host of this computer that runs all ranks; and replays of them."""
 
     folder: Path
     programs: dict[tuple[int, int], Program] = field(default_factory=dict)
 
     def seconds(self, size: int, uses: Configuration) -> float:
-        """Return the time of a replay there, with the stated links and processors of exactly their factor, seconds."""
+        """Return the time of a replay on the stated links and processors of exactly their factor, seconds."""
         key = size, ranks_of(uses)
         if key not in self.programs:
             self.programs[key] = compile_program(section(self._trace(*key)))
@@ -219,10 +219,10 @@ class Choice:
 
     Attributes:
         by: The set and the method, or replays.
-        uses: Its choice.
+        uses: The chosen configuration.
         predicted: Its predicted time, seconds.
-        outside: Why its choice is outside of what was fitted; none: it is inside.
-        said: Predicted times of the candidates that it can predict, seconds.
+        outside: Why the choice is outside of the fitted range; empty if it is inside.
+        said: Predicted times of the candidates that the predictor can predict, seconds.
         searched: CPU time of a model's search, seconds.
     """
 
@@ -235,17 +235,17 @@ class Choice:
 
     @property
     def beyond(self) -> str:
-        """The features that it reports as outside of what was fitted."""
+        """The features that the predictor reports as outside of the fitted range."""
         return ", ".join(name for name in (SIZE, RANKS) if any(f": {name} must" in line for line in self.outside))
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is best at a size: choices and real runs.
+    """The question which configuration is best at a size, with choices and real runs.
 
     Attributes:
         size: The size.
-        choices: The choices.
+        choices: The choices of the predictors.
         ran: Runs of all candidates, the best first.
     """
 
@@ -254,21 +254,21 @@ class Question:
     ran: tuple[Run, ...]
 
     def measured(self, choice: Choice) -> float:
-        """Return the measured time of what was chosen, seconds."""
+        """Return the measured time of a chosen configuration, seconds."""
         return next(run.seconds for run in self.ran if run.uses == choice.uses)
 
     def loss(self, choice: Choice) -> float:
-        """Return the extra time of what was chosen, relative to the best candidate."""
+        """Return the extra time of a chosen configuration, relative to the best candidate."""
         return self.measured(choice) / self.ran[0].seconds - 1
 
     def tau(self, choice: Choice) -> float:
-        """Return Kendall's tau of predicted and measured times of candidates."""
+        """Return Kendall's tau between predicted and measured times of the candidates."""
         named = ((configuration_text(run.uses), run.seconds) for run in self.ran)
         return kendall([(choice.said[name], seconds) for name, seconds in named if name in choice.said])
 
 
 def questions(plan: Plan, cluster: Cluster, replays: Replays) -> list[Question]:
-    """Return the choices of models and replays at all sizes that are asked, and the candidates' runs."""
+    """Return the choices of models and replays at all evaluated sizes, and the runs of the candidates."""
     fitted = list(_models(plan, cluster))
     return [_question(plan, size, fitted, cluster, replays) for size in plan.asked]
 
@@ -282,7 +282,7 @@ def _question(
     ran = {configuration_text(uses): cluster.run(size, uses) for uses in candidates}
     limit = (1 + CLOSE) * min(run.seconds for run in ran.values())
     chosen = {configuration_text(each.uses) for each in found}
-    # The least of many single runs would be too small by luck.
+    # The minimum over many single runs would be too small by luck.
     runs = [
         cluster.median(size, run.uses) if name in chosen or run.seconds <= limit else run for name, run in ran.items()
     ]
@@ -290,7 +290,7 @@ def _question(
 
 
 def _models(plan: Plan, cluster: Cluster) -> Iterator[tuple[str, ClusterModel]]:
-    """Yield models of all sets, fitted plainly as in the paper, and relatively as in clue."""
+    """Yield models of all sets, fitted in plain least squares as in the paper, and in relative ones as in clue."""
     for name in plan.sets:
         runs = _runs(plan, cluster, name)
         for plain, how in ((True, "plainly"), (False, "relatively, not below 0")):
@@ -322,7 +322,7 @@ def _by_replays(replays: Replays, size: int, candidates: Sequence[Configuration]
 
 
 def printed(plan: Plan, cluster: Cluster, folder: Path) -> str:
-    """Return what ``clue model fit`` and ``clue model best`` print for the set NL, as a block of a page."""
+    """Return the output of ``clue model fit`` and ``clue model best`` for the set NL, as a block of a page."""
     runs = _runs(plan, cluster, "NL")
     (folder / "lu.csv").write_text("\n".join(table(runs)) + "\n")
     alone = (cluster.run(max(plan.sets["NL"]), {kind: Use(1)}).parts[COMPUTE] for kind in (FAST, SLOW))
@@ -376,7 +376,7 @@ def page(plan: Plan, asked: Sequence[Question], shown: str, command: str) -> str
 
 
 def _losses(asked: Sequence[Question]) -> Iterator[str]:
-    """Yield the table of losses beside the paper's and the goals."""
+    """Yield the table of losses, with the paper's losses and the goals."""
     papers = {"Basic": ("0 to 3.6 %", "at most 3 %"), "NL": ("0 to 4.3 %", "at most 4 %"), "NS": ("28 to 82 %", "told")}
     rows = []
     for i, choice in enumerate(asked[0].choices):

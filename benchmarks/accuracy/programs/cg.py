@@ -1,6 +1,6 @@
-"""Conjugate gradients on the five-point Laplacian of a square, in strips: halo exchanges and two allreduces a step.
+"""Conjugate gradients on the five-point Laplacian of a square, in strips: halo exchanges and two allreduces per step.
 
-Preconditioned by some Jacobi sweeps within each strip, which need no messages.
+The preconditioner is a number of Jacobi sweeps within each strip, which need no messages.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Laplacian:
         self.product = np.zeros((rows, n))
 
     def __call__(self, padded: np.ndarray) -> np.ndarray:
-        """Return the product with what stands inside a frame of zeros and neighbours' rows."""
+        """Return the product with the interior of a field that is framed by zeros and neighbours' rows."""
         self.comm.Sendrecv(padded[1], dest=self.above, recvbuf=padded[-1], source=self.below)
         self.comm.Sendrecv(padded[-2], dest=self.below, recvbuf=padded[0], source=self.above)
         np.multiply(padded[1:-1, 1:-1], 4.0, out=self.product)
@@ -38,13 +38,13 @@ def _around(padded: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 class Sweeps:
-    """The preconditioner: Jacobi sweeps for the own strip from zero, as if there were zeros around it."""
+    """The preconditioner: Jacobi sweeps on the own strip, starting from zero, with zeros around the strip."""
 
     def __init__(self, shape: tuple[int, int]) -> None:
         self.now, self.next = np.zeros((2, shape[0] + 2, shape[1] + 2))
 
     def __call__(self, residual: np.ndarray) -> np.ndarray:
-        """Return an approximate solution; a symmetric function of the residual, as it must be."""
+        """Return an approximate solution. It is a symmetric function of the residual, as the method requires."""
         self.now[1:-1, 1:-1] = residual
         self.now *= 0.25
         for _ in range(SWEEPS - 1):
@@ -58,7 +58,7 @@ class Sweeps:
 
 
 def solve(comm: MPI.Intracomm, n: int) -> float:
-    """Take some steps; returns how far the recursive residual is from the true one, relative to the right side."""
+    """Take some steps; return how far the recursive residual is from the true one, relative to the right side."""
     rows = (comm.rank + 1) * n // comm.size - comm.rank * n // comm.size
     apply = Laplacian(comm, n, rows)
     precondition = Sweeps((rows, n))

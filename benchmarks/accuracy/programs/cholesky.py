@@ -20,7 +20,7 @@ BLOCK = 48
 
 
 def _factor() -> Any:
-    """Load the shipped program, which has this file's name."""
+    """Load the shipped program, which has the same name as this file."""
     spec = importlib.util.spec_from_file_location("shipped_cholesky", _SHIPPED / "cholesky.py")
     assert spec is not None and spec.loader is not None
     shipped = importlib.util.module_from_spec(spec)
@@ -35,7 +35,7 @@ if __name__ == "__main__":
     factor = _factor()
 
     def work() -> float:
-        """Factor the matrix; L has finite elements only if it is positive definite."""
+        """Factor the matrix. The elements of L are finite only if the matrix is positive definite."""
         local = matrix.copy()
         factor(layout, local)
         return 0.0 if np.isfinite(local).all() else 1.0

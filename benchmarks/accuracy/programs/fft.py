@@ -1,4 +1,4 @@
-"""Moves a picture by parts of a point and back, rows then columns, by Fourier transforms: each turn is one alltoall."""
+"""Shift a picture by parts of a point and back by Fourier transforms, rows then columns; each turn is one alltoall."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def turn(comm: MPI.Intracomm, rows: np.ndarray) -> np.ndarray:
 
 
 def shift(rows: np.ndarray, phases: np.ndarray) -> np.ndarray:
-    """Return the rows moved, some times, as these phases of their frequencies say."""
+    """Return the rows after a number of shifts by the given phases of their frequencies."""
     for _ in range(MOVES):
         rows = np.fft.ifft(np.fft.fft(rows, axis=1) * phases, axis=1)
     return rows
 
 
 def there_and_back(comm: MPI.Intracomm, n: int) -> float:
-    """Move to and fro; returns the largest difference."""
+    """Shift the picture to and fro; return the largest difference from the original."""
     own = n // comm.size
     if own * comm.size != n:
         sys.exit(f"size must be a multiple of the ranks ({comm.size}), got {n}")

@@ -1,6 +1,6 @@
-"""Heat in a block by Jacobi iterations, cut into smaller blocks: six faces travel at each step.
+"""Heat in a block by Jacobi iterations; the block is cut into smaller ones, which exchange six faces in each step.
 
-The grid of processes is as near to a cube as their number allows, and need not divide the size.
+The grid of processes is as close to a cube as their number allows, and need not divide the size.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ STEPS, SWEEPS = 20, 3
 
 
 def exchange(cart: MPI.Cartcomm, block: np.ndarray) -> None:
-    """Exchange faces with the neighbours in each direction; there are none beyond the block."""
+    """Exchange faces with the neighbours in each direction; at the edge of the block there is no neighbour."""
     for axis in range(3):
         before, after = cart.Shift(axis, 1)
         faces = np.moveaxis(block, axis, 0)
@@ -35,7 +35,7 @@ def sweep(old: np.ndarray, new: np.ndarray) -> None:
 
 
 def heat(cart: MPI.Cartcomm, n: int) -> float:
-    """Iterate from one warm face; returns how far temperatures are impossible."""
+    """Iterate, with one warm face; return by how much temperatures violate their bounds."""
     shape = [(at + 1) * n // many - at * n // many for at, many in zip(cart.coords, cart.dims, strict=True)]
     old, new = np.zeros((2, *(side + 2 for side in shape)))
     if cart.coords[0] == 0:

@@ -1,7 +1,7 @@
 """Heat in a plate by Jacobi iterations, in strips of rows (the program Heat of PEMPIs-Het, section 5.1).
 
-Neighbours swap a deep halo of rows and then sweep as often as it is deep, each time over a row less on either side: few
-messages, and bursts long enough to be measured well.
+Neighbours swap a halo several rows deep and then sweep once for each of these rows, each time over one row less on
+either side. This gives few messages, and bursts long enough to be measured well.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ EXCHANGES, DEEP = 40, 16
 
 
 def exchange(comm: MPI.Intracomm, plate: np.ndarray) -> None:
-    """Exchange border rows with the neighbours; there are none beyond the edge."""
+    """Exchange border rows with the neighbours; at the edge of the plate there is no neighbour."""
     above = comm.rank - 1 if comm.rank > 0 else MPI.PROC_NULL
     below = comm.rank + 1 if comm.rank + 1 < comm.size else MPI.PROC_NULL
     comm.Sendrecv(plate[DEEP : 2 * DEEP], dest=above, recvbuf=plate[-DEEP:], source=below)
@@ -33,7 +33,7 @@ def sweep(old: np.ndarray, new: np.ndarray, first: int, last: int) -> None:
 
 
 def heat(comm: MPI.Intracomm, n: int) -> float:
-    """Iterate; all ranks agree on the change after each exchange. Returns how far temperatures are impossible."""
+    """Iterate; all ranks agree on the change after each exchange. Return how far temperatures violate bounds."""
     rows = (comm.rank + 1) * n // comm.size - comm.rank * n // comm.size
     old, new = np.zeros((2, rows + 2 * DEEP, n + 2))
     if comm.rank == 0:
@@ -47,7 +47,7 @@ def heat(comm: MPI.Intracomm, n: int) -> float:
             sweep(old, new, first, last)
             old, new = new, old
         comm.Allreduce(np.abs(new[DEEP:-DEEP] - old[DEEP:-DEEP]).max(), change, op=MPI.MAX)
-    # The plate is symmetric, and no inner point is outside the temperatures of the edges.
+    # The plate is symmetric, and no inner point is outside the range of the edges' temperatures.
     return float(np.abs(old - old[:, ::-1]).max() + max(0.0, old.max() - 1.0, -old.min()))
 
 

@@ -1,7 +1,7 @@
-"""LU factorisation with partial pivoting, columns dealt out block-cyclically (HPL on a 1 × Q grid; Kishimoto).
+"""LU factorisation with partial pivoting, columns distributed block-cyclically (HPL on a 1 × Q grid; Kishimoto).
 
-A panel is factored by its owner and broadcast with its pivots; every rank swaps rows, solves and updates its columns.
-Elements are complex, as for systems in the frequency domain: four times the work on twice the data.
+The owner of a panel factors it and broadcasts it with its pivots; every rank swaps rows, solves, updates its columns.
+Elements are complex, as for systems in the frequency domain, which means four times the work on twice the data.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ BLOCK = 64
 
 
 def factor(comm: MPI.Intracomm, n: int, local: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Overwrite the local columns with their part of L and U; returns the order of rows."""
+    """Overwrite the local columns with their part of L and U; return the order of rows."""
     order = np.arange(n)
     for first in range(0, n, BLOCK):
         last = min(first + BLOCK, n)
@@ -40,7 +40,7 @@ def factor(comm: MPI.Intracomm, n: int, local: np.ndarray, columns: np.ndarray) 
 
 
 def _update(panel: np.ndarray, right: np.ndarray) -> None:
-    """Solve for the rows of U beside the panel's square, and subtract their product from what is below."""
+    """Solve for the rows of U beside the panel's square block, and subtract their product from the rows below."""
     width = panel.shape[1]
     solved = scipy.linalg.solve_triangular(
         panel[:width], right[:width], lower=True, unit_diagonal=True, check_finite=False
@@ -50,7 +50,7 @@ def _update(panel: np.ndarray, right: np.ndarray) -> None:
 
 
 def main() -> None:
-    """Factor a random matrix; its first and last row, multiplied again, must be those of the matrix."""
+    """Factor a random matrix; check that its first and last rows are recovered by multiplying the factors."""
     comm, n = MPI.COMM_WORLD, int(sys.argv[1])
     columns = np.flatnonzero(np.arange(n) // BLOCK % comm.size == comm.rank)
     whole = np.random.default_rng(0).random((n, 2 * n)).view(complex) - (0.5 + 0.5j)

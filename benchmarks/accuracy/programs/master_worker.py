@@ -1,6 +1,6 @@
-"""A tall matrix times a power of a square one, handed out block by block to whoever is free.
+"""A tall matrix times a power of a square one; the master hands out blocks to idle workers.
 
-Control flow depends on speed.
+Control flow depends on the ranks' speed.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ def work(comm: MPI.Intracomm, right: np.ndarray) -> None:
 
 
 def times(rows: np.ndarray, square: np.ndarray) -> np.ndarray:
-    """Return rows times the power of a square matrix."""
+    """Return the rows multiplied by the power of a square matrix."""
     for _ in range(POWER):
         rows = rows @ square
     return rows
 
 
 def multiply(comm: MPI.Intracomm, n: int) -> float:
-    """Multiply; returns the error of one row."""
+    """Multiply; return the error of one row."""
     if n % ROWS:
         sys.exit(f"size must be a multiple of {ROWS}, got {n}")
     random = np.random.default_rng(0)

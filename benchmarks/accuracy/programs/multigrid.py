@@ -1,7 +1,7 @@
-"""Poisson's equation on a periodic square by V-cycles of multigrid, in strips: halos at every level.
+"""Poisson's equation on a periodic square by multigrid V-cycles, in strips, with halo exchanges at every level.
 
-The strips of a level are twice as high as those of the next coarser one, so that restricting and prolonging need no
-messages. The coarsest level is gathered, and solved by every rank for itself.
+The strips of a level are twice as high as those of the next coarser one, so that restriction and prolongation need no
+messages. The coarsest level is gathered, and every rank solves it by itself.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ CYCLES, LEVELS, SWEEPS, COARSE_SWEEPS, OMEGA = 10, 3, 4, 40, 0.8
 
 
 class Strips:
-    """A level that is cut into strips of rows."""
+    """A level of the grid that is cut into strips of rows."""
 
     def __init__(self, comm: MPI.Intracomm, rows: int, n: int) -> None:
         self.comm = comm
@@ -24,7 +24,7 @@ class Strips:
         self.padded = np.zeros((rows + 2, n))
 
     def residual(self, values: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Return what is left of the right side, with the neighbours' rows around the own ones."""
+        """Return the residual of the own strip, using the neighbours' rows around it."""
         padded = self.padded
         padded[1:-1] = values
         self.comm.Sendrecv(padded[1], dest=self.above, recvbuf=padded[-1], source=self.below)
@@ -35,19 +35,19 @@ class Strips:
         return left
 
     def smooth(self, values: np.ndarray, right: np.ndarray, sweeps: int) -> None:
-        """Take some damped sweeps of Jacobi's."""
+        """Take some sweeps of damped Jacobi."""
         for _ in range(sweeps):
             values += OMEGA / 4 * self.residual(values, right)
 
 
 def coarser(fine: np.ndarray) -> np.ndarray:
-    """Return the sums of squares of four points: a grid twice as wide has four times the right side."""
+    """Return the sums over squares of four points: doubling the mesh width multiplies the right side by four."""
     rows: np.ndarray = fine[::2] + fine[1::2]
     return np.ascontiguousarray(rows[:, ::2] + rows[:, 1::2])
 
 
 def solve_alone(right: np.ndarray) -> np.ndarray:
-    """Return an approximate solution on the coarsest level, which every rank has as a whole."""
+    """Return an approximate solution on the coarsest level, which every rank has in full."""
     values = np.zeros_like(right)
     for _ in range(COARSE_SWEEPS):
         around = sum(np.roll(values, step, axis) for step in (1, -1) for axis in (0, 1))
@@ -56,7 +56,7 @@ def solve_alone(right: np.ndarray) -> np.ndarray:
 
 
 def cycle(levels: list[Strips], values: np.ndarray, right: np.ndarray, level: int = 0) -> None:
-    """Improve the values of a level by all coarser ones."""
+    """Improve the values of a level with all coarser ones."""
     strips = levels[level]
     strips.smooth(values, right, SWEEPS)
     below = coarser(strips.residual(values, right))
@@ -75,7 +75,7 @@ def cycle(levels: list[Strips], values: np.ndarray, right: np.ndarray, level: in
 
 
 def solve(comm: MPI.Intracomm, n: int) -> float:
-    """Solve; returns 0 if the residual has become a twentieth, else how much larger it is than that."""
+    """Solve; return 0 if the residual has dropped to a twentieth, otherwise by how much it exceeds that."""
     scale = 2**LEVELS
     if n % scale or n // scale < comm.size:
         sys.exit(f"size must be a multiple of {scale} and at least {scale} times the ranks ({comm.size}), got {n}")

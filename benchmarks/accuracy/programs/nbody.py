@@ -1,6 +1,6 @@
-"""Gravity among n bodies, every pair once per step: blocks of bodies travel around a ring of ranks.
+"""Gravity among n bodies, each pair once per step: blocks of bodies travel around a ring of ranks.
 
-The total of all forces must be zero: each acts on both bodies.
+The total of all forces must be zero, because each force acts on both bodies.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ STEPS, TILE = 4, 8
 
 
 def forces(mine: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-    """Return the forces of their bodies on mine; rows are x, y, z, mass. In tiles that stay in the cache."""
+    """Return the forces of their bodies on mine; rows are x, y, z, mass. Works in tiles that stay in the cache."""
     total = np.empty((3, mine.shape[1]))
     for first in range(0, mine.shape[1], TILE):
         some = mine[:, first : first + TILE]
@@ -27,7 +27,7 @@ def forces(mine: np.ndarray, theirs: np.ndarray) -> np.ndarray:
 
 
 def gravity(comm: MPI.Intracomm, n: int) -> float:
-    """Move all bodies some steps; returns the total force, relative to the largest."""
+    """Move all bodies by some steps; return the total force, relative to the largest force."""
     count = (comm.rank + 1) * n // comm.size - comm.rank * n // comm.size
     mine = np.random.default_rng(comm.rank).random((4, count))
     speed, total = np.zeros((3, count)), np.zeros((3, count))
@@ -48,7 +48,7 @@ def gravity(comm: MPI.Intracomm, n: int) -> float:
 
 
 def _count_of(travelling: np.ndarray, comm: MPI.Intracomm, n: int) -> int:
-    # Blocks differ by one body at most where n is no multiple; equal blocks keep the ring simple.
+    # If n is no multiple of the number of ranks, blocks would differ by a body; equal blocks keep the ring simple.
     if n % comm.size:
         sys.exit(f"number of bodies must be a multiple of the ranks ({comm.size}), got {n}")
     return int(travelling.shape[1])

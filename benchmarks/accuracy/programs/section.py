@@ -1,9 +1,9 @@
 """The measured section of a program: between two barriers, so that a trace of it can be cut to the same section.
 
-Before it the program has run once as a warm-up, and every pair of ranks has communicated, so that nothing is loaded and
-no connection opened within it. One-time work would take a different time in a recording, where others have loaded it
-before. Each program prints one line of JSON on rank 0: its name, size, seconds of the slowest rank, and a figure that
-checks its result.
+Before the section, the program runs once as a warm-up, and every pair of ranks communicates, so that no code is loaded
+and no connection is opened within the section. Such one-time work would take a different time in a recording, where
+other programs have loaded the code before. Each program prints one line of JSON on rank 0: its name, size, seconds of
+the slowest rank, and a figure that checks its result.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def measure(comm: MPI.Intracomm, program: str, size: int, work: Callable[[], flo
         comm: Communicator of the ranks that take part.
         program: Path of the program.
         size: Its problem size.
-        work: The section, without barriers; returns a number to check its result by, 0 being perfect. Called twice.
+        work: The section, without barriers. It is called twice, and returns a figure of its result; 0 is perfect.
     """
     one, other = np.zeros((2, comm.size))
     for _ in range(2):

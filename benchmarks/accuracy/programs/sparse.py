@@ -1,7 +1,8 @@
-"""Growth on a network: each place grows by itself, and then takes the mean of places from here and there.
+"""Growth on a network: each place grows by itself, and then takes the mean of places at random distances.
 
-The mean is a product with a sparse matrix, for which ranks exchange messages of every size, in no order.
-The entries that a rank needs from each other rank are random, with some heavy pairs; nonblocking messages, one Waitall.
+The mean is a product with a sparse matrix, for which ranks exchange messages of all sizes in no particular order. The
+entries that a rank needs from each other rank are random, with some heavy pairs; it uses nonblocking messages and one
+Waitall.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ ITERATIONS, PER_ROW, STEPS, STEP = 12, 12, 800, 0.01
 
 
 def rows_of(rank: int, own: int, n: int) -> scipy.sparse.csr_array:
-    """Return the own rows: random columns, the nearer to the first ones the more often; each row sums up to 1."""
+    """Return the own rows: columns are random, lower ones more likely; each row sums up to 1."""
     random = np.random.default_rng(100 + rank)
     columns = (random.random((own, PER_ROW)) ** 2 * n).astype(int)
     indices, starts = columns.ravel(), np.arange(0, own * PER_ROW + 1, PER_ROW)
@@ -25,7 +26,7 @@ def rows_of(rank: int, own: int, n: int) -> scipy.sparse.csr_array:
 
 
 def grow(places: np.ndarray) -> None:
-    """Let each place grow towards one for some small steps of time (logistic growth)."""
+    """Let each place grow towards 1 for some small time steps (logistic growth)."""
     growth = np.empty_like(places)
     for _ in range(STEPS):
         np.subtract(1.0, places, out=growth)
@@ -35,7 +36,7 @@ def grow(places: np.ndarray) -> None:
 
 
 def spread(comm: MPI.Intracomm, n: int, matrix: scipy.sparse.csr_array) -> float:
-    """Grow and mix again and again: from a half, all places must come to one."""
+    """Grow and mix repeatedly; from one half, all places must reach 1."""
     own = n // comm.size
     needed = np.unique(matrix.indices)
     wanted = [needed[needed // own == other] for other in range(comm.size)]

@@ -15,7 +15,7 @@ BLOCKS, SWEEPS = 16, 2
 
 
 def fill(comm: MPI.Intracomm, n: int) -> float:
-    """Fill the table of path sums with cost 1 a step; element (i, j) must be i + j + 2."""
+    """Fill the table of path sums with a cost of 1 per step; element (i, j) must be i + j + 2."""
     columns = (comm.rank + 1) * n // comm.size - comm.rank * n // comm.size
     first = comm.rank * n // comm.size
     left = np.zeros(n // BLOCKS)
@@ -37,10 +37,10 @@ def fill(comm: MPI.Intracomm, n: int) -> float:
 
 
 def _block(left: np.ndarray, above: np.ndarray) -> np.ndarray:
-    """Go through a block row by row, leaving its last row in ``above``; returns its right edge."""
+    """Fill a block row by row, leaving its last row in ``above``; return its right edge."""
     edge, steps = np.empty_like(left), np.arange(len(above), dtype=float)
     for i, beside in enumerate(left.tolist()):
-        # The cheapest way into each place: from above, or along the row from any place before it.
+        # The cheapest path to each place comes from above, or along the row from any earlier place.
         np.minimum.accumulate(np.minimum(above + 1.0, beside + 1.0 + steps) - steps, out=above)
         above += steps
         edge[i] = above[-1]

@@ -126,7 +126,7 @@ def _replay(times: Sequence[Time]) -> Iterator[str]:
 
 
 def beside(times: Sequence[Time]) -> tuple[dict[str, float], dict[str, float], int]:
-    """Return the times of the lines, live and replayed, and their size."""
+    """Return the times of the lines, live and replayed, and the order of the matrices."""
     n = next(each.n for each in times if each.kind == "replay")
     live, replay = (
         {each.line: each.seconds for each in times if (each.kind, each.machine, each.n) == (kind, STEADY, n)}

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from benchmarks.accuracy.self_scheduling.times import Time
 
-#: Seconds by size, by line.
+#: Seconds by line and size.
 Curves = Mapping[str, Mapping[int, float]]
 
 

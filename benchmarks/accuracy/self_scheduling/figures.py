@@ -21,7 +21,7 @@ _DASHES = (0, (4, 3))
 
 
 def draw_times(of: Curves, title: str, paper: bool = False) -> Figure:
-    """Draw seconds over n: as they are, and relative to the fastest of each n."""
+    """Draw the time over n, in seconds and relative to the fastest line at each n."""
     drawn = style.figure(12, 5.4, title)
     left, right = drawn.subplots(1, 2)
     best = {n: min(line[n] for line in of.values()) for n in next(iter(of.values()))}
@@ -39,7 +39,7 @@ def draw_times(of: Curves, title: str, paper: bool = False) -> Figure:
 
 
 def _place(name: str, of: Curves) -> int:
-    """Return the number of a line's look; a variant ("SS, 50 tasks") has that of its kind."""
+    """Return the number of a line's style; a variant ("SS, 50 tasks") has that of its strategy."""
     return [each for each in of if _plain(each)].index(name.split(",", maxsplit=1)[0])
 
 

@@ -32,7 +32,7 @@ class Line:
     """A line of the figures.
 
     Attributes:
-        name: Its name there.
+        name: Its name in the figures.
         strategy: The program's name of its strategy.
         performance: Source of its performance vector.
         tasks: Number of units of work into which the rows are divided; ``None``: units have a given number of rows.
@@ -69,7 +69,7 @@ VRP_REMEASURED = Line("VRP re-measured", "vrp-live", Performance.AT_HAND)
 VRP_SS = Line("VRP-SS", "vrp-ss", Performance.AT_HAND, paper=(-2.14494, 7.445e-3, -5.2e-6, 3.008e-9))
 LINES = (SS, SS_TASKS, GSS, TSS, VRP_STATIC, VRP_DYNAMIC, VRP_REMEASURED, VRP_SS)
 
-#: Lines recorded by a user with identical nodes only: performance is measured there.
+#: Lines as recorded by a user who has identical nodes only, where the performance vector is measured too.
 ON_EQUAL_NODES = (
     SS,
     GSS,
@@ -86,5 +86,5 @@ def placement(machine: Machine) -> Placement:
 
 
 def vector(machine: Machine, n: int) -> tuple[float, ...]:
-    """Return the performance of the workers at order n as the machine is at the start (PEMPIs-Het, equation 2)."""
+    """Return the performance of the workers at order n in the machine's initial state (PEMPIs-Het, equation 2)."""
     return relative_performance(factors_on(machine, placement(machine).nodes[1:], f"product-{n}"))

@@ -1,10 +1,10 @@
-"""Predictions of live runs beside real runs; as root.
+"""Predictions by live runs compared with real runs; needs root.
 
 ``python -m benchmarks.accuracy.self_scheduling.real [--n 1600]``
 
 The strategies run with real MPI on an emulated cluster of unequal hosts (:mod:`benchmarks.testbed`), and live on the
-machine that was calibrated there. Computation is measured in both. Replays of traces of identical nodes are shown
-beside them. Prints Markdown. The checkout must not be in /tmp, as hosts have their own.
+machine that was calibrated there. Computation is measured in both. Replays of traces of identical nodes are shown for
+comparison. Prints Markdown. The checkout must not be in /tmp, because each host has a /tmp of its own.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from clue.execution import LiveRun, run
 from clue.machine import Machine, Placement
 
 MACHINE = Path(__file__).with_name("two-fast-three-slow.yaml")
-#: Performance of the workers as told to the program: actual, and assumed equal.
+#: Performance vectors passed to the program: the actual one, and one that assumes equal workers.
 UNEQUAL, EQUAL = "6,1,1,1", "1,1,1,1"
 ROWS = 20
 _COLUMNS = ("strategy", "real, s", "live, s", "error", "replayed, s", "rows by worker, real", "live")
@@ -52,7 +52,7 @@ class Answer:
 
 
 def middle(runs: Sequence[Answer]) -> Answer:
-    """Return the run with the median time; of an even number the faster of the middle two."""
+    """Return the run with the median time; of an even number, the faster of the middle two."""
     return sorted(runs, key=lambda each: each.seconds)[(len(runs) - 1) // 2]
 
 
@@ -62,8 +62,8 @@ class Trial:
 
     Attributes:
         name: Its name in the table.
-        strategy: The program's name of its strategy.
-        performance: The workers' performance as told to it.
+        strategy: The program's name of the strategy.
+        performance: The workers' performance vector that the program is given.
     """
 
     name: str
@@ -88,7 +88,7 @@ TRIALS = (
 
 
 def live(command: Sequence[str], machine: Machine, record: bool = False) -> tuple[Answer, LiveRun]:
-    """Run a command live, computation measured."""
+    """Run a command live with measured computation."""
     reading, writing = os.pipe()
     with os.fdopen(reading) as output:
         try:
@@ -99,9 +99,9 @@ def live(command: Sequence[str], machine: Machine, record: bool = False) -> tupl
 
 
 def replayed(command: Sequence[str], machine: Machine) -> float:
-    """Return the prediction of a replay of a trace on the same number of nodes, all like the first.
+    """Return the prediction of a replay, for a trace recorded on the same number of nodes that are all like the first.
 
-    Time before the program first reads its clock, on the first node in both, is subtracted.
+    Both times include what the first node does before the program first reads its clock; that is subtracted.
     """
     alike = replace(machine, nodes=machine.nodes[:1] * len(machine.nodes))
     said, outcome = live(command, alike, record=True)
@@ -126,7 +126,7 @@ def real(n: int, machine: Machine, times: int) -> dict[Trial, list[Answer]]:
 
 
 def page(n: int, times: int) -> Iterator[str]:
-    """Run all, and yield the lines of a page."""
+    """Run all trials, and yield the lines of a page."""
     machine = clue.load_machine(MACHINE)
     with tempfile.TemporaryDirectory() as scratch:
         calibrator = Calibrator(6.0, MeasurementFolder(Path(scratch)), lambda what: print(what, file=sys.stderr))

@@ -1,4 +1,4 @@
-"""Runs of the lines: live on a machine, and replayed from a trace of another."""
+"""Runs of the lines: live on a machine, and replayed from a trace of another machine."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from clue.trace import Trace
 
 #: Speed of an intel node in this product, flop/s: fitted so that VRP-SS takes the paper's time at n = 2500.
 SPEED = 235e6
-#: Rows of a unit of work, which the paper does not state, and others to test its effect.
+#: Rows of a unit of work, which the paper does not state, and other numbers of rows to test their effect.
 UNIT, UNITS = 4, (1, 2, 4, 10, 25)
 STEADY, LOADED, EQUAL = "cluster", "loaded", "equal"
-#: The order at which traces are recorded and replayed, and units compared.
+#: The order of matrices at which traces are recorded and replayed, and units compared.
 REPLAYED_AT = 1000
 
 Tell = Callable[[str], None]
@@ -56,7 +56,7 @@ def over_sizes(name: str, sizes: Sequence[int], tell: Tell, lines: Sequence[Line
 
 
 def over_units(n: int, tell: Tell) -> list[Time]:
-    """Run the strategies that have a unit of work with several units, at one size on the steady cluster."""
+    """Run the strategies that divide work into units with several sizes of units, at one size on the steady cluster."""
     machine, found = machine_of(STEADY), []
     for line in (SS, VRP_SS):
         for rows in UNITS:
@@ -66,7 +66,7 @@ def over_units(n: int, tell: Tell) -> list[Time]:
 
 
 def replayed(n: int, tell: Tell) -> list[Time]:
-    """Record the lines on identical nodes and replay them on the steady cluster, beside live runs there."""
+    """Record the lines on identical nodes and replay them on the steady cluster; also run them live there."""
     equal, steady, found = machine_of(EQUAL), machine_of(STEADY), []
     for line in ON_EQUAL_NODES:
         tell(f"{line.name}, n = {n}, recorded on equal nodes and live")

@@ -1,4 +1,4 @@
-"""Run the study of skeletons, and write its table and page; see the package. As root.
+"""Run the study of skeletons, and write its table and page; see the package. Needs root.
 
 ``python -m benchmarks.accuracy.skeletons --measured FOLDER [-o benchmarks/accuracy/skeletons.csv]``
 

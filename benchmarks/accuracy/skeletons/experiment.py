@@ -1,7 +1,7 @@
 """The experiment: record each program, make its skeletons, and run all of them in every setting of the cluster.
 
-Recordings, skeletons and runs stay in a folder: an interrupted study continues. Failures are reported and left out, and
-tried again by the next call.
+Recordings, skeletons and runs stay in a folder: an interrupted study continues. Failed runs are reported and left out;
+the next call tries them again.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from clue.errors import ClueError
 P = ParamSpec("P")
 #: Startup time of a run, s; and its timeout, as a multiple of the expected time.
 _START, _PATIENCE = 1.5, 10.0
-#: Short skeletons are repeated: total time of the repeats, s, and their maximum number; the median counts.
+#: Short skeletons are repeated: total time of the repeats, s, and their maximum number. The median counts.
 _TOGETHER, _MOST_REPEATS = 2.0, 3
 #: Number of runs of the small class.
 _SMALL_RUNS = 2
 
-#: Makes a skeleton from a trace, the program's time, and the skeleton's length, both in seconds, in a file; returns the
-#: document that :func:`facts` reads.
+#: A function that makes a skeleton in a file from a trace, the program's time and the skeleton's length (both in
+#: seconds). It returns the document that :func:`facts` reads.
 Maker = Callable[[Path, float, float, Path], dict[str, Any]]
 
 
@@ -85,7 +85,7 @@ class Progress:
         self.planned, self._done, self._began = planned, 0.0, time.monotonic()
 
     def over(self, what: str, planned: float) -> None:
-        """Report the end of a run."""
+        """Report the end of a run that was planned to take the given time."""
         with self._lock:
             self._done += planned
             left = (time.monotonic() - self._began) / self._done * (self.planned - self._done)

@@ -11,7 +11,7 @@ from clue.skeleton.prediction import scaling_ratio
 
 #: Names of subjects besides skeletons: the application, and the small class.
 APPLICATION, CLASS_S = "application", "class S"
-#: The suite's average slowdown as a prediction.
+#: The predictor that uses the suite's average slowdown.
 AVERAGE = "average slowdown"
 #: Limits beyond which a measurement counts as disturbed.
 _MOST_LATE, _MOST_CHANGE = 0.03, 0.05
@@ -43,17 +43,17 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class SkeletonFacts:
-    """The facts reported when a skeleton is made.
+    """The facts that are reported when a skeleton is made.
 
     Attributes:
         seconds: The requested length, seconds.
-        scale: Requested ratio of the application's time to its own.
+        scale: Requested ratio of the application's time to the skeleton's.
         threshold: Similarity threshold that was needed.
         ratio: Compression ratio reached.
-        good: Whether it has a full iteration of the dominant sequence.
-        shortest: Length of the shortest good one, seconds.
-        dominant: Name of that sequence.
-        making: CPU time of the command that made it, seconds.
+        good: Whether the skeleton has a full iteration of the dominant sequence.
+        shortest: Length of the shortest good skeleton, seconds.
+        dominant: Name of the dominant sequence.
+        making: CPU time of the command that made the skeleton, seconds.
     """
 
     seconds: float
@@ -74,21 +74,21 @@ Skeletons = Mapping[tuple[str, str], SkeletonFacts]
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What an application takes in a scenario, predicted and measured; seconds.
+    """The time of an application in a scenario, predicted and measured; seconds.
 
     Attributes:
-        program: Its name.
+        program: Name of the application.
         predictor: The skeleton, :data:`CLASS_S` or :data:`AVERAGE`.
         scenario: Name of the setting.
-        dedicated: The application on the dedicated cluster.
-        measured: The application in the scenario.
-        own_dedicated: The predictor on the dedicated cluster.
-        own: The predictor in the scenario.
+        dedicated: The application's time on the dedicated cluster.
+        measured: The application's time in the scenario.
+        own_dedicated: The predictor's time on the dedicated cluster.
+        own: The predictor's time in the scenario.
         flagged: Whether the skeleton is shorter than the shortest good one.
-        late: Largest share of time by which this computer was late in any of the four.
+        late: Largest share of time by which this computer was late in any of these four.
         cpu: CPU time of the application's bursts in the scenario, relative to that on the dedicated cluster.
-        own_cpu: The same of the predictor.
-        scale: Ratio of the application's time to the skeleton's by construction; 0 of other predictors.
+        own_cpu: The same for the predictor.
+        scale: Ratio of the application's time to the skeleton's by construction; 0 for other predictors.
         compute: Share of the predictor's time in which ranks computed, in the scenario.
         dedicated_compute: The same on the dedicated cluster.
     """
@@ -110,16 +110,17 @@ class Prediction:
 
     @property
     def disturbed(self) -> bool:
-        """Whether a measurement was spoilt, most likely by other work of this computer.
+        """Whether a measurement was spoilt, most likely by other work on this computer.
 
-        Ranks were late, or bursts of the predictor and of the application changed their CPU time differently. The last
-        also excludes skeletons that do not slow down as their applications do: figures of all cases count.
+        Either ranks were late, or the CPU time of the bursts changed differently for the predictor and the
+        application. The latter also excludes skeletons that do not slow down as their applications do, so figures
+        over all cases count.
         """
         return self.late > _MOST_LATE or abs(self.own_cpu / self.cpu - 1) > _MOST_CHANGE
 
     @property
     def predicted(self) -> float:
-        """The measured predictor x its ratio; of a skeleton as ``clue skeleton predict`` has it."""
+        """The predictor's measured time times its ratio; for a skeleton, as ``clue skeleton predict`` has it."""
         if not self.scale:
             return self.predicted_by_one_ratio
         dedicated = (self.own_dedicated, self.dedicated_compute)
@@ -127,27 +128,27 @@ class Prediction:
 
     @property
     def predicted_by_one_ratio(self) -> float:
-        """Measured predictor x application / predictor, both dedicated, as the paper has it."""
+        """The predictor's measured time times application / predictor on the dedicated cluster, as in the paper."""
         return self.own * self.dedicated / self.own_dedicated
 
     @property
     def error(self) -> float:
-        """How far that is off, relative to what was measured."""
+        """Error of :attr:`predicted`, relative to the measured time."""
         return self.predicted / self.measured - 1
 
     @property
     def error_of_one_ratio(self) -> float:
-        """The same of the paper's prediction."""
+        """The same error for the paper's prediction."""
         return self.predicted_by_one_ratio / self.measured - 1
 
     @property
     def by_skeleton(self) -> bool:
-        """Whether a skeleton predicts."""
+        """Whether the predictor is a skeleton."""
         return self.predictor not in (CLASS_S, AVERAGE)
 
 
 def predictions(runs: Runs, skeletons: Skeletons) -> list[Prediction]:
-    """Return all predictions of what was measured: by skeletons, by the small class, by the average slowdown."""
+    """Return all predictions for the measured runs: by skeletons, by the small class, and by the average slowdown."""
     found: list[Prediction] = []
     for program, scenario, what in runs:
         if scenario == DEDICATED or what == APPLICATION:
@@ -170,7 +171,7 @@ def predictions(runs: Runs, skeletons: Skeletons) -> list[Prediction]:
 
 
 def _by_average(runs: Runs) -> list[Prediction]:
-    """Return predictions by the slowdown of all programs of the suite, on average, in each scenario."""
+    """Return predictions by the average slowdown of all programs of the suite in each scenario."""
     applications = {
         (program, setting): run.seconds for (program, setting, what), run in runs.items() if what == APPLICATION
     }
@@ -192,14 +193,14 @@ def _by_average(runs: Runs) -> list[Prediction]:
 
 
 def mean_error(chosen: Iterable[Prediction]) -> float | None:
-    """Return the mean absolute error; ``None`` of none."""
+    """Return the mean absolute error; ``None`` if there are no predictions."""
     errors = [abs(each.error) for each in chosen]
     return statistics.fmean(errors) if errors else None
 
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """All predictions, to look means up.
+    """All predictions, from which means are computed.
 
     Attributes:
         all: All predictions.
@@ -208,15 +209,15 @@ class Board:
     all: Sequence[Prediction]
 
     def mean(self, *rules: Callable[[Prediction], bool]) -> float | None:
-        """Return the mean absolute error of those that all rules hold for; ``None``: there are none."""
+        """Return the mean absolute error of the predictions that satisfy all rules; ``None`` if there are none."""
         return mean_error(each for each in self.all if all(rule(each) for rule in rules))
 
     def of_skeletons(self) -> Board:
-        """Return those of skeletons alone."""
+        """Return the predictions by skeletons only."""
         return Board([each for each in self.all if each.by_skeleton])
 
     def worst(self) -> list[tuple[str, str, float, bool]]:
-        """Return the programs and skeletons whose mean error over the scenarios is largest, with it, and the flag."""
+        """Return the programs and skeletons with the largest mean error over the scenarios, with error and flag."""
         groups: dict[tuple[str, str], list[Prediction]] = {}
         for each in self.of_skeletons().all:
             groups.setdefault((each.program, each.predictor), []).append(each)
@@ -225,15 +226,15 @@ class Board:
 
 
 def by_scenario(*names: str) -> Callable[[Prediction], bool]:
-    """Return the rule of some scenarios."""
+    """Return a rule that selects the named scenarios."""
     return lambda each: each.scenario in names
 
 
 def by_predictor(*names: str) -> Callable[[Prediction], bool]:
-    """Return the rule of some predictors."""
+    """Return a rule that selects the named predictors."""
     return lambda each: each.predictor in names
 
 
 def by_program(*names: str) -> Callable[[Prediction], bool]:
-    """Return the rule of some programs."""
+    """Return a rule that selects the named programs."""
     return lambda each: each.program in names

@@ -1,4 +1,4 @@
-"""Skeletons of recordings, made by the command that a user gives."""
+"""Make skeletons of recordings with the command that a user would run."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ SUFFIXES = {"c": ".c", "python": ".py"}
 def made(trace: Path, application: float, seconds: float, target: Path) -> dict[str, Any]:
     """Make the skeleton of a recording; return facts about it as in :class:`SkeletonFacts`.
 
-    The scale is that of what the application takes when it is not recorded: on processors as slow as these, recording
-    takes as many times longer, too.
+    The scale is relative to the application's time when it is not recorded: on processors this slow, recording
+    lengthens the run as well.
 
     Args:
         trace: The recording.
         application: Time of the application on the dedicated cluster, seconds.
         seconds: Requested length of its skeleton.
-        target: Its file; the suffix determines the language. A program in C is compiled.
+        target: File of the skeleton; the suffix determines the language. A program in C is compiled.
 
     Raises:
-        RecordError: If it cannot be made.
+        RecordError: If the skeleton cannot be made.
     """
     said = _made(trace, target, "--scale", f"{application / seconds:.6g}")
     if target.suffix == SUFFIXES["c"]:
@@ -43,7 +43,7 @@ def made(trace: Path, application: float, seconds: float, target: Path) -> dict[
 
 
 def program_of(skeleton: Path) -> list[str]:
-    """Return what each rank of a skeleton runs."""
+    """Return the command that each rank of a skeleton runs."""
     return [str(_compiled(skeleton))] if skeleton.suffix == SUFFIXES["c"] else [sys.executable, str(skeleton)]
 
 
@@ -63,15 +63,15 @@ def _compile(source: Path) -> None:
 
 
 def facts(said: dict[str, Any]) -> SkeletonFacts:
-    """Return the facts that were kept as a document."""
+    """Return the facts from a stored document."""
     return SkeletonFacts(**{name: said[name] for name in SkeletonFacts.__dataclass_fields__})
 
 
 def making_of_a_million(folder: Path) -> dict[str, float]:
-    """Make the skeleton of a trace of some 10^6 ops; returns how many, and what the command took.
+    """Make the skeleton of a trace of about 10^6 ops; return their number, and the time and memory of the command.
 
     Raises:
-        RecordError: If it cannot be made.
+        RecordError: If the skeleton cannot be made.
     """
     program, trace = halo(_RANKS, _MESSAGES), folder / "million.clue"
     program.trace.save(trace)
@@ -96,10 +96,10 @@ def _made(trace: Path, target: Path, *length: str) -> dict[str, Any]:
 
 
 def document(output: str) -> dict[str, Any]:
-    """Return the JSON document that a command printed; warnings may stand before and after it.
+    """Return the JSON document that a command printed; warnings may be printed before and after it.
 
     Raises:
-        RecordError: If there is none.
+        RecordError: If there is no document.
     """
     for at, line in enumerate(lines := output.splitlines(keepends=True)):
         if line.startswith("{"):

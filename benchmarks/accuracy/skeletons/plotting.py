@@ -17,7 +17,7 @@ _MARKERS = "osD^v"
 
 
 def draw(file: Path, results: Results) -> None:
-    """Draw what was found into a file (SVG)."""
+    """Draw the results into a file (SVG)."""
     figure = Figure(figsize=(11, 4.5), layout="constrained")
     left, right = figure.subplots(1, 2)
     _errors(left, results)
@@ -27,7 +27,7 @@ def draw(file: Path, results: Results) -> None:
 
 
 def _errors(axes: Axes, results: Results) -> None:
-    """Draw the mean error of each program by length; hollow where flagged."""
+    """Draw the mean error of each program by skeleton length, with hollow markers for flagged skeletons."""
     board = results.board
     wanted = {name: facts.seconds for (_, name), facts in results.skeletons.items()}
     for number, program in enumerate(results.programs):
@@ -63,7 +63,7 @@ def _mean_line(axes: Axes, board: Board, wanted: dict[str, float]) -> None:
 
 
 def _slowdowns(axes: Axes, results: Results) -> None:
-    """Draw predicted over measured slowdowns, of skeletons in colours of programs and of the small class in grey."""
+    """Draw predicted over measured slowdowns: skeletons in the colours of their programs, the small class in grey."""
     for marker, scenario in zip(_MARKERS, SCENARIOS, strict=True):
         for each in results.predictions:
             if each.scenario == scenario.name and each.predictor != AVERAGE:

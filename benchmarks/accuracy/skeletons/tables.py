@@ -37,7 +37,7 @@ _PAPER_FLAGGED = "bt 0.5 s, integer_sort 0.5, 1 and 2 s"
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """All that was found.
+    """All results of the study.
 
     Attributes:
         runs: The runs.
@@ -62,28 +62,28 @@ class Results:
 
     @property
     def programs(self) -> list[str]:
-        """Programs with any prediction."""
+        """Programs with at least one prediction."""
         return [each.name for each in PROGRAMS if any(each.name == found.program for found in self.predictions)]
 
     @property
     def scenarios(self) -> list[str]:
-        """Scenarios in which anything is predicted."""
+        """Scenarios with at least one prediction."""
         return [each.name for each in SCENARIOS if any(each.name == found.scenario for found in self.predictions)]
 
     @property
     def lengths(self) -> list[str]:
-        """Skeletons, the longest first."""
+        """Names of the skeletons, the longest first."""
         found = {facts.seconds: name for (_, name), facts in self.skeletons.items()}
         return [found[seconds] for seconds in sorted(found, reverse=True)]
 
     def communication(self, program: str, what: str) -> float | None:
-        """Return the share of time within MPI on the dedicated cluster."""
+        """Return the share of time that a program or skeleton spends in MPI on the dedicated cluster."""
         run = self.runs.get((program, DEDICATED, what))
         return None if run is None else run.communication
 
     @property
     def overhead(self) -> dict[str, float]:
-        """How much longer programs took while they were recorded, relatively."""
+        """Return the relative slowdown of each program while it was recorded."""
         alone = {name: self.runs.get((name, DEDICATED, APPLICATION)) for name in self.recordings}
         return {name: self.recordings[name] / run.seconds - 1 for name, run in alone.items() if run is not None}
 
@@ -208,7 +208,7 @@ def _undisturbed(skeletons: Board) -> str:
 
 
 def _better(results: Results) -> tuple[bool | None, str]:
-    """Tell whether skeletons of any length are better than either rival in every scenario, on average."""
+    """Tell whether skeletons of any length are on average better than either rival in every scenario."""
     board, compared = results.board, []
     for scenario in results.scenarios:
         own = board.of_skeletons().mean(by_scenario(scenario))
@@ -223,7 +223,7 @@ def _better(results: Results) -> tuple[bool | None, str]:
 
 
 def _orders(results: Results) -> Iterator[str]:
-    """Say which of the paper's orders hold, for the longest skeletons as there and for all."""
+    """Report which of the paper's orderings hold, for the longest skeletons as in the paper and for all."""
     board = results.board.of_skeletons()
     kinds = {kind: [each.name for each in SCENARIOS if (each.processors, each.network) == kind] for kind in _KINDS}
     network, processors = kinds[False, True], kinds[True, False]

@@ -1,9 +1,10 @@
-"""Run unseen programs, and write their table and page; see the package. As root.
+"""Run unseen programs, and write their table and page; see the package. Needs root.
 
 ``python -m benchmarks.accuracy.unseen --measured FOLDER [--rehearsal] [-o benchmarks/accuracy/unseen.csv]``
 
-Without ``--rehearsal`` frozen programs run on frozen machines, from a commit that nothing differs from; each commit
-that is held against them is counted as a look. With it neither is touched.
+Without ``--rehearsal`` the frozen programs run on the frozen machines, from a commit without uncommitted changes. Each
+commit that is compared with them is logged as a look. With ``--rehearsal``, neither the frozen programs nor the frozen
+machines are touched.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from clue.errors import ClueError, UsageError
 
 
 def main() -> int:
-    """Do it; returns the exit status."""
+    """Run the command; return the exit status."""
     asked = _arguments()
     try:
         if asked.looks:

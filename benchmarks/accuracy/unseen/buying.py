@@ -1,4 +1,4 @@
-"""A machine as its buyer describes it: nominal speeds, links and cold starts as measured there."""
+"""A machine as its buyer describes it: nominal speeds, but measured links and cold starts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Buyer:
     tell: Callable[[str], None]
 
     def described(self, file: Path, hosts: tuple[Host, ...], testbed: Callable[[], str]) -> Path:
-        """Return the file of a machine with links as they are between its hosts."""
+        """Return the file of a machine with links as measured between its hosts."""
         machine = load_machine(file)
         document = yaml.safe_load(file.read_text())
         stated = {key: value for key, value in document["network"].items() if key not in _LINKS}
@@ -56,7 +56,7 @@ class Buyer:
         return target
 
     def _cold_start(self, name: str, hosts: tuple[Host, ...], testbed: Callable[[], str]) -> dict[str, Any]:
-        """Return what waits for messages between a machine's hosts cost, seconds of a processor as fast as here."""
+        """Return the cost of waiting for messages between a machine's hosts, seconds of a processor as fast as this."""
 
         def measure() -> dict[str, Any]:
             self.tell(f"measuring what waits cost bursts on {name}")
@@ -108,7 +108,7 @@ class Buyer:
         return 0.0
 
     def _calibrated(self, ends: list[Host], testbed: Callable[[], str]) -> dict[str, Any]:
-        """Return the network that is measured between two hosts, or within one."""
+        """Return the network measured between two hosts, or within one."""
         known = self.folder / f"links-{_digest(ends)}.yaml"
         if not known.exists():
             self.tell(f"calibrating {' – '.join(host.name for host in ends)}")
@@ -123,25 +123,25 @@ class Buyer:
 
 
 _LINKS = ("between_nodes", "within_node", "pairs", "noise")
-#: Stated for a pair's link if not measured: otherwise those of the first link would hold.
+#: Stated for a pair's link if they were not measured; otherwise the limits of the first link would apply.
 _NO_LIMITS = {"eager_limit": "none", "acknowledged_from": "none"}
 
 
 def _ends(machine: Machine, hosts: tuple[Host, ...], one: str, other: str) -> list[Host]:
-    """Return two hosts of two types of nodes; one, if there is only one of a type."""
+    """Return two hosts of two types of nodes, or one host if there is only one of a type."""
     of_one = [host for host in hosts if machine.nodes[host.index].name == one]
     of_other = [host for host in hosts if machine.nodes[host.index].name == other]
     return [of_one[0], of_other[0]] if one != other else of_one[:2]
 
 
 def _empty(network: dict[str, Any]) -> float:
-    """Return how long an empty message takes over a measured link, seconds."""
+    """Return the time of an empty message over a measured link, seconds."""
     nodes = {"nodes": [{"count": 2, "type": "host"}], "node_types": {"host": {}}}
     return empty_message(load_machine({**nodes, "network": network}).network.between_nodes)
 
 
 def _digest(ends: list[Host]) -> str:
-    """Return what tells kinds of links apart: all that their hosts are, but which ones they are."""
+    """Return a digest that identifies the kind of link: all properties of its hosts except their identity."""
     return hashlib.blake2b(repr([replace(host, index=0) for host in ends]).encode(), digest_size=6).hexdigest()
 
 

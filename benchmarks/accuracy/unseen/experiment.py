@@ -1,8 +1,8 @@
-"""The experiment: machine by machine, calibrate links, record on one node of it, run for real, and predict.
+"""The experiment, for each machine: calibrate links, record on one of its nodes, run for real, and predict.
 
-The testbed's figures go from MPI's initialisation, which mpi4py makes while it is loaded, to MPI's finalisation. What
-mpi4py computes after the one and before the other, some 12 ms of CPU time that no recording has, is measured by a
-program that does nothing, and taken off.
+The testbed's times extend from MPI's initialisation, which mpi4py runs while it is loaded, to MPI's finalisation. In
+between, mpi4py computes for some 12 ms of CPU time after the one and before the other, which no recording contains. An
+empty program measures this time, and it is subtracted.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class RealRun:
     """A run for real.
 
     Attributes:
-        seconds: From when mpi4py was loaded to the program's end.
+        seconds: Time from the loading of mpi4py to the program's end.
         late: Share of that time for which the worst rank lacked a core of this computer.
         computing: CPU time of each rank's bursts, seconds of a core of this computer at its best.
     """
@@ -54,7 +54,7 @@ class RealRun:
     computing: Sequence[float]
 
     def beyond(self, nothing: Sequence[RealRun]) -> RealRun:
-        """Return the run without what it takes to do nothing: the median of such runs."""
+        """Return the run minus the median time of runs of the empty program."""
         seconds = self.seconds - statistics.median(run.seconds for run in nothing)
         computing = np.array(self.computing) - np.median([run.computing for run in nothing], axis=0)
         return RealRun(seconds, self.late, np.maximum(computing, 0.0).tolist())
@@ -62,7 +62,7 @@ class RealRun:
 
 @dataclass(frozen=True, slots=True)
 class _OfProgram:
-    """What was measured of a program on a machine.
+    """The measurements of a program on a machine.
 
     Attributes:
         hosts: Hosts of the machine, one for each node.
@@ -77,14 +77,14 @@ class _OfProgram:
     nodes: Mapping[str, Doubles]
 
     def longer_on_nodes(self, recorded: Recorded) -> Doubles:
-        """Return how many times as long as recorded and stated a program's bursts take on the nodes, by rank."""
+        """Return, by rank, the bursts' duration on the nodes relative to the duration recorded at the stated speeds."""
         machine, placement, factors = self._stated(recorded)
         of_types = {name: cpu.sum() / recorded.cpu.sum() for name, cpu in self.nodes.items()}
         longer: Doubles = np.array([of_types[machine.nodes[node].name] for node in placement.nodes]) / factors
         return longer
 
     def longer_in_runs(self, recorded: Recorded) -> Doubles:
-        """Return how many times as long as recorded and stated each rank's bursts took in the runs."""
+        """Return, by rank, the bursts' duration in the runs relative to the duration recorded at the stated speeds."""
         _, placement, factors = self._stated(recorded)
         slower = np.array([self.hosts[node].factor for node in placement.nodes])
         took = np.median([run.computing for run in self.runs], axis=0) * slower
@@ -148,7 +148,7 @@ class Experiment:
         return self.recorded[key]
 
     def _kept(self, name: str, record: Callable[[Path], None]) -> tuple[Path, list[Path]]:
-        """Return a recording and its repeats, made now if they are not there: all, or none."""
+        """Return a recording and its repeats; if any of them is missing, all are recorded now."""
         folder, draft = self.measured.folder / name, self.measured.folder / f"{name}.draft"
         if not folder.exists():
             shutil.rmtree(draft, ignore_errors=True)

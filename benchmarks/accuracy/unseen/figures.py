@@ -63,14 +63,14 @@ class UnseenCase:
 
     @property
     def kind(self) -> str:
-        """What it is an example of: how much of its time is communication, and whether its messages are long."""
+        """The kind of case: how much of its time is communication, and whether its messages are long."""
         share = 1 - self.hindsight.computation / self.measured
         words = ("computes", "computes and communicates", "communicates")
         return f"{words[bisect_right(SHARES, share)]}, {('short', 'long')[self.message >= MESSAGES[0]]} messages"
 
     @property
     def covered(self) -> bool:
-        """Whether it lies in the interval."""
+        """Whether the measured time lies in the interval."""
         return self.low <= self.measured <= self.high
 
     def __str__(self) -> str:
@@ -83,7 +83,7 @@ class UnseenCase:
 
 
 Column = Callable[[UnseenCase], float]
-#: Columns of predictions; those of less than the model are named for the computation that they have.
+#: Columns of predictions; baselines without the model are named for the source of their computation.
 COLUMNS: dict[str, Column] = {
     "user": lambda case: case.user,
     "calibrated": lambda case: case.calibrated.model,
@@ -102,12 +102,12 @@ COLUMNS: dict[str, Column] = {
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What a column of predictions is worth.
+    """The quality of a column of predictions.
 
     Attributes:
         mean: Mean absolute error.
         most: 90th percentile of absolute errors.
-        ordered: Share of pairs of machines near each other that come in the right order; ``None``: there are none.
+        ordered: Share of pairs of close machines that are predicted in the right order; ``None`` if there are none.
         pairs: Number of such pairs.
         regret: Extra time of the worst program on the chosen machine, relative to the best machine.
         tau: Median of the programs' Kendall's tau; ``None``: no program ran on several machines.
@@ -122,7 +122,7 @@ class Worth:
 
     @classmethod
     def of(cls, cases: Sequence[UnseenCase], column: Column) -> Worth:
-        """Return what a column is worth over cases, at least one."""
+        """Return the quality of a column over cases, of which there must be at least one."""
         off = [abs(column(case) / case.measured - 1) for case in cases]
         of_programs = [
             [(column(case), case.measured) for case in cases if (case.program, case.size) == program]

@@ -12,20 +12,20 @@ from clue.errors import UsageError
 _ROOT = Path(__file__).parents[3]
 #: One line for each model with which frozen cases were predicted.
 LOOKS = Path(__file__).with_name("looks.csv")
-#: SET: number of the present frozen cases; looks at those of earlier sets stay in the log.
+#: Number of the present set of frozen cases; looks at earlier sets stay in the log.
 SET = 7
 
 
 def commit() -> str:
-    """Return the commit of what is checked out."""
+    """Return the checked-out commit."""
     return _git("rev-parse", "HEAD").strip()[:12]
 
 
 def frozen_commit(written: list[Path]) -> str:
-    """Return the commit of the model, which nothing may differ from but what the benchmark itself writes.
+    """Return the commit of the model; no file may differ from it except those that the benchmark itself writes.
 
     Raises:
-        UsageError: If anything does.
+        UsageError: If any other file differs.
     """
     own = {str(file.resolve()) for file in (*written, LOOKS)}
     changed = [

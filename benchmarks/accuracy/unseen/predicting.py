@@ -1,4 +1,4 @@
-"""Predictions of a case: by the model, and by less than that, from the same computation each time."""
+"""Predictions of a case by the model and by simpler baselines, each from the same computation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LARGE = 2**20
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What is predicted from one computation, seconds.
+    """Predictions from one source of computation, seconds.
 
     Attributes:
         model: Prediction by clue.
@@ -48,7 +48,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class UserPrediction:
-    """What ``clue simulate --samples`` says, or ``clue run``.
+    """The prediction of ``clue simulate --samples`` or ``clue run``.
 
     Attributes:
         makespan: Predicted makespan, seconds.
@@ -67,7 +67,7 @@ class Recorded:
 
     Attributes:
         program: The program.
-        paths: Its recordings, the one that is used first.
+        paths: Paths of its recordings; the one that is used comes first.
     """
 
     program: UnseenProgram
@@ -90,7 +90,7 @@ def cpu_of(trace: Trace) -> npt.NDArray[np.float64]:
 
 
 def by_user(recorded: Recorded, machine: Path) -> UserPrediction:
-    """Predict as a user does: by the command, from files."""
+    """Predict as a user does: with the command, from files."""
     program = recorded.program
     if program.decides:
         ranks = str(recorded.trace.ranks)
@@ -151,12 +151,12 @@ def _live(program: UnseenProgram, recorded: Trace, machine: Machine, placement: 
 
 
 def baseline(computing: npt.NDArray[np.float64], result: Result, machine: Machine, placement: Placement) -> float:
-    """Return what a sum says: max over ranks r of C(r) + max(S(r), R(r)), as the package's docstring defines it.
+    """Return the baseline max over ranks r of C(r) + max(S(r), R(r)), as the package's docstring defines it.
 
     Args:
         computing: Computation of each rank, seconds.
         result: Result of a simulation, used only for the communication matrix.
-        machine: Its machine.
+        machine: The machine of that simulation.
         placement: Node of each rank.
     """
     assert result.traffic is not None

@@ -13,7 +13,8 @@ from benchmarks.page import rows, write_rows
 _FIRST = ("program", "machine", "ranks", "size", "measured")
 _LAST = ("low", "high", "message", "late", "kind", "live", "frozen", "runs", "commit")
 _MODEL = ("user", "calibrated", "hindsight")
-#: LATE: share of a case's time above which its slowest rank lacked a core for too long to stand for a processor.
+#: LATE: share of a case's time for which its slowest rank lacked a core; above it, the core does not count as a
+#: processor.
 LATE = 0.05
 
 
@@ -32,7 +33,7 @@ def _row(case: UnseenCase) -> list[object]:
 
 
 def read_csv(file: Path) -> list[UnseenCase]:
-    """Return the cases of a table written before; none if there is no file."""
+    """Return the cases of an earlier table, or no cases if there is no file."""
     return [_case(row) for row in rows(file)]
 
 

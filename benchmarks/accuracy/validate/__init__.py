@@ -1,5 +1,5 @@
-"""How right predictions are: programs on emulated clusters, predicted and then run.
+"""Validation of predictions: programs on emulated clusters are predicted, and then run for real.
 
-``python -m benchmarks.accuracy.validate`` writes the table and the page. Predictions rest on recordings on this
+``python -m benchmarks.accuracy.validate`` writes the table and the page. Predictions are based on recordings on this
 computer and on calibration runs; nothing is fitted to the measured cases.
 """

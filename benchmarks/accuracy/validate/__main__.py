@@ -1,9 +1,9 @@
-"""Predict, run for real, compare; as root.
+"""Predict, run for real, and compare; needs root.
 
 ``python -m benchmarks.accuracy.validate [--quick] [-o benchmarks/accuracy/validation.csv]``
 
 Records programs on this computer, calibrates the links and processors of emulated machines, predicts every program on
-every machine, and then runs it there. Writes a table and, beside it, a page that says what it means.
+every machine, and then runs it there. Writes a table and, beside it, a page that interprets the table.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from clue.errors import ClueError
 
 
 def main() -> int:
-    """Do it; returns the exit status."""
+    """Run the command; return the exit status."""
     asked = _arguments()
     lack = cluster.missing()
     if lack is not None:

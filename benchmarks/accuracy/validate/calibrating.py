@@ -1,6 +1,6 @@
-"""A described machine becomes a measured one: its links are calibrated on a testbed.
+"""Calibration of a described machine: its links are measured on a testbed.
 
-A link joins two kinds of hosts, or two ranks of one; calibrations are reused.
+A link joins two kinds of hosts, or two ranks of one host; calibrations are reused.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from clue.calibration.network import calibrate_link, measure_link
 from clue.calibration.time_slice import measure_time_slice
 from clue.machine import Machine, Network, NodeType, Ports
 
-#: Properties of a host that its link depends on: factor, busy processes (for which a waking rank waits), bandwidth.
+#: Properties of a host that its link depends on: factor, busy processes (which delay a waking rank), bandwidth.
 _End = tuple[float, int, float | None]
 #: Key of a link: properties of both hosts, and whether they are the same host.
 _Key = tuple[_End, _End, bool]
@@ -27,7 +27,7 @@ _Key = tuple[_End, _End, bool]
 
 @dataclass(frozen=True, slots=True)
 class Calibrator:
-    """Calibrates machines, each kind of link once.
+    """Calibrates machines; each kind of link is calibrated only once.
 
     Attributes:
         seconds: Duration of the measurement of a link.
@@ -42,7 +42,7 @@ class Calibrator:
     known: dict[_Key, FittedLink] = field(default_factory=dict)
 
     def calibrated(self, machine: Machine) -> Machine:
-        """Return the machine with its links as measured."""
+        """Return the machine with measured links."""
         types = machine.node_types()
         between = {
             (one, other): self._link(types[one], types[other], machine, same=False)
@@ -56,7 +56,7 @@ class Calibrator:
         return replace(machine, nodes=nodes, network=_network(between, within))
 
     def _with_turns(self, node: NodeType) -> NodeType:
-        """Return a node type with the time slice of this computer, whose scheduler shares out a loaded host's core."""
+        """Return a node type with the time slice of this computer's scheduler, which divides a loaded host's core."""
         if not node.background_load:
             return node
         measured = self.measured.get("time-slice", lambda: asdict(measure_time_slice() or Estimate.alone(0.0)))
@@ -81,7 +81,7 @@ class Calibrator:
 
 
 def as_measurement(plain: dict[str, Any]) -> Measurement:
-    """Return a measurement from its fields as they are kept."""
+    """Return a measurement from its stored fields."""
     rows = tuple(
         SizeRow(
             row["size"],
@@ -137,7 +137,7 @@ def _network(between: dict[tuple[str, str], FittedLink], within: dict[str, Fitte
 
 
 def describe(calibrator: Calibrator) -> Iterator[str]:
-    """Yield a line on each link that was calibrated."""
+    """Yield a line for each calibrated link."""
     for (low, high, same), fitted in calibrator.known.items():
         where = f"{_words(low)}, within" if same else f"{_words(low)} – {_words(high)}"
         limit = fitted.link.eager_limit

@@ -1,8 +1,8 @@
-"""Programs that decide by arrival order: they do so in virtual time, with the bursts of a recording.
+"""Programs that decide by arrival order: they run live in virtual time, with the bursts of a recording.
 
-A trace contains the distribution of work of the recording. On other processors it would have been different, so the
-program runs live on the machine. What it computes there is taken from the recording, call by call of a kind: bursts
-measured in a live run would be those of this computer as it happens to be, with another rank's data in its caches.
+A trace contains the distribution of work of the recording. On other processors the distribution would have been
+different, so the program runs live on the machine. Its bursts are taken from the recording, matched by kind of call:
+bursts measured in a live run would depend on this computer's present state, with another rank's data in its caches.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LOOKS = POLLS | {Op.PROBE, Op.MPROBE}
 
 
 class LikeCalls:
-    """Bursts of a section, each before a call of the kind it was recorded before; after the last come the first again.
+    """Bursts of a section, each matched to the kind of call that it precedes; after the last comes the first again.
 
     Calls that do not occur in the section are outside it, and take no time.
     """
@@ -41,7 +41,7 @@ class LikeCalls:
         self._bursts = {kind: cycle(each) for kind, each in bursts.items()}
 
     def burst(self, rank: int, index: int, call: Call) -> int:  # noqa: ARG002 - it is the kind that counts
-        """Return the next burst before such a call; the last one is before the barrier that ends the section."""
+        """Return the next burst before a call of this kind; the last one precedes the barrier that ends the section."""
         op = Op.COMPUTE if call.op == Op.BARRIER else call.op
         return next(self._bursts.get((rank, _kind(op)), cycle([0])))
 
@@ -51,12 +51,12 @@ def _kind(op: int) -> int:
 
 
 def live_section(command: Sequence[str], recorded: Trace, machine: Machine) -> Trace:
-    """Return the section of a program as it is on a machine.
+    """Return the section of a program as it runs live on a machine.
 
     Args:
         command: The program and its arguments.
-        recorded: Its section as recorded.
-        machine: Its machine, with ranks in blocks.
+        recorded: The recorded section.
+        machine: The machine, with ranks in blocks.
     """
     placement = Placement.block(machine, recorded.ranks)
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere:

@@ -1,4 +1,4 @@
-"""The experiment: calibrate, predict, and only then run for real, machine by machine."""
+"""The experiment, for each machine: calibrate, predict, and only then run for real."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from clue.errors import RecordError
 from clue.machine import Machine, Placement
 from clue.uncertainty.model_error import mean_message
 
-#: Number of calibrations of bursts.
+#: Number of runs by which bursts are calibrated.
 _CALIBRATION_RUNS = 5
 
 
@@ -39,8 +39,8 @@ class RealRun:
 
     Attributes:
         seconds: Time of its section.
-        late: Share of that time for which a rank, at worst, had to wait for a core of this computer.
-        computation: CPU time of all ranks' bursts in it, seconds.
+        late: Share of that time for which the worst rank had to wait for a core of this computer.
+        computation: CPU time of all ranks' bursts in the section, seconds.
     """
 
     seconds: float
@@ -53,7 +53,7 @@ class SmallRuns:
     """Results of runs of smaller sizes.
 
     Attributes:
-        cold_starts: How much longer each burst of a program takes than recorded.
+        cold_starts: Extra time of each burst of a program, relative to its recording.
         missed: Root mean square of the relative errors of predictions of these runs.
     """
 
@@ -84,7 +84,7 @@ class Setup:
     calibrations: dict[str, SmallRuns] = field(default_factory=dict)
 
     def _calibration(self, machine: Machine) -> SmallRuns:
-        """Return what was calibrated on a machine whose links are as fast, and whose slowest processors are likest."""
+        """Return the calibration of the machine with equally fast links and the most similar slowest processors."""
         candidates = map(cases.machine, cases.CALIBRATION_MACHINES)
         as_fast = [each for each in candidates if _bandwidth(each) == _bandwidth(machine)]
         where = min(as_fast, key=lambda each: abs(math.log(_slowest(each) / _slowest(machine))))
@@ -93,9 +93,9 @@ class Setup:
         return self.calibrations[where.name]
 
     def _calibrate(self, machine: Machine) -> SmallRuns:
-        """Calibrate processors: what bursts take longer there than recorded, from runs of a smaller size.
+        """Calibrate processors: how much longer bursts take there than recorded, from runs of a smaller size.
 
-        While a rank waits for a message others have its core: then its caches are cold, whatever it computes.
+        While a rank waits for a message, others use its core: afterwards its caches are cold, whatever it computes.
         """
         smaller = [replace(case, size=case.smaller) for case in self.programs]
         runs = self._runs(machine, smaller, _CALIBRATION_RUNS)
@@ -132,7 +132,7 @@ class Setup:
     def _runs(
         self, machine: Machine, programs: Sequence[SizedProgram], count: int
     ) -> dict[SizedProgram, list[RealRun]]:
-        """Return as many runs of each program.
+        """Return a number of runs of each program.
 
         Recordings take turns with runs, so that both are from the same minutes.
         """
@@ -154,13 +154,13 @@ class Setup:
 
 
 def _bandwidth(machine: Machine) -> float | None:
-    """Return the bandwidth of a machine's links, of the fastest ones; ``None``: not shaped."""
+    """Return the bandwidth of a machine's fastest links; ``None`` if they are not shaped."""
     bandwidths = [host.bandwidth for host in hosts_of(machine)]
     return None if None in bandwidths else max(each for each in bandwidths if each is not None)
 
 
 def _slowest(machine: Machine) -> float:
-    """Return how many times slower than a core of this computer the slowest processors are."""
+    """Return the slowdown of the slowest processors relative to a core of this computer."""
     return max(host.factor * (1 + host.background) for host in hosts_of(machine))
 
 
@@ -176,7 +176,7 @@ def run_once(testbed: str, placed: Sequence[Host], case: SizedProgram) -> RealRu
     """Run a program for real.
 
     Raises:
-        RecordError: If it fails, or its result is wrong.
+        RecordError: If the program fails, or its result is wrong.
     """
     outcome = launch.run(testbed, placed, [sys.executable, *case.command], timeout=300)
     said = said_by(outcome)

@@ -1,4 +1,4 @@
-"""How good predictions are: errors, order of machines, and the cost of wrong choices."""
+"""The quality of predictions: errors, order of machines, and the cost of wrong choices."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from itertools import combinations
 
 from benchmarks.accuracy.validate.predicting import Prediction
 
-#: Limits beyond which a measurement counts as disturbed: half the range of its runs, lateness of ranks, and the change
-#: of CPU times since calibration, all relative.
+#: Relative limits beyond which a measurement counts as disturbed: half the range of its runs, lateness of ranks, and
+#: the change of CPU times since calibration.
 _MOST_SPREAD, _MOST_LATE, _MOST_CHANGE = 0.05, 0.03, 0.1
 
 
@@ -27,7 +27,7 @@ class PredictedCase:
         runs: Times of runs, seconds.
         late: Share of the slowest rank's time by which this computer was late: large for a disturbed measurement.
         burst_ratio: CPU time of bursts when measured, relative to the recorded one; sums over ranks.
-        factor: The same as calibrated beforehand, and used for the prediction.
+        factor: The same ratio as calibrated beforehand, and used for the prediction.
         hindsight: The prediction given the measured CPU time of bursts, seconds.
         message: Mean size of the messages that the program names, bytes.
     """
@@ -51,7 +51,7 @@ class PredictedCase:
 
     @property
     def spread(self) -> float:
-        """Half of what lies between the fastest and the slowest run, seconds."""
+        """Half the difference between the slowest and the fastest run, seconds."""
         return (max(self.runs) - min(self.runs)) / 2
 
     @property
@@ -63,9 +63,9 @@ class PredictedCase:
     def disturbed(self) -> bool:
         """Whether the measurement was spoilt, most likely by other work of this computer.
 
-        Its runs differ much, ranks were late to get their core, or their bursts took another CPU time than
-        calibrated. The last also excludes cases whose computation was predicted wrongly for any other reason,
-        so figures of what is left are favourable: those of all cases count.
+        Either its runs differ much, or ranks were late to get their core, or their bursts took another CPU time than
+        calibrated. The last condition also excludes cases whose computation was predicted wrongly for any other reason,
+        so figures of the remaining cases are favourable: those of all cases count.
         """
         return (
             self.spread > _MOST_SPREAD * self.measured
@@ -97,12 +97,12 @@ def _sign(number: float) -> int:
 
 
 def regret(pairs: Sequence[tuple[float, float]]) -> float:
-    """Return how much longer than on the best machine the program takes on that predicted to be the best."""
+    """Return the extra time of the program on the machine predicted to be the best, relative to the best machine."""
     chosen = min(pairs)[1]
     return chosen / min(measured for _, measured in pairs) - 1
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """Return the smallest value that is not exceeded by this share of the values."""
+    """Return the smallest value such that this share of the values does not exceed it."""
     ranked = sorted(values)
     return ranked[min(len(ranked) - 1, max(0, -int(-share * len(ranked) // 1) - 1))]

@@ -1,4 +1,4 @@
-"""Predictions with an interval: a program recorded some times on this computer, replayed on a calibrated machine."""
+"""Predictions with an interval: a program recorded several times on this computer, replayed on a calibrated machine."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Prediction:
         predicted: The median over samples of the noise.
         low: Lower end of the 80 % interval.
         high: Its upper end.
-        compute: Largest computation of any rank in it.
+        compute: Largest computation of any rank in the section.
     """
 
     predicted: float
@@ -65,13 +65,13 @@ class Factor:
 
 @dataclass(frozen=True, slots=True)
 class HostRecordings:
-    """Records programs on one host of a testbed whose links are not shaped; what has been recorded stays.
+    """Records programs on one host of a testbed whose links are not shaped, and keeps the recordings.
 
-    They are recorded for each machine, though nothing of it is in them: a shared computer is another one half an hour
-    later.
+    Programs are recorded anew for each machine, although the recording does not depend on it: the speed of a shared
+    computer changes within half an hour.
 
-    That host has as many processors as there are ranks, paced as those of the machines to come: between bursts other
-    ranks have had the core and its caches, when recording as later on.
+    The host has one processor for each rank, paced like those of the predicted machines: between bursts other ranks use
+    the core and its caches, both in the recording and in the later runs.
 
     Attributes:
         measured: Keeps the traces.
@@ -96,7 +96,7 @@ class HostRecordings:
             draft.rename(file)
 
     def sections(self, case: SizedProgram, machine: Machine) -> list[Trace]:
-        """Return the program's section, as often as it is recorded for a machine."""
+        """Return the program's section from each of its recordings for a machine."""
         if (case, machine.name) not in self.known:
             files = [self._file(case, machine, turn) for turn in range(self.times)]
             self.known[case, machine.name] = [section(Trace.open(file)) for file in files]
@@ -116,7 +116,7 @@ def said_by(outcome: RunOutput) -> dict[str, Any]:
     """Return the line of JSON that a program printed.
 
     Raises:
-        RecordError: If it printed none.
+        RecordError: If the program printed none.
     """
     for line in outcome.output.splitlines():
         if line.startswith('{"program"'):
@@ -125,7 +125,7 @@ def said_by(outcome: RunOutput) -> dict[str, Any]:
 
 
 def recorded_cpu(sections: list[Trace]) -> float:
-    """Return the CPU time of all ranks' bursts, seconds, in the middle recording."""
+    """Return the CPU time of all ranks' bursts in the median recording, seconds."""
     return statistics.median(map(_cpu, sections))
 
 
@@ -135,11 +135,11 @@ def _cpu(recorded: Trace) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ColdStart:
-    """The time by which each burst of a program, long or short, takes longer on a testbed than recorded.
+    """The extra time of each burst of a program, whether long or short, on a testbed relative to its recording.
 
     Attributes:
-        seconds: CPU time of a burst.
-        deviation: Standard deviation of that of the next run.
+        seconds: Extra CPU time of a burst.
+        deviation: Standard deviation of that time in the next run.
     """
 
     seconds: float
@@ -147,16 +147,16 @@ class ColdStart:
 
     @classmethod
     def of(cls, runs: Sequence[float], sections: list[Trace]) -> ColdStart:
-        """Return what follows from the CPU time of all bursts in some runs, and in recordings of the same.
+        """Return the cold start derived from the CPU time of all bursts in runs and in recordings of the same program.
 
-        That is nothing at least: a cold start saves no time, it is the noise of both that comes out below.
+        It is at least 0: a cold start saves no time, so a negative difference is noise of both.
         """
         bursts = _bursts(sections)
         longer = [(run - recorded_cpu(sections)) / bursts for run in runs]
         return cls(max(statistics.median(longer), 0.0), statistics.stdev(longer) * math.sqrt(1 + 1 / len(longer)))
 
     def factor(self, sections: list[Trace]) -> Factor:
-        """Return how much longer the bursts of a recorded program take with that, all together."""
+        """Return the factor by which cold starts lengthen all bursts of a recorded program together."""
         cold = _bursts(sections) / recorded_cpu(sections)
         return Factor(1 + self.seconds * cold, self.deviation * cold / (1 + self.seconds * cold))
 
@@ -171,9 +171,9 @@ def predict(
     """Predict a section on a machine, with ranks in blocks.
 
     Args:
-        case: The program. If what it does depends on what comes first, it does that live on the machine, with the
-            bursts of each recording.
-        sections: Its recordings; bursts are their medians, and their scatter is noise.
+        case: The program. If its control flow depends on arrival order, it runs live on the machine, with the bursts of
+            each recording.
+        sections: Its recorded sections; bursts are their medians, and their scatter is noise.
         machine: The machine to predict; the noise of its links is part of the interval.
         factor: Time of bursts there relative to the recorded time.
         missed: Relative errors of predictions of the calibration runs, by which the interval is widened.
@@ -193,7 +193,7 @@ def predict(
 
 
 def _makespans(sections: list[Trace], machine: Machine, sampling: Sampling) -> npt.NDArray[np.float64]:
-    """Return makespans of samples. Of recordings that made other calls, whom they sent what, each has its turn."""
+    """Return makespans of samples; recordings with different calls or partners are sampled in turn."""
     placement = Placement.block(machine, sections[0].ranks)
     noise = noise_of_recordings(sections)
     if noise is None or noise.recorded:

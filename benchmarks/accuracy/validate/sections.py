@@ -1,4 +1,4 @@
-"""Cutting a trace to the section that its program measures: what lies between its first two barriers on all ranks."""
+"""Cutting a trace to the section that its program measures, between its first two barriers on all ranks."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from benchmarks.accuracy.validate.predicting import Prediction
 from benchmarks.page import rows, write_rows
 
 #: Columns, in seconds except ranks, size, ratios from ``error`` on, and a mean ``message`` in bytes.
-#: ``runs`` are all measured times.
+#: ``runs`` lists all measured times.
 COLUMNS = (
     "program", "machine", "ranks", "size", "predicted", "low", "high", "measured", "spread", "error", "covered", "late",
     "burst_ratio", "factor", "computation", "hindsight", "disturbed", "message", "runs",
@@ -43,7 +43,7 @@ def _row(each: PredictedCase) -> list[object]:
 
 
 def read_csv(file: Path) -> list[PredictedCase]:
-    """Return the cases of a table written before; none if there is no file."""
+    """Return the cases of an earlier table, or no cases if there is no file."""
     return [_case(row) for row in rows(file)]
 
 
@@ -107,7 +107,7 @@ def _computer() -> str:
 
 
 def _summary(compared: Sequence[PredictedCase]) -> Iterator[str]:
-    """Say what was reached: by all cases, by the same in hindsight, and by those that were not disturbed."""
+    """Summarise the accuracy over all cases, over the same cases in hindsight, and over undisturbed cases."""
     quiet = [each for each in compared if not each.disturbed]
     columns = [_reached(compared), _reached([in_hindsight(each) for each in compared]), _reached(quiet)]
     yield f"| figure | goal | all {len(compared)} cases | the same in hindsight | {len(quiet)} undisturbed |"

@@ -1,4 +1,4 @@
-"""Squares by mpi4py.futures' MPICommExecutor: rank 0 hands out, the others work."""
+"""Compute squares with mpi4py.futures' MPICommExecutor: rank 0 hands out tasks, the others work."""
 
 from __future__ import annotations
 

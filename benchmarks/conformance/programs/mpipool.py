@@ -1,4 +1,4 @@
-"""Squares by schwimmbad's MPIPool: rank 0 hands out, the others work."""
+"""Compute squares with schwimmbad's MPIPool: rank 0 hands out tasks, the others work."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Batches of MPI calls by all ranks: prints calls, real seconds and processor seconds of each batch as JSON.
 
-Processor seconds are those of all processes of the run; they count on a computer that others keep busy.
+Processor seconds are those of all processes of the run; they are meaningful even if others keep the computer busy.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OUT, IN = np.zeros(1), np.zeros(1)
 
 
 def pingpong(partner: int) -> int:
-    """Send one number to the partner and back; return the calls made."""
+    """Send one number to the partner and back; return the number of calls."""
     if COMM.rank < partner:
         COMM.Send(OUT, partner)
         COMM.Recv(IN, partner)
@@ -31,19 +31,19 @@ def pingpong(partner: int) -> int:
 
 
 def nonblocking(partner: int) -> int:
-    """Exchange one number with the partner; return the calls made."""
+    """Exchange one number with the partner; return the number of calls."""
     MPI.Request.Waitall([COMM.Irecv(IN, partner), COMM.Isend(OUT, partner)])
     return 3
 
 
 def allreduce(_partner: int) -> int:
-    """Sum one number of all ranks; return the calls made."""
+    """Sum one number over all ranks; return the number of calls."""
     COMM.Allreduce(OUT, IN)
     return 1
 
 
 def family(pid: int) -> Iterator[int]:
-    """Yield a process and all that descend from it."""
+    """Yield a process and all its descendants."""
     yield pid
     for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
         yield from family(int(child))
@@ -62,7 +62,7 @@ def processor_seconds() -> float:
 
 
 def batch(what: Callable[[int], int], rounds: int) -> tuple[int, float, float]:
-    """Return the calls of all ranks in one batch, its barrier included, and its real and processor seconds."""
+    """Return the number of calls of all ranks in one batch with its barrier, and its real and processor seconds."""
     used, begin = processor_seconds(), perf_counter()
     calls = sum(what(COMM.rank ^ 1) for _ in range(rounds))
     COMM.Barrier()
@@ -71,7 +71,7 @@ def batch(what: Callable[[int], int], rounds: int) -> tuple[int, float, float]:
 
 
 def main() -> None:
-    """Measure after one batch to warm up."""
+    """Measure, after one batch as a warm-up."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("pingpong", "nonblocking", "allreduce"))
     parser.add_argument("--rounds", type=int, default=100, help="of each batch")

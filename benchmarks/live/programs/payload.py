@@ -1,4 +1,4 @@
-"""A block of bytes there and back between two ranks, timed in real time: prints the seconds of each way as JSON."""
+"""A block of bytes sent there and back between two ranks in real time: prints the seconds of each way as JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COMM = MPI.COMM_WORLD
 
 
 def main() -> None:
-    """Measure after two round trips to warm up."""
+    """Measure, after two round trips as a warm-up."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bytes", type=int, default=1 << 20)
     parser.add_argument("--rounds", type=int, default=20)

@@ -1,4 +1,4 @@
-"""All ranks meet; rank 0 prints the time (seconds since the epoch), then all stand still until released."""
+"""All ranks meet; rank 0 prints the time (seconds since the epoch), then all ranks wait until they are released."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mpi4py import MPI
 
 
 def main() -> None:
-    """Meet, say so in the file STARTED, wait for it to go away, and meet again."""
+    """Meet, create the file STARTED, wait until it is removed, and meet again."""
     MPI.COMM_WORLD.Allreduce(np.ones(1), np.empty(1))
     MPI.COMM_WORLD.Barrier()
     if MPI.COMM_WORLD.rank == 0:

@@ -1,8 +1,8 @@
 """The product of two complex matrices by a client and two servers: the sequence of six operations of the FAST paper.
 
-Rank 0 is the client, which has all operands and wants both results; operations and messages are in the order of the
+Rank 0 is the client, which has all operands and receives both results. Operations and messages are in the order of the
 paper's figure 11. ``complex_product.py N REPEATS`` prints a line of JSON: the median seconds until the client has the
-results. They are checked.
+results. The results are checked.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def server(comm: MPI.Intracomm, spare: np.ndarray) -> None:
     first, second = (kept, sent) if me == ONE else (sent, kept)
     MPI.Request.Waitall(pending[:2])
     blas.dgemm(1.0, got[0].T, got[1].T, 0.0, first.T, overwrite_c=1)
-    # What the other waits for leaves as soon as it is there, while the next product is computed.
+    # The product that the other server waits for is sent as soon as it is ready, while the next one is computed.
     leaving = comm.Isend(first, other) if first is sent else None
     pending[2].Wait()
     blas.dgemm(1.0, got[2].T, got[1].T, 0.0, second.T, overwrite_c=1)
@@ -72,7 +72,7 @@ def main() -> None:
             times.append(MPI.Wtime() - begin)
     comm.Barrier()
     if comm.rank == CLIENT:
-        # Operands are read as transposes, by columns, so that products are those of the transposes.
+        # Operands are stored by columns and read as transposes, so that the products are those of the transposes.
         ar, ai, br, bi = (each.T for each in operands)
         off = max(
             float(np.abs(results[0].T - (ar @ br - ai @ bi)).max()),

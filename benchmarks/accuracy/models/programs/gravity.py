@@ -1,7 +1,7 @@
-"""Particles that attract each other, as PEMPIs-Het's program PGF does it: every pair once per particle and step.
+"""Particles that attract each other, as in PEMPIs-Het's program PGF: every pair once per particle and step.
 
-A master keeps the state of all particles. It broadcasts it, each rank moves a share of them, and the master gathers it
-again.
+A master keeps the state of all particles. It broadcasts the state, each rank moves its share of the particles, and the
+master gathers the state again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ STEPS, TILE = 4, 8
 
 
 def forces(mine: np.ndarray, every: np.ndarray) -> np.ndarray:
-    """Return the forces of all particles on mine; rows are x, y, z, mass. In tiles that stay in the cache."""
+    """Return the forces of all particles on mine; rows are x, y, z, mass. Works in tiles that stay in the cache."""
     total = np.empty((3, mine.shape[1]))
     for first in range(0, mine.shape[1], TILE):
         some = mine[:, first : first + TILE]
@@ -28,7 +28,7 @@ def forces(mine: np.ndarray, every: np.ndarray) -> np.ndarray:
 
 
 def gravity(comm: MPI.Intracomm, n: int) -> float:
-    """Move the particles; returns how far their centre has moved on the master."""
+    """Move the particles; return, on the master, how far their centre has moved."""
     bounds = [rank * n // comm.size for rank in range(comm.size + 1)]
     counts = [4 * (end - begin) for begin, end in pairwise(bounds)]
     mine = slice(bounds[comm.rank], bounds[comm.rank + 1])
@@ -45,7 +45,7 @@ def gravity(comm: MPI.Intracomm, n: int) -> float:
 
 
 def main() -> None:
-    """Move as many particles as are given."""
+    """Move the number of particles given on the command line."""
     comm, n = MPI.COMM_WORLD, int(sys.argv[1])
     if n < comm.size:
         sys.exit(f"particles must be at least the ranks ({comm.size}), got {n}")

@@ -1,8 +1,9 @@
 """Parallel routines on grids of processors, by the algorithms of the FAST paper (section 5): pdgemm and pdtrsm.
 
-``grids.py ROUTINE N REPEATS LARGEST`` runs the routine on all grids of up to as many processors as there are ranks, and
-prints a line of JSON: the median seconds by grid, and a ping-pong between two ranks, of an empty message and of one of
-LARGEST bytes. Results are checked. As in ScaLAPACK, buffers are made before the run: fresh memory costs page faults.
+``grids.py ROUTINE N REPEATS LARGEST`` runs the routine on all grids that have at most as many processors as there are
+ranks. It prints a line of JSON: the median seconds by grid, and of a ping-pong between two ranks, with an empty message
+and with one of LARGEST bytes. Results are checked. As in ScaLAPACK, buffers are allocated before the run, because fresh
+memory costs page faults.
 """
 
 from __future__ import annotations
@@ -42,11 +43,11 @@ def own(size: int, part: int, parts: int) -> np.ndarray:
 
 
 def pdgemm(grid: Grid, a: np.ndarray, b: np.ndarray) -> tuple[Callable[[], None], Callable[[], float]]:
-    """Return a run of C = A B, and what its result is off by."""
+    """Return a function that computes C = A B, and one that returns the error of its result."""
     n = len(a)
     rows, columns = own(n, grid.row, grid.p), own(n, grid.column, grid.q)
     mine_a = np.asfortranarray(a[np.ix_(rows, own(n, grid.column, grid.q))])
-    # Rows of blocks are contiguous, as columns of blocks are: both are sent from where they are.
+    # Rows of blocks are stored contiguously, like columns of blocks, so that both are sent without copying.
     mine_b = [np.asfortranarray(b[i : i + BLOCK, columns]) for i in range(grid.row * BLOCK, n, grid.p * BLOCK)]
     got_a, got_b = np.zeros((len(rows), BLOCK), order="F"), np.zeros((BLOCK, len(columns)), order="F")
     c = np.zeros((len(rows), len(columns)), order="F")
@@ -68,10 +69,10 @@ def pdgemm(grid: Grid, a: np.ndarray, b: np.ndarray) -> tuple[Callable[[], None]
 
 
 def pdtrsm(grid: Grid, a: np.ndarray, b: np.ndarray) -> tuple[Callable[[], None], Callable[[], float]]:
-    """Return a run of X A = B for a block row of B and an upper triangular A, and what its result is off by.
+    """Return a function that solves X A = B, and one that returns the error of its result.
 
-    Each row of the grid adds up what its blocks of A contribute. Sums of the columns that are solved next go around the
-    rows, from which each adds its own.
+    B is a block row, and A is upper triangular. Each row of the grid adds up the contributions of its blocks of A. The
+    sums of the columns that are solved next go around the rows, each of which adds its own sum.
     """
     n, (p, q) = len(a), (grid.p, grid.q)
     columns = own(n, grid.column, q)
@@ -81,7 +82,7 @@ def pdtrsm(grid: Grid, a: np.ndarray, b: np.ndarray) -> tuple[Callable[[], None]
     whole = np.asfortranarray(b[:BLOCK])
     solved = np.zeros((BLOCK, n), order="F")
     below, above = (grid.row + 1) % p, (grid.row - 1) % p
-    # All of B begins in the first row of the grid: the sums of the others begin with nothing.
+    # All of B starts in the first row of the grid; the sums of the other rows start at zero.
     begin = whole[:, columns] if grid.row == 0 else np.zeros((BLOCK, len(columns)))
     sums, got = np.zeros_like(begin, order="F"), np.zeros((BLOCK, max(1, (p - 1) * BLOCK)), order="F")
     x = np.zeros((BLOCK, BLOCK), order="F")
@@ -123,7 +124,7 @@ def pdtrsm(grid: Grid, a: np.ndarray, b: np.ndarray) -> tuple[Callable[[], None]
 
 
 def _around(grid: Grid, x: np.ndarray, root: int) -> None:
-    """Send a block around a row: who receives it hands it on."""
+    """Send a block around a row: each receiver forwards it."""
     if grid.q > 1:
         place = (grid.column - root) % grid.q
         if place > 0:
@@ -133,14 +134,14 @@ def _around(grid: Grid, x: np.ndarray, root: int) -> None:
 
 
 class _Step(NamedTuple):
-    """The own columns that a step of pdtrsm leaves to be solved: those that are solved next, and the others."""
+    """The own columns still to be solved after a step of pdtrsm: those that are solved next, and the others."""
 
     now: slice
     later: slice
 
     @classmethod
     def of(cls, step: int, columns: np.ndarray, p: int) -> _Step:
-        """Return those of a step, on p rows of the grid."""
+        """Return the columns for a step, on p rows of the grid."""
         done = int(np.searchsorted(columns, (step + 1) * BLOCK))
         left = len(columns) - done
         until = done + (left if p == 1 else min((p - 1) * BLOCK, left))
@@ -148,17 +149,17 @@ class _Step(NamedTuple):
 
 
 def _parts(at: slice, sums: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return some columns of the sums, and of what they are sums of."""
+    """Return some columns of the sums, and the columns of A that contribute to them."""
     return sums[:, at], a[:, at]
 
 
 def grids(processors: int) -> Iterator[tuple[int, int]]:
-    """Yield all grids of up to this many processors."""
+    """Yield all grids of up to the given number of processors."""
     yield from ((p, q) for p in range(1, processors + 1) for q in range(1, processors // p + 1))
 
 
 def ping_pong(comm: MPI.Intracomm, largest: int) -> dict[str, float]:
-    """Return the seconds of a message from one rank to the next, by its size."""
+    """Return the time of a message from one rank to the next in seconds, by message size."""
     found = {}
     for size in (EMPTY, largest):
         buffer, times = np.zeros(size, np.int8), []
@@ -209,7 +210,7 @@ def main() -> None:
     comm, routine, (n, repeats, largest) = MPI.COMM_WORLD, sys.argv[1], map(int, sys.argv[2:5])
     if n % BLOCK:
         sys.exit(f"n must be a multiple of {BLOCK}, got {n}")
-    # Files of figures are of what lies between two barriers.
+    # Recorded figures are of the section between two barriers.
     comm.Barrier()
     times = measured(comm, routine, n, repeats)
     messages = ping_pong(comm, largest) if comm.size > 1 else {}

@@ -1,6 +1,6 @@
-"""Heat in a metal plate, as in PEMPIs-Het's program Heat: a master distributes blocks of rows, the others iterate.
+"""Heat in a metal plate, as in PEMPIs-Het's program Heat: a master distributes blocks of rows, and the others iterate.
 
-The master works out the plate, sends each of the others its rows, and collects them at the end. In between the others
+The master computes the initial plate, sends each worker its rows, and collects them at the end. In between, the workers
 swap border rows with their neighbours and set every point to the mean of its four neighbours.
 """
 
@@ -15,7 +15,7 @@ ITERATIONS, TILE = 20, 16
 
 
 def plate_of(n: int) -> np.ndarray:
-    """Return the plate with its edges: warm in the middle, row by row."""
+    """Return the plate with its edges; it is warm in the middle of each row."""
     plate = np.zeros((n + 2, n + 2))
     across = np.sin(np.linspace(0.0, np.pi, n + 2))
     for row in range(1, n + 1):
@@ -24,7 +24,7 @@ def plate_of(n: int) -> np.ndarray:
 
 
 def rows_of(n: int, part: int, parts: int) -> slice:
-    """Return the rows of one of several parts, with one more on either side."""
+    """Return the rows of one of several parts, with one further row on either side."""
     return slice(part * n // parts, (part + 1) * n // parts + 2)
 
 
@@ -72,7 +72,7 @@ def worker(comm: MPI.Intracomm, n: int) -> None:
 
 
 def main() -> None:
-    """Heat a plate of the size that is given."""
+    """Heat a plate of the size given on the command line."""
     comm, n = MPI.COMM_WORLD, int(sys.argv[1])
     if not 2 <= comm.size <= n + 1:
         sys.exit(f"ranks must be a master and at most {n} others, got {comm.size}")

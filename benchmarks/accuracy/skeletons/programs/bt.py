@@ -15,13 +15,13 @@ from steady import STEP, SteadyFlow
 from suite import main
 
 NU = 0.1
-#: How each direction's flow mixes the five.
+#: How the flow in each direction mixes the five fields.
 FLOWS = [0.1 * strength * (np.eye(5) + 0.5 * (np.eye(5, k=1) + np.eye(5, k=-1))) for strength in (1.0, 0.7, 0.4)]
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Points of a cell's side, half those of the cube, and steps."""
+    """Points along a side of a cell (half those along the cube's), and number of steps."""
 
     points: int
     iterations: int
@@ -34,14 +34,14 @@ SIZES = {
 
 
 class BlockFlow(SteadyFlow):  # type: ignore[misc] # lies beside it
-    """The equation, and the solution of its blocks by Thomas' algorithm."""
+    """The equation, and the solution of its block systems by Thomas' algorithm."""
 
     def __init__(self, comm: MPI.Intracomm, points: int) -> None:
         super().__init__(comm, points, 1)
         self.factors = [np.empty((points, points**2, 5, 6)) for _ in self.fields]
 
     def tendency(self, field: np.ndarray) -> np.ndarray:
-        """Return the change in time without forcing; inside."""
+        """Return the time derivative without forcing, at the inner points."""
         inner = self.inside(field)
         result: np.ndarray = -inner * (1 + (inner**2).sum(axis=-1, keepdims=True))
         for direction, mixing in enumerate(FLOWS):
@@ -85,7 +85,7 @@ class BlockFlow(SteadyFlow):  # type: ignore[misc] # lies beside it
 
 
 def solve(comm: MPI.Intracomm, size: Size) -> tuple[float, float]:
-    """Return how far the fields are off at last, relative to where they began."""
+    """Return the final error of the fields, relative to the initial error."""
     return BlockFlow(comm, size.points).march(size.iterations), max(0.9**size.iterations, 1e-10)
 
 

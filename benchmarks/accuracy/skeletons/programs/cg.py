@@ -1,8 +1,8 @@
-"""Conjugate gradients on a random sparse matrix that is dealt out to a square of ranks in blocks, as in NPB's CG.
+"""Conjugate gradients on a random sparse matrix whose blocks are distributed over a square of ranks, as in NPB's CG.
 
-Inverse iteration: each of its steps solves A z = x by 25 steps of conjugate gradients and takes z, normalised, as its
-next x. Rank (r, c) has block (r, c) of the matrix and part c of all vectors. A product takes two exchanges of vectors:
-of sums with the rank beside it, and of parts with the one across the diagonal. A dot product takes one of numbers.
+Inverse iteration: each step solves A z = x by 25 steps of conjugate gradients and takes the normalised z as its next x.
+Rank (r, c) has block (r, c) of the matrix and part c of all vectors. A product takes two exchanges of vectors: the sums
+with the rank beside it, and the parts with the rank across the diagonal. A dot product takes one exchange of numbers.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from mpi4py import MPI
 from suite import SIDE, main
 
 STEPS = 25
-#: Of the matrix, whose random part has a spectrum between -1 and 1.
+#: Shift of the matrix, whose random part has a spectrum between -1 and 1.
 SHIFT = 1.5
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Unknowns, entries of a row, and steps of inverse iteration."""
+    """Number of unknowns, entries of a row, and steps of inverse iteration."""
 
     n: int
     entries: int
@@ -44,11 +44,11 @@ class Block:
         rows = np.repeat(np.arange(here), count)
         columns = random.integers(0, here, rows.size)
         entries = random.uniform(-1, 1, rows.size) / (2 * np.sqrt(size.entries / 3))
-        if low == high:  # The sum with its transpose.
+        if low == high:  # The block plus its transpose.
             rows, columns, entries = np.r_[rows, columns], np.r_[columns, rows], np.r_[entries, entries]
         elif row > column:
             rows, columns = columns, rows
-        # One entry in each row, at least: the diagonal or nothing.
+        # Each row needs at least one entry: the diagonal, or an explicit zero.
         diagonal = np.arange(here)
         rows, columns = np.r_[rows, diagonal], np.r_[columns, diagonal]
         entries = np.r_[entries, np.full(here, SHIFT if low == high else 0.0)]
@@ -58,7 +58,7 @@ class Block:
         self.products = np.empty_like(self.entries)
 
     def times(self, vector: np.ndarray, product: np.ndarray) -> None:
-        """Multiply a vector."""
+        """Multiply the block by a vector."""
         np.take(vector, self.columns, out=self.products)
         self.products *= self.entries
         np.add.reduceat(self.products, self.begins, out=product)
@@ -76,13 +76,13 @@ class Square:
         self.number, self.other = np.zeros((2, 1))
 
     def exchange(self, partner: int, sent: np.ndarray, received: np.ndarray) -> None:
-        """Give a partner something, and take as much from it."""
+        """Exchange data of the same size with a partner."""
         request = self.comm.Irecv(received, partner)
         self.comm.Send(sent, partner)
         request.Wait()
 
     def times(self, block: Block, vector: np.ndarray, product: np.ndarray) -> None:
-        """Multiply a vector: what the row of ranks sums up is part r of the product, and part c is wanted."""
+        """Multiply by a vector: the sum over the row of ranks is part r of the product, but part c is needed."""
         block.times(vector, self.sums)
         self.exchange(self.beside, self.sums, self.received)
         self.sums += self.received
@@ -92,7 +92,7 @@ class Square:
             self.exchange(self.across, self.sums, product)
 
     def dot(self, one: np.ndarray, other: np.ndarray) -> float:
-        """Return a dot product: the sum over the row of ranks."""
+        """Return a dot product, summed over the row of ranks."""
         self.number[0] = one @ other
         self.exchange(self.beside, self.number, self.other)
         return float(self.number[0] + self.other[0])
@@ -114,7 +114,7 @@ def steps(square: Square, block: Block, x: np.ndarray) -> np.ndarray:
 
 
 def solve(comm: MPI.Intracomm, size: Size) -> tuple[float, float]:
-    """Return how far the last A z is from its x, relative to it."""
+    """Return how far the last A z is from its x, relative to x."""
     square = Square(comm, size.n // SIDE)
     block = Block(size, square.row, square.column)
     x = np.ones(size.n // SIDE)

@@ -13,7 +13,7 @@ BUCKETS = 1024
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Keys of a rank, what they are smaller than, and how often they are ranked."""
+    """Number of keys per rank, their upper bound, and number of rankings."""
 
     keys: int
     largest: int
@@ -27,7 +27,7 @@ SIZES = {
 
 
 def owners(comm: MPI.Intracomm, counted: np.ndarray) -> np.ndarray:
-    """Return the rank of each bucket: buckets in order, so that ranks get about as many keys as each other."""
+    """Return the owner of each bucket: ranks own consecutive buckets, and get about the same number of keys."""
     everywhere = np.empty_like(counted)
     comm.Allreduce(counted, everywhere)
     before = np.cumsum(everywhere) - everywhere
@@ -36,7 +36,7 @@ def owners(comm: MPI.Intracomm, counted: np.ndarray) -> np.ndarray:
 
 
 def share(comm: MPI.Intracomm, size: Size, keys: np.ndarray) -> np.ndarray:
-    """Return the keys that belong to this rank."""
+    """Exchange keys; return those that belong to this rank."""
     bucket = (keys // (size.largest // BUCKETS)).astype(np.uint16)
     counted = np.bincount(bucket, minlength=BUCKETS)
     sent = np.bincount(owners(comm, counted), counted, comm.size).astype(np.int64)
@@ -49,9 +49,9 @@ def share(comm: MPI.Intracomm, size: Size, keys: np.ndarray) -> np.ndarray:
 
 
 def solve(comm: MPI.Intracomm, size: Size) -> tuple[float, float]:
-    """Return how many of the keys are lost or out of order, at last."""
+    """Return the final number of keys that are lost or out of order."""
     random = np.random.default_rng([comm.rank, 271828])
-    # Means of four: the middle of the range is full, its ends are empty.
+    # Keys are means of four random numbers: the middle of the range is full, and its ends are empty.
     keys = (random.integers(0, size.largest, (4, size.keys), np.int32).sum(axis=0) // 4).astype(np.int32)
     mine = keys
     for iteration in range(size.iterations):

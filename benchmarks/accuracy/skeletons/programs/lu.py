@@ -13,14 +13,14 @@ import numpy as np
 from mpi4py import MPI
 from suite import SIDE, main, total
 
-#: What is added to the diagonal of the Laplacian, and how the five are coupled there.
+#: The term added to the diagonal of the Laplacian, and the coupling of the five unknowns at a point.
 MASS = 1.0
 COUPLING = 0.1 * (np.eye(5, k=1) + np.eye(5, k=-1))
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Points of a side in x and y, planes, and iterations."""
+    """Points along a side in x and y, planes, and iterations."""
 
     n: int
     planes: int
@@ -48,7 +48,7 @@ class Part:
         self.inverse = np.linalg.inv(self.block)
         width = self.width = self.n + 2
         inside = range(1, self.n + 1)
-        # Where the points of each diagonal are in a plane.
+        # Positions of the points of each diagonal within a plane.
         self.diagonals = [
             np.array([x * width + along - x for x in inside if along - x in inside])
             for along in range(2, 2 * self.n + 1)
@@ -60,7 +60,7 @@ class Part:
         return np.zeros((self.planes + 2, self.width, self.width, 5))
 
     def exchange(self, field: np.ndarray) -> None:
-        """Fill the frame of a field by what neighbours have: whole faces, one direction after the other."""
+        """Fill the frame of a field with the neighbours' values: whole faces, one direction after the other."""
         across = np.moveaxis(field, 2, 1)
         faces = (
             (self.south, self.north, field[:, -2], field[:, 0]),
@@ -78,7 +78,7 @@ class Part:
                 taken[:] = received
 
     def applied(self, field: np.ndarray) -> np.ndarray:
-        """Return the operator's product with a field; inside."""
+        """Return the operator applied to a field, at the inner points."""
         self.exchange(field)
         inner = field[1:-1, 1:-1, 1:-1]
         product: np.ndarray = inner @ self.block
@@ -89,7 +89,7 @@ class Part:
         return product
 
     def lower(self, field: np.ndarray) -> None:
-        """Solve (D + L) v = field in place, from the first plane on."""
+        """Solve (D + L) v = field in place, starting from the first plane."""
         for k in range(1, self.planes + 1):
             plane = field[k]
             self._take(self.north, plane[0], self.west, plane[:, 0])
@@ -100,7 +100,7 @@ class Part:
             self._give(self.south, plane[-2], self.east, plane[:, -2])
 
     def upper(self, field: np.ndarray) -> None:
-        """Solve (D + U) z = D field in place, from the last plane on."""
+        """Solve (D + U) z = D field in place, starting from the last plane."""
         for k in range(self.planes, 0, -1):
             plane, beyond = field[k], field[k + 1].reshape(-1, 5)
             self._take(self.south, plane[-1], self.east, plane[:, -1])
@@ -122,7 +122,7 @@ class Part:
 
 
 def exact(part: Part) -> np.ndarray:
-    """Return the solution that is to be found: waves of another length for each of the five."""
+    """Return the exact solution: waves of a different length for each of the five unknowns."""
     field = part.zeros()
     z, x, y = (np.arange(count) for count in (part.planes, part.n, part.n))
     place = z[:, None, None] / part.planes + (part.begin[0] + x[:, None]) / 7 + (part.begin[1] + y) / 11
@@ -132,7 +132,7 @@ def exact(part: Part) -> np.ndarray:
 
 
 def solve(comm: MPI.Intracomm, size: Size) -> tuple[float, float]:
-    """Return how far the solution is off at last, relative to where it began: zero."""
+    """Return the final error of the solution, relative to that of the initial guess, zero."""
     part = Part(comm, size)
     wanted = exact(part)
     right = part.applied(wanted)

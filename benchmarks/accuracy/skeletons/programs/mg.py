@@ -1,8 +1,9 @@
-"""V-cycles of multigrid for Poisson's equation in a cube, halos exchanged at every level, as in NPB's MG.
+"""V-cycles of multigrid for Poisson's equation in a cube, with halo exchanges at every level, as in NPB's MG.
 
-The 27-point operators of NPB's MG, with zeros on the boundary. Points 1 to n - 1 of each direction are inside; ranks
-are a square in the first two directions, so that each has one neighbour in either. A cycle goes from the finest grid to
-one of four points a side and back: restrict the residual, smooth, interpolate, take the new residual, smooth.
+The operators are the 27-point ones of NPB's MG, with zeros on the boundary. Points 1 to n - 1 of each direction are
+inside. Ranks form a square in the first two directions, so that each has one neighbour in either. A cycle goes from the
+finest grid to one of four points per side and back: restrict the residual, smooth, interpolate, compute the new
+residual, smooth.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from mpi4py import MPI
 from suite import SIDE, main, total
 
-#: Of a point, its 6 neighbours across faces, 12 across edges and 8 across corners.
+#: Weights of a point, its 6 neighbours across faces, 12 across edges and 8 across corners.
 OPERATOR = (-8 / 3, 0.0, 1 / 6, 1 / 12)
 SMOOTHER = (-3 / 8, 1 / 32, -1 / 64, 0.0)
 COARSEST, SWEEPS = 4, 2
@@ -22,7 +23,7 @@ MIDDLE, LOW, HIGH = slice(1, -1), slice(None, -2), slice(2, None)
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Points of a side, a power of two, and cycles."""
+    """Points per side, a power of two, and number of cycles."""
 
     n: int
     iterations: int
@@ -42,7 +43,7 @@ class Grid:
         self.place = divmod(comm.rank, SIDE)
         self.shape = n // SIDE, n // SIDE, n
         self.partners = comm.rank ^ SIDE, comm.rank ^ 1
-        # The faces that go to the neighbour, and come from it, in either divided direction.
+        # The faces sent to the neighbour, and received from it, in either divided direction.
         self.ends = [(-2, -1) if place == 0 else (1, 0) for place in self.place]
 
     def zeros(self) -> np.ndarray:
@@ -50,7 +51,7 @@ class Grid:
         return np.zeros([points + 2 for points in self.shape])
 
     def exchange(self, field: np.ndarray) -> None:
-        """Fill the frame of a field by what neighbours have; what lies on the boundary is zero."""
+        """Fill the frame of a field with the neighbours' values; values on the boundary are zero."""
         for direction, (partner, (own, theirs)) in enumerate(zip(self.partners, self.ends, strict=True)):
             faces = np.moveaxis(field, direction, 0)
             if self.place[direction] == 0:
@@ -63,7 +64,7 @@ class Grid:
         field[:, :, 1] = 0
 
     def stencil(self, field: np.ndarray, weights: tuple[float, ...]) -> np.ndarray:
-        """Return the sums of a point and its 26 neighbours with their weights; inside."""
+        """Return the weighted sums over each point and its 26 neighbours, at the inner points."""
         beside = field[LOW, MIDDLE] + field[HIGH, MIDDLE] + field[MIDDLE, LOW] + field[MIDDLE, HIGH]
         across = field[LOW, LOW] + field[LOW, HIGH] + field[HIGH, LOW] + field[HIGH, HIGH]
         own = field[MIDDLE, MIDDLE]
@@ -76,28 +77,28 @@ class Grid:
         return sums
 
     def residual(self, field: np.ndarray, right: np.ndarray, result: np.ndarray) -> None:
-        """Take what the operator's product with a field lacks to a right side."""
+        """Compute the residual: the right side minus the operator applied to a field."""
         result[1:-1, 1:-1, 1:-1] = right[1:-1, 1:-1, 1:-1] - self.stencil(field, OPERATOR)
         self.exchange(result)
 
     def smooth(self, field: np.ndarray, residual: np.ndarray) -> None:
-        """Add the smoother's product with the residual."""
+        """Add the smoother applied to the residual."""
         field[1:-1, 1:-1, 1:-1] += self.stencil(residual, SMOOTHER)
         self.exchange(field)
 
     def restrict(self, residual: np.ndarray, coarse: Grid, result: np.ndarray) -> None:
-        """Take a residual to the coarser grid: every other point, weighted with its neighbours."""
+        """Restrict a residual to the coarser grid: every other point, weighted with its neighbours."""
         for direction in range(3):
             fine = np.moveaxis(residual, direction, 0)
             points = len(fine) - 2
             reduced = 0.5 * fine[1 : points + 1 : 2] + 0.25 * (fine[0:points:2] + fine[2 : points + 2 : 2])
             residual = np.moveaxis(reduced, 0, direction)
-        # The operator does not know distances: those of the coarser grid are twice as long.
+        # The operator ignores distances: those of the coarser grid are twice as long.
         result[1:-1, 1:-1, 1:-1] = 4 * residual
         coarse.exchange(result)
 
     def interpolated(self, coarse: np.ndarray) -> np.ndarray:
-        """Return a field of the coarser grid on this one, linear between its points, with its frame."""
+        """Return a field of the coarser grid interpolated linearly onto this grid, with its frame."""
         for direction in range(3):
             given = np.moveaxis(coarse, direction, 0)
             fine = np.empty((2 * len(given) - 2, *given.shape[1:]))
@@ -107,12 +108,12 @@ class Grid:
         return coarse
 
     def norm(self, field: np.ndarray) -> float:
-        """Return the root of the sum of squares of all ranks."""
+        """Return the root of the sum of squares over all ranks."""
         return float(np.sqrt(total(self.comm, (field[1:-1, 1:-1, 1:-1] ** 2).sum())))
 
 
 def charges(grid: Grid) -> np.ndarray:
-    """Return the right side: ten points of 1 and ten of -1."""
+    """Return the right side: ten points of 1, and ten of -1."""
     field = grid.zeros()
     first = [place * points for place, points in zip(grid.place, grid.shape, strict=False)]
     random = np.random.default_rng(271828)
@@ -124,7 +125,7 @@ def charges(grid: Grid) -> np.ndarray:
 
 
 def cycle(grids: list[Grid], fields: list[np.ndarray], residuals: list[np.ndarray], right: np.ndarray) -> None:
-    """Improve the field of the finest grid, the last one, and take its new residual."""
+    """Improve the field of the finest grid, which is the last one, and compute its new residual."""
     for level in range(len(grids) - 1, 0, -1):
         grids[level].restrict(residuals[level], grids[level - 1], residuals[level - 1])
     coarsest = residuals[0].copy()
@@ -145,7 +146,7 @@ def cycle(grids: list[Grid], fields: list[np.ndarray], residuals: list[np.ndarra
 
 
 def solve(comm: MPI.Intracomm, size: Size) -> tuple[float, float]:
-    """Return the residual at last, relative to the first one."""
+    """Return the final residual, relative to the first one."""
     sides = [COARSEST << level for level in range((size.n // COARSEST).bit_length())]
     grids = [Grid(comm, side) for side in sides]
     fields, residuals = ([grid.zeros() for grid in grids] for _ in range(2))

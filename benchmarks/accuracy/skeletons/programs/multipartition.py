@@ -1,7 +1,7 @@
 """A cube in cells; each rank has one cell in every slab of each direction: the multi-partition of NPB's BT and SP.
 
 With q² ranks there are q³ cells; rank (i, j) has the cells (c, i + c, j + c), modulo q. So lines can be solved slab by
-slab in any direction with all ranks at work all the time, and the next cell in a direction is always that of the same
+slab in any direction while all ranks work all the time, and the next cell in a direction always belongs to the same
 other rank.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 from mpi4py import MPI
 from suite import SIDE
 
-#: What a stage of a sweep is given and hands on: an array, or None at an end of the lines.
+#: A stage of a sweep. It receives from the previous stage, and returns, an array; None at an end of the lines.
 Stage = Callable[[int, "np.ndarray | None"], np.ndarray]
 
 
@@ -34,21 +34,21 @@ class MultiPartition:
         self.before = [(i - di) % SIDE * SIDE + (j - dj) % SIDE for di, dj in steps]
 
     def cell(self, direction: int, slab: int) -> int:
-        """Return which cell lies in a slab."""
+        """Return the index of the own cell that lies in a slab."""
         return next(cell for cell, place in enumerate(self.places) if place[direction] == slab)
 
     def coordinates(self, cell: int, width: int) -> list[np.ndarray]:
-        """Return where a cell's points are in the unit cube, with a frame: an axis for each direction."""
+        """Return the coordinates of a cell's points in the unit cube, with a frame: one array per direction."""
         inside = np.arange(-width, self.points + width)
         distance = 1 / (SIDE * self.points + 1)
         axes = [(1 + inside + slab * self.points) * distance for slab in self.places[cell]]
         return list(np.meshgrid(*axes, indexing="ij", sparse=True))
 
     def copy_faces(self, fields: list[np.ndarray], width: int) -> None:
-        """Fill the frames of all cells by the outer points of their neighbours, all six directions at once."""
+        """Fill the frames of all cells with the outer points of their neighbours, in all six directions at once."""
         requests, taken = [], []
         for direction in range(3):
-            # All slabs but the last send, and all but the first receive; and the other way round.
+            # First all slabs but the last send, and all but the first receive; then the other way round.
             for to, whence, own, theirs, last, first in (
                 (self.after, self.before, slice(-2 * width, -width), slice(None, width), SIDE - 1, 0),
                 (self.before, self.after, slice(width, 2 * width), slice(-width, None), 0, SIDE - 1),
@@ -66,17 +66,17 @@ class MultiPartition:
                 face[:] = values
 
     def _but(self, direction: int, slab: int) -> list[int]:
-        """Return the cells of all slabs but one, in order."""
+        """Return the cells of all slabs except one, in order."""
         return [self.cell(direction, each) for each in range(SIDE) if each != slab]
 
     def sweep(self, direction: int, forward: Stage, back: Stage, lengths: tuple[int, int]) -> None:
-        """Go along all lines of a direction slab by slab, and back.
+        """Solve all lines of a direction slab by slab, forward and then back.
 
         Args:
-            direction: It.
-            forward: Works on a cell with what the slab before hands on, and returns what it hands on.
+            direction: The direction.
+            forward: Processes a cell with the array passed on by the previous slab; returns the array to pass on.
             back: The same on the way back.
-            lengths: Of what is handed on, forward and back, numbers of a line.
+            lengths: Numbers per line that are passed on, forward and back.
         """
         slabs, ends = range(SIDE), (self.before[direction], self.after[direction])
         self._along(slabs, direction, forward, lengths[0], ends)
@@ -103,6 +103,6 @@ def lines(field: np.ndarray, direction: int) -> np.ndarray:
 
 
 def put_back(field: np.ndarray, direction: int, solved: np.ndarray) -> None:
-    """Put lines where they were taken from."""
+    """Put lines back where they were taken from."""
     moved = np.moveaxis(field, direction, 0)
     moved[:] = solved.reshape(moved.shape)

@@ -17,13 +17,13 @@ from suite import main
 
 NU = 0.1
 FLOWS = (0.1, 0.07, 0.04)
-#: Weights of the second derivative, times the square of the distance: of a point, its neighbours, and theirs.
+#: Weights of the second derivative, times the squared distance: of a point, its neighbours, and their neighbours.
 CENTRE, NEAR, FAR = 30 / 12, 16 / 12, 1 / 12
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Points of a cell's side, half those of the cube, and steps."""
+    """Points along a side of a cell (half those along the cube's), and number of steps."""
 
     points: int
     iterations: int
@@ -36,15 +36,15 @@ SIZES = {
 
 
 class ScalarFlow(SteadyFlow):  # type: ignore[misc] # lies beside it
-    """The equation, and the solution of its lines by Gauss' elimination."""
+    """The equation, and the solution of its lines by Gaussian elimination."""
 
     def __init__(self, comm: MPI.Intracomm, points: int) -> None:
         super().__init__(comm, points, 2)
-        # Of each point on a line, and two before: the factors of its two followers, and its value without them.
+        # For each point on a line, and two before it: the factors of its two followers, and its value without them.
         self.factors = [np.zeros((3, points + 2, points**2, 5)) for _ in self.fields]
 
     def tendency(self, field: np.ndarray) -> np.ndarray:
-        """Return the change in time without forcing; inside."""
+        """Return the time derivative without forcing, at the inner points."""
         inner, spread = self.inside(field), NU / self.distance**2
         result: np.ndarray = -inner * (1 + 3 * CENTRE * spread + inner**2)
         for direction, speed in enumerate(FLOWS):
@@ -87,7 +87,7 @@ class ScalarFlow(SteadyFlow):  # type: ignore[misc] # lies beside it
         self.reflect(direction)
 
     def reflect(self, direction: int) -> None:
-        """Turn changes into those of a direction's characteristic fields, or back: the local state says how."""
+        """Transform changes to the characteristic fields of a direction, or back; the local state determines how."""
         for field, change in zip(self.fields, self.changes, strict=True):
             normal = self.inside(field).copy()
             normal[..., direction] += 1
@@ -96,7 +96,7 @@ class ScalarFlow(SteadyFlow):  # type: ignore[misc] # lies beside it
 
 
 def solve(comm: MPI.Intracomm, size: Size) -> tuple[float, float]:
-    """Return how far the fields are off at last, relative to where they began."""
+    """Return the final error of the fields, relative to the initial error."""
     return ScalarFlow(comm, size.points).march(size.iterations), max(0.9**size.iterations, 1e-10)
 
 

@@ -1,7 +1,7 @@
-"""Fields on a cube in multi-partition that implicit steps bring to a known steady state: what BT and SP solve.
+"""Fields on a cube in multi-partition that implicit steps bring to a known steady state: the problem of BT and SP.
 
-Each step copies faces, takes what the equation lacks, and solves one approximate factor for each direction. The forcing
-is such that the steady state is a known one; the steps begin at some distance from it.
+Each step copies faces, computes the residual of the equation, and solves one approximate factor for each direction. The
+forcing is chosen so that the steady state is known; the steps begin at some distance from it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from mpi4py import MPI
 from multipartition import MultiPartition
 from suite import total
 
-#: Of a step.
+#: Length of a time step.
 STEP = 0.05
 
 
@@ -24,9 +24,9 @@ class SteadyFlow:
     """The fields of a rank's cells, with frames.
 
     Args:
-        comm: Whose ranks have the cells.
-        points: Points of a cell's side, half those of the cube.
-        width: Points of a frame.
+        comm: Communicator of the ranks that have the cells.
+        points: Points along a side of a cell, half those along the cube's.
+        width: Width of a frame, in points.
     """
 
     def __init__(self, comm: MPI.Intracomm, points: int, width: int) -> None:
@@ -46,13 +46,13 @@ class SteadyFlow:
         return field[within, within, within]
 
     def shifted(self, field: np.ndarray, direction: int, by: int) -> np.ndarray:
-        """Return the points that lie so far from those inside, in a direction."""
+        """Return the inner points shifted by a number of points in a direction."""
         within = [slice(self.width, -self.width)] * 3
         within[direction] = slice(self.width + by, by - self.width or None)
         return field[tuple(within)]
 
     def tendency(self, field: np.ndarray) -> np.ndarray:
-        """Return the change of a cell's fields in time without forcing; inside."""
+        """Return the time derivative of a cell's fields without forcing, at the inner points."""
         raise NotImplementedError
 
     def solve(self, direction: int) -> None:
@@ -60,7 +60,7 @@ class SteadyFlow:
         raise NotImplementedError
 
     def step(self) -> None:
-        """Take a step."""
+        """Take one step."""
         self.part.copy_faces(self.fields, self.width)
         for field, forcing, change in zip(self.fields, self.forcing, self.changes, strict=True):
             change[:] = STEP * (self.tendency(field) + forcing)
@@ -70,14 +70,14 @@ class SteadyFlow:
             self.inside(field)[:] += change
 
     def off(self) -> float:
-        """Return the root of the sum of squares by which the fields of all ranks are off."""
+        """Return the root of the sum of squared errors of the fields of all ranks."""
         pairs = zip(self.fields, self.known, strict=True)
         return float(
             np.sqrt(total(self.part.comm, sum(((self.inside(one) - other) ** 2).sum() for one, other in pairs)))
         )
 
     def march(self, steps: int) -> float:
-        """Take steps; returns how far the fields are off then, relative to where they began."""
+        """Take a number of steps; return the final error of the fields, relative to the initial error."""
         first = self.off()
         for _ in range(steps):
             self.step()

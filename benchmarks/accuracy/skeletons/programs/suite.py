@@ -1,8 +1,8 @@
 """What the programs of the suite have in common: their command line, their clock, and the check of their result.
 
 ``PROGRAM.py CLASS [ITERATIONS]`` solves its problem on four ranks between two barriers and prints one line of JSON on
-rank 0: the program, its class, the seconds between the barriers, and how far its result is off. A result that is
-further off than it may be ends it with status 1.
+rank 0: the program, its class, the seconds between the barriers, and the error of its result. A result whose error
+exceeds its limit ends the program with status 1.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from mpi4py import MPI
 
 Size = TypeVar("Size")
-#: Two in each direction of a square.
+#: Number of ranks, which form a square, and ranks per side.
 RANKS, SIDE = 4, 2
 
 
@@ -26,12 +26,12 @@ def main(
     sizes: Mapping[str, Callable[[int], Size]],
     solve: Callable[[MPI.Intracomm, Size], tuple[float, float]],
 ) -> None:
-    """Solve what the command line names.
+    """Solve the problem named on the command line.
 
     Args:
         program: Path of the program.
-        sizes: A size by class, and by iterations: 0 are those of the class.
-        solve: Returns, on all ranks alike, how far off the result is, and how far it may be.
+        sizes: For each class, a function from the number of iterations to a size; 0 means the iterations of the class.
+        solve: Returns, on all ranks alike, the error of the result, and its limit.
     """
     comm, name = MPI.COMM_WORLD, Path(program).stem
     kind, *more = sys.argv[1:] or ["S"]

@@ -13,7 +13,7 @@ begin, end = rank * n // size, (rank + 1) * n // size
 rows = end - begin
 r = 8.0  # dt / (2 h^2)
 
-# elimination of -r x[i-1] + (1 + 2 r) x[i] - r x[i+1] = d[i]: the factors are those of all systems
+# elimination of -r x[i-1] + (1 + 2 r) x[i] - r x[i+1] = d[i]: all systems have the same factors
 factor = np.zeros(n + 1)
 for i in range(n):
     factor[i] = r / (1 + 2 * r - r * factor[i - 1])

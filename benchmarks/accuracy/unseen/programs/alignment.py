@@ -1,4 +1,4 @@
-"""Local alignment of two sequences (Smith-Waterman): every rank has some columns, blocks of rows go down a pipeline."""
+"""Local alignment of two sequences (Smith-Waterman): ranks have columns, and blocks of rows go down a pipeline."""
 
 import sys
 
@@ -22,7 +22,7 @@ mine = b[begin:end]
 width = end - begin
 steps = GAP * np.arange(width + 1)
 
-above = np.zeros(width + 1, dtype=np.int64)  # scores of the row above, one column of the left rank included
+above = np.zeros(width + 1, dtype=np.int64)  # scores of the row above, including one column of the left rank
 best = 0
 for first in range(0, length, block):
     rows = a[first : first + block]
@@ -35,7 +35,7 @@ for first in range(0, length, block):
         score[0] = edge[i]
         diagonal = above[:-1] + np.where(mine == letter, MATCH, MISMATCH)
         score[1:] = np.maximum(np.maximum(diagonal, above[1:] - GAP), 0)
-        # gaps along the row: a running maximum of what is left of each score on its way to the right
+        # gaps along the row: a running maximum of the scores, reduced by the gaps on the way to the right
         score = np.maximum.accumulate(score + steps) - steps
         best = max(best, int(score.max()))
         border[i] = score[-1]

@@ -1,4 +1,4 @@
-"""Electrons in a crystal: groups of ranks share out its waves, and all seek the level that the electrons fill."""
+"""Electrons in a crystal: groups of ranks divide its waves; all search for the level that the electrons fill."""
 
 import sys
 
@@ -24,7 +24,7 @@ ions = -6 * np.exp(-(((grid - 0.35) / 0.08) ** 2)) - 4 * np.exp(-(((grid - 0.7) 
 
 
 def solve(momentum, potential):
-    """Energies of a wave, and where its electrons are."""
+    """Energies of a wave, and the density of its electrons."""
     parts = np.fft.fft(potential) / len(potential)
     matrix = parts[orders[:, None] - orders]
     matrix[np.diag_indices(waves)] += 2 * np.pi**2 * (orders + momentum) ** 2 / 10
@@ -45,7 +45,7 @@ for _ in range(rounds):
     found = [solve(momenta[point], potential) for point in share]
     energies = np.array([each for each, _ in found]).reshape(-1, 8)
 
-    # the level below which there is room for all electrons, by halving an interval
+    # bisection for the level below which there is room for all electrons
     low, high = -50.0, 50.0
     for _ in range(50):
         middle = (low + high) / 2
@@ -53,7 +53,7 @@ for _ in range(rounds):
         low, high = (middle, high) if room < electrons else (low, middle)
     fillings = filling(energies, middle)
 
-    # densities are added up in groups, then among the heads of groups, and told to the others
+    # densities are summed within groups, then among the heads of groups, which broadcast the sum
     here = np.zeros(2 * waves)
     for (_, where), filled in zip(found, fillings):
         here += where @ filled * 2 * waves / where.sum(axis=0).mean() / points

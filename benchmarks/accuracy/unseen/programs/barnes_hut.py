@@ -1,4 +1,4 @@
-"""Gravity in a plane, by cells: near ones give away their particles, far ones only their mass and its centre."""
+"""Gravity in a plane, by cells: near cells send their particles, far cells only their mass and its centre."""
 
 import sys
 
@@ -29,7 +29,7 @@ def cells_of(particles):
 
 
 def settle(particles):
-    """Send particles to the ranks of their cells; those that are here then are sorted by cell."""
+    """Send particles to the ranks of their cells; return the own particles sorted by cell."""
     goal = owner[cells_of(particles)]
     particles = np.concatenate(comm.alltoall([particles[goal == other] for other in range(size)]))
     cells = cells_of(particles)
@@ -74,7 +74,7 @@ for _ in range(steps):
     particles[:, :2] += dt * particles[:, 2:4]
     particles, first = settle(particles)
 
-# some of the accelerations against the sum over all particles
+# check some of the accelerations against the sum over all particles
 everything = np.concatenate(comm.allgather(particles))
 assert everything.shape == (count, 5)
 exact = pull(particles[::10, :2], everything[:, [0, 1, 4]])

@@ -21,7 +21,7 @@ targets = np.ascontiguousarray(ends[:, 1])
 
 
 def neighbours(vertices):
-    """All ends of edges from some of this rank's vertices."""
+    """The ends of all edges from some of this rank's vertices."""
     if not len(vertices):
         return targets[:0]
     at = vertices // size

@@ -16,7 +16,7 @@ mine = slice(comm.rank * rows, (comm.rank + 1) * rows)
 
 
 def transposed(a):
-    """The rows of this rank of the transposed matrix."""
+    """This rank's rows of the transposed matrix."""
     blocks = np.ascontiguousarray(a.reshape(rows, comm.size, rows).transpose(1, 2, 0))
     came = np.empty_like(blocks)
     comm.Alltoall(blocks, came)

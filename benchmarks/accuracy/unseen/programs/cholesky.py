@@ -1,4 +1,4 @@
-"""Cholesky factorisation by tiles that are dealt out on a grid of ranks: each goes only to those who need it."""
+"""Cholesky factorisation by tiles distributed over a grid of ranks: each is sent only to the ranks that need it."""
 
 import sys
 
@@ -21,7 +21,7 @@ def tile(i, j):
 
 
 class Delivery:
-    """Tiles of one column on their way to those who need them."""
+    """Tiles of one column on their way to the ranks that need them."""
 
     def __init__(self):
         self.sent = []
@@ -58,7 +58,7 @@ for k in range(tiles):
             mine[i, j] -= column[i] @ column[j].T
     MPI.Request.Waitall(delivery.sent)
 
-# the factor times its transpose does to a vector what the matrix does
+# the product of the factor and its transpose must act on a vector like the matrix
 vector = np.random.default_rng(0).normal(size=(tiles, side))
 half, product, expected = np.zeros((3, tiles, side))
 for (i, j), factor in mine.items():

@@ -1,4 +1,4 @@
-"""Colour a graph as Jones and Plassmann do: the heaviest of its neighbourhood chooses; neighbours' colours follow."""
+"""Colour a graph as Jones and Plassmann do: a vertex heavier than its neighbours chooses, and sends its colour."""
 
 import sys
 
@@ -19,7 +19,7 @@ one, other = np.concatenate([one, other]), np.concatenate([other, one])
 mine = (one >= begin) & (one < end)
 one, other = one[mine], other[mine]
 
-# vertices at the border: which of these are needed elsewhere, and which of others here
+# vertices at the border: which of these are needed elsewhere, and which remote ones are needed here
 owner = np.searchsorted(begins, other, side="right") - 1
 near = [int(rank) for rank in np.unique(owner) if rank != comm.rank]
 given = [np.unique(one[owner == rank]) for rank in near]

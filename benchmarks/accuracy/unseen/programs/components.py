@@ -1,4 +1,4 @@
-"""Count the shapes in an image: strips of it are labelled each by itself, and labels meet at the borders of strips."""
+"""Count the shapes in an image: strips are labelled independently, and labels are merged at the borders of strips."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Learn from data that may not leave their owners: each has a model, and takes the mean with those of its friends."""
+"""Learn from data that may not leave their owners: each has a model, and averages it with those of its friends."""
 
 import sys
 
@@ -24,7 +24,7 @@ model = 0.1 * shared.normal(size=length)
 
 
 def first(of):
-    """The weights of the first layer, among all."""
+    """The weights of the first layer, as a part of all weights."""
     return of[: features * HIDDEN].reshape(features, HIDDEN)
 
 
@@ -50,7 +50,7 @@ def outcome(rows):
 
 
 def right():
-    """The share of all samples of all owners that are recognised here."""
+    """The share of all owners' samples that this rank's model recognises."""
     good = comm.allreduce(int((outcome(table)[1].argmax(axis=1) == labels).sum()))
     return good / (size * samples)
 

@@ -1,4 +1,4 @@
-"""Equalise the contrast of photographs: rank 0 has them, deals out strips of rows, and gets them back."""
+"""Equalise the contrast of photographs: rank 0 has them, scatters strips of rows, and gathers the results."""
 
 import sys
 
@@ -40,7 +40,7 @@ for number in range(photographs):
     if comm.rank == 0:
         assert done.shape == picture.shape
         assert total.sum() == picture.size
-        # grey values of an equalised picture are spread over all that there are
+        # the grey values of an equalised picture cover the whole range
         assert done.max() == 255
         assert np.array_equal(np.bincount(done.ravel(), minlength=256), np.bincount(table, total, minlength=256))
         assert 110 < done.mean() < 145

@@ -12,7 +12,7 @@ LOW, HIGH = np.zeros(4), np.array([2.0, 1.0, 1.0, 0.5])
 
 
 def history(growth, hunger, death, birth):
-    """Numbers of prey and of hunters over the time, in Heun's steps."""
+    """Numbers of prey and hunters over time, by Heun's method."""
     prey, hunters, dt, seen = 10.0, 5.0, 20 / steps, []
     for step in range(steps):
         a, b = prey * (growth - hunger * hunters), hunters * (birth * prey - death)
@@ -38,7 +38,7 @@ if comm.rank == 0:
     given, back, beginning = 0, 0, np.inf
 
     def breed():
-        """The next candidate, and whose place it may take."""
+        """The next candidate, and the index of the one that it may replace."""
         place = given % population
         if given < population:
             return place, people[place]

@@ -1,4 +1,4 @@
-"""Three-dimensional FFT in slabs, which are turned by Alltoallw with subarray types, as mpi4py-fft does, and back."""
+"""Three-dimensional FFT in slabs, redistributed by Alltoallw with subarray types as in mpi4py-fft, and its inverse."""
 
 import sys
 

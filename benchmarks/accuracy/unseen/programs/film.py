@@ -12,13 +12,13 @@ frequency = 2 * np.pi * np.hypot(np.fft.fftfreq(n)[:, None], np.fft.rfftfreq(n))
 
 
 def response(stage):
-    """What the blur of a stage leaves of each frequency."""
+    """The share of each frequency that the blur of a stage preserves."""
     width = 1 + 0.5 * stage
     return np.exp(-((width * frequency) ** 2) / 2)
 
 
 def shot(number):
-    """A bright disc that crosses a grainy picture."""
+    """A frame: a bright disc that crosses a grainy picture."""
     y, x = np.mgrid[:n, :n]
     grain = np.random.default_rng(number).random((n, n), dtype=np.float32)
     return grain + 5 * (np.hypot(y - n / 2, x - n * number / frames) < n / 10).astype(np.float32)
@@ -41,7 +41,7 @@ for number in range(frames):
         comm.Send(frame, dest=rank + 1, tag=number)
     light += float(frame.sum(dtype=float))
 
-# blurs lose no light, and all of them at once are one
+# blurs lose no light, and all of them together equal one blur
 lights = comm.gather(light, root=0)
 if rank == 0:
     assert np.allclose(lights, lights[0], rtol=1e-4)

@@ -1,4 +1,4 @@
-"""Find the shortest paths between all pairs of nodes by Floyd-Warshall; the matrix is dealt out in blocks."""
+"""Find the shortest paths between all pairs of nodes by Floyd-Warshall; the matrix is distributed in blocks."""
 
 import sys
 
@@ -45,7 +45,7 @@ for k in range(n):
     row_comm.Bcast(column, root=col_owner)
     np.minimum(d, column[:, None] + row, out=d)
 
-# rank 0 puts the blocks together, and tests some nodes: no last step makes a path shorter
+# rank 0 assembles the blocks and tests some nodes: no further last step may shorten a path
 blocks = comm.gather(((r0, r1), (c0, c1), d), root=0)
 if comm.rank == 0:
     whole = np.empty((n, n), dtype=np.float32)

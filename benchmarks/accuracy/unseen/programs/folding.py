@@ -1,4 +1,4 @@
-"""Fold a strand of RNA so that most bases are paired (Nussinov): diagonals are shared out, and gathered one by one."""
+"""Fold a strand of RNA so that most bases are paired (Nussinov): ranks share each diagonal, which is then gathered."""
 
 import sys
 
@@ -15,7 +15,7 @@ LOOP = 3
 strand = np.random.default_rng(21).integers(0, 4, n) if comm.rank == 0 else None
 strand = comm.bcast(strand, root=0)
 
-# most pairs of the bases from i to j; and the same again with columns as rows
+# largest number of pairs among the bases from i to j; and the same with columns as rows
 most = np.zeros((n + 1, n + 1), dtype=np.int32)
 turned = np.zeros((n + 1, n + 1), dtype=np.int32)
 for length in range(LOOP + 1, n):
@@ -35,7 +35,7 @@ for length in range(LOOP + 1, n):
 
 
 def pairs():
-    """The pairs of one best folding, from the table."""
+    """The pairs of one optimal folding, traced back through the table."""
     found, todo = [], [(0, n - 1)]
     while todo:
         i, j = todo.pop()

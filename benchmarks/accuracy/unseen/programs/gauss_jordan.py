@@ -1,4 +1,4 @@
-"""Invert a matrix by Gauss-Jordan elimination with partial pivoting; its rows are dealt out one by one."""
+"""Invert a matrix by Gauss-Jordan elimination with partial pivoting; its rows are distributed cyclically."""
 
 import sys
 
@@ -20,7 +20,7 @@ best = np.zeros(1, dtype=np.dtype([("value", "f8"), ("where", "i4")], align=True
 winner = np.zeros_like(best)
 row = np.empty(2 * N)
 for k in range(N):
-    # who has the largest element in column k, in a row that has not been a pivot?
+    # find the rank with the largest element in column k, in a row that has not been a pivot
     column = np.where(free, np.abs(work[:, k]), -1.0)
     i = int(column.argmax())
     best[0] = column[i], rank

@@ -57,6 +57,6 @@ for step in range(steps):
         losses.append(comm.allreduce(float(loss)) / comm.Get_size())
 
 assert losses[-1] < 0.7 * losses[0]
-# all have the same network
+# all ranks must have the same network
 checksum = comm.allgather(float(net.parameters.astype(np.float64).sum()))
 assert max(checksum) - min(checksum) < 1e-4

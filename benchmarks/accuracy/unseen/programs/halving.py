@@ -1,4 +1,4 @@
-"""Search for a classifier's settings by halving: the best third of those that came back so far train on for longer."""
+"""Search for a classifier's settings by successive halving: the best third of the finished trials train on."""
 
 import sys
 
@@ -22,7 +22,7 @@ def loss(weights):
 
 
 def trained(weights, rate, decay, rung):
-    """Go on with some steps of gradient descent: on each rung more than on the one before."""
+    """Continue with some steps of gradient descent: more on each rung than on the one before."""
     picture, answers = table[train], labels[train]
     batch = max(1, len(picture) // batches)
     for step in range(batches * 2**rung):
@@ -45,7 +45,7 @@ if comm.rank == 0:
     requests = [MPI.REQUEST_NULL] * (comm.size - 1)
 
     def choose():
-        """The number and the rung of what is trained next, from the highest rung where there is something."""
+        """The number and rung of the next trial, from the highest rung that has one."""
         for rung in reversed(range(RUNGS - 1)):
             ranked = sorted(results[rung], key=results[rung].__getitem__)
             for number in ranked[: len(ranked) // KEEP]:
@@ -55,7 +55,7 @@ if comm.rank == 0:
         return (waiting.pop(0), 0) if waiting else None
 
     def occupy(worker):
-        """Give a worker something to do; returns whether there was anything."""
+        """Give a worker a task; return whether there was one."""
         if (choice := choose()) is None:
             return False
         number, rung = choice

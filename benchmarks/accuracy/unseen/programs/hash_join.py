@@ -1,4 +1,4 @@
-"""A join of two tables of keys and values: rows go to the rank of their key's hash, where pairs are found."""
+"""A join of two tables of keys and values: rows go to the rank given by their key's hash, which finds the pairs."""
 
 import sys
 
@@ -12,7 +12,7 @@ rng = np.random.default_rng(comm.rank)
 
 
 def dealt(table):
-    """The rows of all ranks whose keys belong to this one."""
+    """The rows of all ranks whose keys belong to this rank."""
     owner = (table[:, 0] * 2654435761 % 2**32) * size // 2**32
     table = table[np.argsort(owner, kind="stable")]
     send = np.bincount(owner, minlength=size) * 2
@@ -34,7 +34,7 @@ for _ in range(times):
     pairs = comm.reduce(int((high - low).sum()))
     total = comm.reduce(product)
 
-    # by the sums of each key in either table
+    # check against the sums of each key in either table
     of_keys = np.stack([np.bincount(each[:, 0], each[:, 1], keys) for each in (left, right)])
     numbers = np.stack([np.bincount(each[:, 0], minlength=keys) for each in (left, right)]).astype(float)
     everywhere = np.empty((2, 2, keys))

@@ -1,4 +1,4 @@
-"""Heat in a plate on a Cartesian grid of ranks: persistent requests, a vector type, the change now and then."""
+"""Heat in a plate on a Cartesian grid of ranks: persistent requests, a vector type, the change at intervals."""
 
 import sys
 

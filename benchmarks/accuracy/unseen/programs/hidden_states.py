@@ -1,4 +1,4 @@
-"""Which hidden states a long record went through: filtered and smoothed by prefix products of transition matrices."""
+"""The hidden states behind a long record: filtered and smoothed by prefix products of transition matrices."""
 
 import sys
 
@@ -24,7 +24,7 @@ mine = record[begin:end]
 
 
 def scaled(matrix, log=0.0):
-    """A matrix whose largest value is one, and the logarithm of what it was divided by."""
+    """A matrix scaled so that its largest value is one, and the logarithm of the divisor."""
     largest = matrix.max()
     return matrix / largest, log + float(np.log(largest))
 
@@ -55,7 +55,7 @@ for _ in range(rounds):
         later = None
     behind = comm.scatter(later, root=0)
 
-    # how likely each state is at each time here, from what came before and what comes behind
+    # probability of each state at each time here, given the record before and after it
     forward, backward = np.empty((2, end - begin, states))
     now = earlier[0].sum(axis=0)
     for t, symbol in enumerate(mine):
@@ -70,7 +70,7 @@ for _ in range(rounds):
     likely = forward * backward
     likely /= likely.sum(axis=1, keepdims=True)
 
-    # what the states show is estimated again
+    # estimate again which symbols the states show
     seen = np.zeros((states, SYMBOLS))
     np.add.at(seen.T, mine, likely)
     total = np.empty_like(seen)

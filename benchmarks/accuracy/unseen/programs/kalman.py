@@ -1,4 +1,4 @@
-"""An ensemble Kalman filter for a chaotic ring (Lorenz 96): members are dealt out, covariances added up."""
+"""An ensemble Kalman filter for a chaotic ring (Lorenz 96): ranks share the members, and covariances are summed up."""
 
 import sys
 
@@ -26,7 +26,7 @@ def forecast(x):
     return x
 
 
-# far places have nothing to do with each other
+# distant places are uncorrelated
 distance = np.abs(np.arange(n)[:, None] - observed)
 taper = np.exp(-((np.minimum(distance, n - distance) / 6) ** 2))
 

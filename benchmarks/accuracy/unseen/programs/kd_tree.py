@@ -1,4 +1,4 @@
-"""Find everyone's nearest neighbour: points move into the boxes of a k-d tree of ranks, and ask the boxes nearby."""
+"""Find the nearest neighbour of all points: points move into boxes of a k-d tree of ranks, and query boxes nearby."""
 
 import sys
 
@@ -32,7 +32,7 @@ comm.Free()
 
 
 def build(points, depth=0):
-    """The leaves of the tree below a box: each is some points, and the corners around them."""
+    """The leaves of the tree below a box: each has some points, and the corners around them."""
     if len(points) <= leaf:
         return [(points, points.min(axis=0), points.max(axis=0))]
     points = points[np.argsort(points[:, depth % 3])]
@@ -41,12 +41,12 @@ def build(points, depth=0):
 
 
 def gap(points, low, high):
-    """How far points are from a box."""
+    """The distances of points from a box."""
     return np.sqrt((np.maximum(0, np.maximum(low - points, points - high)) ** 2).sum(axis=1))
 
 
 def nearest(asked, best):
-    """The distances to the nearest points here, where they are less than the best so far."""
+    """The distances to the nearest points here, where they are smaller than the best so far."""
     best = best.copy()
     for there, low, high in tree:
         worth = np.flatnonzero(gap(asked, low, high) < best)

@@ -1,4 +1,4 @@
-"""k-means by Lloyd's iterations: points stay where they are, sums of clusters are added by Allreduce."""
+"""k-means by Lloyd's iterations: points stay on their ranks, and the sums of clusters are added by Allreduce."""
 
 import sys
 

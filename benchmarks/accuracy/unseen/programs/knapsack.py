@@ -1,4 +1,4 @@
-"""Branch and bound for the knapsack problem: whoever finds a better filling tells all others, who look now and then."""
+"""Branch and bound for the knapsack problem: a rank that finds a better filling tells the others, which poll."""
 
 import sys
 
@@ -42,7 +42,7 @@ def tell():
             told[other] += 1
 
 
-# the choices of the first items are dealt out
+# the choices of the first items are distributed over the ranks
 stack = []
 for number in reversed(range(world.rank, 2**DEPTH, world.size)):
     taken = [i for i in range(DEPTH) if not number >> i & 1]
@@ -64,7 +64,7 @@ while stack:
     if weights[item] <= room:
         stack.append((item + 1, room - weights[item], value + values[item]))
 
-# what is still on its way
+# receive the messages that are still under way
 expected = sum(world.alltoall(told))
 while heard < expected:
     hear()

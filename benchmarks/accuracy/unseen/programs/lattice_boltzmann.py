@@ -25,7 +25,7 @@ def layer(lengths, at):
     return MPI.DOUBLE.Create_subarray((9, nx + 2, ny + 2), (9, *lengths), (0, *at)).Commit()
 
 
-# rows first, then columns with the corners that came with the rows
+# rows first, then columns including the corners that came with the rows
 exchanges = []
 for axis, shape, ends in ((0, (1, ny + 2), nx), (1, (nx + 2, 1), ny)):
     low, high = cart.Shift(axis, 1)

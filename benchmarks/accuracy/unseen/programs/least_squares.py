@@ -1,4 +1,4 @@
-"""Fit a linear model to data that come in batches, by tall and skinny QR: a Python function combines triangles."""
+"""Fit a linear model to data that arrive in batches, by tall and skinny QR: a Python function combines triangles."""
 
 import sys
 
@@ -7,7 +7,7 @@ from mpi4py import MPI
 
 
 def combine(upper, lower):
-    """The triangle of two triangles on top of each other."""
+    """The triangular factor of two triangles stacked on each other."""
     return np.linalg.qr(np.vstack([upper, lower]), mode="r")
 
 
@@ -39,7 +39,7 @@ def main():
         solution = np.linalg.solve(total[:-1, :-1], total[:-1, -1])
         errors.append(np.abs(solution - readings.truth).max())
     assert errors[-1] < 1e-2, errors
-    # the last element is what no solution explains: the noise of all readings
+    # the last element is the residual of the solution: the noise of all readings
     noise = abs(total[-1, -1]) / np.sqrt(rows * batches * comm.Get_size())
     assert 0.8e-7 < noise < 1.2e-7, noise
     everywhere = comm.gather(solution, root=0)

@@ -19,12 +19,12 @@ def part(of):
 
 
 def gliders(moved):
-    """This process's part of a field of gliders, all of which have moved down and right by so many cells."""
+    """This process's part of a field of gliders, all moved down and right by a number of cells."""
     y, x = np.mgrid[top:bottom, left:right]
     y, x = y - moved, x - moved
     shape = np.zeros((20, 20), np.uint8)
     shape[2:5, 2:5] = [[0, 1, 0], [0, 0, 1], [1, 1, 1]]
-    # those that would reach the edge are left out
+    # gliders that would reach the edge are left out
     last = (side - generations // 4) // 20 * 20
     there = (y >= 0) & (x >= 0) & (y < last) & (x < last)
     return np.where(there, shape[y % 20, x % 20], 0).astype(np.uint8)

@@ -1,4 +1,4 @@
-"""How far each element of a linked list is from its end, by pointer jumping: all ask for the successor of theirs."""
+"""Distances of a linked list's elements from its end, by pointer jumping: each asks for its successor's successor."""
 
 import sys
 
@@ -21,7 +21,7 @@ tail = int(order[-1])
 
 jumps = 0
 while comm.allreduce(int((successor != tail).sum())):
-    # those that have not come to the end yet ask the owners of their successors
+    # elements that have not reached the end yet ask the owners of their successors
     asking = np.flatnonzero(successor != tail)
     goal = np.searchsorted(begins, successor[asking], side="right") - 1
     asking = asking[np.argsort(goal, kind="stable")]
@@ -31,7 +31,7 @@ while comm.allreduce(int((successor != tail).sum())):
     questions = np.empty(wanted.sum(), dtype=np.int64)
     comm.Alltoallv([successor[asking], asked], [questions, wanted])
 
-    # answers arrive as pairs, and are used in whatever order they come
+    # answers arrive as pairs, and are used in the order of arrival
     firsts = np.concatenate([[0], np.cumsum(asked)])
     answers = np.empty((len(asking), 2), dtype=np.int64)
     others = [other for other in range(size) if asked[other]]

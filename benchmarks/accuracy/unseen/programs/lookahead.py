@@ -1,4 +1,4 @@
-"""LU factorisation without pivots, panels dealt out cyclically: the next one travels by Ibcast while one is applied."""
+"""LU factorisation without pivots, panels distributed cyclically: Ibcast sends the next one while one is applied."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Count the words of generated texts: mapped, sent by key with a pickled alltoall, reduced; the commonest gathered."""
+"""Count the words of generated texts: map, exchange by key with a pickled alltoall, reduce, gather the commonest."""
 
 import random
 import sys

@@ -40,7 +40,7 @@ for _ in range(steps):
 for request in requests:
     request.Free()
 
-# the start is a mode of the discrete membrane, which begins with the same value twice
+# the start is a mode of the discrete membrane, which has the same value in the first two steps
 s = c * np.sqrt(sum(np.sin(np.pi * k * h / 2) ** 2 for k in (1, 2)))
 angle = 2 * np.arcsin(s)
 exact = mode * np.cos(angle * (steps + 0.5)) / np.cos(angle / 2)

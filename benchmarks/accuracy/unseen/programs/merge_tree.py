@@ -1,4 +1,4 @@
-"""Numbers are sorted where they are, and merged up a binomial tree; the root broadcasts which are in the middle."""
+"""Numbers are sorted locally and merged up a binomial tree; the root broadcasts those in the middle."""
 
 import sys
 

@@ -20,7 +20,7 @@ targets = samples + np.sin(samples @ rng.standard_normal((width, width)) / np.sq
 
 
 def forward(x, layers):
-    """The output of layers, and what the way back needs."""
+    """The output of layers, and the data that the backward pass needs."""
     kept = []
     for w in layers:
         bent = np.tanh(x @ w)
@@ -39,7 +39,7 @@ def backward(slope, kept, gradients):
 
 
 def train():
-    """One step: the loss and the gradients of the layers here. Each rank runs ahead as far as those behind it need."""
+    """One step: loss and gradients of the layers here. Each rank runs ahead as far as the ranks behind it need."""
     loss, gradients, kept, requests = 0.0, np.zeros_like(weights), {}, []
     there = back = 0
     while back < micro:
@@ -76,7 +76,7 @@ for step in range(steps):
     if step < steps - 1:
         weights -= 0.1 * gradients
 
-# the whole network on one rank has the loss of the last step
+# the whole network on one rank must have the loss of the last step
 parts = comm.gather(weights, root=last)
 if rank == last:
     found, _ = forward(samples, np.concatenate(parts))

@@ -1,4 +1,4 @@
-"""Molecular dynamics of a Lennard-Jones fluid: all ranks know all places, and each moves its own atoms."""
+"""Molecular dynamics of a Lennard-Jones fluid: all ranks know all positions, and each moves its own atoms."""
 
 import sys
 
@@ -27,7 +27,7 @@ v = velocities[first:last].copy()
 
 
 def neighbours():
-    """Pairs of an atom of this rank and any other atom that is near."""
+    """Pairs of an atom of this rank and any other atom nearby."""
     own, other = [], []
     for i in range(first, last):
         apart = places - places[i]

@@ -1,4 +1,4 @@
-"""Odd-even transposition sort: neighbours exchange their whole blocks, one keeps the small half, one the large."""
+"""Odd-even transposition sort: neighbours exchange whole blocks; one keeps the smaller half, the other the larger."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Diffusion in a slab: borders leave by Isend, the inside is computed meanwhile, then the borders are awaited."""
+"""Diffusion in a slab: borders are sent by Isend, the inside is computed meanwhile, then the borders are awaited."""
 
 import sys
 

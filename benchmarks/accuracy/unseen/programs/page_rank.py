@@ -1,4 +1,4 @@
-"""PageRank on a random graph dealt out by pages: ranks by Allgatherv, contributions by Reduce_scatter, in turns."""
+"""PageRank on a random graph distributed by pages: ranks by Allgatherv, contributions by Reduce_scatter, in turn."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Matrix product by SUMMA: panels are broadcast along the rows and columns of a grid of ranks, which Split makes."""
+"""Matrix product by SUMMA: panels are broadcast along the rows and columns of a grid of ranks, made by Split."""
 
 import sys
 
@@ -27,7 +27,7 @@ for k in range(0, n, width):
     along_column.Bcast(top, k // height)
     c += left @ top
 
-# (A B) 1 = A (B 1)
+# check that (A B) 1 = A (B 1)
 ones = along_row.allreduce(b.sum(axis=1))
 whole = np.concatenate(along_column.allgather(ones))
 expected = along_row.allreduce(a @ whole[my_column * breadth : (my_column + 1) * breadth])

@@ -1,4 +1,4 @@
-"""Train a classifier with a parameter server: rank 0 applies gradients as they come, and sends the new weights back."""
+"""Train a classifier with a parameter server: rank 0 applies gradients as they arrive, and returns the new weights."""
 
 import sys
 

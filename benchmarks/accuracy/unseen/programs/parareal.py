@@ -1,4 +1,4 @@
-"""Pendulums, parallel in time (parareal): ranks have pieces of time, guess how they begin, and correct it in turn."""
+"""Pendulums, parallel in time (parareal): ranks have intervals of time, guess initial states, and correct in turn."""
 
 import sys
 
@@ -20,7 +20,7 @@ def slope(state, lengths):
 
 
 def advance(state, lengths, time, steps):
-    """Runge and Kutta's method."""
+    """One interval by the Runge-Kutta method."""
     dt = time / steps
     for _ in range(steps):
         a = slope(state, lengths)
@@ -36,7 +36,7 @@ def predicted(state):
 
 
 def begin_of_time():
-    """What the rank before found at its end."""
+    """The final state of the rank before."""
     state = at_first.copy()
     if rank > 0:
         comm.Recv(state, source=rank - 1)
@@ -60,7 +60,7 @@ while change > 1e-8:
     change = comm.allreduce(np.abs(corrected - end).max(), op=MPI.MAX)
     guess, end = new, corrected
 
-# a few of them in one piece
+# check a few of them by integrating all time in one piece
 if rank == last:
     few = slice(0, pendulums, max(pendulums // 10, 1))
     alone = advance(at_first[:, few], lengths[few], until, fine // comm.size * comm.size)

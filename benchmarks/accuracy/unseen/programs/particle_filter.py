@@ -1,4 +1,4 @@
-"""Track a vehicle by a particle filter: likely particles are multiplied, and ranks get equal numbers of them again."""
+"""Track a vehicle by a particle filter: likely particles are multiplied, then distributed evenly over ranks."""
 
 import sys
 
@@ -30,7 +30,7 @@ def measurements():
 
 
 def deal_out(mine, edges):
-    """Send consecutive particles, of which each rank has those between two edges, to those who shall have them."""
+    """Send consecutive particles, of which each rank has those between two edges, to the ranks that shall have them."""
     requests, kept = [], np.empty((last - first, 4))
     at = edges[comm.rank]
     for other in range(comm.size):

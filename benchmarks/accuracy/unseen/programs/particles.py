@@ -1,4 +1,4 @@
-"""Particles fly through a ring of cells; who leaves one travels in a message whose length its receiver has to probe."""
+"""Particles fly through a ring of cells; leaving ones travel in a message whose length its receiver has to probe."""
 
 import sys
 

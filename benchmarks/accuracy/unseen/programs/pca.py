@@ -1,4 +1,4 @@
-"""Principal components of a table of samples: rank 0 deals them out and gets their scores back."""
+"""Principal components of a table of samples: rank 0 scatters the samples and gathers their scores."""
 
 import sys
 
@@ -10,7 +10,7 @@ samples, features, wanted, sweeps = (int(word) for word in sys.argv[1:5])
 
 
 def shares(total):
-    """How much of it each rank has."""
+    """The number of items that each rank gets of a total."""
     return np.array([total // comm.size + (rank < total % comm.size) for rank in range(comm.size)])
 
 

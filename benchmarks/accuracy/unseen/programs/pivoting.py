@@ -1,4 +1,4 @@
-"""LU factorisation with partial pivoting, rows dealt out in turn: the pivot is the largest of all ranks."""
+"""LU factorisation with partial pivoting, rows distributed cyclically: the pivot is the largest over all ranks."""
 
 import sys
 
@@ -34,7 +34,7 @@ for k in range(n):
     below = own > k
     a[below, k:] -= np.outer(a[below, k] / row[0], row)
 
-# substitution from the last row on
+# back substitution from the last row on
 solution = np.zeros(n)
 for k in range(n - 1, -1, -1):
     value = np.zeros(1)

@@ -1,4 +1,4 @@
-"""Particles in a cell, in one dimension: charges on a grid that all ranks sum up; particles change their rank."""
+"""Particle-in-cell in one dimension: charges on a grid are summed over all ranks; particles move between ranks."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""A pool of workers that take tasks of very different lengths, pickled, as soon as they are free."""
+"""A pool of workers, which take pickled tasks of very different lengths as soon as they are idle."""
 
 import sys
 

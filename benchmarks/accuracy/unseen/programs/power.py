@@ -1,4 +1,4 @@
-"""Power iteration on a dense matrix by rows: the vector is gathered whole before each product."""
+"""Power iteration on a dense matrix by rows: the whole vector is gathered before each product."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Adaptive quadrature: intervals that are too coarse are halved, and all are dealt out evenly again by prefix sums."""
+"""Adaptive quadrature: intervals that are too coarse are halved, and prefix sums distribute all evenly again."""
 
 import sys
 
@@ -25,7 +25,7 @@ def integrate(intervals, nodes, weights):
 
 
 def deal_out(intervals):
-    """Give all ranks as many intervals, in their order."""
+    """Give all ranks the same number of intervals, in order."""
     here = np.array([len(intervals)])
     before, total = np.zeros(1, int), np.zeros(1, int)
     comm.Exscan(here, before)

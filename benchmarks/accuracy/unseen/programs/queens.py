@@ -1,4 +1,4 @@
-"""Count the ways to place n queens on a board: their beginnings are dealt out; some take longer than others."""
+"""Count the ways to place n queens on a board: ranks share the first placements, some of which take longer."""
 
 import sys
 
@@ -11,7 +11,7 @@ largest = int(sys.argv[1])
 
 
 def with_another(n, begun):
-    """All boards with a further queen, each with the column of its first queen."""
+    """All boards with one more queen, each with the column of its first queen."""
     for first, columns, left, right in begun:
         free = ~(columns | left | right) & ((1 << n) - 1)
         while free:

@@ -9,7 +9,7 @@ comm = MPI.COMM_WORLD
 people, films, rank_of_model, rounds = (int(word) for word in sys.argv[1:])
 PENALTY, PER_PERSON = 0.1, 30
 
-# everybody has seen the same ratings; each rank keeps those of its people and those of its films
+# all ranks know the same ratings; each keeps those by its people and those of its films
 random = np.random.default_rng(8)
 taste, trait = random.normal(size=(people, 4)), random.normal(size=(films, 4))
 rated = (random.random((people, PER_PERSON)) ** 2 * films).astype(int)
@@ -18,7 +18,7 @@ scores = (taste[who] * trait[which]).sum(axis=1) + 0.1 * random.normal(size=len(
 
 
 class Side:
-    """People, or films: their factors, of which this rank fits some, from ratings by or of the other side."""
+    """People or films: their factors, of which this rank fits some, from ratings by or of the other side."""
 
     def __init__(self, count, mine, others):
         ends = np.arange(comm.size + 1) * count // comm.size
@@ -31,7 +31,7 @@ class Side:
         self.starts = np.searchsorted(mine[here], np.arange(self.begin, self.end + 1))
 
     def fit(self, other):
-        """Solve for each factor here, and tell everybody."""
+        """Solve for each factor here, and send it to all ranks."""
         for i, (begin, end) in enumerate(zip(self.starts, self.starts[1:]), self.begin):
             known = other.factors[self.others[begin:end]]
             matrix = known.T @ known + PENALTY * (end - begin + 1) * np.eye(rank_of_model)
@@ -39,7 +39,7 @@ class Side:
         comm.Allgatherv(MPI.IN_PLACE, [self.factors, self.counts])
 
     def error(self, other):
-        """The mean square of what is not explained."""
+        """The mean square of the residual."""
         owners = np.repeat(np.arange(self.begin, self.end), np.diff(self.starts))
         missed = self.scores - (self.factors[owners] * other.factors[self.others]).sum(axis=1)
         return comm.allreduce(float(missed @ missed)) / len(scores)

@@ -1,4 +1,4 @@
-"""Red-black relaxation of Poisson's equation by blocks of rows, its edges exchanged for either colour."""
+"""Red-black relaxation of Poisson's equation by blocks of rows; edges are exchanged for each colour."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Views into a cloud: every rank draws how light gets through its slab of it; strips of the views are put together."""
+"""Views into a cloud: every rank draws the light through its slab of it; strips of the views are composited."""
 
 import sys
 
@@ -39,7 +39,7 @@ def draw(view):
 
 
 def behind(front, back):
-    """What is seen of two slabs, one behind the other."""
+    """The view of two slabs, one behind the other."""
     both = front.copy()
     both[..., :3] += front[..., 3:] * back[..., :3]
     both[..., 3] *= back[..., 3]
@@ -71,7 +71,7 @@ for view in range(views + 1):
         strips = np.empty((size, heights[rank], side, 4), dtype=np.float32)
         request = comm.Ialltoallv([image, sending], [strips, receiving])
 
-# light that gets through the whole cloud from the front is known from its thickness alone
+# the thickness alone determines the light that passes the whole cloud from the front
 thickness = np.empty((side, side), dtype=np.float32)
 comm.Allreduce(slab.sum(axis=0), thickness)
 if rank == 0:

@@ -1,4 +1,4 @@
-"""Attention over a long sequence: queries stay, keys and values go round the ring of ranks while the last are used."""
+"""Attention over a long sequence: queries stay, keys and values go round a ring of ranks during computation."""
 
 import sys
 
@@ -39,7 +39,7 @@ for layer in range(layers):
     query, key, value = (x @ weights[layer, i] for i in range(3))
     found = attention(query, key, value)
     if layer == layers - 1:
-        # by all keys and values at once
+        # check by using all keys and values at once
         keys, values = (np.concatenate(comm.allgather(each)) for each in (key, value))
         scores = query @ keys.T / np.sqrt(width)
         share = np.exp(scores - scores.max(axis=1, keepdims=True))

@@ -1,4 +1,4 @@
-"""A product of two matrices by blocks of rows: those of the second go round a ring."""
+"""A product of two matrices by blocks of rows: the blocks of the second go round a ring."""
 
 import sys
 

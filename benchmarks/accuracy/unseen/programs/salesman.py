@@ -1,4 +1,4 @@
-"""A genetic algorithm for the travelling salesman: every rank is an island, and good tours emigrate now and then."""
+"""A genetic algorithm for the travelling salesman: every rank is an island, and good tours emigrate at times."""
 
 import math
 import random
@@ -14,7 +14,7 @@ def length(tour):
 
 
 def cross(mother, father, rng):
-    """A piece of the mother's tour, and all else in the father's order."""
+    """A piece of the mother's tour, and the other towns in the father's order."""
     i, j = sorted(rng.sample(range(len(mother)), 2))
     piece = mother[i:j]
     known = set(piece)
@@ -23,7 +23,7 @@ def cross(mother, father, rng):
 
 
 def mutate(tour, rng):
-    """Turn a piece around."""
+    """Reverse a piece of a tour."""
     i, j = sorted(rng.sample(range(len(tour) + 1), 2))
     return tour[:i] + tour[i:j][::-1] + tour[j:]
 
@@ -47,7 +47,7 @@ def main(cities, islanders, generations, every):
             children.append((length(child), child))
         island = sorted(parents + children)
         if generation % every == 0:
-            # boats go round in another order each time; all know the order
+            # tours migrate in another order each time, which all ranks know
             ring = world.sample(range(size), size)
             at = ring.index(rank)
             boat = comm.isend(island[:5], dest=ring[(at + 1) % size], tag=generation)

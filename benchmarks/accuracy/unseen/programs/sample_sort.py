@@ -1,4 +1,4 @@
-"""Sample sort: splitters from samples of all ranks, one exchange of keys, a sort of what came; several times."""
+"""Sample sort, several times: splitters from samples of all ranks, one exchange of keys, a sort of those received."""
 
 import sys
 
@@ -23,7 +23,7 @@ for _ in range(times):
     comm.Alltoallv([keys, send], [mine, receive])
     mine.sort()
 
-    # sorted here, beyond the rank before, and none is lost
+    # check: sorted here, larger than the keys of the rank before, and none is lost
     last = np.array(mine[-1] if len(mine) else -np.inf)
     before = np.array(-np.inf)
     comm.Exscan(last, before, op=MPI.MAX)

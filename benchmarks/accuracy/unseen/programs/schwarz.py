@@ -1,4 +1,4 @@
-"""Heat in a plate, in implicit steps, by the alternating method of Schwarz: strips overlap, even and odd take turns."""
+"""Heat in a plate, in implicit steps, by Schwarz's alternating method: strips overlap, even and odd ones take turns."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Shallow water in a closed basin on a grid of ranks: a heap of water collapses, in steps as its waves allow."""
+"""Shallow water in a closed basin on a grid of ranks: a heap of water collapses; its waves determine the time step."""
 
 import sys
 
@@ -27,7 +27,7 @@ def exchange():
     for side, other in enumerate(neighbours):
         edge = q[edges[side]].copy()
         if other == MPI.PROC_NULL:
-            edge[1 + side // 2] *= -1  # a wall throws the water back
+            edge[1 + side // 2] *= -1  # a wall reflects the water
             q[halos[side]] = edge
         else:
             came[side] = np.empty_like(edge)
@@ -39,7 +39,7 @@ def exchange():
 
 
 def change(axis, speed):
-    """What flows into each cell along an axis (Rusanov's flux)."""
+    """The flow into each cell along an axis (Rusanov's flux)."""
     cells = q[:, :, 1:-1] if axis == 0 else q[:, 1:-1].swapaxes(1, 2)
     flow = cells * (cells[1 + axis] / cells[0])
     flow[1 + axis] += 0.5 * G * cells[0] ** 2
@@ -56,7 +56,7 @@ for _ in range(steps):
     exchange()
     inner += 0.4 / fastest[0] * (change(0, fastest[0]) + change(1, fastest[0]))
 
-# no water is lost, and the basin looks the same from all sides
+# no water is lost, and the basin is symmetric
 assert abs(cart.allreduce(q[0, 1:-1, 1:-1].sum()) / before - 1) < 1e-12
 pieces = cart.gather((parts, q[0, 1:-1, 1:-1]))
 if cart.rank == 0:

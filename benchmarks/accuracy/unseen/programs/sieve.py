@@ -1,4 +1,4 @@
-"""The sieve of Eratosthenes: every rank has a range of odd numbers, and is told by the first which prime comes next."""
+"""The sieve of Eratosthenes: every rank has a range of odd numbers; the first broadcasts each next prime."""
 
 import sys
 from math import isqrt
@@ -19,7 +19,7 @@ assert 2 * (total // size) + 1 >= isqrt(limit), "the first rank must have all pr
 
 
 def count_primes(n):
-    """How many primes there are up to n, by Lucy's way of counting: no list of them is needed."""
+    """The number of primes up to n, by Lucy's method of counting, which needs no list of them."""
     root = isqrt(n)
     values = np.array([n // i for i in range(1, root + 1)] + list(range(n // root - 1, 0, -1)))
     counts = values - 1
@@ -51,7 +51,7 @@ while struck[0] ** 2 <= limit:
         struck[0] = 2 * place + 3
     comm.Bcast(struck, root=0)
 
-# gaps between primes: those across the ends of ranges take the last prime of the range before
+# gaps between primes: a gap across the ends of ranges needs the last prime of the range before
 found = np.flatnonzero(prime)
 last = first + 2 * int(found[-1])
 before = comm.sendrecv(last, dest=(rank + 1) % size, source=(rank - 1) % size)

@@ -11,7 +11,7 @@ roads = places * degree
 begin, end = comm.rank * roads // comm.size, (comm.rank + 1) * roads // comm.size
 NONE = np.iinfo(np.int64).max
 
-# a road in turn from each place, to one not far off; the first roads make a ring, so that everything can be joined
+# each place in turn has a road to one not far off; the first roads form a ring, so that everything can be joined
 number = np.arange(begin, end)
 random = np.random.default_rng(90)
 jumps, costs = random.integers(1, 1 + places // 8, roads), random.integers(1, 2**20, roads)
@@ -19,7 +19,7 @@ ring = int(costs[:places].sum() - costs[:places].max())
 jumps, costs = jumps[begin:end], costs[begin:end]
 one = number % places
 other = (one + np.where(number < places, 1, jumps)) % places
-# costs come first, then the numbers of roads: no two are the same
+# compare by cost first, then by the number of the road, so that no two keys are equal
 keys = costs.astype(np.int64) << 32 | number
 
 group = np.arange(places)
@@ -34,14 +34,14 @@ while groups > 1:
     np.minimum.at(best, b, keys)
     comm.Allreduce(MPI.IN_PLACE, best, op=MPI.MIN)
 
-    # who has the road knows where it leads
+    # the owner of the road knows its destination
     goal = np.full(groups, -1)
     for here, there in ((a, b), (b, a)):
         mine = keys == best[here]
         goal[here[mine]] = there[mine]
     comm.Allreduce(MPI.IN_PLACE, goal, op=MPI.MAX)
 
-    # two that chose the same road: the smaller number is the root; others follow until they are at one
+    # of two groups that chose the same road, the one with the smaller number is the root; others follow until all agree
     everyone = np.arange(groups)
     mutual = goal[goal] == everyone
     goal = np.where(mutual & (everyone < goal), everyone, goal)

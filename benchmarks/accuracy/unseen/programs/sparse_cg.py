@@ -1,4 +1,4 @@
-"""Conjugate gradients on a sparse matrix dealt out by rows: neighbours' parts are used as they come, by Waitany."""
+"""Conjugate gradients on a sparse matrix distributed by rows: Waitany uses neighbours' parts as they arrive."""
 
 import sys
 
@@ -8,7 +8,7 @@ from mpi4py import MPI
 comm = MPI.COMM_WORLD
 side, steps = int(sys.argv[1]), int(sys.argv[2])
 
-# A seven-point grid of side x side x side points; ranks have planes of it, and look two planes far.
+# A seven-point grid of side x side x side points; ranks have planes of it, and need two planes on either side.
 planes = [(rank + 1) * side // comm.size - rank * side // comm.size for rank in range(comm.size)]
 first = sum(planes[: comm.rank])
 here = planes[comm.rank]

@@ -1,4 +1,4 @@
-"""Count the walks on a grid that never meet themselves: whoever has none left asks all others for some of theirs."""
+"""Count the self-avoiding walks on a grid: a rank that has none left asks all others for some of theirs."""
 
 import sys
 from fractions import Fraction
@@ -13,7 +13,7 @@ length, every = int(sys.argv[1]), int(sys.argv[2])
 status, sent, hungry = MPI.Status(), [], []
 told, heard = [0] * size, 0
 
-# whoever has walks has a part of the credit, and gives it back to rank 0 once they are done
+# a rank that has walks holds a part of the credit, and returns it to rank 0 when they are done
 walks, credit = ([((0, 0),)], Fraction(1)) if rank == 0 else ([], Fraction(0))
 returned, found, asked, stopped = Fraction(0), 0, False, False
 
@@ -23,7 +23,7 @@ def tell(what, other, tag):
 
 
 def extend():
-    """Go on with the newest walks for a while."""
+    """Extend the newest walks for a while."""
     global found
     for _ in range(every):
         if not walks:
@@ -39,7 +39,7 @@ def extend():
 
 
 def share():
-    """Give those who asked half of the walks that have a long way to go."""
+    """Give the ranks that asked half of the walks that are still far from their end."""
     global credit
     while hungry and (worth := sum(len(walk) < length - 4 for walk in walks)) > 1:
         credit /= 2
@@ -48,7 +48,7 @@ def share():
 
 
 def hear():
-    """Take in whatever comes next."""
+    """Receive the next message."""
     global credit, returned, asked, stopped, heard
     message = comm.recv(source=MPI.ANY_SOURCE, tag=MPI.ANY_TAG, status=status)
     tag, other = status.Get_tag(), status.Get_source()
@@ -89,7 +89,7 @@ while not stopped:
         asked = True
     hear()
 
-# questions that are still on their way
+# requests that are still under way
 expected = sum(comm.alltoall(told))
 while heard < expected:
     comm.recv(source=MPI.ANY_SOURCE, tag=ASK)

@@ -1,4 +1,4 @@
-"""Powers of a Markov chain's matrix by Strassen's algorithm: rank 0 sends seven products of blocks to the others."""
+"""Powers of a Markov chain's matrix by Strassen's algorithm: rank 0 hands out seven products of blocks."""
 
 import sys
 
@@ -37,7 +37,7 @@ def product(a, b):
 
 
 def square(matrix):
-    """On rank 0: the matrix times itself, by all ranks."""
+    """Return, on rank 0, the square of the matrix, computed by all ranks."""
     requests, products = [], np.empty((7, half, half))
     all_factors = factors(matrix, matrix)
     for number, (x, y) in enumerate(all_factors):

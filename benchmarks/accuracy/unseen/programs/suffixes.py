@@ -38,7 +38,7 @@ def sort(pairs):
     return pairs[np.argsort(pairs[:, 0], kind="stable")]
 
 
-# the names of suffixes tell how their first letters are ordered: one letter, then two, four, ...
+# the names of suffixes give the order of their first letters: one letter, then two, four, ...
 names, known, distinct = text[begin:end].copy(), 1, 0
 while distinct < n:
     used = places >= known
@@ -54,7 +54,7 @@ while distinct < n:
     names[came[:, 0] - begin] = came[:, 1]
     known *= 2
 
-# each suffix and the one before it: how many letters they share, and that the next one is larger
+# check each suffix against the one before it: the number of shared letters, and that the next one is larger
 order = pairs[:, 1]
 lasts = [last for part in comm.allgather(order[-1:])[:rank] for last in part]
 order = np.concatenate([np.array(lasts[-1:], dtype=int), order])

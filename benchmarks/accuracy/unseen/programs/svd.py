@@ -31,7 +31,7 @@ def rotate(rows):
 
 
 def next_round(top, bottom):
-    """The tournament: tops move to the right, bottoms to the left; the first top stays where it is."""
+    """One round of the tournament: tops move to the right, bottoms to the left; the first top stays where it is."""
     if size == 1:
         return top, bottom
     new_top, new_bottom = top, bottom

@@ -1,4 +1,4 @@
-"""Parallel tempering of an Ising magnet: every rank has some temperature, and neighbours swap theirs now and then."""
+"""Parallel tempering of an Ising magnet: every rank has a temperature, and neighbours swap theirs at times."""
 
 import math
 import random
@@ -26,7 +26,7 @@ def main(side, swaps, sweeps):
     black = np.indices((side, side)).sum(axis=0) % 2 == 0
     spins = rng.choice([-1, 1], (side, side))
     place = comm.rank  # on the ladder of temperatures
-    # Where on the ladder who is: all know it.
+    # The rank at each place on the ladder, which all ranks know.
     owner = list(range(comm.size))
     history = []
     for swap in range(swaps):
@@ -39,7 +39,7 @@ def main(side, swaps, sweeps):
             theirs = comm.sendrecv({"energy": mine, "place": place}, dest=partner, source=partner)
             assert theirs["place"] == other
             gain = (ladder[place] - ladder[other]) * (mine - theirs["energy"])
-            # both throw the same dice
+            # both partners draw the same random numbers
             dice = random.Random(1000 * swap + min(place, other))
             if gain >= 0 or dice.random() < math.exp(gain):
                 place = other

@@ -1,4 +1,4 @@
-"""Reconstruct slices of a body from its projections: ranks share out the slices, and the angles of the same slices."""
+"""Reconstruct slices of a body from its projections: ranks share the slices, and the angles of the same slices."""
 
 import sys
 
@@ -17,7 +17,7 @@ bins = 3 * n // 2
 
 
 def ray(direction):
-    """The bin of a detector that each pixel falls into, and how much of it falls into the next one."""
+    """The detector bin that each pixel falls into, and its share in the next bin."""
     place = x * np.cos(direction) + y * np.sin(direction) + bins / 2 - 0.5
     low = np.floor(place).astype(int)
     return low, (place - low).astype(np.float32)

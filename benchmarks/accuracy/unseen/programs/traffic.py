@@ -18,7 +18,7 @@ places = np.flatnonzero(random.random(end - begin) < 0.15)
 speeds = np.zeros(len(places), dtype=int)
 cars = comm.allreduce(len(places))
 
-# where the first car of a stretch is has to be known behind it
+# the stretch behind needs the position of a stretch's first car
 first, next_first = np.empty(1, dtype=np.int64), np.empty(1, dtype=np.int64)
 requests = [comm.Send_init(first, dest=behind, tag=1), comm.Recv_init(next_first, source=ahead, tag=1)]
 
@@ -51,7 +51,7 @@ assert (np.diff(places) > 0).all()
 assert len(places) == 0 or (places[0] >= 0 and places[-1] < end - begin)
 assert comm.allreduce(len(places)) == cars
 if rank == 0:
-    # cars that pass the ends of stretches are as many as those that pass anywhere else
+    # as many cars must pass the ends of stretches as any other point
     distance, passages = flows[-1]
     assert abs(distance / cells - passages / size) < 0.1 * distance / cells + 20
     assert all((late >= early).all() for early, late in zip(flows, flows[1:]))

@@ -1,4 +1,4 @@
-"""Gauss-Seidel in the order of rows, pipelined: a block of columns goes down the chain of ranks once it is done."""
+"""Pipelined Gauss-Seidel in the order of rows: a finished block of columns is passed down the chain of ranks."""
 
 import sys
 
@@ -24,7 +24,7 @@ def residual():
 
 first = residual()
 for _ in range(sweeps):
-    # the row below is still of the sweep before
+    # the row below still has the values of the previous sweep
     comm.Sendrecv(u[1].copy(), above, 1, u[-1], below, 1)
     for start in range(1, n + 1, block):
         columns = slice(start, min(start + block, n + 1))

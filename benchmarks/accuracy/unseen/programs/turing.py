@@ -1,4 +1,4 @@
-"""Patterns of two substances that react and spread (Gray and Scott) in a box: faces of blocks travel at one call."""
+"""Patterns of two substances that react and diffuse (Gray and Scott) in a box: one call exchanges faces of blocks."""
 
 import sys
 
@@ -13,12 +13,12 @@ begins = [n * at // of for at, of in zip(place, dims)]
 shape = [n * (at + 1) // of - n * at // of for at, of in zip(place, dims)]
 FEED, KILL, SPREAD_U, SPREAD_V = 0.035, 0.06, 0.16, 0.08
 
-# both substances in one array, with a layer around them that neighbours fill
+# both substances in one array, with a halo that neighbours fill
 field = np.zeros((2, *(side + 2 for side in shape)), dtype=np.float32)
 
 
 def face(axis, where):
-    """The type of one layer of the array, at a place along an axis."""
+    """The datatype of one layer of the array, at a place along an axis."""
     sizes, starts = [2, *shape], [0, 1, 1, 1]
     sizes[axis + 1], starts[axis + 1] = 1, where
     return MPI.FLOAT.Create_subarray(field.shape, sizes, starts).Commit()
@@ -34,7 +34,7 @@ def exchange():
 
 
 def spread(of):
-    """The sum of the six neighbours, less six times the middle."""
+    """The sum of the six neighbours, minus six times the centre."""
     middle = of[1:-1, 1:-1, 1:-1]
     total = of[:-2, 1:-1, 1:-1] + of[2:, 1:-1, 1:-1]
     total += of[1:-1, :-2, 1:-1]
@@ -48,7 +48,7 @@ u, v = field
 inside = (slice(1, -1),) * 3
 x, y, z = (np.arange(begin, begin + side) for begin, side in zip(begins, shape))
 
-# does every face arrive where it belongs?
+# check that every face arrives where it belongs
 u[inside] = x[:, None, None] + n * y[:, None] + n * n * z
 exchange()
 assert (u[[0, -1], 1:-1, 1:-1] == np.array([x[0] - 1, x[-1] + 1])[:, None, None] % n + n * y[:, None] + n * n * z).all()
@@ -71,7 +71,7 @@ for step in range(1, steps + 1):
 for each in leaving + coming:
     each.Free()
 
-# the picture is the same from three sides, whatever ranks it is made on
+# the picture is the same from three sides, whatever the number of ranks
 assert all(0 < amount_u <= 1 and 0 < amount_v < 0.5 for amount_u, amount_v in amounts)
 parts = cart.gather((begins, v[inside].copy()), root=0)
 if cart.rank == 0:

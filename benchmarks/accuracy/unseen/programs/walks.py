@@ -1,4 +1,4 @@
-"""Random walks in pure Python: parameters are broadcast, the ends of all walks are reduced, batch by batch."""
+"""Random walks in pure Python: parameters are broadcast, and the ends of all walks are reduced, batch by batch."""
 
 import random
 import sys

@@ -1,4 +1,4 @@
-"""Waves on a membrane: deep halos, so that neighbours talk once in several steps and compute what overlaps twice."""
+"""Waves on a membrane: deep halos, so that neighbours talk once in several steps and compute the overlap twice."""
 
 import sys
 
@@ -17,7 +17,7 @@ assert hi - lo >= deep, "too many ranks for halos that deep"
 up = comm.rank - 1 if comm.rank > 0 else MPI.PROC_NULL
 down = comm.rank + 1 if comm.rank < comm.size - 1 else MPI.PROC_NULL
 
-# rows lo - deep .. hi + deep, those beyond the membrane stay zero
+# rows lo - deep .. hi + deep; those beyond the membrane stay zero
 y = np.arange(lo - deep, hi + deep) + 1
 x = np.arange(-1, n + 1) + 1
 inside = ((y >= 1) & (y <= n))[:, None]
