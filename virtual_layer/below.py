@@ -27,7 +27,7 @@ from typing import Any
 
 from virtual_layer.elf import MPI_FUNCTION, loaded_objects, mpi_symbols
 
-#: Symbols by which to tell an MPI library, or a tool in front of one: it defines at least one of them.
+#: Names by which an MPI library, or a tool in front of one, is recognised: it defines at least one of them.
 _ENTRIES = frozenset({"MPI_Init", "PMPI_Init", "mpi_init_", "mpi_init_f08_"})
 #: Functions that only query the library, at any time. mpi4py itself looks some of them up by ctypes.
 _HARMLESS = frozenset({

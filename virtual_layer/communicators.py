@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-try:  # The program may import hashlib itself: its first burst must then have that to do, so it is not loaded here.
+try:  # The program may import hashlib itself; that work belongs to its first burst, so hashlib is not loaded here.
     from _blake2 import blake2b
 except ImportError:
     from hashlib import blake2b

@@ -27,7 +27,7 @@ class Counters:
         at: The moment, by a clock that all processes of the computer share.
         busy: CPU time that all processes used on the cores that this one may use, since the computer started.
         own: CPU time of this process and of its children that have ended.
-        waited: How long this process was ready and had no core.
+        waited: How long this process was ready to run but had no core.
     """
 
     at: float

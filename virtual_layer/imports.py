@@ -25,7 +25,7 @@ NOT_COUNTED = (
 
 
 class Imports:
-    """The imports of this process from now on."""
+    """The modules that this process imports from now on."""
 
     def __init__(self) -> None:
         self._before = set(sys.modules)

@@ -13,7 +13,7 @@ _Span = tuple[tuple[int, float], tuple[int, float]]
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-#: Python's names of the functions that it makes of expressions.
+#: Python's names for the functions that it makes from expressions.
 _NAMES = {
     ast.Lambda: "<lambda>",
     ast.ListComp: "<listcomp>",
@@ -60,8 +60,8 @@ class Loops:
         first = 0 if code.co_name == "<module>" else code.co_firstlineno
         scopes = self._scopes[file].get((code.co_name, first), [])
         node: Any = next((each for each in scopes if isinstance(each, ast.Module) or _holds(each, span)), None)
-        # What is in a function within this one is not its own, even if both are on one line. Columns tell them apart,
-        # since Python 3.11.
+        # A function within this one has its own loops, even if both are on one line. Since Python 3.11, columns
+        # distinguish them.
         others = () if hasattr(code, "co_positions") else _FUNCTIONS + _COMPREHENSIONS
         while node is not None:
             yield node

@@ -23,10 +23,10 @@ from virtual_layer.loops import Loops
 
 #: Most frames that are remembered, including frames that are not the program's.
 _MOST_REMEMBERED = 1 << 18
-#: Environment variable with the path of the compiled ``paths.cpp``; if it is missing or does not load, Python does it
-#: all.
+#: Environment variable with the path of the compiled ``paths.cpp``; without it, or if it does not load, Python does all
+#: the work.
 LIBRARY = "VIRTUAL_LAYER_PATHS"
-#: The function of Python that calls the program's main module.
+#: Python's own function that calls the program's main module.
 _RUNS = runpy._run_code.__code__  # type: ignore[attr-defined]
 
 #: By position in a function: the function, the steps further out (none: the path ends here), and the path's site. Of

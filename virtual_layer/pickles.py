@@ -45,7 +45,7 @@ class Pickles:
         self.watch()
 
     def watch(self, dumps: Any = None, loads: Any = None, protocol: Any = None, threshold: Any = None) -> None:
-        """Do the same as ``MPI.pickle.__init__``, and keep watching."""
+        """Do the same as ``MPI.pickle.__init__``, but keep watching."""
         if protocol is None and (dumps is None or dumps is pickle.dumps):
             protocol = self._protocol
         self._set_up(

@@ -35,7 +35,7 @@ def settings(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 class _AfterImport:
-    """Does something right after ``mpi4py.MPI`` is imported, before the program sees it."""
+    """Runs a function right after ``mpi4py.MPI`` is imported, before the program sees the module."""
 
     def __init__(self, then: Callable[[ModuleType], None]) -> None:
         self._then = then

@@ -27,7 +27,7 @@ from virtual_layer.telling import tell
 
 _PACK, _SIZE = ROW.pack_into, ROW.size
 _CONTINUED = int(Flag.CONTINUED)
-#: Whether a call that cannot be read is an error: for tests of the layer itself.
+#: Whether a call that cannot be read is an error; set by tests of the layer itself.
 STRICT = "VIRTUAL_LAYER_STRICT" in os.environ
 
 
@@ -226,7 +226,7 @@ class Recorder:
             self.rows.complete(pending.wildcard, self.peer(status.source), tag if tag >= 0 else 0)
 
     def give_up_receives(self, pending: RecordedRequest) -> None:
-        """Mark the receives of a request as cancelled: the program will not wait for them."""
+        """Mark the receives of a request as cancelled, because the program will not wait for them."""
         if all(self.rows.kind(row)[1] == Op.IRECV for row in pending.rows):
             self._give_up(pending)
             pending.serials = ()

@@ -1,4 +1,4 @@
-"""Requests and matched messages on their way, from the call that made them to the call that completes them.
+"""Requests and matched messages under way, from the call that made them to the call that completes them.
 
 They are identified by the Python object, not by the MPI handle: an MPI library may use one handle for many requests
 that are already complete.
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class RecordedRequest:
-    """A request on its way.
+    """A request under way.
 
     Attributes:
         serials: Numbers, within the rank, of its ops that the program has not waited for: two after Isendrecv, none

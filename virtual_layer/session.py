@@ -165,7 +165,7 @@ class Session:
             self._made = True
 
     def _unmake_folder(self) -> None:
-        if self._made:  # and never a folder that was refused
+        if self._made:  # and never remove a folder that was refused
             shutil.rmtree(self._assignment.target, ignore_errors=True)
 
     def _follow_pickle(self, mpi: Any, recorder: Recorder) -> None:
@@ -283,7 +283,7 @@ class Session:
         return notes
 
     def _pack(self, recorder: Recorder) -> None:
-        # They need numpy, which only this rank loads, at its end.
+        # These modules need numpy, which only this rank loads, at its end.
         from clue.trace.pack import pack  # noqa: PLC0415
         from clue.trace.parts.reading import describe_incomplete  # noqa: PLC0415
 
@@ -401,7 +401,7 @@ def _children(folder: Path, world: str) -> set[str]:
 
 
 def _hopeful(introduction: Path) -> bool:
-    """Tell whether a rank that has not ended yet may still end well: not if it failed, or is known to be dead."""
+    """Tell whether a rank that has not ended yet may still end well; it may not if it failed or is known to be dead."""
     try:
         facts = json.loads(introduction.read_text())
     except (OSError, ValueError):

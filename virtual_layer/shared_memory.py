@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 _FOLDER = "/dev/shm/"
-#: Prefix of MPICH's names: its ranks on a computer have mapped them all after MPI_Init, and they outlive killed ranks.
+#: Prefix of MPICH's names. All ranks on a computer have mapped them after MPI_Init, and the names outlive killed ranks.
 MPICH = "mpich_shm_"
 
 

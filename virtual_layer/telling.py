@@ -1,4 +1,4 @@
-"""Lines of the layer on standard error. They contain names from outside, whose control characters are escaped."""
+"""Messages of the layer on standard error. They contain names from outside, whose control characters are escaped."""
 
 from __future__ import annotations
 

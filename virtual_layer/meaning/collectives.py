@@ -277,7 +277,7 @@ def emit(recorder: Recorder, comm: RecordedComm, share: Share, flags: int = 0, r
 
 
 def _placed(mpi: Any, args: Arguments, kwargs: Keywords) -> int:
-    """Return the flag of a call whose send buffer says IN_PLACE."""
+    """Return the flag of a call whose send buffer is IN_PLACE."""
     return _IN_PLACE if in_place(mpi, _SEND(args, kwargs)) else 0
 
 

@@ -117,28 +117,28 @@ def _sending(recorder: Recorder, args: Arguments, parcels: Parcels) -> RecordedC
 
 
 def bcast(parcels: Parcels, root: int) -> list[Share]:
-    """List what a broadcast of an object sends."""
+    """List the collectives of which a broadcast of an object consists."""
     payload = sum(parcels.dumped) or sum(parcels.loaded)
     return [Share(Op.BCAST, root, SIZE, element=SIZE), Share(Op.BCAST, root, payload, element=1)]
 
 
 def gather(parcels: Parcels, root: int) -> list[Share]:
-    """List what a gather of objects sends."""
+    """List the collectives of which a gather of objects consists."""
     return [Share(Op.GATHER, root, SIZE), Share(Op.GATHERV, root, sum(parcels.dumped))]
 
 
 def scatter(parcels: Parcels, root: int) -> list[Share]:
-    """List what a scatter of objects sends."""
+    """List the collectives of which a scatter of objects consists."""
     return [Share(Op.SCATTER, root, SIZE), Share(Op.SCATTERV, root, sum(parcels.loaded))]
 
 
 def allgather(parcels: Parcels, _root: int) -> list[Share]:
-    """List what an allgather of objects sends."""
+    """List the collectives of which an allgather of objects consists."""
     return [Share(Op.ALLGATHER, 0, SIZE), Share(Op.ALLGATHERV, 0, sum(parcels.dumped))]
 
 
 def alltoall(parcels: Parcels, _root: int) -> list[Share]:
-    """List what an alltoall of objects sends."""
+    """List the collectives of which an alltoall of objects consists."""
     return [Share(Op.ALLTOALL, 0, SIZE), Share(Op.ALLTOALLV, 0, sum(parcels.dumped), list(parcels.dumped))]
 
 
@@ -186,7 +186,7 @@ class ReductionSizes:
         self._comm = recorder.comms.private(owner, "objects")
         self._dumped = iter(parcels.dumped)
         self._rank, self._size = owner.rank, len(owner.group)
-        next(self._dumped, None)  # every reduction begins by copying the object: it pickles it
+        next(self._dumped, None)  # every reduction begins by copying the object, that is, by pickling it
 
     def reduce(self, root: int) -> None:
         """Reduce along a binomial tree to rank 0, which sends the result to the root."""

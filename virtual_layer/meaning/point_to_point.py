@@ -160,7 +160,7 @@ def start_recv(  # noqa: PLR0917 - the fields of a row
     flags |= comm.flags
     serial = recorder.requests.serial()
     row = recorder.emit(Op.IRECV, comm.index, source, tag, 0, flags, serial)
-    # MPICH does not tell what an Isendrecv received: its wildcards stay unresolved.
+    # MPICH does not report what an Isendrecv received, so its wildcards stay unresolved.
     told = not sent or recorder.mpi.get_vendor()[0] == "Open MPI"
     wildcard = row if told and flags & _WILD else -1
     recorder.requests.add(request, RecordedRequest(request.handle, (serial, *sent), (row,), wildcard))
@@ -240,7 +240,7 @@ def _receive_matched(recorder: Recorder, args: Arguments, flags: int) -> int | N
     """Write the receive of a matched message; return its request, if it has one."""
     serial = recorder.messages.pop(id(args[0]), None)
     if serial is None:
-        recorder.emit(Op.LOCAL)  # of no process: nothing moves
+        recorder.emit(Op.LOCAL)  # from MPI_PROC_NULL: nothing moves
     else:
         recorder.emit(Op.MRECV, flags=flags, request=serial)
     return serial

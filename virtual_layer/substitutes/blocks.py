@@ -152,7 +152,7 @@ class Blocks:
     # -- datatypes ----------------------------------------------------------------------------------------
 
     def kind(self, buffer: Any) -> Any:
-        """Return the datatype of a buffer, stated or that of its elements."""
+        """Return the datatype of a buffer: the stated one, or that of its elements."""
         kind = split_message(self._mpi, buffer)[3] if isinstance(buffer, list | tuple) else None
         if kind is not None:
             return kind

@@ -60,7 +60,7 @@ def many(mode: int, completed: Completed, *, blocking: bool, peeks: bool = False
                 result = work(original, cls, requests, statuses) if unpickles else original(cls, requests, statuses)
                 return result
             finally:
-                if result is None:  # it failed, and has ended what it looked at
+                if result is None:  # the call failed, and has ended the requests that it looked at
                     done: Iterable[int] = [index for index, request in enumerate(requests) if not request]
                 else:
                     done = completed(result, len(lives))
@@ -105,19 +105,19 @@ def _status(statuses: Any, place: int) -> Any:
 
 
 def _every(result: Any, count: int) -> Iterable[int]:
-    """All of them, if the call returned."""
+    """Return all positions if the call returned."""
     flag = result[0] if type(result) is tuple else result
     return range(count) if flag is not None and flag is not False else ()
 
 
 def _single(result: Any, _count: int) -> Iterable[int]:
-    """The one whose index the call returned, alone or first."""
+    """Return the position whose index the call returned, alone or first."""
     index = result[0] if type(result) is tuple else result
     return (index,) if index is not None and index >= 0 else ()
 
 
 def _some(result: Any, _count: int) -> Iterable[int]:
-    """Those whose indices the call returned, alone or first."""
+    """Return the positions whose indices the call returned, alone or first."""
     indices = result[0] if type(result) is tuple else result
     return indices or ()
 

@@ -51,7 +51,7 @@ class Contribution(NamedTuple):
     element: int = 0
 
 
-#: Reads a call: from (layer, communicator, arguments) to the part of this member, ``None`` if it has none.
+#: Reads a call: from (layer, communicator, arguments) to the part of this member; ``None`` if it has none.
 Reader = Callable[..., Contribution | None]
 
 
@@ -82,7 +82,7 @@ def take_nothing(_answer: object) -> None:
 
 
 def placed(layer: Layer, sendbuf: Any) -> int:
-    """Return the flag of a call whose send buffer says IN_PLACE."""
+    """Return the flag of a call whose send buffer is IN_PLACE."""
     return _IN_PLACE if in_place(layer.mpi, sendbuf) else 0
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from virtual_layer.substitutes.layer import Layer
 
-#: Where the flags of a type stand in memory, the flag by which it is immutable, and the slot of its constructor.
+#: Offset of a type's flags in memory, the flag that makes it immutable, and the slot of its constructor.
 _FLAGS, _IMMUTABLE, _NEW = 168, 1 << 8, 65
 
 

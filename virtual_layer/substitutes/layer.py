@@ -114,6 +114,6 @@ class Layer(RealMPI):
         self.comms.pop(handle, None)
 
     def leave(self) -> None:
-        """Stay until the other ranks no longer need this one."""
+        """Keep this rank running until the other ranks no longer need it."""
         for duty in self.duties:
             duty()

@@ -28,7 +28,7 @@ _SEND, _RECV, _ISEND, _IRECV, _WAIT = (int(op) for op in (Op.SEND, Op.RECV, Op.I
 
 
 class Parcel:
-    """Pickles of one rank, made by the program's ``MPI.pickle``; the time that takes is the program's own."""
+    """Pickles of one rank, made by the program's ``MPI.pickle``; the time for this is the program's own."""
 
     def __init__(self, layer: Layer) -> None:
         self._port = layer.port

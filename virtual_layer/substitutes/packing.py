@@ -1,4 +1,4 @@
-"""Explicit packing: done by the real library, and told to the kernel, because a machine may state its cost."""
+"""Explicit packing: done by the real library, and reported to the kernel, because a machine may state its cost."""
 
 from __future__ import annotations
 

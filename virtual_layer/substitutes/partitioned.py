@@ -110,7 +110,7 @@ def _whole(mpi: Any, buf: Any, partitions: int) -> Any:
 
 
 def _context(layer: Layer, known: LiveComm) -> int:
-    """Return the context on which partitioned messages of a communicator match: only with each other."""
+    """Return the context in which partitioned messages of a communicator match only each other."""
     return private(layer, known, "partitioned", sorted({*known.group, *known.peers})).context
 
 

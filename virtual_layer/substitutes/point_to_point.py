@@ -113,7 +113,7 @@ class Receiver:
         self._byte = layer.mpi.BYTE
 
     def post(self, comm: Any, known: LiveComm, buf: Any) -> Any:
-        """Prepare to receive; returns what :meth:`take` needs."""
+        """Prepare to receive; return what :meth:`take` needs."""
         plain = plain_bytes(buf)
         if plain is not None and not plain.readonly:
             return comm, known, plain, buf
@@ -121,7 +121,7 @@ class Receiver:
         return comm, known, tag, self._post(comm, buf, 0, tag)
 
     def take(self, posted: Any, answer: Any, status: Any) -> Any:
-        """Receive; returns what the real call does."""
+        """Receive; return what the real call returns."""
         comm, known, real_tag, request = posted
         source, tag, payload = answer
         data = self._layer.port.view(payload)
@@ -158,11 +158,11 @@ class Unpickler:
         self._receive = layer.original("Comm", "recv")
 
     def post(self, comm: Any, known: LiveComm, buf: Any) -> Any:
-        """Prepare to receive; returns what :meth:`take` needs."""
+        """Prepare to receive; return what :meth:`take` needs."""
         return comm, known, buf
 
     def take(self, posted: Any, answer: Any, status: Any) -> Any:
-        """Receive; returns the object. Unpickling is the program's own work."""
+        """Receive; return the object. Unpickling is the program's own work."""
         comm, known, buf = posted
         source, tag, payload = answer
         real_tag = known.next_tag()
@@ -291,7 +291,7 @@ class Exchange:
         self._receive = layer.original("Comm", "recv" if flags & _PICKLED else "Recv")
 
     def source(self, comm: Any, of: tuple[int, int]) -> LiveComm | None:
-        """Return the communicator if something will come from there; a wrong rank or tag is refused."""
+        """Return the communicator if a message will come from this source; an invalid rank or tag is refused."""
         known = self._ends.of(comm, *of)
         if known is None and of[0] != self._ends.null:
             self._receive(comm, None, self._ends.real(comm, of[0]), of[1])
@@ -300,7 +300,7 @@ class Exchange:
     def begin(
         self, comm: Any, message: Any, to: tuple[int, int], source: LiveComm | None, of: tuple[int, int]
     ) -> tuple[int, ...]:
-        """Tell both; return the numbers of the requests, receive first."""
+        """Tell the kernel of both; return the numbers of the requests, receive first."""
         ends, layer = self._ends, self._layer
         target, packed = ends.to(comm, *to), None
         if target is None:

@@ -1,7 +1,7 @@
-"""A rank's side of the conversation with the kernel: ops told or asked, the bursts before them, and payloads.
+"""A rank's side of the conversation with the kernel: ops that it tells or asks, the bursts before them, and payloads.
 
-Ops that need no answer wait here and travel with the next one that does: the kernel never runs while a rank does,
-so it learns of them early enough. A burst is the thread's CPU time between two calls (or what regions declare).
+Ops that need no answer wait here and travel with the next op that does: the kernel never runs while a rank does, so it
+learns of them early enough. A burst is the thread's CPU time between two calls (or what regions declare).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from clue.trace.ops import NO_REQUEST, PROC_NULL, Op
 from clue.trace.wire import Channel
 from virtual_layer.substitutes.arena import INLINE, Arena
 
-#: Bytes on their way: nothing, the bytes themselves, or segment, offset and length in shared memory.
+#: Bytes under way: nothing, the bytes themselves, or segment, offset and length in shared memory.
 Payload = Any
 
 _OPS, _BYTES = 256, 1 << 20
@@ -95,7 +95,7 @@ class Port:
             self._add_burst(thread_time_ns(), self._last.get(get_ident(), 0))
 
     def _add_burst(self, now: int, last: int) -> None:
-        # A thread may have the number of one that has ended, with a clock further ahead.
+        # A thread may have the ID of one that has ended, whose clock was further ahead.
         burst = now - last - self._floor if last <= now else now
         if burst > 0:
             self._burst += burst
@@ -199,7 +199,7 @@ class Port:
         entries: Sequence[Any] = (),
         payload: Payload = None,
     ) -> None:
-        """Tell an op; it reaches the kernel with the next op that is asked."""
+        """Tell the kernel of an op; it arrives there with the next op that is asked."""
         burst = 0
         if op not in _TIMELESS:
             burst, self._burst = self._burst, 0
@@ -221,7 +221,7 @@ class Port:
         entries: Sequence[Any] = (),
         payload: Payload = None,
     ) -> Any:
-        """Ask an op: sleep until it is over in virtual time, and return the kernel's answer."""
+        """Ask the kernel for an op: sleep until it is over in virtual time, and return the kernel's answer."""
         burst = 0
         if op not in _TIMELESS:
             burst, self._burst = self._burst, 0
@@ -258,7 +258,7 @@ class Port:
         return index
 
     def part(self, op: int, *, nbytes: int = 0, payload: Payload = None) -> None:
-        """Tell the last op, which has no answer."""
+        """Tell the kernel the last op, which has no answer."""
         burst, self._burst = self._burst, 0
         self._queue.append((op, burst, self.region, PROC_NULL, 0, 0, nbytes, NO_REQUEST, 0, (), payload, self._line()))
         self._channel.send(self._queue)

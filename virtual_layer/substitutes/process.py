@@ -100,7 +100,7 @@ def finalize(layer: Layer, original: Function) -> Function:
 
 
 def is_finalized(layer: Layer, _original: Function) -> Function:
-    """Make ``Is_finalized`` say whether the program has finalised MPI."""
+    """Make ``Is_finalized`` tell whether the program has finalised MPI."""
     return lambda: layer.finalised
 
 

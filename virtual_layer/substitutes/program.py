@@ -1,4 +1,4 @@
-"""A rank's process from its fork to its end: install the layer, run the program, tell its end."""
+"""A rank's process from its fork to its end: install the layer, run the program, report its end."""
 
 from __future__ import annotations
 

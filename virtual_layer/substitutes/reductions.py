@@ -120,7 +120,7 @@ def _scanning(name: str, code: Op) -> Reader:
         mine = layer.blocks.pack_inline(sent)
 
         def deliver(answer: tuple[int, Any, list[Any]]) -> None:
-            # The number of readers of a prefix is not known: it travels with the calls.
+            # The number of readers of a prefix is not known, so it travels with the calls.
             layer.blocks.unpack(recvbuf, finish(layer, comm, op, kind, answer, 0))
 
         flags = placed(layer, sendbuf) | operation_flags(layer.mpi, op)

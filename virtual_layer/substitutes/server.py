@@ -1,7 +1,7 @@
 """The fork server of all ranks: warmed up once, it starts them quickly and shares its memory with them.
 
-It never runs the program. It serves requests of the kernel's process on a socket: start a rank, tell how one ended.
-When that socket closes, for whatever reason, it ends every process that came from it.
+It never runs the program. It serves requests of the kernel's process on a socket: start a rank, report how one ended.
+When that socket closes, for whatever reason, it ends every process that it has started.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class _Setting:
         if fault:
             raise RecordError(fault)
         for name in self.modules:
-            # The program itself will meet any fault of a module.
+            # The program itself will report any fault of a module.
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
         remove_names()  # no other process opens it, and ranks may be killed
@@ -102,7 +102,7 @@ def _start(control: socket.socket, orders: Orders, layer: Layer) -> int:
     sys.stdout.flush()
     sys.stderr.flush()
     with warnings.catch_warnings():
-        # The library has a waiting thread, which a fork loses; a rank does not need it, as it does not communicate by
+        # A fork loses the library's waiting thread. A rank does not need it, because it does not communicate through
         # the library.
         warnings.simplefilter("ignore", DeprecationWarning)
         process = os.fork()
@@ -143,7 +143,7 @@ def _ending(process: int) -> int:
 
 
 def _adopt_orphans() -> None:
-    """Become the parent of processes that ranks leave behind, in whatever session these are."""
+    """Become the parent of processes that ranks leave behind, whatever their session."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 

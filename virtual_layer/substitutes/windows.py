@@ -138,7 +138,7 @@ class Windows:
         layer.duties.append(self.leave)
 
     def open(self, comm: LiveComm, real: Any, region: Region, flavor: int) -> None:
-        """Let a real window of this process stand for one of all members; all members tell the memory that they expose.
+        """Let a real window of this process stand for one of all members, who announce the memory that they expose.
 
         With a single member, it is the real window.
         """
@@ -155,7 +155,7 @@ class Windows:
         del self._by_key[window.comm.key]
 
     def leave(self) -> None:
-        """Stay until no rank uses this rank's memory any more: like MPI_Finalize, this is collective."""
+        """Keep this rank running until no rank uses its memory any more: like MPI_Finalize, this is collective."""
         for window in self.by_handle.values():
             self.finish_all(window)
             ask(self._layer, Contribution(window.comm, Op.BARRIER))
