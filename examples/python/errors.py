@@ -1,4 +1,4 @@
-"""See what clue says of mistakes: each is one class, and each message names place, rule and value.
+"""See how clue reports mistakes: all errors are of one class, and each message names place, rule and value.
 
 Run: python errors.py
 """

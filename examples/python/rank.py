@@ -1,4 +1,4 @@
-"""Rank what could be bought from Python: the comparison of ../purchase/budget.yaml.
+"""Rank options of a purchase from Python: the comparison of ../purchase/budget.yaml.
 
 Run: python rank.py
 """
@@ -11,7 +11,7 @@ here = Path(__file__).parent
 
 
 def traces(application, ranks):
-    """Return the recording of a program on so many ranks."""
+    """Return the recording of a program on the given number of ranks."""
     return clue.Trace.open(application.trace.replace("{ranks}", str(ranks)))
 
 

@@ -1,4 +1,4 @@
-"""Read what is in a recording: calls by name, bytes between ranks, computation.
+"""Read the contents of a recording: calls by name, bytes between ranks, computation.
 
 Run: python read_a_trace.py
 """

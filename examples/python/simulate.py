@@ -1,4 +1,4 @@
-"""Simulate a program that is written down by hand, and add its time up.
+"""Simulate a program that is written by hand, and check its time against a sum.
 
 Run: python simulate.py
 

@@ -1,4 +1,4 @@
-"""Ask what a network is worth: the same recording, with bandwidths from 10 MB/s to 10 GB/s.
+"""Find the value of a faster network: the same recording, with bandwidths from 10 MB/s to 10 GB/s.
 
 Run: python what_if.py
 """
