@@ -367,7 +367,7 @@ def _by_kernels(arguments: argparse.Namespace, name: str, busy: list[int], tell:
 
 
 def _as_stated(arguments: argparse.Namespace, name: str, tell: Report) -> NodeCalibration:
-    """Compare a computer that is not at hand, by stated speeds, with this one or with that of a reference."""
+    """Compare the stated speeds of a computer that is not at hand with this computer's or a reference's."""
     stated = dict(_condition(text, "--target", "KERNEL=SPEED") for text in arguments.target)
     _check_kernels("--target", stated)
     target = stated_speeds(name, {kernel: _speed(kernel, text) for kernel, text in stated.items()})

@@ -83,7 +83,7 @@ class ChangeError(ConfigError):
 class ChangeableScenario:
     """A comparison as written in its file, and with other figures.
 
-    Machines and parts of these that none of the figures is about stay as they were read at first.
+    Machines, and parts of machines, that none of the figures affects are kept as they were first read.
 
     Attributes:
         scenario: The comparison as written.

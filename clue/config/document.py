@@ -2,7 +2,7 @@
 
 The rest of the configuration reader works on a :class:`Document`, whether it came from a YAML file, from a Python
 mapping, or from one overlaid on the other: faults found later still point at the line that caused them. This module
-knows nothing of machines or scenarios, and reads no files.
+is independent of machines and scenarios, and reads no files.
 """
 
 from __future__ import annotations

@@ -274,14 +274,14 @@ def _varied(link: Link, form: PartialLinkForm) -> Link:
 
 
 def _varied_busy(link: Link, form: PartialLinkForm) -> Curve | None:
-    """Return how long messages occupy shared resources: another link's statement holds for that link's delays alone."""
+    """Return how long messages occupy shared resources; another link's statement applies only to that link's delays."""
     if isinstance(form, BetweenForm) and form.busy is not None:
         return build_curve(form.busy)
     return None if _has_own_delays(form) else link.busy
 
 
 def _varied_bucket(link: Link, form: PartialLinkForm) -> float:
-    """Return the depth of the bucket, likewise."""
+    """Return the depth of the token bucket, by the same rule."""
     if isinstance(form, BetweenForm) and form.bucket is not None:
         return form.bucket
     return 0.0 if _has_own_delays(form) else link.bucket

@@ -104,7 +104,7 @@ def generate_options(costs: CostReader, form: ScenarioForm, more: Money | None =
 
 
 def _twice(names: Sequence[str], known: Set[str]) -> str | None:
-    """Return the first name that there is already."""
+    """Return the first name that occurs twice or is already known."""
     if known.isdisjoint(names) and len(set(names)) == len(names):
         return None
     seen = set(known)
@@ -160,17 +160,17 @@ def _figure(name: str, price: Money, exchange: Exchange, number: float = 1.0) ->
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Clusters:
-    """What may be put together of some parts, whatever these cost: nodes, and with each network those it takes.
+    """The clusters that can be assembled from some parts, whatever they cost: their nodes, and those with each network.
 
     Attributes:
-        kinds: How many nodes of each kind, and these.
-        totals: How many nodes that are.
-        numbers: By kind of node, how many of it.
-        names: By network, what its clusters are called.
-        rows: By network, the nodes that it takes, as places in the above.
-        made: By network, and by place in its rows, machines that have been put together.
-        options: The same of options, with the figures that were last read.
-        prices: By network those figures: of nodes, and all others.
+        kinds: Numbers of nodes of each kind, and the kinds.
+        totals: Total number of nodes of each cluster.
+        numbers: Number of nodes of each kind.
+        names: Names of the clusters, by network.
+        rows: The clusters that each network has room for, as indices into the above.
+        made: Machines that have been assembled, by network and by index in its rows.
+        options: Options that have been assembled, likewise, with the figures that were last read.
+        prices: Those figures, by network: the prices of nodes, and all others.
     """
 
     kinds: Sequence[tuple[Mapping[Kind, int], tuple[NodeType, ...]]]
@@ -189,10 +189,10 @@ class _Parts:
 
     Attributes:
         types: The kinds of nodes.
-        prices: What one of each costs where only the machine says so that it is taken from.
-        networks: Networks and topologies by their names, as far as they are right.
-        notes: What a reader should know about them.
-        clusters: What is put together of them, once it is.
+        prices: Price of one node of each kind, where only the machine that it is taken from states the price.
+        networks: Networks and topologies by their names, without those that have faults.
+        notes: Notes about them for the reader.
+        clusters: The clusters assembled from them, once they are.
     """
 
     types: Mapping[Kind, NodeType]
@@ -205,7 +205,7 @@ class _Parts:
 class _Family:
     """All clusters that can be built from some parts.
 
-    What does not depend on what parts cost is kept from one reading of the document to the next.
+    Results that do not depend on the prices of parts are kept from one reading of the document to the next.
     """
 
     def __init__(self, costs: CostReader, path: Path, form: GenerateForm, number: int, *, priced: bool) -> None:
@@ -234,22 +234,22 @@ class _Family:
 
     @property
     def notes(self) -> Sequence[str]:
-        """What a reader should know about its parts."""
+        """Notes about its parts for the reader."""
         return self._parts.notes
 
     @property
     def node_types(self) -> set[str]:
-        """Names of kinds of nodes and of their parts."""
+        """Names of the kinds of nodes and of their parts."""
         return {name for kind in self._parts.types for name in (name_of(kind), *kind) if name}
 
     def names(self) -> Iterator[tuple[int, Sequence[str]]]:
-        """Yield networks by their numbers with the names of their clusters: of one kind of node first, then mixed."""
+        """Yield the index of each network with the names of its clusters: of one kind of node first, then mixed."""
         if self._reading.faults or not self._few_enough():
             return
         yield from enumerate(self._clusters.names)
 
     def amounts(self, offer: int) -> Doubles:
-        """Return what the clusters with a network cost, shape (clusters,); 0 where that is not stated."""
+        """Return the prices of the clusters with a network, shape (clusters,); 0 where a price is not stated."""
         clusters = self._clusters
         rows = clusters.rows[offer]
         totals = clusters.totals[rows]
@@ -273,7 +273,7 @@ class _Family:
         return np.where(stated, amounts + bought, 0.0)
 
     def options(self, offer: int, places: Counts64) -> list[Option]:
-        """Return some of the clusters with a network; of those whose figures are what they were the same objects."""
+        """Return some of the clusters with a network; options with unchanged figures are the same objects as before."""
         clusters, of, costs = self._clusters, self._offers[offer], self._costs
         amounts, currency = self._amounts_with(offer)[places].tolist(), self._exchange.currency
         always_priced = costs is not None and costs.cloud is not None
@@ -294,7 +294,7 @@ class _Family:
         return found
 
     def _known_options(self, offer: int) -> dict[int, Option]:
-        """Return the options with a network whose figures are what they were when they were put together."""
+        """Return the known options with a network, if its figures are unchanged since they were assembled."""
         clusters = self._clusters
         rows, known = clusters.rows[offer], clusters.options[offer]
         totals = np.unique(clusters.totals[rows]).tolist()
@@ -318,7 +318,7 @@ class _Family:
         return self._amounts[offer]
 
     def _stated(self, offer: int, total: int, counts: Mapping[Kind, int]) -> tuple[Stated, ...]:
-        """Return the figures of the price; none where that of a node is not stated."""
+        """Return the figures of the price; none if that of a node is not stated."""
         found = self._beside(offer, total)
         for kind, n in counts.items():
             key = (kind, n)
@@ -333,14 +333,14 @@ class _Family:
         return found
 
     def _beside(self, offer: int, total: int) -> tuple[Stated, ...]:
-        """Return the figures of the price beside those of nodes."""
+        """Return the figures of the price other than those of nodes."""
         key = (offer, total)
         if key not in self._of_network:
             self._of_network[key] = (*self._every, *self._offers[offer].prices(total, self._exchange))
         return self._of_network[key]
 
     def _amounts_of_parts(self) -> Doubles:
-        """Return what the parts cost that go with some nodes, shape (kinds of clusters,)."""
+        """Return the cost of the parts that belong to nodes, shape (kinds of clusters,)."""
         costs = self._costs
         assert costs is not None
         kinds = self._clusters.kinds
@@ -413,11 +413,11 @@ class _Family:
     # --- parts ---
 
     def _kinds_on_offer(self) -> list[Kind]:
-        """Return the kinds of nodes: each node with each processor and each memory."""
+        """Return the kinds of nodes on offer: each node with each processor and each memory."""
         return list(product(self._form.node_types, self._form.processors or [""], self._memories or [""]))
 
     def _without_amounts(self) -> object:
-        """Return the family as it is written, with currencies in the place of prices and without further costs."""
+        """Return the family as written, with currencies in place of prices and without further costs."""
         prices = {path: money.currency for path, money in prices_in(self._form) if path[0] != "cost"}
         written = self._reading.document.at(*self._path).without("cost").value
         return _with_currencies(written, prices, ())
@@ -442,7 +442,7 @@ class _Family:
         )
 
     def _prices_of(self, kind: Kind) -> tuple[Stated, ...] | None:
-        """Return the figures of what a node of a kind costs; ``None``: that is not stated."""
+        """Return the figures of the price of a node of a kind; ``None`` if it is not stated."""
         name, processor, memory = kind
         form = self._form.node_types[name]
         node = form.price if "price" in form.model_fields_set else self._parts.prices[kind]
@@ -519,7 +519,7 @@ class _Family:
     def _built(
         self, name: str, topology: str, types: Mapping[Kind, Document], notes: list[str], *, every: bool = False
     ) -> Machine | None:
-        """Check the kinds of nodes with a network as parts of one machine; with nodes of every kind: no contention."""
+        """Check the kinds of nodes with a network as parts of one machine; with all kinds, without contention."""
         network, name = self._network(name, topology), f"{name} {topology}".rstrip()
         if every:
             network = network.without("contention")

@@ -76,7 +76,7 @@ def _sensible(number: float) -> float:
 
 
 def run_time(value: object) -> float:
-    """Return seconds; a bare number is allowed here, because programs print their run times so."""
+    """Return seconds; a bare number is allowed here, because programs print their run times this way."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ValueError(f'must be a run time in seconds, or with a unit such as "2 min", got {_shown(value)}')
     seconds = parse_quantity(value, Quantity.TIME) if isinstance(value, str) else float(value)

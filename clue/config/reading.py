@@ -20,7 +20,7 @@ Made = TypeVar("Made")
 
 
 class Kept(NamedTuple):
-    """What was made of a part of a document, and of what."""
+    """A result built from a part of a document, and the part."""
 
     of: object
     made: object
@@ -34,7 +34,7 @@ class Reading:
         document: Its contents.
         base: Base directory of its relative paths.
         faults: Collects its faults.
-        kept: What earlier readings of the same document with other figures built of its unchanged parts, by part.
+        kept: Results that earlier readings of the same document, with other figures, built from its unchanged parts.
     """
 
     document: Document
@@ -79,12 +79,12 @@ class Reading:
         self.faults.check()
 
     def made(self, what: object, of: object, make: Callable[[], Made]) -> Made:
-        """Return what is made of a part of the document: as it was made before, if the part is the same and was right.
+        """Return the result built from a part of the document: the earlier one, if the part is unchanged and was valid.
 
         Args:
-            what: What is made, and of which part.
-            of: All that it is made of, to be compared.
-            make: Makes it; what is wrong with the part is then among the faults.
+            what: The kind of result, and the part that it is built from.
+            of: Everything that it is built from, for comparison.
+            make: Builds it; faults of the part are then among the faults.
         """
         known = self.kept.get(what)
         if known is not None and known.of == of:

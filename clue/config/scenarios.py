@@ -99,7 +99,7 @@ def _next_from(reading: Reading, form: ScenarioForm, options: Sequence[Option]) 
 def _check_demands(reading: Reading, form: ScenarioForm, *, queued: bool) -> None:
     """Check that runs per month are stated for all workloads or for none: they share the machine's time.
 
-    Beside jobs they are stated of none: these are the runs.
+    If jobs are stated, no workload may state them: the jobs are the runs.
     """
     stated = {key: workload.runs_a_month is not None for key, workload in form.workloads.items()}
     if queued:

@@ -73,7 +73,7 @@ class FrontSearch:
         return self._open
 
     def _look(self) -> None:
-        """Update the figures of options."""
+        """Update the figures of options that have changed."""
         still: list[int] = []
         for i in self._open:
             attempt = self._options[i]

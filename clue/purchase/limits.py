@@ -23,7 +23,7 @@ class Miss:
     Attributes:
         limit: The limit, in words.
         got: The option's figure, in words.
-        figure: The option's figure: less is nearer; infinite if unknown.
+        figure: The option's figure; the smaller, the nearer to the limit; infinite if unknown.
     """
 
     limit: str

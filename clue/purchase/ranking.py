@@ -229,7 +229,7 @@ def _about_others(sampler: RankingSampler) -> Iterator[str]:
 
 
 def _about_limits(sampled: Sequence[SampledOption]) -> Iterator[str]:
-    """Report who misses which limits in how many samples."""
+    """Report which options miss which limits in how many samples."""
     missed: dict[str, list[str]] = {}
     for each in sampled:
         for limit, share in each.missed.items():
@@ -458,7 +458,7 @@ class _Report:
         yield from gathered(said, [attempt.option.name for attempt in listed], "options")
 
     def _missed(self) -> Mapping[str, Sequence[Miss]]:
-        """Return the missed limits of options, judged by the same limits: those in use, if any option got so far."""
+        """Return the limits that options miss, judged alike for all: limits in use, if any option got that far."""
         in_use = {each.option.name: self.scores.misses(each) for each in self.attempts if each.cells}
         return in_use if self.attempts else self.barred
 

@@ -1,13 +1,14 @@
 """Samples of a ranking: the first options again, each time with new draws of all stated noise and of the model error.
 
-Every option runs each workload in the split chosen without noise, as a buyer decides before the noise is known. In a
-sample all options share the draws of their common parts (:mod:`clue.uncertainty`), and points are relative to the best
-of that sample. Besides the first options, those are sampled that could be among them: their bound, improved to the 10th
-percentile of the stated noise, reaches the worse end of the last option's interval. In dense rankings these may be
-hundreds: at most as many again as there are first options are sampled, the rest is counted.
+Every option runs each workload in the split chosen without noise, because a buyer decides before the noise is known. In
+a sample all options share the draws of their common parts (:mod:`clue.uncertainty`), and points are relative to the
+best of that sample. Besides the first options, those are sampled that could be among them: options whose bound,
+improved to the 10th percentile of the stated noise, reaches the worse end of the last option's interval. In dense
+rankings these may be hundreds: at most as many as there are first options are sampled in addition, and the rest is
+counted.
 
-Limits hold in every sample: an option that misses a deadline, the runs a month or the largest total cost in a sample is
-not the best in it. Uncertain prices are drawn as well, if the criterion or a limit depends on money
+Limits hold in every sample: an option that misses a deadline, the runs per month or the largest total cost in a sample
+is not the best in it. Uncertain prices are drawn as well, if the criterion or a limit depends on money
 (:mod:`clue.purchase.prices`).
 
 If only a part of a program was replayed (:mod:`clue.steady`), the error of that estimate is drawn too, independently
@@ -65,8 +66,8 @@ class _Scores:
 
     Attributes:
         figures: The scores, shape (options, samples).
-        keep: Whether the option keeps all limits there, shape (options, samples).
-        missed: Of each option, in how many samples it misses which limit.
+        keep: Whether the option meets all limits in the sample, shape (options, samples).
+        missed: For each option, the number of samples in which it misses each limit.
     """
 
     figures: Doubles

@@ -21,7 +21,7 @@ from clue.units import Money, count_of
 if TYPE_CHECKING:
     import pandas
 
-#: What rounding may add to a sum of prices, relative to it.
+#: Tolerance for rounding errors in a sum of prices, relative to the sum.
 _ROUNDING = 1e-9
 #: Default service life, seconds: three years of continuous use.
 SERVICE_LIFE = 3 * 365 * 86400.0

@@ -263,7 +263,7 @@ class Scores:
                 total += weight * (0.0 if prices is None else prices)
             elif self._scenario.criterion is Criterion.COST_PER_RUN:
                 runs = columns.throughput[cells] * (self._scenario.service_life * _NOTHING.capacity)
-                with np.errstate(all="ignore"):  # as short as a life may be
+                with np.errstate(all="ignore"):  # a service life may be extremely short
                     total += weight * np.where(runs > 0, (0.0 if prices is None else prices) / runs, np.inf)
             elif self._scenario.criterion is Criterion.MAKESPAN:
                 total += weight * columns.makespan[cells]

@@ -171,7 +171,7 @@ class Search:
     # --- bounds and simulations ---
 
     def bound_few(self) -> None:
-        """Bound all options if that is little work, or if all positions are requested."""
+        """Bound all options if that takes little work, or if all positions are requested."""
         if self._few_bounded:
             return
         self._few_bounded = True
@@ -218,7 +218,7 @@ class Search:
         return sum(rival is None or key < rival for key, _ in listed)
 
     def scores_of_all(self) -> list[float]:
-        """Return the score of each option, or what it cannot be better than."""
+        """Return the score of each option, or a bound that it cannot beat."""
         found = self._keys.scores()
         return list(map(self._scores.score, self.attempts)) if found is None else found.tolist()
 

@@ -69,7 +69,7 @@ def answers_csv(ranking: Ranking) -> str:
 
 
 def answer_rows(ranking: Ranking) -> tuple[list[str], list[Document]]:
-    """Return columns and rows: a row for each answer, one for each step and each pair of an own option and a cloud."""
+    """Return columns and rows: a row for each answer, each step, and each pair of a purchased and a rented option."""
     return list(_COLUMNS), list(_rows(ranking))
 
 

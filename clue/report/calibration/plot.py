@@ -53,7 +53,7 @@ def draw_calibration(calibration: Calibration, title: str) -> Figure:
 
 
 def _finding(calibration: Calibration) -> str:
-    """Say how far off the fit is."""
+    """Describe the errors of the fit."""
     errors = [*calibration.residuals.one_way, *calibration.residuals.gap]
     if not errors:
         return "no measurements to compare the fit with"
@@ -65,7 +65,7 @@ def _finding(calibration: Calibration) -> str:
 def plot_contention(
     measurement: PairMeasurement, judged: Sequence[Judged], machine: Machine, folder: Path, title: str
 ) -> Path:
-    """Draw slowdowns by the number of pairs at once, measured and by the two best models: ``contention.png``.
+    """Draw slowdowns by the number of simultaneous pairs, measured and by the two best models: ``contention.png``.
 
     Raises:
         ClueError: If the file cannot be written.
@@ -75,7 +75,7 @@ def plot_contention(
 
 
 def draw_contention(measurement: PairMeasurement, judged: Sequence[Judged], machine: Machine, title: str) -> Figure:
-    """Draw slowdowns by the number of pairs at once: a colour for each size, a line for each of the two best models."""
+    """Draw slowdowns by the number of simultaneous pairs: a colour per size, a line for each of the two best models."""
     experiment = Experiment(machine.network.between_nodes, measurement.nodes, known_ports(machine))
     drawn = style.figure(9.5, 5.5, title)
     axes = drawn.subplots()

@@ -25,7 +25,7 @@ _PLACES = ("between nodes", "within a node")
 
 
 def network_text(between: Calibration | None, within: Calibration | None) -> RenderableType:
-    """Return tables of residuals, the parameters, and what was assumed."""
+    """Return tables of residuals, the parameters, and the assumptions."""
     found = [(place, each) for place, each in zip(_PLACES, (between, within), strict=True) if each is not None]
     return stack(*(part for place, each in found for part in _link_text(place, each)))
 
@@ -142,7 +142,7 @@ def _points(curve: Curve) -> list[list[float]]:
 
 
 def contention_text(measurement: PairMeasurement, judged: Sequence[Judged]) -> RenderableType:
-    """Return measured slowdowns, and how well each model explains them."""
+    """Return measured slowdowns, and the errors of each model."""
     sizes = sorted({row.size for row in measurement.rows})
     slowdowns = measurement.slowdowns()
     columns = ("pairs at once", *(format_size(size) for size in sizes))

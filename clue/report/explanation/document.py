@@ -100,7 +100,7 @@ def explanation_document(explanation: Explanation) -> Document:
 
 
 def ranking_explanation_document(explanation: RankingExplanation) -> Document:
-    """Describe what the first place of a ranking depends on."""
+    """Describe the parameters on which the first place of a ranking depends."""
     return {
         "options": list(explanation.options),
         "lead": _finite(explanation.base.lead),

@@ -1,4 +1,4 @@
-"""The explanation of a simulation as a picture: its critical path in bars, and what parameters do as a tornado."""
+"""The explanation of a simulation as a picture: its critical path as bars, the effects of parameters as a tornado."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from clue.units import format_time
 if TYPE_CHECKING:
     from clue.explain import Explanation, Sensitivity
 
-#: Most regions with a colour of their own; most parameters, and most ranks and call sites, that are shown.
+#: Largest numbers of regions with a colour of their own, of shown parameters, and of shown ranks and call sites.
 _MOST_REGIONS, _MOST_PARAMETERS, _MOST_SHARES = 6, 16, 24
 _COLOURS = {
     Part.SHARING: "#AACCDD",
@@ -44,12 +44,12 @@ _GREYS = ("#B8C4CE", "#DDE3E8")
 _LOWER, _HIGHER = "#9FB1BB", "#3B4A54"
 #: Widths in inches: the picture, its text, and a parameter's name.
 _WIDTH, _TITLE, _NAME = 9.6, 7.0, 2.6
-#: A label stands in a bar that is at least so wide, as a share of the whole; bars together take so much of the picture.
+#: Least share of the whole at which a bar has a label inside; share of the picture that bars take together.
 _ROOM, _BARS = 0.03, 0.68
 
 
 def draw_explanation(explanation: Explanation, title: str) -> Figure:
-    """Draw what a makespan is made of, whose time that is, and what each parameter does to it."""
+    """Draw the parts of a makespan, the ranks that spend it, and the effect of each parameter on it."""
     shown = _shown(explanation)
     heights = (0.6 * (1 + len(_bars(explanation))) + 0.6, 0.6 + 0.36 * max(1, len(shown)))
     drawn = style.figure(_WIDTH, sum(heights) + 2.2, f"{title}: {format_time(explanation.makespan)}")
@@ -68,7 +68,7 @@ def _shown(explanation: Explanation) -> list[Sensitivity]:
 
 
 def _draw_path(axes: Axes, explanation: Explanation) -> dict[str, Patch]:
-    """Draw the path in bars: by part, by rank, and by call site where it is known; returns its legend."""
+    """Draw the path as bars: by part, by rank, and by call site if it is known; return its legend."""
     scale = time_scale(explanation.makespan)
     whole = explanation.makespan / scale.length or 1.0
     parts = _parts(explanation)
@@ -96,7 +96,7 @@ def _draw_path(axes: Axes, explanation: Explanation) -> dict[str, Patch]:
 
 
 def _finding(explanation: Explanation, parts: Sequence[tuple[str, str, float]]) -> str:
-    """Say which part of the path is the longest."""
+    """State which part of the path is the longest."""
     if not explanation.makespan:
         return "it takes no time"
     name, _, most = max(parts, key=lambda part: part[2])
@@ -105,7 +105,7 @@ def _finding(explanation: Explanation, parts: Sequence[tuple[str, str, float]]) 
 
 
 def _parts(explanation: Explanation) -> list[tuple[str, str, float]]:
-    """Return name, colour and seconds of what the path is made of: computation by region, the rest by part."""
+    """Return name, colour and seconds of each part of the path: computation by region, the rest by part."""
     sums: dict[Part | str, float] = {}
     for each in part_shares(explanation.path):
         key = each.region if each.part is Part.COMPUTATION else each.part
@@ -154,11 +154,11 @@ def _label(axes: Axes, x: float, y: float, text: str, colour: str) -> None:
 
 
 def _draw_tornado(axes: Axes, shown: Sequence[Sensitivity], tried: int) -> dict[str, Patch]:
-    """Draw the effect of each parameter; returns the legend."""
+    """Draw the effect of each parameter; return the legend."""
     rows = np.arange(len(shown))
     change = f"{shown[0].change:.0%}" if shown else "10%"
-    # What is close to zero is drawn on top of nothing; a deadlock has no bar.
-    # Two bars to the same side stand one above the other.
+    # A bar close to zero is drawn on top of nothing; a deadlock has no bar.
+    # Two bars to the same side are drawn one above the other.
     same = np.array([(each.change_if_lower or 0.0) * (each.change_if_higher or 0.0) > 0 for each in shown], bool)
     height, shift = np.where(same, 0.31, 0.62), np.where(same, 0.155, 0.0)
     for side, colour, sign in (("change_if_lower", _LOWER, "-"), ("change_if_higher", _HIGHER, "+")):
@@ -192,7 +192,7 @@ def _tornado_title(shown: int, tried: int) -> str:
 
 
 def plot_explanation(explanation: Explanation, folder: Path, title: str) -> Path:
-    """Draw the critical path of a simulation and what each parameter does to its makespan: ``explanation.png``.
+    """Draw the critical path of a simulation and the effect of each parameter on its makespan: ``explanation.png``.
 
     Raises:
         ClueError: If the file cannot be written.

@@ -1,4 +1,4 @@
-"""What the first place of a ranking depends on, as text."""
+"""The parameters on which the first place of a ranking depends, as text."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from clue.explain import RankingExplanation, RankingSensitivity
     from clue.explain.ranking import FirstPlace
 
-#: Least number of parameters that are shown: those that come closest to changing the first place.
+#: Least number of shown parameters: those that come closest to changing the first place.
 LEAST_ROWS = 5
 
 
 def ranking_explanation_text(explanation: RankingExplanation) -> RenderableType:
-    """Show the parameters that give the first place to another option, and those that come closest to it."""
+    """Show the parameters that give the first place to another option, and those that come closest to doing so."""
     return stack(
         heading(f"What the first place of {explanation.base.winner} depends on"),
         words(verdict(explanation)),
@@ -28,7 +28,7 @@ def ranking_explanation_text(explanation: RankingExplanation) -> RenderableType:
 
 
 def verdict(explanation: RankingExplanation) -> str:
-    """Say by how much the first option leads, and how many parameters alter that."""
+    """State by how much the first option leads, and how many parameters would change the first place."""
     altering, change = len(explanation.altering), f"{explanation.change:.0%}"
     first, *others = explanation.options
     rival = others[0] if len(others) == 1 else f"the best of {', '.join(others)}"
@@ -57,7 +57,7 @@ def options_of(explanation: RankingExplanation, each: RankingSensitivity) -> str
 
 
 def outcome_of(explanation: RankingExplanation, outcome: FirstPlace) -> str:
-    """Say what the first option leads by with a parameter changed, and who is first if it is not."""
+    """State the lead of the first option with a parameter changed, and which option is first if it is not."""
     if outcome.lead == 0:
         # The price decides, or the order of the options.
         return "tie"

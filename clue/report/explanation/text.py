@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from clue.explain import Efficiencies, Explanation, Sensitivity
 
-#: Most ranks and call sites of the path that are listed, the largest shares first.
+#: Largest numbers of ranks and call sites of the path that are listed, the largest shares first.
 MOST_RANKS, MOST_SITES = 8, 12
 _EFFICIENCIES = (
     ("parallel", "parallel efficiency", "mean computation / makespan = load balance × communication efficiency"),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def extrapolation_document(made: Extrapolation, family: Family, target: str) -> Document:
-    """Describe an extrapolated trace, and the recordings that it was made from."""
+    """Describe an extrapolated trace, and the recordings from which it was made."""
     return {
         "trace": target,
         **fields(made, "size"),
@@ -31,7 +31,7 @@ def extrapolation_document(made: Extrapolation, family: Family, target: str) -> 
 
 
 def refusal_document(error: RefusedError, size: int, ranks: int, warnings: Sequence[str] = ()) -> Document:
-    """Describe what was refused, and what to record instead; there is no trace then."""
+    """Describe what was refused, and which recordings to make instead; in this case there is no trace."""
     return {
         "trace": None,
         "size": size,
@@ -43,7 +43,7 @@ def refusal_document(error: RefusedError, size: int, ranks: int, warnings: Seque
 
 
 def plan_document(plan: Plan, warnings: Sequence[str] = ()) -> Document:
-    """Describe which recordings to make, with seconds and bytes that one of each takes here."""
+    """Describe which recordings to make, with the seconds and bytes that each takes on this computer."""
     return {
         **fields(plan, "size", "ranks"),
         "recordings": list(map(_planned, plan.recordings)),

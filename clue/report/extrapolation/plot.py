@@ -1,7 +1,8 @@
 """Bursts at call sites: measured, modelled, and predicted for a target.
 
 A panel is a pool: the bursts before one part of a call, of all ranks or of those of one role. Dots are means of
-recordings, lines and bands what the ensemble says between them, by the number of ranks; a star is the target.
+recordings; lines and bands are the predictions of the ensemble between them, by the number of ranks; a star is the
+target.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ from clue.units import format_time
 if TYPE_CHECKING:
     from clue.extrapolation import inference
 
-#: Most panels, and panels side by side; width and height of one, inches.
+#: Largest number of panels, and of panels side by side; width and height of a panel, inches.
 _MOST, _COLUMNS, _WIDTH, _HEIGHT = 12, 3, 3.7, 2.9
 #: Points of a curve between two recordings.
 _BETWEEN = 16
 #: Least ratio of the ends of an axis of times; ratio from which on ticks are at powers of ten.
 _LEAST_SPAN, _DECADES = 4.0, 10.0
-#: Most stars for a target whose ranks have different sizes.
+#: Largest number of stars for a target whose ranks have different sizes.
 _STARS = 9
 
 
@@ -42,9 +43,9 @@ def draw_bursts(program: Structure, fits: Sequence[Fitted], title: str) -> Figur
     """Draw the pools that take longest at a target.
 
     Args:
-        program: What the parts of the pools are.
+        program: The structure that the parts of the pools belong to.
         fits: The pools, those that take longest first.
-        title: Of the picture.
+        title: Title of the picture.
     """
     shown, whole = fits[:_MOST], sum(each.seconds for each in fits) or 1.0
     columns = max(1, min(_COLUMNS, len(shown)))
@@ -112,7 +113,7 @@ def _draw_pool(axes: Axes, fitted: Fitted, colours: Mapping[int, str]) -> None:
         axes.plot(mine[along], mine["seconds"], linestyle="none", marker="o", markersize=5, color=colour)
     target = _some_of(_ordered(fitted.target, along))
     mean, low, high = pool.modelled(target)
-    # Lists: matplotlib 3.10, the last for Python 3.10, takes an array of one number for that number.
+    # Lists, because matplotlib 3.10, the last for Python 3.10, treats an array of one number as that number.
     errors = [(mean - low).tolist(), (high - mean).tolist()]
     axes.errorbar(
         target[along], mean, errors, color=style.INK, marker="*", markersize=10, linestyle="none",
@@ -131,7 +132,7 @@ def _ordered(columns: Mapping[str, Floats], along: str) -> dict[str, Floats]:
 
 
 def _between(column: Floats) -> Floats:
-    """Return values with further ones between each two, at equal ratios if neither is 0."""
+    """Return values with further ones between each pair, at equal ratios if neither is 0."""
     parts = [
         np.geomspace(one, other, _BETWEEN) if one > 0 and other > 0 else np.linspace(one, other, _BETWEEN)
         for one, other in pairwise(column.tolist())
@@ -147,7 +148,7 @@ def _some_of(columns: Mapping[str, Floats]) -> dict[str, Floats]:
 
 
 def _ticks(axes: Axes) -> None:
-    """Let the axis of times span a factor that makes noise look like noise, and write few ticks, in units."""
+    """Let the axis of times span a factor at which noise looks like noise, with a few ticks in readable units."""
     low, high = axes.get_ylim()
     wider = max(1.0, (_LEAST_SPAN * low / high) ** 0.5)
     axes.set_ylim(low / wider, high * wider)
@@ -170,7 +171,7 @@ def _time(value: float, _: float | None) -> str:
 
 
 def plot_bursts(structure: inference.Structure, size: int, ranks: int, folder: Path, title: str) -> Path:
-    """Draw measured and modelled bursts by call site, and what they are at a target: ``bursts.png``.
+    """Draw measured and modelled bursts by call site, and their predictions at a target: ``bursts.png``.
 
     Raises:
         ClueError: If the file cannot be written.

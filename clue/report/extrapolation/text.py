@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def extrapolation_text(made: Extrapolation, family: Family, target: str) -> RenderableType:
-    """Show the recordings that a trace was made from, how far it is beyond them, and how to use it."""
+    """Show the recordings from which a trace was made, how far beyond them it is, and how to use it."""
     factor, trace = made.factor, made.trace
     command = " ".join((family.program, *family.command(made.size, trace.ranks)))
     return stack(
@@ -52,7 +52,7 @@ def _local(made: Extrapolation) -> Table:
 
 
 def plan_text(plan: Plan, command: str, warnings: Sequence[str] = ()) -> RenderableType:
-    """Show which recordings to make, what each needs here, and the command that makes them."""
+    """Show which recordings to make, the cost of each on this computer, and the command that makes them."""
     numbers = ("size", "ranks", "time", "memory")
     title = f"Recordings for size {plan.size} on {count_of(plan.ranks)}"
     shown = table(*numbers, "", title=title, numbers=numbers)
@@ -72,7 +72,7 @@ def plan_text(plan: Plan, command: str, warnings: Sequence[str] = ()) -> Rendera
 
 
 def _assumed(plan: Plan) -> str:
-    """Say which sizes and numbers of ranks the program is assumed to accept, and how sure that is."""
+    """State which sizes and numbers of ranks the program is assumed to accept, and how certain that is."""
     known = " and ".join(filter(None, map(str, (plan.takes, plan.learned))))
     if plan.tried:
         return f"The program took all of these{f' ({known})' if known else ''}."

@@ -33,7 +33,7 @@ def forecast_document(found: Forecast) -> Document:
 
 
 def need_document(routine: str, host: str, need: Need, memory: int, warnings: Sequence[str]) -> Document:
-    """Describe what a routine needs."""
+    """Describe the requirements of a routine."""
     return {**_need(need), "routine": routine, "host": host, "memory": memory, "warnings": list(warnings)}
 
 
@@ -62,7 +62,7 @@ def best_document(routine: str, found: Sequence[Estimate], left_out: int, warnin
 
 
 def benchmark_document(found: Sequence[Benchmark], store: str) -> Document:
-    """Describe what was measured."""
+    """Describe the measurements."""
     return {
         "store": store,
         "routines": [
@@ -84,7 +84,7 @@ def benchmark_document(found: Sequence[Benchmark], store: str) -> Document:
 
 
 def sequence_document(found: Timeline, warnings: Sequence[str]) -> Document:
-    """Describe what a sequence of operations takes."""
+    """Describe the schedule of a sequence of operations."""
     return {
         **fields(found, "seconds", "tried", "exhaustive"),
         "hosts": dict(found.hosts),
@@ -94,7 +94,7 @@ def sequence_document(found: Timeline, warnings: Sequence[str]) -> Document:
 
 
 def number(value: float) -> float | None:
-    """Return a number as JSON has it: ``null`` for an infinite one."""
+    """Return a number in the form that JSON allows: ``null`` for an infinite one."""
     return value if math.isfinite(value) else None
 
 

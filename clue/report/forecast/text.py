@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from clue.forecasting.segments import Need
     from clue.forecasting.sequence import Timeline
 
-#: Most grids that are shown.
+#: Largest number of shown grids.
 _SHOWN = 20
 
 
 def forecast_text(found: Forecast) -> RenderableType:
-    """Show the forecast of a routine, and why."""
+    """Show the forecast of a routine, and its reasons."""
     there = found.available
     return stack(
         heading(f"{found.routine} on {found.host}: {format_time(found.seconds)}"),
@@ -44,7 +44,7 @@ def forecast_text(found: Forecast) -> RenderableType:
 
 
 def need_text(routine: str, host: str, need: Need, memory: int, warnings: Sequence[str]) -> RenderableType:
-    """Show what a routine needs."""
+    """Show the requirements of a routine."""
     interval = f"{format_time(need.low)} to {_time(need.high)}"
     return stack(
         heading(f"{routine} on {host}, unloaded: {format_time(need.seconds)}"),
@@ -88,7 +88,7 @@ def best_text(routine: str, found: Sequence[Estimate], left_out: int, warnings: 
 
 
 def sequence_text(found: Timeline, warnings: Sequence[str]) -> RenderableType:
-    """Show which operation of a sequence runs when and where."""
+    """Show when and where each operation of a sequence runs."""
     columns = ("begin", "end")
     new = table("what", "where", *columns, title=f"All of it: {format_time(found.seconds)}", numbers=columns)
     for each in found.events:
@@ -100,7 +100,7 @@ def sequence_text(found: Timeline, warnings: Sequence[str]) -> RenderableType:
 
 
 def benchmark_text(found: Sequence[Benchmark], store: str) -> RenderableType:
-    """Show what was measured."""
+    """Show the measurements."""
     columns = ("points", "segments", "error")
     new = table("routine", "sizes", *columns, "memory", title=f"Measured into {store}", numbers=columns)
     warnings = []

@@ -8,7 +8,7 @@ from clue.structure import Kind, Node
 
 
 def graph_document(profile: GraphProfile) -> dict[str, object]:
-    """Describe a graph: its nodes with ranks and times, the models of these, and what they say of a target."""
+    """Describe a graph: its nodes with ranks and times, their models, and the predictions of these for a target."""
     whole = profile.seconds[profile.graph.root]
     document = {
         "trace": profile.name,

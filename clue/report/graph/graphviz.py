@@ -1,4 +1,4 @@
-"""A program's structure graph as Graphviz draws it."""
+"""A program's structure graph in the language of Graphviz."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clue.report.graph.words import words
 from clue.structure import Kind, Node
 from clue.units import format_time
 
-#: Graphviz shapes, as DP*Graph++ draws: rectangles, triangles.
+#: Graphviz shapes, as in DP*Graph++: rectangles, triangles.
 _SHAPES = {Kind.COMPUTATION: "box, style=filled, fillcolor=lightgrey", Kind.COMMUNICATION: "invtriangle"}
 
 

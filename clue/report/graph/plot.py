@@ -19,15 +19,15 @@ from clue.report.shared.style import save
 from clue.structure import Kind, Node
 from clue.units import format_share, format_time
 
-#: Sizes in inches: width of a column, height of a leaf, room above a loop or branches, and around them.
+#: Sizes in inches: width of a column, height of a leaf, room above a loop or branches, and margin around them.
 _WIDTH, _LEAF, _HEAD, _EDGE = 4.4, 0.36, 0.34, 0.14
-#: Most leaves that are all drawn; of more, those with a smaller share of the time are left out.
+#: Largest number of leaves of which all are drawn; beyond it, those with a smaller share of the time are left out.
 _ALL, _SMALL = 40, 0.005
 _GLYPH = 0.3
 
 
 def draw_graph(profile: GraphProfile) -> Figure:
-    """Draw a graph; the darker a node, the more of the time it takes."""
+    """Draw a graph; the darker a node, the larger its share of the time."""
     layout = _Layout(profile, _left_out(profile))
     root = profile.graph.root
     width, height = layout.size(root)
@@ -49,7 +49,7 @@ def _left_out(profile: GraphProfile) -> frozenset[Node]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Layout:
-    """Where nodes go: sequences from top to bottom, branches from left to right."""
+    """The positions of nodes: sequences from top to bottom, branches from left to right."""
 
     profile: GraphProfile
     hidden: frozenset[Node]
@@ -59,7 +59,7 @@ class _Layout:
         return [child for child in node.children if any(self.is_drawn(leaf) for _, leaf in child.walk())]
 
     def is_drawn(self, node: Node) -> bool:
-        """Tell whether it is a leaf that is drawn."""
+        """Tell whether a node is a leaf that is drawn."""
         return not node.children and node not in self.hidden
 
     def size(self, node: Node) -> tuple[float, float]:

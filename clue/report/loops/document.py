@@ -41,7 +41,7 @@ def _place(profile: LoopsProfile, node: Node) -> dict[str, object]:
 
 
 def _document(variants: Variants) -> object:
-    """Describe a number: itself if it is the same everywhere, else its expressions and their ranks."""
+    """Describe a number: its value if it is the same everywhere, else its expressions and their ranks."""
     (first, _), *others = variants
     if not others and is_constant(first):
         return _value(first.base)
@@ -57,7 +57,7 @@ def _expression(expression: Expression) -> dict[str, object]:
 
 
 def _value(number: int) -> int | None:
-    """Return a number; nothing for a missing partner."""
+    """Return a number; ``None`` for a missing partner."""
     return number if number > NO_NUMBER else None
 
 

@@ -31,7 +31,7 @@ from clue.units import format_number, format_size
 _ITERATIONS = "ijklmnopqrstuvwxyzabcdefgh"
 #: The expressions of a number that is always 0, or 1.
 ZERO, ONCE = Affine(0), Affine(1)
-#: Most pieces of a table, and variants by rank, that are listed; of more only the range of values is given.
+#: Largest number of listed pieces of a table, and of variants by rank; beyond it, only the range of values is given.
 _TOLD = 3
 _SENDS = (Op.SEND, Op.ISEND)
 _SIZED = (*_SENDS, Op.PACK)
@@ -46,10 +46,10 @@ class Line:
     Attributes:
         depth: Number of loops around it.
         words: The loop or call in words.
-        ranks: The ranks that do it.
-        calls: How many calls it makes on all ranks; 0 for a loop.
+        ranks: The ranks that execute it.
+        calls: Number of calls that it makes on all ranks; 0 for a loop.
         burst: Mean time of the burst before it, seconds.
-        site: Where in the program it is made, if that is known.
+        site: The place in the program where it is made, if known.
     """
 
     depth: int
@@ -123,7 +123,7 @@ def _line(profile: LoopsProfile, call: Sequence[Node], ranks: tuple[int, ...], d
 
 
 def _along(profile: LoopsProfile, node: Node) -> str:
-    """Say with which partners messages along the bits of the rank are exchanged."""
+    """State with which partners messages along the bits of the rank are exchanged."""
     if not profile.flags(node) & BITS:
         return ""
     there, back = ("to", "from") if profile.column("op", node) == Op.SEND else ("from", "to")
@@ -172,7 +172,7 @@ def _times(node: Node, depth: int) -> str:
 
 
 def _is(variants: Variants, expression: Affine) -> bool:
-    """Tell whether a number is that on all ranks."""
+    """Tell whether a number equals an expression on all ranks."""
     return [each for each, _ in variants] == [expression]
 
 
@@ -189,7 +189,7 @@ _Show = Callable[..., str]
 
 
 def _said(variants: Variants, show: _Show) -> str:
-    """Return a number in words, the expression of most ranks first."""
+    """Return a number in words, with the expression of most ranks first."""
     most, *others = sorted(variants, key=lambda variant: -len(variant[1]))
     if len(others) >= _TOLD:
         return _told_in_short(variants, show)
@@ -198,7 +198,7 @@ def _said(variants: Variants, show: _Show) -> str:
 
 
 def _told_in_short(variants: Variants, show: _Show) -> str:
-    """Return a number that differs by rank in short: that of most ranks, or its range."""
+    """Return a number that differs by rank in short: the value on most ranks, or its range."""
     bases = [each.base for each, _ in variants if is_constant(each)]
     if len(bases) == len(variants) and min(bases) > NO_NUMBER:
         return f"({show(min(bases))} to {show(max(bases))}, by rank)"
@@ -253,7 +253,7 @@ def _rank(number: int, sign: str | None = None) -> str:
 
 
 def _distance(number: int, sign: str | None = None) -> str:
-    """Show a rank relative to the own one."""
+    """Show a rank relative to the own rank."""
     if sign is not None:
         return str(number)
     if number < NO_NUMBER:

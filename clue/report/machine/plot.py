@@ -19,12 +19,12 @@ from clue.report.shared.lettering import fit
 from clue.report.shared.style import save
 from clue.units import format_size, format_time
 
-#: Panels at most, and the sizes shown unless the curves go further.
+#: Largest number of panels, and the sizes shown unless the curves go further.
 MOST_PANELS = 12
 _LEAST, _MOST = 1.0, 4e6
 #: Ends of an axis without curves, in seconds.
 _NO_DELAY = (1e-7, 1e-3)
-#: Inches of a panel's title.
+#: Width of a panel's title, inches.
 _TITLE = 3.7
 _CURVES = (
     ("send delay (the sender is blocked)", style.SEND, (0, (5, 2))),
@@ -34,7 +34,7 @@ _CURVES = (
 
 
 def draw_delays(machine: Machine) -> Figure:
-    """Draw send, transmission and total delay of every link, both axes logarithmic, eager limits marked."""
+    """Draw send, transmission and total delay of every link, with logarithmic axes and marked eager limits."""
     links = list(named_links(machine))
     shown = list(islice(links, MOST_PANELS))
     columns = 2 if len(shown) in (2, 4) else min(len(shown), 3)
@@ -58,7 +58,7 @@ def draw_delays(machine: Machine) -> Figure:
 
 
 def message_sizes(links: list[Link]) -> npt.NDArray[np.float64]:
-    """Return sizes in bytes from 1 B to 4 MB or the last point or eager limit, all of these included."""
+    """Return sizes in bytes from 1 B to 4 MB, or to a larger last point or eager limit, including all of these."""
     curves = [curve for link in links for curve in (link.send_delay, link.transmission_delay)]
     corners = {size for curve in curves for size in curve.sizes} | {link.eager_limit or 0.0 for link in links}
     most = max(_MOST, *corners)

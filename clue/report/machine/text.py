@@ -1,4 +1,4 @@
-"""A machine as text: its nodes, how messages travel, and where the figures come from."""
+"""A machine as text: its nodes, the delays of messages, and the sources of the figures."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _speed(speed: float | SpeedCurve) -> str:
     return " to ".join(f"{rate / 1e6:,.4g} Mflop/s in bursts of {flops / 1e6:,.4g} Mflop" for flops, rate in ends)
 
 
-#: Delays that most node types do not have, and what they are per.
+#: Delays that most node types do not have, and their units in words.
 _DELAYS = {"initialisation_delay": "", "spawn_delay": "", "packing_delay": " per byte", "reduction_delay": " per byte"}
 
 
@@ -101,7 +101,7 @@ def _special(machine: Machine) -> Iterator[str]:
 
 
 def cold_start_words(start: ColdStart) -> str:
-    """Say what cold starts after waits cost."""
+    """State the cost of cold starts after waits."""
     said = ", ".join(f"{format_time(extra)} after {format_time(wait)}" for wait, extra in start.points if wait)
     return f"{said}; at most {start.at_most:.3g} of what they take warm"
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from clue.models.model import Model
     from clue.predict.configurations import Beside
 
-#: Keys of a file whose entries are written one a line.
+#: Keys of a file whose entries are written one per line.
 _LISTS = ("models", "runs")
 
 
@@ -44,15 +44,15 @@ def model_document(model: Model) -> Document:
 
 
 def forecast_document(forecast: Forecast, outside: tuple[str, ...]) -> Document:
-    """Describe what a model says of one configuration."""
+    """Describe the prediction of a model for one configuration."""
     return {**_forecast(forecast), "outside": list(outside)}
 
 
 def found_document(found: Found, size: float, outside: tuple[str, ...], replays: Beside | None = None) -> Document:
-    """Describe what a search found: the best configuration, and those after it with their losses.
+    """Describe the result of a search: the best configuration, and those after it with their losses.
 
     Args:
-        found: What it found.
+        found: The result.
         size: Problem size N.
         outside: In what respects the best one lies outside the domain of the fit.
         replays: The best ones by replays, to compare with.

@@ -1,4 +1,4 @@
-"""A fitted model: measured and fitted times over sizes, and beside the diagonal."""
+"""A fitted model: measured and fitted times over sizes, and fitted over measured times with the diagonal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clue.report.model.text import configuration_text
 from clue.report.shared import style
 from clue.units import format_time
 
-#: Most configurations with a curve: those with most runs, from few ranks to many.
+#: Largest number of configurations with a curve: those with most runs, from few ranks to many.
 MOST = 6
 
 
@@ -29,7 +29,7 @@ def plot_model(model: Model, folder: Path) -> Path:
 
 
 def draw_model(model: Model) -> Figure:
-    """Draw measured times and fitted curves over sizes, and fitted over measured times beside."""
+    """Draw measured times and fitted curves over sizes, and fitted over measured times beside them."""
     drawn = style.figure(11.0, 5.5, f"{model.name}: measured and fitted")
     curves, pairs = drawn.subplots(1, 2)
     said = model.said()

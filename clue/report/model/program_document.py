@@ -32,7 +32,7 @@ def _part(part: Part | Repeated) -> dict[str, object]:
 
 
 def program_model_document(model: ProgramModel) -> dict[str, object]:
-    """Describe a model of a program: its parts, what it is off by, and where it holds."""
+    """Describe a model of a program: its parts, its errors, and its domain."""
     off = [abs(each) for each in model.off]
     at = {SIZE: [model.runs.sizes[0]], RANKS: [model.runs.ranks[0]]}
     return {
@@ -58,13 +58,13 @@ def predicted_document(model: ProgramModel, size: float, ranks: int) -> dict[str
 
 
 def estimate_document(said: Forecast) -> dict[str, object]:
-    """Describe what a model says of one run, with its interval; an end that is not known is ``null``."""
+    """Describe the prediction of a model for one run, with its interval; an unknown end is ``null``."""
     found = fields(said, "seconds", "low", "high", "inside")
     return {**found, "high": said.high if math.isfinite(said.high) else None}
 
 
 def formula_text(time: Time) -> str:
-    """Return a model on one line: of an ensemble its most plausible member."""
+    """Return a model on one line; an ensemble is represented by its most plausible member."""
     within = time.time if isinstance(time, Among) else time
     text = str(within.members[0].model if isinstance(within, Ensemble) else within)
     return f"{text} with {RANKS} - {time.others} for {RANKS}" if isinstance(time, Among) else text

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def program_model_text(model: ProgramModel, document: Mapping[str, Any]) -> RenderableType:
-    """Show a model of a program: where it holds, what it is off by, and its parts."""
+    """Show a model of a program: its domain, its errors, and its parts."""
     domain = ", ".join(f"{name} from {low:g} to {high:g}" for name, (low, high) in document["domain"].items())
     error = document["error"]
     made = (
@@ -34,11 +34,11 @@ def program_model_text(model: ProgramModel, document: Mapping[str, Any]) -> Rend
 
 
 def estimated_text(said: Forecast, outside: tuple[str, ...]) -> RenderableType:
-    """Show what a model says of one run."""
+    """Show the prediction of a model for one run."""
     return stack(facts((("time", estimate_words(said)),)), outside_text(outside))
 
 
 def estimate_words(said: Forecast) -> str:
-    """Return what a model says of one run, with its interval."""
+    """Return the prediction of a model for one run, with its interval, in words."""
     interval = f"{format_time(said.low)} to {format_time(said.high)}" if said.high < float("inf") else "no interval"
     return f"{format_time(said.seconds)} ({interval})" + ("" if said.inside else ", beyond what was recorded")

@@ -100,7 +100,7 @@ def _listed(title: str, lines: Iterator[str]) -> RenderableType | None:
 
 
 def forecast_text(forecast: Forecast, outside: tuple[str, ...]) -> RenderableType:
-    """Show what a model says of one configuration."""
+    """Show the prediction of a model for one configuration."""
     return stack(
         facts(
             (
@@ -120,7 +120,7 @@ def found_text(
     outside: tuple[str, ...],
     replays: Beside | None = None,
 ) -> RenderableType:
-    """Show the best configurations, beside them their times by replays, and which are best by these."""
+    """Show the best configurations, their times by replays, and the best configurations by replays."""
     replayed = {} if replays is None else replays.replayed
     numbers = ("time", "longer by")
     column = () if replays is None else ("replayed",)
@@ -170,5 +170,5 @@ def _interval(forecast: Forecast) -> str:
 
 
 def outside_text(outside: tuple[str, ...]) -> RenderableType | None:
-    """Show why a prediction lies outside of what was fitted."""
+    """Show why a prediction lies outside the domain of the fit."""
     return stack(heading("Outside of what was fitted"), bullets(outside)) if outside else None

@@ -1,4 +1,4 @@
-"""Results as one page to decide from: a file that needs no network, for a browser, a mail or a printer.
+"""Results as one page for a decision: a file that needs no network, for a browser, an e-mail or a printer.
 
 The page of ``clue serve`` is the same, with figures that can be changed on it (:func:`live_page`).
 """

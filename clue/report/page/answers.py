@@ -1,4 +1,4 @@
-"""Further answers on the page of a ranking: the cheapest option in time, what more money should buy, own or rented."""
+"""Further answers on the page of a ranking: the cheapest option in time, the best use of more money, own or rented."""
 
 from __future__ import annotations
 

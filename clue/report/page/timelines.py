@@ -15,7 +15,7 @@ from clue.report.timeline.bands import MOST_BANDS, Band, Layout, by_rank, layout
 from clue.result import Activity, Result
 from clue.units import count_of, format_time
 
-#: Largest number of segments in the timelines of a page; of more, the shortest are joined.
+#: Largest number of segments in the timelines of a page; beyond it, the shortest are joined.
 MOST_SEGMENTS = 40_000
 #: Number of ticks in a makespan: times in a timeline are whole numbers of ticks.
 _TICKS = 10_000_000

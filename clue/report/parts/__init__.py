@@ -1,1 +1,1 @@
-"""The hardware library: all parts, and each with where its figures come from."""
+"""The hardware library: all parts, and each part with the sources of its figures."""

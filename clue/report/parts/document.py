@@ -11,7 +11,7 @@ KINDS: Mapping[str, type[AnyPart]] = {"processor": Processor, "network": Network
 
 
 def part_document(part: AnyPart) -> dict[str, object]:
-    """Return what JSON says of a part; SI units."""
+    """Return a part as a JSON document; SI units."""
     return {
         "part": part.key,
         "kind": next(kind for kind, each in KINDS.items() if isinstance(part, each)),

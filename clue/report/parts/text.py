@@ -1,4 +1,4 @@
-"""Parts of the hardware library as text, with how each figure is known, and where from."""
+"""Parts of the hardware library as text, with the kind and the source of each figure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SPEEDS = ("hpl", "dgemm")
 
 
 def parts_text(parts: Sequence[AnyPart]) -> RenderableType:
-    """List parts, kind by kind, and say of how many each figure is known."""
+    """List parts by kind, and state for how many of them each figure is known."""
     processors = [part for part in parts if isinstance(part, Processor)]
     networks = [part for part in parts if isinstance(part, NetworkPart)]
     switches = [part for part in parts if isinstance(part, Switch)]
@@ -197,7 +197,7 @@ def _value(name: str, figure: Figure) -> str:
 
 
 def sockets_words(part: Processor, number: int) -> str:
-    """Say what processors a node has."""
+    """State the processors of a node."""
     known = [f"{number} × {part.name}"]
     if part.peak_bandwidth is not None:
         known.append(f"peak memory bandwidth {_bandwidth(number * part.peak_bandwidth)} ({PEAK_BANDWIDTH})")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def queue_document(queue: QueueOutcome) -> Document:
-    """Describe the queue of an option: times in seconds, rates a second."""
+    """Describe the queue of an option: times in seconds, rates per second."""
     return {
         "policy": queue.policy.value,
         **fields(queue, "nodes", "load", "capacity"),

@@ -8,12 +8,12 @@ from clue.purchase import Ranking
 from clue.report.shared import style
 from clue.report.shared.scale import time_scale
 
-#: Number of options drawn, the first ones.
+#: Number of options drawn: the first ones.
 _DRAWN = 7
 
 
 def draw_waiting(ranking: Ranking) -> Figure | None:
-    """Draw mean waiting over load, by option; ``None`` where no queue was simulated at several loads."""
+    """Draw mean waiting time over load, by option; ``None`` if no queue was simulated at several loads."""
     queues = [(each.option, each.queue) for each in ranking.entries if each.queue is not None and each.queue.curve]
     if not queues:
         return None

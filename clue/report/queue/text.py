@@ -19,7 +19,7 @@ _MANY = 1e3
 
 
 def queue_table(ranking: Ranking) -> Table | None:
-    """Show the queue of each option that has a position, where jobs are stated."""
+    """Show the queue of each option that has a position, if jobs are stated."""
     queues = [(each.option, each.queue) for each in ranking.entries if each.position and each.queue is not None]
     if not queues:
         return None
@@ -39,8 +39,8 @@ def format_rate(jobs: float) -> str:
 def figures_of(queue: QueueOutcome) -> list[tuple[str, float | None]]:
     """Return the figures of a queue for tables, as text and as numbers.
 
-    The share of the nodes' time that is used, nodes without a job, waiting, its median and 95th percentile, slowdown,
-    jobs an hour.
+    They are the used share of the nodes' time, nodes without a job, waiting time, its median and 95th percentile,
+    slowdown, and jobs per hour.
     """
     figures, errors = queue.figures, queue.errors
     if figures is None:

@@ -1,4 +1,4 @@
-"""What makespans are made of: per option and component, the mean rank's computing, communicating and waiting."""
+"""The parts of makespans: per option and component, the mean rank's computing, communicating and waiting."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from clue.report.shared.lettering import fit
 from clue.report.shared.scale import time_scale
 from clue.units import format_time
 
-#: Most panels, and most bars of a panel.
+#: Largest numbers of panels, and of bars in a panel.
 MOST_PANELS, MOST_BARS = 12, 20
-#: Inches of a bar with its labels, of the axes by number of columns, of a name.
+#: Inches of a bar with its labels, of the axes by number of columns, and of a name.
 _BAR, _WIDTHS, _NAME = 0.56, {1: 7.8, 2: 3.2}, 1.9
 _PARTS = (("compute", style.COMPUTE), ("communicate", style.COMMUNICATE), ("wait", style.WAIT))
 
@@ -41,10 +41,10 @@ class Bar:
 
 
 def draw_breakdown(ranking: Ranking) -> Figure:
-    """Draw one panel per workload, or per component where a workload has several, with a bar per option.
+    """Draw one panel per workload, or per component if a workload has several, with a bar per option.
 
-    Where there are too many, the panels with the longest makespans and the first options are drawn, and the picture
-    says so.
+    If there are too many, the panels with the longest makespans and the first options are drawn, and the picture says
+    so.
     """
     panels, left_out = drawn_panels(ranking)
     columns = 1 if len(panels) == 1 else 2
@@ -67,7 +67,7 @@ def draw_breakdown(ranking: Ranking) -> Figure:
 
 
 def drawn_panels(ranking: Ranking) -> tuple[list[tuple[str, list[Bar]]], str]:
-    """Return the panels and bars that fit a picture, and in words what is left out."""
+    """Return the panels and bars that fit a picture, and a description of those left out."""
     panels = list(split_panels(ranking))
     longest = sorted(range(len(panels)), key=lambda i: -max(sum(bar.parts) for bar in panels[i][1]))
     kept = [panels[i] for i in sorted(longest[:MOST_PANELS])]
@@ -104,7 +104,7 @@ def split_panels(ranking: Ranking) -> Iterator[tuple[str, list[Bar]]]:
 def mean_parts(outcome: ComponentOutcome) -> tuple[float, float, float]:
     """Return the mean rank's compute, communicate and wait, seconds that add up to the makespan.
 
-    The time that a rank has finished before the last one counts as waiting. Turns are alike, so each part grows
+    The time between the end of a rank and that of the last one counts as waiting. Turns are alike, so each part grows
     with the component's makespan.
     """
     prediction = outcome.prediction

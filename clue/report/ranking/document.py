@@ -70,7 +70,7 @@ def _entry(entry: Entry) -> Document:
 
 
 def _cost(cost: OptionCost) -> Document:
-    """Describe what an option costs over the service life: amounts today, by item."""
+    """Describe the costs of an option over the service life: present values, by item."""
     sheet = cost.sheet
     return {
         "total": sheet.total,
@@ -96,7 +96,7 @@ def _kwh(joules: float | None) -> float | None:
 def _workload(outcome: WorkloadOutcome) -> Document:
     return {
         "makespan": outcome.makespan,
-        # The paper's high-level parallelism: what runs at a time, not all there is to run.
+        # The paper's high-level parallelism: the number of simultaneous instances, not of all instances.
         "instances": outcome.side_by_side,
         **fields(outcome, "ranks", "points", "side_by_side", "turns", "idle", "throughput"),
         **({"placement": outcome.layout} if outcome.layout else {}),
@@ -113,7 +113,7 @@ def _component(outcome: ComponentOutcome) -> Document:
         "turn": None if prediction is None else prediction.makespan,
         "ops": None if prediction is None else prediction.ops,
         "compute_by_region": {} if prediction is None else dict(prediction.compute_by_region),
-        # Where the figure comes from, if not from a simulation: a model, or a skeleton that was run.
+        # The source of the figure, if it is not a simulation: a model, or a skeleton that was run.
         **({} if prediction is None or prediction.simulated else {"by": prediction.engine}),
     }
 

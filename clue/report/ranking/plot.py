@@ -14,15 +14,15 @@ from clue.report.ranking.scaling import draw_common_speedup, draw_performance, d
 from clue.report.ranking.scores import draw_ranking
 from clue.report.shared.style import save
 
-#: Most letters of a workload in the name of a file.
+#: Largest number of letters of a workload in the name of a file.
 _LONGEST_NAME = 60
 
 
 def plot_ranking(ranking: Ranking, folder: Path) -> list[Path]:
     """Draw a ranking: score and price, the parts of makespans, and how each workload scales.
 
-    The files are ``ranking.png``, ``breakdown.png``, ``waiting.png`` where jobs are stated, and
-    ``speedup-WORKLOAD.png`` for each workload that was tried at several numbers of ranks.
+    The files are ``ranking.png``, ``breakdown.png``, ``waiting.png`` if jobs are stated, and ``speedup-WORKLOAD.png``
+    for each workload that was tried at several numbers of ranks.
 
     Raises:
         ClueError: If a file cannot be written.
@@ -40,7 +40,7 @@ def plot_ranking(ranking: Ranking, folder: Path) -> list[Path]:
 
 
 def file_names(names: Iterable[str]) -> list[str]:
-    """Return a different part of a file name for each workload."""
+    """Return a distinct part of a file name for each workload."""
     found: list[str] = []
     for name in names:
         plain = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)[:_LONGEST_NAME]

@@ -1,7 +1,7 @@
 """How a program scales: speed-up and performance over processors, one line per machine.
 
-What lies above the ideal line is explained in words below the title: an ideal is relative to one machine and to what
-was recorded on its fewest processors.
+Points above the ideal line are explained in words below the title: an ideal is relative to one machine and to the
+recording on its fewest processors.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from clue.report.shared import style
 from clue.report.shared.lettering import fit
 from clue.units import format_time
 
-#: Most lines with a colour of their own; most names for a line that stands for several; most notes below the title.
+#: Largest number of lines with a colour of their own, of names for a line that stands for several, of notes.
 _MOST_LINES, _NAMED, _NOTES = len(style.SERIES), 2, 3
 _WIDTH, _HEIGHT, _WORDS = 8.6, 5.8, 7.3
 _DASHED = "dashed: ideal, n times as fast on n times as many processors"
@@ -26,13 +26,13 @@ _PARTS = ("compute", "communicate", "wait")
 
 
 def fastest(series: Sequence[Series]) -> str:
-    """Say where the program takes the least time."""
+    """State where the program takes the least time."""
     time, processors, name = min((time, n, each.name) for each in series for n, time in each.points)
     return f"fastest on {name}, {processors} processor{'s' * (processors != 1)} ({format_time(time)})"
 
 
 def draw_speedup(series: Sequence[Series], title: str) -> Figure:
-    """Draw speed-up from makespans, each machine over itself, so that all have one ideal line."""
+    """Draw speed-up from makespans, each machine relative to itself, so that all have one ideal line."""
     fewest = {each.points[0][0] for each in series}
     base = (
         "1 is the speed of each on one processor"
@@ -48,7 +48,7 @@ def draw_speedup(series: Sequence[Series], title: str) -> Figure:
 
 
 def draw_common_speedup(series: Sequence[Series], title: str) -> Figure:
-    """Draw speed-ups of all machines over one common start, so that a faster machine lies higher.
+    """Draw speed-ups of all machines relative to one common start, so that a faster machine lies higher.
 
     Each machine that starts there has an ideal line of its own: the ideal of a slow machine is not that of a fast one.
     """
@@ -73,7 +73,7 @@ def _about_instances(series: Sequence[Series]) -> str:
 
 
 def _above_ideal(series: Series) -> Iterator[str]:
-    """Explain a super-linear speed-up of a machine over its own fewest processors, if it has one."""
+    """Explain a super-linear speed-up of a machine relative to its own fewest processors, if it has one."""
     speeds = speedups(series)
     above = [i for i, (n, speed) in enumerate(speeds) if i and is_above(n, speed)]
     if above:
@@ -84,7 +84,7 @@ def _above_ideal(series: Series) -> Iterator[str]:
 
 
 def _reason(series: Series, at: int) -> str:
-    """Say which part of the time of all ranks is shorter than on the fewest processors."""
+    """State which part of the time of all ranks is shorter than on the fewest processors."""
     processors, fewest = series.points[at][0], series.points[0][0]
     if not series.costs:
         return f"beside what {fewest} processor{'s' * (fewest > 1)} took, each having its own recording"
@@ -127,7 +127,7 @@ def draw_performance(series: Sequence[Series], title: str) -> Figure:
 
 
 def _start(title: str, base: str, series: Sequence[Series]) -> tuple[Figure, Axes]:
-    """Return a figure for speed-ups whose title says what they are relative to, and why some are above the ideal."""
+    """Return a figure for speed-ups whose title states what they are relative to, and why some are above the ideal."""
     notes = _few([note for each in series for note in _above_ideal(each)])
     words = "\n".join(fit(line, _WORDS, lines=3, size=style.TICK, prose=True) for line in (base, _DASHED, *notes))
     drawn = style.figure(_WIDTH, _HEIGHT + 0.17 * words.count("\n"), title)

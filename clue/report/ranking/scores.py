@@ -17,9 +17,9 @@ from clue.report.shared.lettering import fit
 from clue.report.shared.scale import time_scale
 from clue.units import Money
 
-#: Most options that are drawn: with a position, and without one.
+#: Largest numbers of drawn options: with a position, and without one.
 MOST_PLACED, MOST_OTHERS = 40, 10
-#: Most workloads with a colour of their own.
+#: Largest number of workloads with a colour of their own.
 _MOST_WORKLOADS = len(style.SERIES)
 _WIDTH = 11.0
 #: Widths in inches: a name, the bars of scores, the words beside the budget.
@@ -29,7 +29,7 @@ _MILLIONS = 1e8
 
 
 def draw_ranking(ranking: Ranking) -> Figure:
-    """Draw the options by position, those without one last: scores left, prices right, sharing rows."""
+    """Draw the options by position, those without one last: scores on the left, prices on the right, in shared rows."""
     entries, left_out = drawn_entries(ranking)
     row = 0.5 if len(entries) <= 12 else 0.4
     drawn = style.figure(_WIDTH, 2.0 + row * max(len(entries), 2), f"{ranking.scenario}: {_finding(ranking)}")
@@ -48,7 +48,7 @@ def draw_ranking(ranking: Ranking) -> Figure:
 def ordered(ranking: Ranking) -> list[Entry]:
     """Return the entries by position; those without one come last, the unaffordable ones at the very end.
 
-    Options that are not among the first asked for are left out.
+    Options that are not among the requested first ones are left out.
     """
     shown = [each for each in ranking.entries if each.bound is None]
     return sorted(shown, key=lambda e: (e.position is None, not e.affordable, e.position or 0))
@@ -71,7 +71,7 @@ def drawn_entries(ranking: Ranking) -> tuple[list[Entry], str]:
 
 
 def _finding(ranking: Ranking) -> str:
-    """Say who comes first."""
+    """State which option comes first."""
     first = [each for each in ranking.entries if each.position == 1]
     if not first:
         return "no option can be ranked"
@@ -99,7 +99,7 @@ def score_parts(ranking: Ranking, entries: Sequence[Entry]) -> dict[str, list[fl
 
 
 def _few(parts: Mapping[str, list[float]]) -> dict[str, list[float]]:
-    """Return as many parts as colours can tell apart; the smallest ones are added up."""
+    """Return only as many parts as colours can distinguish; the smallest ones are added up."""
     if len(parts) <= _MOST_WORKLOADS:
         return dict(parts)
     by_size = sorted(parts, key=lambda name: -sum(parts[name]))
@@ -109,7 +109,7 @@ def _few(parts: Mapping[str, list[float]]) -> dict[str, list[float]]:
 
 
 def _colours(parts: Mapping[str, list[float]]) -> list[str]:
-    """Return colours of workloads; where there are too many, the last stands for the remainder."""
+    """Return the colours of workloads; if there are too many, the last colour stands for the remainder."""
     colours = style.colours(len(parts))
     return colours if len(parts) < _MOST_WORKLOADS else [*colours[:-1], style.OTHER_REGIONS]
 
@@ -150,7 +150,7 @@ def _draw_scores(drawn: Figure, axes: Axes, ranking: Ranking, entries: Sequence[
 
 
 def _draw_intervals(axes: Axes, entries: Sequence[Entry], factor: float) -> npt.NDArray[np.float64]:
-    """Draw the intervals of scores as error bars; returns where each ends, 0 where there is none."""
+    """Draw the intervals of scores as error bars; return where each ends, 0 if there is none."""
     ends = np.zeros(len(entries))
     for row, entry in enumerate(entries):
         if entry.spread is not None and entry.position is not None:

@@ -1,7 +1,7 @@
 """Rankings as files for other programs: CSV for spreadsheets, LaTeX for papers, Markdown for wikis.
 
-CSV holds figures with all their digits, in the units that its column names say. LaTeX and Markdown hold the very table
-that a terminal shows (:mod:`clue.report.ranking.text`).
+CSV has figures with all their digits, in the units stated in its column names. LaTeX and Markdown have the same table
+as the terminal (:mod:`clue.report.ranking.text`).
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ def ranking_csv(ranking: Ranking) -> str:
 
 
 def ranking_latex(ranking: Ranking) -> str:
-    """Return a ranking as a table of LaTeX, with what belongs to it as comments."""
+    """Return a ranking as a table of LaTeX, with its remarks as comments."""
     return latex_text(ranking_title(ranking), ranking_table(ranking), _beside(ranking))
 
 
 def ranking_markdown(ranking: Ranking) -> str:
-    """Return a ranking as Markdown, with what belongs to it."""
+    """Return a ranking as Markdown, with its remarks."""
     return markdown_text(ranking_title(ranking), ranking_table(ranking), _beside(ranking))
 
 
 def _beside(ranking: Ranking) -> dict[str, Sequence[str]]:
-    """Return what a reader must know beside the table of a ranking, as the terminal shows it."""
+    """Return the remarks that belong to the table of a ranking, as the terminal shows them."""
     sampled = how_sampled(ranking)
     return {
         "Notes": [*([sampled] if sampled else []), *later(ranking)],

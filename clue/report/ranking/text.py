@@ -1,4 +1,4 @@
-"""A ranking as text: who comes first, with what score, and how each workload ran."""
+"""A ranking as text: which option comes first, its score, and how each workload ran."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from clue.purchase import Entry, Ranking, WorkloadOutcome
 
-#: Most options without a position that are listed with the reason.
+#: Largest number of options without a position that are listed with the reason.
 _LISTED = 20
 #: Least score that is written with all digits before the decimal point.
 _MANY = 1e3
@@ -71,7 +71,7 @@ def later(ranking: Ranking) -> list[str]:
 
 
 def ranking_title(ranking: Ranking) -> str:
-    """Say by which criterion options are ranked."""
+    """State the criterion by which options are ranked."""
     better = "higher" if ranking.higher_is_better else "lower"
     budget = f"; budget {ranking.budget}" if ranking.budget is not None else ""
     criterion = ranking.criterion.value.replace("_", " ")
@@ -81,7 +81,7 @@ def ranking_title(ranking: Ranking) -> str:
 def format_split(outcome: WorkloadOutcome) -> str:
     """Format a split: ``"3 × 6 (2 idle)"`` is 3 instances at a time of 6 ranks each, 2 processors idle.
 
-    Where ranks could be placed in several ways, the best one stands behind it: ``"3 × 6, cyclic, 2 a node"``.
+    If ranks could be placed in several ways, the best placement follows: ``"3 × 6, cyclic, 2 a node"``.
     """
     idle = f" ({format_number(outcome.idle)} idle)" if outcome.idle else ""
     turns = f" in {format_number(outcome.turns)} turns" if outcome.turns > 1 else ""
@@ -101,7 +101,7 @@ def format_score(score: float | None, unit: str) -> str:
 
 
 def how_sampled(ranking: Ranking) -> str:
-    """Say what the intervals contain; ``""`` if there are none."""
+    """State what the intervals contain; ``""`` if there are none."""
     from clue.uncertainty import CERTAIN, LEVEL  # noqa: PLC0415 - numpy
 
     sampling, error = ranking.sampling, ranking.error
@@ -146,7 +146,7 @@ def ranking_table(ranking: Ranking) -> Table | None:
 
 
 def _score(entry: Entry, unit: str) -> str | tuple[str, str]:
-    """Return a score, on a line of its own where its interval is below it."""
+    """Return a score; it is on a line of its own if its interval is below it."""
     score, spread = format_score(entry.score, unit), entry.spread
     if spread is None:
         return score
@@ -158,7 +158,7 @@ def _share(entry: Entry) -> str:
 
 
 def _by(outcome: WorkloadOutcome) -> str:
-    """Say where a makespan comes from, if not from a simulation: a model, or a skeleton that was run."""
+    """State the source of a makespan, if it is not a simulation: a model, or a skeleton that was run."""
     made = [each.prediction for each in outcome.components if each.prediction is not None]
     told = sorted({each.engine for each in made if not each.simulated})
     return f" by {' and '.join(told)}" if told else ""
@@ -185,7 +185,7 @@ ITEMS = ("purchase", "energy", "cloud", "storage", "egress", "licences", "staff"
 
 
 def costs_table(ranking: Ranking) -> Table | None:
-    """Show what options cost over the service life, item by item, where that is stated."""
+    """Show the costs of options over the service life, item by item, if they are stated."""
     known = [(each.option, each.cost) for each in _placed(ranking) if each.cost is not None]
     if not known:
         return None
@@ -206,7 +206,7 @@ def costs_table(ranking: Ranking) -> Table | None:
 
 
 def costs_title(ranking: Ranking) -> str:
-    """Say over which time costs are counted, and what money costs meanwhile."""
+    """State the period over which costs are counted, and the discount rate."""
     rate = f", discounted at {format_share(ranking.discount_rate, 1)} a year" if ranking.discount_rate else ""
     return f"Costs over {format_time(ranking.life)}{rate}"
 
@@ -216,7 +216,7 @@ def _thousands(figure: float | None, unit: float = 1.0) -> str:
 
 
 def parts_table(ranking: Ranking) -> Table | None:
-    """Show by which figures options have their weighted sums."""
+    """Show the figures of which the weighted sums of options consist."""
     if not ranking.weighted:
         return None
     columns = [
@@ -231,7 +231,7 @@ def parts_table(ranking: Ranking) -> Table | None:
 
 
 def pareto_front(ranking: Ranking) -> str:
-    """Name the options that no other beats by every criterion that was asked for; ``""``: none were."""
+    """Name the options that no other option beats by every requested criterion; ``""`` if none was requested."""
     if not ranking.pareto:
         return ""
     figures = next((entry.figures for entry in ranking.entries if entry.figures), {})
@@ -245,7 +245,7 @@ def _on_front(ranking: Ranking) -> list[Entry]:
 
 
 def front_table(ranking: Ranking) -> Table | None:
-    """Show the figures of the Pareto front; ``None`` where none was asked for, or a few words say it."""
+    """Show the figures of the Pareto front; ``None`` if none was requested, or a few words suffice."""
     entries = _on_front(ranking)
     if len(entries) < 2:
         return None
@@ -259,7 +259,7 @@ def front_table(ranking: Ranking) -> Table | None:
 
 
 def not_ranked(ranking: Ranking) -> list[str]:
-    """Say which options cannot be ranked, and why; of many, the first ones and how many more there are."""
+    """State which options cannot be ranked, and why; if there are many, the first ones and how many more there are."""
     entries = [each for each in ranking.entries if each.position is None and each.bound is None]
     reasons = [
         f"{each.option}{f' ({each.price})' if each.price else ''}: {each.reason}"

@@ -18,15 +18,15 @@ from clue.report.shared import style
 from clue.result import Traffic
 from clue.units import count_of, format_size
 
-#: Most ranks for which cells show their bytes as text.
+#: Largest number of ranks at which cells show their bytes as text.
 _LABELLED = 12
-#: Most ranks with cells of their own, and with bars of their own for their totals.
+#: Largest number of ranks with cells of their own, and with bars of their own for their totals.
 MOST_CELLS, _BARS = 600, 64
 #: Ratio of the ends of the colour bar below which they count as one.
 _ONE_SIZE = 1.001
 #: Least distance of labels of the colour bar, as a share of its length.
 _APART = 0.1
-# Without the palest colours, which could not be told from the white of no bytes.
+# Without the palest colours, which could not be distinguished from the white of no bytes.
 _MAP = LinearSegmentedColormap.from_list("bytes", colormaps["YlGnBu"](np.linspace(0.2, 1.0, 256)))
 
 
@@ -34,9 +34,9 @@ def draw_communication(traffic: Traffic, title: str, instances: int = 1) -> Figu
     """Draw the bytes sent between ranks on a logarithmic colour scale; pairs that sent none stay white.
 
     Args:
-        traffic: Who sent how much to whom.
-        title: Of the picture.
-        instances: How many copies of the program ran side by side; equal ones are drawn once.
+        traffic: Bytes sent from each rank to each rank.
+        title: Title of the picture.
+        instances: Number of copies of the program that ran side by side; equal ones are drawn once.
     """
     shown = first_instance(traffic, instances)
     told = [_finding(shown)]
@@ -54,7 +54,7 @@ def draw_communication(traffic: Traffic, title: str, instances: int = 1) -> Figu
 
 
 def first_instance(traffic: Traffic, instances: int) -> Traffic:
-    """Return the traffic of one instance where all have the same, else the whole."""
+    """Return the traffic of one instance if all have the same, else the whole."""
     each = len(traffic.nbytes) // instances
     one = Traffic(traffic.messages[:each, :each], traffic.nbytes[:each, :each])
     same = np.eye(instances, dtype=np.int64)
@@ -80,7 +80,7 @@ def _draw_matrix(drawn: Figure, axes: Axes, nbytes: npt.NDArray[np.int64]) -> No
     ranks, cells = len(nbytes), pool(nbytes.astype(float))
     shown = np.ma.masked_equal(cells, 0.0)
     least, most = (float(shown.min()), float(shown.max())) if shown.count() else (1.0, 10.0)
-    # A scale needs two ends: where all pairs sent the same, they get the dark one.
+    # A scale needs two ends: if all pairs sent the same size, they get the dark end.
     norm = LogNorm(least if least * _ONE_SIZE < most else most / 10, most)
     image = axes.imshow(
         shown,
@@ -104,7 +104,7 @@ def _draw_matrix(drawn: Figure, axes: Axes, nbytes: npt.NDArray[np.int64]) -> No
 
 
 def _draw_scale(drawn: Figure, axes: Axes, image: AxesImage, sizes: Sequence[float], of: str) -> None:
-    """Draw the colour bar, whose ends have labels; where there is one size, or none, say that instead."""
+    """Draw the colour bar with labels at its ends; if there is one size, or none, write that instead."""
     if len(sizes) < 2:
         told = f"coloured: {format_size(sizes[0])} from {of}; white: none" if sizes else "white: no bytes"
         axes.set_xlabel(f"receiving rank\n{told}")
@@ -120,7 +120,7 @@ def _draw_scale(drawn: Figure, axes: Axes, image: AxesImage, sizes: Sequence[flo
 
 
 def sizes_to_label(least: float, most: float) -> list[float]:
-    """Return the sizes that a logarithmic scale names: both ends, and round ones between, no two close together."""
+    """Return the sizes labelled on a logarithmic scale: both ends, and round ones between, no two close together."""
     if most < least * _ONE_SIZE:
         return [most]
     whole = log10(most / least)

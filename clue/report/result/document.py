@@ -40,7 +40,7 @@ def result_document(result: Result, sampled: Sampled | None = None) -> Document:
 
 
 def steady_document(steady: Steady) -> Document:
-    """Describe which part of a program was simulated: ops, interval, and why all of it was, if so."""
+    """Describe the simulated part of a program: ops, interval, or why all of it was simulated."""
     from clue.uncertainty import LEVEL  # noqa: PLC0415 - numpy
 
     return {
@@ -58,5 +58,5 @@ def sampling_document(sampling: Sampling) -> Document:
     """Describe how samples were drawn."""
     from clue.uncertainty import LEVEL  # noqa: PLC0415 - numpy
 
-    parts = {} if sampling.noise else {"noise": False}  # only what replays of a part may be off by
+    parts = {} if sampling.noise else {"noise": False}  # only the errors of partial replays are sampled
     return {**fields(sampling, "samples", "seed"), **parts, "level": LEVEL}

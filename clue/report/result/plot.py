@@ -19,11 +19,11 @@ def plot_result(
     """Draw a simulation: ``timeline.png`` if it has a timeline, ``communication.png`` if it has its traffic.
 
     Args:
-        result: What to draw.
-        folder: Where to.
-        title: Above the pictures.
-        window: A stretch of time that the timeline shows enlarged; if not given, one that stands for the others.
-        by_site: Whether the timeline's colours tell call sites apart instead of regions and activities.
+        result: The result.
+        folder: The folder of the files.
+        title: Title of the pictures.
+        window: A stretch of time that the timeline shows enlarged; if not given, a typical one.
+        by_site: Whether the timeline's colours distinguish call sites instead of regions and activities.
 
     Raises:
         ClueError: If a file cannot be written.
@@ -38,7 +38,7 @@ def plot_result(
 
 
 def plot_samples(sampled: Sampled, folder: Path, title: str) -> Path:
-    """Draw how a makespan is spread over samples of the noise: ``samples.png``.
+    """Draw the distribution of a makespan over samples of the noise: ``samples.png``.
 
     Raises:
         ClueError: If the file cannot be written.

@@ -11,9 +11,9 @@ from clue.report.shared.scale import Window, span, time_scale
 from clue.uncertainty import LEVEL, Sampled
 from clue.units import format_time
 
-#: Number of bars, and of samples from which on there are as many.
+#: Largest number of bars, and number of samples from which on there are that many.
 _MOST_BARS = 40
-#: Width of the words above, inches.
+#: Width of the text above, inches.
 _TITLE = 7.8
 
 
@@ -22,7 +22,7 @@ def draw_samples(sampled: Sampled, title: str) -> Figure:
 
     Args:
         sampled: Makespans of samples.
-        title: Of the picture.
+        title: Title of the picture.
     """
     makespan, spread = sampled.makespan, sampled.spread
     scale = time_scale(float(sampled.makespans.max(initial=makespan)))

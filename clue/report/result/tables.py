@@ -1,7 +1,7 @@
 """The figures of a simulation as files for other programs: CSV for spreadsheets, LaTeX for papers, Markdown for wikis.
 
-CSV holds figures with all their digits, in the units that its column names say. LaTeX and Markdown hold the very table
-that a terminal shows (:mod:`clue.report.result.text`).
+CSV has figures with all their digits, in the units stated in its column names. LaTeX and Markdown have the same table
+as the terminal (:mod:`clue.report.result.text`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One simulation as text: the makespan, and where every rank's time went."""
+"""One simulation as text: the makespan, and how every rank spent its time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from clue.steady import Steady
     from clue.uncertainty import Sampled
 
-#: Most ranks that are listed; of more, the table holds a summary and the slowest.
+#: Largest number of listed ranks; beyond it, the table has a summary and the slowest ranks.
 MOST_RANKS = 32
 SLOWEST = 8
 _TIMES = ("finish", "compute", "communicate", "wait")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def scenario_document(scenario: Scenario) -> Document:
-    """Describe a comparison before anything is simulated: what has to run, what could be bought."""
+    """Describe a comparison before anything is simulated: the workloads, and the options to buy."""
     return plain(
         {
             "scenario": scenario.name,

@@ -1,4 +1,4 @@
-"""A comparison as text, before anything is simulated: what has to run, what could be bought."""
+"""A comparison as text, before anything is simulated: the workloads, and the options to buy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from clue.purchase import Scenario, Workload
 
-#: Most options that are listed.
+#: Largest number of listed options.
 _LISTED = 100
 
 

@@ -1,1 +1,1 @@
-"""What all subjects of the report are made with: values of documents, tables, figures, scales, letters."""
+"""Parts that all subjects of the report use: values of documents, tables, figures, scales, letters."""

@@ -1,4 +1,4 @@
-"""Short names of call sites, with callers where several sites have the same name."""
+"""Short names of call sites, with callers if several sites have the same name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Label:
 
     Attributes:
         name: File and line.
-        function: The function that it is in, without those around it.
+        function: The function that it is in, without enclosing ones.
         callers: The callers by which it differs from other sites of the same name, the innermost first.
     """
 
@@ -35,7 +35,7 @@ class Label:
 
 
 def labels(sites: Sequence[Site]) -> list[Label]:
-    """Return a name for each of some call sites that tells it apart from the others."""
+    """Return a name for each of some call sites that distinguishes it from the others."""
     alike: dict[str, list[Site]] = {}
     for site in sites:
         alike.setdefault(site.name, []).append(site)

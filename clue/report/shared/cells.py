@@ -1,4 +1,4 @@
-"""The cells of a table for the terminal, to write it in other formats."""
+"""The cells of a table for the terminal, for writing the table in other formats."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Cells:
 
     Attributes:
         columns: Headings.
-        right: Which columns are aligned right: those of numbers.
+        right: Whether each column is aligned right, as numbers are.
         sections: Groups of rows that belong together; a row has one line of text for each column.
     """
 
@@ -28,7 +28,7 @@ class Cells:
 
 
 def cells_of(table: Table) -> Cells:
-    """Return the cells of a table; a row whose cells have several lines becomes a section of as many rows."""
+    """Return the cells of a table; a row whose cells have several lines becomes a section with a row for each line."""
     columns = tuple(_plain(column.header) for column in table.columns)
     right = tuple(column.justify == "right" for column in table.columns)
     rows = zip(*(column.cells for column in table.columns), strict=True)

@@ -11,8 +11,8 @@ def csv_text(rows: Sequence[Mapping[str, object]], columns: Sequence[str] = ()) 
     """Return rows as CSV (RFC 4180 with plain newlines); missing and unknown values are empty.
 
     Args:
-        rows: By column.
-        columns: Those that come first, rows or not.
+        rows: The rows, each a mapping by column.
+        columns: Columns that come first, even if there are no rows.
     """
     text = StringIO()
     every = dict.fromkeys((*columns, *(column for row in rows for column in row)))

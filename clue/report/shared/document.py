@@ -1,7 +1,7 @@
-"""What JSON documents are made of: plain dictionaries, lists, text and finite numbers; no files.
+"""Values of JSON documents: plain dictionaries, lists, text and finite numbers; no files.
 
-Most subjects of the report have a module ``document``, and what it returns is what ``--json`` prints. Times are in
-seconds of virtual time, sizes in bytes. A figure that is not known or not finite is ``null``.
+Most subjects of the report have a module ``document``, whose results ``--json`` prints. Times are in seconds of virtual
+time, sizes in bytes. A figure that is unknown or not finite is ``null``.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from clue.units import Money
 
 Document = dict[str, object]
-#: Up to here a float holds every whole number exactly.
+#: Up to this number, a float holds every whole number exactly.
 _WHOLE = 2.0**53
 
 
 def fields(of: object, *names: str) -> Document:
-    """Return the fields of a value whose keys are their own names, in this order."""
+    """Return the fields of a value whose keys equal their names, in this order."""
     return {name: getattr(of, name) for name in names}
 
 

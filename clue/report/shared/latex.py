@@ -28,9 +28,9 @@ def latex_text(title: str, table: Table | None, beside: Mapping[str, Sequence[st
     """Return a table as LaTeX.
 
     Args:
-        title: What it is about.
-        table: It, or ``None`` if there is nothing to show.
-        beside: Lines that belong to it, by their heading.
+        title: The title.
+        table: The table, or ``None`` if there is nothing to show.
+        beside: Lines that belong to the table, by their heading.
     """
     told = (f"{heading}: {each}" for heading, lines in beside.items() for each in lines)
     remarks = [title, "needs \\usepackage{booktabs}", *told]
@@ -40,7 +40,7 @@ def latex_text(title: str, table: Table | None, beside: Mapping[str, Sequence[st
 def _tabular(table: Table) -> str:
     cells = cells_of(table)
     sections = ["".join(map(_row, section)) for section in cells.sections]
-    # Space sets sections apart where they have several lines.
+    # Space separates sections if any has several lines.
     between = "\\addlinespace\n" if any(len(section) > 1 for section in cells.sections) else ""
     return (
         f"\\begin{{tabular}}{{{''.join('r' if right else 'l' for right in cells.right)}}}\n"
@@ -58,5 +58,5 @@ def _cell(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return text as LaTeX shows it."""
+    """Return text with LaTeX's special characters escaped."""
     return text.translate(_ESCAPES)

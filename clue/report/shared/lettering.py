@@ -1,8 +1,8 @@
 """Text that fits: measured in the font of the pictures, wrapped, and shortened in the middle if it is still too long.
 
-Names come from users: they may hold "$", which does not start mathematics here, line breaks, and letters of any script.
-Letters that the usual font lacks are looked up in the fonts of the computer; letters that none has are escaped as in
-Python, so that no two names look alike because both are boxes.
+Names come from users: they may contain "$", which does not start mathematics here, line breaks, and letters of any
+script. Letters that the usual font lacks are looked up in the fonts of the computer; letters that no font has are
+escaped as in Python, so that two different names never look alike as boxes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from clue.report.shared.printable import escaped
 
 #: The font that comes with matplotlib.
 FAMILY = "DejaVu Sans"
-#: Fonts that draw a box for every letter there is.
+#: Fonts that draw a box for every letter.
 _NO_LETTERS = "Last Resort"
 #: Pictures have normal and bold text.
 _WEIGHTS = ("normal", "bold")
@@ -35,7 +35,7 @@ _ELLIPSIS = "…"
 
 
 def fit(text: str, inches: float, lines: int = 1, size: float = 9.0, *, bold: bool = False, prose: bool = False) -> str:
-    """Wrap a text to a width; where it needs too many lines, leave out its middle, or the end of prose."""
+    """Wrap a text to a width; if it needs too many lines, leave out its middle, or the end if it is prose."""
 
     def broken(text: str) -> list[str]:
         return list(_lines(text, lambda line: width(line, size, bold) <= inches))
@@ -92,7 +92,7 @@ def drawable(line: str) -> str:
 
 @lru_cache(maxsize=4096)
 def width(text: str, size: float, bold: bool = False) -> float:
-    """Return how wide one line is, in inches."""
+    """Return the width of one line, inches."""
     weight = "bold" if bold else "normal"
     font = font_manager.get_font([_face(name, weight) for name in families(text)])
     font.set_size(size, _DPI)
@@ -101,7 +101,7 @@ def width(text: str, size: float, bold: bool = False) -> float:
 
 
 def families(text: str) -> list[str]:
-    """Return the fonts that a text takes, the usual one first."""
+    """Return the fonts that a text needs, the usual one first."""
     found = (family_of(each) for each in text)
     return list(dict.fromkeys((FAMILY, *(name for name in found if name is not None))))
 
@@ -110,8 +110,8 @@ def families(text: str) -> list[str]:
 def family_of(letter: str) -> str | None:
     """Return a font that has a letter: the usual one if possible, ``None`` if no font has it.
 
-    A font is a family of faces, one of which is drawn for each weight. Some have letters that others of it lack, so
-    those that are drawn are asked.
+    A font is a family of faces, one of which is drawn for each weight. Faces of a family may have different letters, so
+    those that are drawn are checked.
     """
     if not letter.isprintable():
         return None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 #: Characters that Markdown interprets within a line.
 _OBEYED = re.compile(r"([\\`*_\[\]<>|#~&$])")
-#: Indents lines of a cell that begin with blanks, as they belong to the line above.
+#: Indents lines of a cell that begin with blanks, because they belong to the line above.
 _INDENT = "&nbsp;"
 
 
@@ -22,9 +22,9 @@ def markdown_text(title: str, table: Table | None, beside: Mapping[str, Sequence
     """Return a table as Markdown.
 
     Args:
-        title: What it is about.
-        table: It, or ``None`` if there is nothing to show.
-        beside: Lines that belong to it, by their heading.
+        title: The title.
+        table: The table, or ``None`` if there is nothing to show.
+        beside: Lines that belong to the table, by their heading.
     """
     parts = [f"**{escaped(printable(title))}**\n", "" if table is None else _grid(table)]
     parts += [_list(heading, lines) for heading, lines in beside.items()]
@@ -48,5 +48,5 @@ def _list(heading: str, lines: Sequence[str]) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return text as Markdown shows it."""
+    """Return text with Markdown's special characters escaped."""
     return _OBEYED.sub(r"\\\1", text)

@@ -1,9 +1,8 @@
 """Text that is safe to print: names come from others' traces and files, and terminals interpret control characters.
 
-Every text that is shown passes :func:`clue.printable.printable`: cells and lines of reports
-(:mod:`clue.report.shared.table`), labels of pictures (:mod:`clue.report.shared.lettering`), errors and warnings
-(:mod:`clue.cli.streams`), progress. What an encoding lacks is written in letters that it has
-(:func:`use_readable_errors`).
+Every shown text passes :func:`clue.printable.printable`: cells and lines of reports (:mod:`clue.report.shared.table`),
+labels of pictures (:mod:`clue.report.shared.lettering`), errors and warnings (:mod:`clue.cli.streams`), progress.
+Characters that an encoding lacks are replaced by letters that it has (:func:`use_readable_errors`).
 """
 
 from __future__ import annotations
@@ -14,17 +13,17 @@ from clue.printable import escaped, printable
 
 __all__ = ["READABLE", "escaped", "printable", "use_readable_errors"]
 
-#: What clue's own words use that ASCII and Latin-1 lack, in letters that they have.
+#: Characters in clue's own words that ASCII and Latin-1 lack, and their replacements.
 _LETTERS = str.maketrans({
     "–": "-", "—": "-", "−": "-", "─": "-", "┼": "+", "×": "x", "·": "*", "…": "...", "→": "->", "▶": ">", "µ": "u",
     "μ": "u", "≤": "<=", "≥": ">=", "²": "^2", "€": "EUR", "“": '"', "”": '"', "’": "'",
 })  # fmt: skip
-#: The name under which :mod:`codecs` knows how clue writes what an encoding lacks.
+#: The name under which :mod:`codecs` finds clue's replacement of characters that an encoding lacks.
 READABLE = "clue.readable"
 
 
 def use_readable_errors() -> None:
-    """Let streams with ``errors=READABLE`` write what their encoding lacks in letters that it has."""
+    """Let streams with ``errors=READABLE`` replace characters that their encoding lacks by letters that it has."""
     codecs.register_error(READABLE, _written_otherwise)
 
 

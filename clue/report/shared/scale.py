@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import floor, log10
 
-#: Most digits before or after the decimal point; longer and shorter times get an exponent.
+#: Largest number of digits before or after the decimal point; longer and shorter times get an exponent.
 _MOST_DIGITS = 6
 
 
@@ -57,12 +57,12 @@ class Window:
 
     @property
     def length(self) -> float:
-        """How long it is."""
+        """Its duration, seconds."""
         return self.end - self.begin
 
 
 def span(window: Window) -> str:
-    """Format an interval with enough digits to tell its ends apart: ``"1.20–1.25 s"``."""
+    """Format an interval with enough digits to distinguish its ends: ``"1.20–1.25 s"``."""
     scale = time_scale(window.end)
     ends, length = (window.begin / scale.length, window.end / scale.length), window.length / scale.length
     form = "e" if scale.decimals is None else "f"

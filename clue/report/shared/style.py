@@ -1,4 +1,4 @@
-"""The common style of clue's pictures: colours, fonts, axes, units, saving. It knows no subject.
+"""The common style of clue's pictures: colours, fonts, axes, units, saving. It is independent of any subject.
 
 Colours are from Paul Tol's schemes for the colour-blind (SRON/EPS/TN/09-002): computation in cool colours,
 communication in warm ones, waiting in grey. Printed in grey, computing, sending, receiving and waiting differ in
@@ -29,10 +29,10 @@ DPI = 150
 INK, QUIET, FAINT, PAPER = "#222222", "#5A5A5A", "#E4E4E4", "#FFFFFF"
 COMPUTE, SEND, RECEIVE, WAIT, UNUSED = "#4477AA", "#EE7733", "#882255", "#D4D4D4", "#BBBBBB"
 COMMUNICATE = SEND
-#: Regions of a program, the first being :data:`COMPUTE`.
+#: Colours of the regions of a program, the first being :data:`COMPUTE`.
 REGIONS = (COMPUTE, "#44BB99", "#77AADD", "#332288", "#999933", "#225555")
 OTHER_REGIONS = "#88AABB"
-#: For items without a colour of their own; markers that tell lines apart without colour.
+#: Colours for items without one of their own; markers that distinguish lines without colour.
 SERIES = ("#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377", "#222222")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
@@ -41,14 +41,14 @@ TITLE, LABEL, TICK = 13, 10, 9
 _WIDE = 24
 #: Share of the colour in its tint; the rest is white.
 _TINT = 0.4
-#: Inches of a line of text, by its size.
+#: Height of a line of text in inches, by its font size.
 _LINE = 1.35 / 72
-#: Inches of a legend: the colour beside a label with what is between columns, and the longest label.
+#: Inches of a legend: the colour beside a label with the space between columns, and the longest label.
 _SWATCH, _LONGEST = 0.75, 3.6
 
 
 class Picture(Figure):
-    """A figure that shows text as it is: no name is taken for mathematics, and each letter has a font or is escaped."""
+    """A figure that shows text literally: no name is read as mathematics, and each letter has a font or is escaped."""
 
     def draw(self, renderer: RendererBase) -> None:
         """Draw the figure."""
@@ -66,7 +66,7 @@ class Picture(Figure):
 def _spell_ticks(axis: Axis) -> None:
     labels = axis.get_ticklabels()
     if any(_drawable(label) != label.get_text() for label in labels):
-        axis.set_ticklabels([_drawable(label) for label in labels])  # which are rewritten whenever they are drawn
+        axis.set_ticklabels([_drawable(label) for label in labels])  # labels are rewritten whenever they are drawn
 
 
 def _drawable(text: Text) -> str:
@@ -99,13 +99,13 @@ def finish_axes(axes: Axes, xlabel: str = "", ylabel: str = "", title: str = "",
 
 
 def round_ticks(axis: Axis, most: int, *, whole: bool = False) -> None:
-    """Put the ticks of an axis at round figures, with a largest number of steps; at whole numbers only, if wanted."""
-    fewest = 1 if whole else 2  # for two ticks, the locator would leave whole numbers
+    """Put the ticks of an axis at round figures, in at most a number of steps; at whole numbers only, if requested."""
+    fewest = 1 if whole else 2  # otherwise, for two ticks, the locator would leave whole numbers
     axis.set_major_locator(MaxNLocator(nbins=most, integer=whole, steps=[1, 2, 2.5, 5, 10], min_n_ticks=fewest))
 
 
 def counts(axes: Axes, numbers: Sequence[int]) -> bool:
-    """Set the ticks of an axis of rising counts; return whether it is logarithmic, as where counts differ by much."""
+    """Set the ticks of an axis of rising counts; return whether it is logarithmic, as if counts differ by much."""
     if numbers[-1] <= _WIDE * numbers[0]:
         axes.set_xlim(left=0)
         round_ticks(axes.xaxis, 12, whole=True)
@@ -119,7 +119,7 @@ def counts(axes: Axes, numbers: Sequence[int]) -> bool:
 
 
 def plain_numbers(axis: Axis) -> None:
-    """Write the figures of an axis in full, however close together they are."""
+    """Write the figures of an axis in full, however small their differences are."""
     axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:,.12g}"))
 
 
@@ -197,7 +197,7 @@ def _legend_columns(labels: Sequence[str], inches: float) -> int:
 
 
 def save(drawn: Figure, folder: Path, name: str) -> Path:
-    """Write a figure as PNG, all or nothing, and return its path; makes the folder if it is not there.
+    """Write a figure as PNG, all or nothing, and return its path; create the folder if necessary.
 
     Raises:
         OutputError: If it cannot be written.

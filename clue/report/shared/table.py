@@ -1,4 +1,4 @@
-"""The common style of clue's tables and blocks of text. It knows no subject."""
+"""The common style of clue's tables and blocks of text. It is independent of any subject."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-#: Stands for a missing figure.
+#: Placeholder of a missing figure.
 NONE = "–"
 
 
@@ -42,7 +42,7 @@ def table(*columns: str, title: str = "", numbers: Sequence[str] = ()) -> Table:
 
 
 def add_row(to: Table, *cells: object, style: str = "", end_section: bool = False) -> None:
-    """Add a row whose cells are taken literally: a name such as ``[red]`` is a name. A tuple has a cell's lines."""
+    """Add a row whose cells are taken literally: ``[red]`` is a name, not a style. A tuple has the lines of a cell."""
     to.add_row(*map(_cell, cells), style=style or None, end_section=end_section)
 
 
@@ -77,7 +77,7 @@ def bullets(lines: Iterable[str], style: str = "") -> Table:
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> Table:
-    """Return names and their values, one pair a line, without those that have no value."""
+    """Return names and their values, one pair per line, without those that have no value."""
     from rich.table import Table  # noqa: PLC0415
 
     grid = Table.grid(padding=(0, 2))
@@ -90,7 +90,7 @@ def facts(pairs: Iterable[tuple[str, str]]) -> Table:
 
 
 def stack(*parts: RenderableType | None) -> RenderableType:
-    """Put parts below each other with an empty line between; leaves out those that are ``None``."""
+    """Put parts below each other with an empty line between them; leave out those that are ``None``."""
     from rich.console import Group  # noqa: PLC0415
 
     shown = [part for part in parts if part is not None]

@@ -48,11 +48,11 @@ class Written:
 
     Attributes:
         skeleton: The skeleton.
-        identity: Of the program.
+        identity: Identity of the program.
         target: Its file.
         statements: Number of its statements.
-        characters: What its regions compute, by name.
-        replayed: What replays on machines take.
+        characters: The kind of computation of each region, by name.
+        replayed: Makespans of replays on machines.
     """
 
     skeleton: Skeleton

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from clue.skeleton.construction import DominantSequence
     from clue.skeleton.prediction import Measured, SkeletonRun
 
-#: Most letters of a signature that are shown.
+#: Largest number of shown letters of a signature.
 _LONGEST = 600
 
 

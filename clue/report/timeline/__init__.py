@@ -1,7 +1,7 @@
-"""What every rank did when, in the forms of other tools: files of Perfetto and of Paraver.
+"""Timelines of all ranks in the formats of other tools: files of Perfetto and of Paraver.
 
-Both are made of :class:`.events.Events`: bursts of computation, MPI calls, and the messages of sends. Times are whole
-nanoseconds of virtual time. Messages within collective calls are left out: there the call says what it moves.
+Both are made from :class:`.events.Events`: bursts of computation, MPI calls, and the messages of sends. Times are whole
+nanoseconds of virtual time. Messages within collective calls are left out: there the call states the bytes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from clue.result import Result
     from clue.trace import Trace
 
-#: Ops of the largest timeline: a quarter of a gigabyte, about what Perfetto and Paraver can show at once.
+#: Number of ops of the largest timeline: a quarter of a gigabyte, about what Perfetto and Paraver can show at once.
 MOST_OPS = 500_000
 #: Seconds that whole nanoseconds can count.
 _LONGEST = 2.0**63 / 1e9
@@ -33,7 +33,7 @@ class Form:
     """A file format for timelines.
 
     Attributes:
-        title: What it is.
+        title: Its name.
         suffix: Suffix of its file.
         beside: Suffixes of the further files that belong to it.
         writer: The module here whose ``write`` writes it.
@@ -45,7 +45,7 @@ class Form:
     beside: tuple[str, ...] = ()
 
     def files(self, path: Path) -> list[Path]:
-        """Return the files of a timeline of this name."""
+        """Return the files of a timeline with this path."""
         return [path, *(path.with_suffix(ending) for ending in self.beside)]
 
 
@@ -82,14 +82,14 @@ def check_length(ops: int, name: str) -> None:
 
 
 def write_timeline(path: Path, trace: Trace, program: Program, machine: Machine, result: Result) -> list[Path]:
-    """Write what every rank did when.
+    """Write the timeline of all ranks.
 
     Args:
-        path: The file; its suffix says in which format.
-        trace: What the program did when recorded.
+        path: The file; its suffix determines the format.
+        trace: The trace of the program as recorded.
         program: The compiled trace.
-        machine: Where it ran.
-        result: What happened, with timeline and calls.
+        machine: The machine on which it ran.
+        result: The result, with timeline and calls.
 
     Returns:
         The files.

@@ -1,4 +1,4 @@
-"""Which ranks share a band of a timeline: those that do the same, those of a node, or neighbours.
+"""Groups of ranks that share a band of a timeline: ranks that do the same, those of a node, or neighbours.
 
 A picture of a thousand ranks, or of sixty-four equal instances, is readable only if it shows fewer bands than there are
 ranks. A label next to each band says what it represents.
@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from clue.result import Result, Timeline
 
-#: Most bands of a picture; where there are more, the ranks of a node, or neighbouring ranks, share a band.
+#: Largest number of bands of a picture; beyond it, the ranks of a node, or neighbouring ranks, share a band.
 MOST_BANDS = 64
-#: Number of bands into which neighbouring ranks are merged where there are too many.
+#: Number of bands into which neighbouring ranks are merged if there are too many.
 _BLOCKS = 32
 #: Largest difference of two times that counts as rounding, as a share of the makespan.
 _ROUNDING = 1e-9
@@ -31,7 +31,7 @@ class Band:
     """Ranks that share a band.
 
     Attributes:
-        label: What stands beside it.
+        label: The label beside it.
         ranks: The ranks whose mean it shows.
     """
 
@@ -44,9 +44,9 @@ class Layout:
     """The bands of a picture.
 
     Attributes:
-        unit: What their labels are.
-        bands: From top to bottom.
-        remark: What a reader must know of them, or nothing.
+        unit: What their labels refer to.
+        bands: The bands from top to bottom.
+        remark: A remark on the bands for the reader, or nothing.
     """
 
     unit: str
@@ -54,7 +54,7 @@ class Layout:
     remark: str = ""
 
     def by_rank(self, ranks: int) -> npt.NDArray[np.intp]:
-        """Return the number of the band of each rank, -1 where it has none."""
+        """Return the band index of each rank, -1 if it has none."""
         found = np.full(ranks, -1, np.intp)
         for number, band in enumerate(self.bands):
             found[list(band.ranks)] = number
@@ -77,7 +77,7 @@ def layout(result: Result) -> Layout:
 
 
 def sample(result: Result, of: Layout, count: int) -> Layout:
-    """Return bands of a sample of single ranks, in the order of how long they wait."""
+    """Return bands of a sample of single ranks, in the order of their waiting time."""
     ranks = sorted((rank for band in of.bands for rank in band.ranks), key=lambda rank: (result.ranks[rank].wait, rank))
     chosen = [ranks[i] for i in np.linspace(0, len(ranks) - 1, count).round().astype(int)]
     remark = f"{count} of {len(ranks):,} ranks, from the one that waits least to the one that waits most"
@@ -88,7 +88,7 @@ def sample(result: Result, of: Layout, count: int) -> Layout:
 
 
 def alike(timeline: Timeline, ranks: int, makespan: float) -> list[int]:
-    """Return for each rank the number of one that does the same at the same times, to rounding; maybe its own."""
+    """Return for each rank the index of one that does the same at the same times, up to rounding; maybe its own."""
     pieces = by_rank(timeline, ranks)
     found, tolerance = list(range(ranks)), _ROUNDING * makespan
     for members in _by_what(pieces).values():
@@ -107,7 +107,7 @@ def by_rank(timeline: Timeline, ranks: int) -> list[npt.NDArray[np.void]]:
 
 
 def _by_what(pieces: Sequence[npt.NDArray[np.void]]) -> dict[bytes, list[int]]:
-    """Group ranks by what they do, whenever they do it."""
+    """Group ranks by their activities, whatever their times."""
     found: dict[bytes, list[int]] = {}
     for rank, piece in enumerate(pieces):
         digest = hashlib.blake2b(piece["activity"].tobytes())
@@ -121,7 +121,7 @@ def _same_times(one: npt.NDArray[np.void], other: npt.NDArray[np.void], toleranc
 
 
 def _instances(groups: Sequence[int], instances: int) -> list[tuple[list[int], Ranks]]:
-    """Return the instances that differ: the numbers of all that are alike, and the ranks of the first of them."""
+    """Return the distinct instances: the indices of all that are alike, and the ranks of the first of them."""
     each = len(groups) // instances
     found: dict[tuple[int, ...], list[int]] = {}
     for number in range(instances):
@@ -151,7 +151,7 @@ def _bands(copies: Sequence[int], ranks: Ranks, groups: Sequence[int], instances
 
 
 def _merged(result: Result, shown: Ranks) -> tuple[str, tuple[Band, ...], str]:
-    """Return bands of the ranks of a node where there are several nodes but not too many, else of neighbours."""
+    """Return bands of the ranks of a node if there are several nodes but not too many, else of neighbours."""
     nodes = sorted({result.ranks[rank].node for rank in shown})
     if 1 < len(nodes) <= MOST_BANDS:
         members: dict[int, list[int]] = {node: [] for node in nodes}

@@ -1,12 +1,13 @@
-"""A timeline in the Trace Event Format, as Perfetto (https://ui.perfetto.dev) and chrome://tracing load it.
+"""A timeline in the Trace Event Format, which Perfetto (https://ui.perfetto.dev) and chrome://tracing load.
 
 A node is a process, a rank is a thread of it. Complete events (``X``) are bursts, named by their region, and calls,
-named by MPI; within a call lies what its rank did there: sending, receiving, waiting. Flow events (``s``, ``f``) lead
-from the call that sends a message to the one that ends with it there. Counters (``C``) of a node are ranks that compute
-and bytes on their way from it. Times are microseconds of virtual time, with three decimals: nanoseconds.
+named as in MPI; within a call are the activities of its rank: sending, receiving, waiting. Flow events (``s``, ``f``)
+lead from the call that sends a message to the call that ends with the message received. Counters (``C``) of a node are
+the number of computing ranks and the bytes under way from it. Times are microseconds of virtual time, with three
+decimals: nanoseconds.
 
-The format: *Trace Event Format*, Nat Duca and Dan Sinclair, 2016. Of events of one time those that stand first in the
-file come first, so calls come before the flows that belong to them, and these before what lies within calls.
+The format: *Trace Event Format*, Nat Duca and Dan Sinclair, 2016. Simultaneous events are taken in the order of the
+file, so calls come before the flows that belong to them, and these before the activities within calls.
 """
 
 from __future__ import annotations
@@ -155,7 +156,7 @@ def _inside(time: int, call: tuple[int, int]) -> float:
 
 
 def _counters(events: Events) -> Iterator[_Event]:
-    """Yield how many ranks of each node compute, and how many bytes are on their way from it."""
+    """Yield the number of computing ranks of each node, and the number of bytes under way from it."""
     computing: dict[int, list[tuple[int, int]]] = {node: [] for node in events.nodes}
     leaving: dict[int, list[tuple[int, int]]] = {node: [] for node in events.nodes}
     for burst in events.computing:
@@ -170,7 +171,7 @@ def _counters(events: Events) -> Iterator[_Event]:
 
 
 def levels(changes: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Turn changes of a level at times into times and levels from then on; times without a change are left out."""
+    """Turn changes of a level at times into times and the levels from then on; times without a change are left out."""
     table = np.array(list(changes), np.int64).reshape(-1, 2)
     times, which = np.unique(table[:, 0], return_inverse=True)
     steps = np.zeros(len(times), np.int64)

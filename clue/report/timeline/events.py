@@ -1,4 +1,4 @@
-"""What every rank did when, in the terms of other tools: bursts, calls and messages, in whole nanoseconds."""
+"""Timelines of all ranks in the terms of other tools: bursts, calls and messages, in whole nanoseconds."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _NAME_SOURCES = _POSTS | {Op.PROBE}
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a rank is.
+    """The place of a rank.
 
     Attributes:
-        instance: Which copy of the program it belongs to, from 0.
-        rank: Its rank there.
+        instance: The copy of the program that it belongs to, from 0.
+        rank: Its rank in that copy.
         node: Index of its node.
-        start: When it begins, ns: later than 0 where it is spawned.
+        start: When it begins, ns; later than 0 if it is spawned.
         finish: When it ends, ns.
     """
 
@@ -70,15 +70,15 @@ class Call:
         rank: The rank that makes it, counted over all instances.
         begin: When it begins, ns.
         end: When it ends, ns.
-        name: Its name, as ``Send``.
-        ops: Codes of the ops that it is made of.
-        site: Index of its call site; 0 if that is unknown.
+        name: Its name, such as ``Send``.
+        ops: Codes of the ops that it consists of.
+        site: Index of its call site; 0 if unknown.
         dests: Ranks of the program that it sends to.
-        sources: Ranks of the program that it receives from, or asks for messages of.
+        sources: Ranks of the program that it receives from, or probes for messages from.
         sent: Bytes that it sends; for a collective call, the bytes that it is given.
         received: Bytes of the messages whose receives it posts.
         root: Rank of the program that is the root of a collective call, or ``None``.
-        members: Ranks that take part in a collective call, or 0.
+        members: Number of ranks that take part in a collective call, or 0.
     """
 
     rank: int
@@ -96,7 +96,7 @@ class Call:
 
     @property
     def title(self) -> str:
-        """Its name in MPI: mpi4py's lower-case methods, which send objects, have the name of the same call."""
+        """Its name in MPI: mpi4py's lower-case methods, which send objects, have the name of the upper-case call."""
         return f"MPI_{self.name[:1].upper()}{self.name[1:]}".replace(".", "_")
 
     @property
@@ -120,11 +120,11 @@ class Message:
         nbytes: Its size.
         tag: Its tag.
         sent: When the send began.
-        sending: Begin and end of the call that it belongs to.
+        sending: Begin and end of the call that sends it.
         leaves: When its data started to leave.
         posted: When its receive was posted.
         arrival: When it arrived.
-        taken: Begin and end of the call that ended with the message there.
+        taken: Begin and end of the call that ended with the message received.
     """
 
     source: int
@@ -141,18 +141,18 @@ class Message:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Events:
-    """What every rank did when.
+    """The events of all ranks.
 
     Attributes:
         program: Name of the program.
-        engine: Which engine simulated it.
+        engine: The engine that simulated it.
         makespan: When the last rank ends, ns.
         places: The place of each rank.
         regions: Names of regions by index.
         sites: Names of call sites by index; ``""`` for the unknown one.
-        slices: Computation, and what ranks do and wait for within calls; by rank and time.
-        calls: By rank and time.
-        messages: By sender and time.
+        slices: Computation, and the activities and waits of ranks within calls; by rank and time.
+        calls: Calls by rank and time.
+        messages: Messages by sender and time.
     """
 
     program: str
@@ -215,8 +215,8 @@ class _Rows:
         begin: When the call of each op began, ns.
         end: When it ended, ns.
         first: The first row of the call that each row of the trace belongs to.
-        last: The last one.
-        instances: How many instances there are.
+        last: The last row of that call.
+        instances: Number of instances.
     """
 
     begin: Integers
@@ -241,7 +241,7 @@ class _Rows:
 def _places(
     program: Program, rows: _Rows, slices: tuple[Slice, ...], result: Result, finish: list[int]
 ) -> Iterator[Place]:
-    """Yield where ranks are: spawned ranks first wait to be started, before any call."""
+    """Yield the places of ranks: spawned ranks first wait to be started, before any call."""
     first: dict[int, Slice] = {}
     for each in slices:
         first.setdefault(each.rank, each)

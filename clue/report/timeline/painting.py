@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgb
 
 from clue.report.timeline.shares import Shares
 
-#: Least share of a column that counts as pure; most columns that the eye sees as a line.
+#: Least share of a column that counts as pure; largest number of columns that the eye sees as a line.
 _PURE, _LINE = 0.97, 5
 #: Rows of a band per row of the gap between bands.
 _GAP = 8
@@ -19,8 +19,8 @@ _GAP = 8
 def paint(found: Shares, colours: Sequence[str], rows: int) -> npt.NDArray[np.float32]:
     """Return the picture of bands: RGB in 0 … 1, shape (bands × rows, columns, 3), with ``rows`` per band and gap.
 
-    From the bottom up each kind takes its share of a band's height, blended where it ends within a row, and over the
-    whole height where one activity passes into another; what no kind takes stays white.
+    From the bottom up, each kind takes its share of a band's height. It is blended where it ends within a row, and over
+    the whole height where one activity passes into another. The part that no kind takes stays white.
     """
     gap = max(1, rows // _GAP)
     lower = np.arange(rows - gap)[::-1, None]

@@ -1,12 +1,13 @@
-"""A timeline as Paraver reads it: records (``.prv``), what their numbers mean (``.pcf``), names of objects (``.row``).
+"""A timeline as Paraver reads it: records (``.prv``), their meanings (``.pcf``), names of objects (``.row``).
 
-An instance of the program is an application, a rank a task of one thread, a node with ranks a node. The j-th rank of a
-node, from 0 by rank, is on processor j mod p, as in the model. Times are nanoseconds of virtual time. There are
+An instance of the program is an application, a rank is a task of one thread, and a node with ranks is a node. The j-th
+rank of a node, from 0 by rank, is on processor j mod p, as in the model. Times are nanoseconds of virtual time. There
+are
 
 - states: computation is *Running*; calls have the states that Extrae gives them; before it is spawned a rank is *Not
   created*;
-- events: MPI calls by Extrae's types and numbers (calls that it does not know have numbers from 1000 on), the bytes
-  that collective calls are handed, regions as user functions, call sites as caller lines; the value 0 ends each;
+- events: MPI calls by Extrae's types and numbers (calls that Extrae does not know have numbers from 1000 on), the bytes
+  that collective calls are given, regions as user functions, call sites as caller lines; the value 0 ends each;
 - communications: logical times are those of the calls that send and that post the receive, physical ones those at which
   the data start to leave and have arrived.
 
@@ -53,7 +54,7 @@ _STATE_OF = {
 _POINT_TO_POINT, _GROUP, _OTHER, _SIZE, _REGION, _SITE = 50000001, 50000002, 50000003, 50100001, 60000019, 80000001
 _TITLES = {_POINT_TO_POINT: "MPI Point-to-point", _GROUP: "MPI Collective Comm", _OTHER: "MPI Other"}
 _MESSAGE_OPS = frozenset({Op.SEND, Op.RECV, Op.ISEND, Op.IRECV, Op.WAIT, Op.POLL, Op.PROBE, Op.MPROBE, Op.MRECV})
-#: Numbers of calls, by their names in small letters.
+#: Numbers of calls, by their names in lower case.
 _NUMBERS = {
     "send": 1, "recv": 2, "isend": 3, "irecv": 4, "wait": 5, "waitall": 6, "bcast": 7, "barrier": 8, "reduce": 9,
     "allreduce": 10, "alltoall": 11, "alltoallv": 12, "gather": 13, "gatherv": 14, "scatter": 15, "scatterv": 16,
@@ -64,7 +65,7 @@ _NUMBERS = {
     "ialltoallv": 159, "iallgather": 160, "iallgatherv": 161, "igather": 162, "igatherv": 163, "iscatter": 164,
     "iscatterv": 165, "ireduce_scatter": 166, "iscan": 167,
 }  # fmt: skip
-#: Those of calls that all ranks of a communicator make, of objects in small letters included.
+#: Numbers of collective calls, including those on objects with lower-case names.
 _GROUP_NUMBERS = frozenset({*range(7, 19), 30, 80, *range(154, 168)})
 _FIRST_FREE = 1000
 _OPTIONS = """\
@@ -87,7 +88,7 @@ THREAD_FUNC         State As Is
 
 
 def write(files: list[Path], events: Events, machine: Machine, now: datetime | None = None) -> None:
-    """Write a timeline and what belongs to it.
+    """Write a timeline and the files that belong to it.
 
     Raises:
         OutputError: If a file cannot be written.
@@ -108,8 +109,8 @@ class _Objects:
 
     Attributes:
         nodes: Index of each node that has ranks.
-        processors: How many each of them has.
-        threads: Of each rank ``processor:application:task:thread``.
+        processors: Number of processors of each of them.
+        threads: ``processor:application:task:thread`` of each rank.
     """
 
     nodes: list[int]
@@ -147,7 +148,7 @@ def _plain(text: str) -> str:
 def _header(events: Events, objects: _Objects, now: datetime) -> str:
     """Return the first line: date, duration, processors of each node, and the node of each task of each application.
 
-    Paraver passes over one character between applications, so the number of communicators stands behind the last alone.
+    Paraver skips one character between applications, so the number of communicators follows the last application only.
     """
     place_of = {node: i for i, node in enumerate(objects.nodes, 1)}
     applications = []
@@ -161,7 +162,7 @@ def _header(events: Events, objects: _Objects, now: datetime) -> str:
 
 # --- records ---------------------------------------------------------------------------------------------------------
 
-#: A record by its time; those of one time stay in the order in which they were made.
+#: A record with its time; simultaneous records stay in the order in which they were made.
 _Record = tuple[int, str]
 
 
@@ -241,7 +242,7 @@ def _communication(message: Message, objects: _Objects) -> _Record:
 
 
 def _meanings(events: Events, numbers: Mapping[str, int]) -> str:
-    """Return the text of the file that says what states and events mean."""
+    """Return the text of the file that names states and events."""
     states = "".join(f"{number:<4} {name}\n" for number, (name, _) in _STATES.items())
     colours = "".join(f"{number:<4} {{{','.join(map(str, colour))}}}\n" for number, (_, colour) in _STATES.items())
     made = {numbers[call.name.lower()]: call for call in events.calls}

@@ -1,8 +1,8 @@
-"""The timeline of a simulation: a band for each rank, coloured by what the rank did when.
+"""The timeline of a simulation: a band for each rank, coloured by the rank's activity over time.
 
-Time is cut into columns of about a pixel. In each, the height of a band is shared out in proportion: computing below,
-messages above it, waiting on top, and nothing once the rank has ended. Where activities alternate faster than an eye
-can tell apart, columns share a mean, and a second panel shows a stretch of it as it is.
+Time is cut into columns of about a pixel. In each column, the height of a band is divided in proportion: computing
+below, messages above it, waiting on top, and nothing once the rank has ended. Where activities alternate too fast for
+the eye, columns share a mean, and a second panel shows a stretch of it unchanged.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ from clue.units import count_of, format_time
 
 #: Columns of the picture along the time axis.
 COLUMNS = 1200
-#: Most bands of the enlarged panel; of more ranks it shows a sample.
+#: Largest number of bands of the enlarged panel; beyond it, the panel shows a sample.
 MOST_BANDS_ZOOMED = 16
 _SAMPLED = 12
 _WIDTH = 11.0
 #: Segments of a rank that are visible without enlargement.
 _FEW = COLUMNS // 4
-#: Inches for labels of bands, and of a line of remarks.
+#: Inches for labels of bands, and for a line of remarks.
 _LABELS, _REMARKS = 1.5, 9.0
-#: What colours of call sites mean.
+#: Meaning of the colours of call sites.
 _OF_SITES = "dark: computing before a call; light: messages and waiting in it"
 _MESSAGES = {Activity.SEND: ("send", style.SEND), Activity.RECEIVE: ("receive", style.RECEIVE)}
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a rank can be seen to do.
+    """A visible kind of activity.
 
     Attributes:
-        label: For the legend; ``""`` for what is not in it.
-        colour: As matplotlib names it.
+        label: Its label in the legend; ``""`` if it is not in the legend.
+        colour: Its colour in matplotlib's form.
     """
 
     label: str
@@ -59,7 +59,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Panel:
-    """What a panel shows: shares of kinds by band and column."""
+    """The contents of a panel: shares of kinds by band and column."""
 
     layout: Layout
     window: Window
@@ -71,10 +71,11 @@ def draw_timeline(result: Result, title: str, window: Window | None = None, *, b
     """Draw the timeline of a result that has one.
 
     Args:
-        result: What happened.
-        title: Of the picture.
-        window: What the second panel shows; if not given, a stretch that stands for what is too dense to be seen.
-        by_site: Whether colours tell call sites apart instead of regions and activities.
+        result: The result.
+        title: Title of the picture.
+        window: The stretch that the second panel shows; if not given, a typical stretch of what is too dense to be
+            seen.
+        by_site: Whether colours distinguish call sites instead of regions and activities.
 
     Raises:
         UsageError: If the window begins after the end.
@@ -116,7 +117,7 @@ def _representative(result: Result, whole: _Panel) -> Window | None:
     assert result.timeline is not None
     pieces = by_rank(result.timeline, len(result.ranks))
     first = [pieces[band.ranks[0]] for band in whole.layout.bands]
-    # Also where no columns share a mean, but in most bands segments are too short to be told apart.
+    # Also true if no columns share a mean, but segments in most bands are too short to be distinguished.
     dense = whole.dense | (np.median([len(each) for each in first]) > _FEW)
     return representative(whole.shares, dense, first, whole.window)
 
@@ -165,7 +166,7 @@ def of_sites(timeline: Timeline) -> Timeline:
 
 
 def kinds_of_sites(timeline: Timeline) -> tuple[tuple[Kind, ...], npt.NDArray[np.intp]]:
-    """Return the same of a timeline whose regions are call sites: each has a colour, and a tint for its calls."""
+    """Return the same for a timeline whose regions are call sites: each has a colour, and a tint for its calls."""
     spent = seconds_by_kind(timeline).sum(axis=0)
     sites = [int(i) for i in np.argsort(-spent, kind="stable") if spent[i] > 0]
     colours = style.SERIES[:-1]  # without ink, whose tint is that of unused time
@@ -190,7 +191,7 @@ def _region_label(timeline: Timeline, region: int, regions: int) -> str:
 
 
 def _finding(result: Result) -> str:
-    """Say what the ranks spend the makespan on."""
+    """State on what the ranks spend the makespan."""
     whole = len(result.ranks) * result.makespan
     ranks = count_of(len(result.ranks))
     if whole <= 0:
@@ -251,9 +252,9 @@ class _Scale:
     """The scale of a time axis.
 
     Attributes:
-        origin: The time that the axis calls 0, seconds.
+        origin: The time that the axis shows as 0, seconds.
         length: Length of a unit, seconds.
-        label: For the axis.
+        label: Label of the axis.
     """
 
     origin: float
@@ -270,12 +271,12 @@ class _Scale:
         return cls(0.0, unit.length, f"virtual time ({unit.unit})")
 
     def __call__(self, time: float) -> float:
-        """Return where a time stands."""
+        """Return the position of a time."""
         return (time - self.origin) / self.length
 
 
 def _mark(axes: Axes, stretch: Window, makespan: float) -> None:
-    """Show where in the whole a stretch lies, however short it is."""
+    """Mark a stretch within the whole, however short it is."""
     at = _Scale.of(Window(0.0, makespan))
     middle, least = (stretch.begin + stretch.end) / 2, makespan / COLUMNS * 4
     half = max(stretch.length, least) / 2

@@ -1,4 +1,4 @@
-"""What part of each column of time goes to which activity: the figures that a timeline is painted from.
+"""Shares of activities in each column of time: the figures from which a timeline is painted.
 
 A column gets shares, not the activity that happened to be drawn last, so that short activities do not hide behind long
 ones. Segments are processed a million at a time, so that memory does not grow with their number.
@@ -35,15 +35,15 @@ def shares(
     """Return the share that each kind of activity has of each column of each band.
 
     Args:
-        timeline: What every rank did when.
-        kinds: Number of the kind, by activity and region, from 0; shape (activities, regions).
-        bands: Number of the band of each rank, from 0; negative for a rank in no band. Each band has at least one rank.
-        window: What the columns are of.
+        timeline: The timeline of all ranks.
+        kinds: Index of the kind, by activity and region, from 0; shape (activities, regions).
+        bands: Index of the band of each rank, from 0; negative for a rank in no band. Each band has at least one rank.
+        window: The interval that the columns divide.
         columns: Number of equal columns.
 
     Returns:
-        Means over the ranks of a band, shape (bands, columns, kinds). What is missing to 1 is the time after ranks
-        have ended.
+        Means over the ranks of a band, shape (bands, columns, kinds). The remainder to 1 is the time after ranks have
+        ended.
     """
     shape = (int(bands.max(initial=-1)) + 1, columns + 1, int(kinds.max(initial=-1)) + 1)
     whole, borders = np.zeros(np.prod(shape)), np.zeros(np.prod(shape))
@@ -86,10 +86,10 @@ def seconds_by_kind(timeline: Timeline) -> npt.NDArray[np.float64]:
 def averaged(found: Shares) -> tuple[Shares, npt.NDArray[np.bool_]]:
     """Replace columns between which activities alternate too fast to be seen by their mean.
 
-    Visible stretches stay as they are, and so does the time of each activity in each band.
+    Visible stretches are unchanged, and so is the time of each activity in each band.
 
     Args:
-        found: Shape (bands, columns, kinds).
+        found: Shares, shape (bands, columns, kinds).
 
     Returns:
         The shares, and where they are means; shape (bands, columns).
@@ -108,7 +108,7 @@ def averaged(found: Shares) -> tuple[Shares, npt.NDArray[np.bool_]]:
 
 
 def _restless(of: npt.NDArray[np.float64]) -> Iterator[tuple[int, int]]:
-    """Yield the stretches of a band's columns in which activities alternate too fast for an eye."""
+    """Yield the stretches of a band's columns in which activities alternate too fast for the eye."""
     if len(of) < 2 * AVERAGED:
         return
     change = np.diff(of, axis=0)

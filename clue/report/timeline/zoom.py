@@ -1,4 +1,4 @@
-"""Which stretch of a timeline to enlarge: one that is typical of where activities are too dense to be seen."""
+"""Choice of a stretch of a timeline to enlarge: one that is typical of where activities are too dense to be seen."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ import numpy.typing as npt
 from clue.report.shared.scale import Window
 from clue.report.timeline.shares import Shares
 
-#: Segments of a rank within a stretch.
+#: Number of segments of a rank within a stretch.
 _SEGMENTS = 48
-#: Longest stretch, as a share of the whole: a longer one would show no more than the whole does.
+#: Longest stretch, as a share of the whole: a longer one would show no more than the whole.
 _MOST = 0.25
-#: Columns that are further from the mean than the best one by less than this (sum over activities) count as good.
+#: Columns whose distance from the mean exceeds that of the best by less than this (sum over activities) count as good.
 _AS_GOOD = 0.02
 
 
 def representative(
     found: Shares, dense: npt.NDArray[np.bool_], pieces: Sequence[npt.NDArray[np.void]], whole: Window
 ) -> Window | None:
-    """Return a stretch whose shares of activities are about the mean of all dense stretches.
+    """Return a stretch whose shares of activities are close to the mean of all dense stretches.
 
     Args:
         found: Shares of each column of each band, shape (bands, columns, kinds).
         dense: Where activities alternate too fast to be seen, shape (bands, columns).
         pieces: The segments of a rank of each band.
-        whole: What the columns are of.
+        whole: The interval that the columns divide.
 
     Returns:
-        Of the stretches that are as good the one nearest to the middle; nothing where nothing is dense, or where it
+        Among the equally good stretches, the one nearest to the middle; ``None`` if nothing is dense, or if the stretch
         would be as good as the whole.
     """
     if not dense.any():
@@ -56,7 +56,7 @@ def _typical(found: Shares, dense: npt.NDArray[np.bool_]) -> int:
 
 
 def _median_length(pieces: Sequence[npt.NDArray[np.void]], begin: float) -> float:
-    """Return how long the next segments after a time take in the median rank."""
+    """Return the duration of the next segments after a time in the median rank."""
     lengths = []
     for piece in pieces:
         first = int(np.searchsorted(piece["end"], begin, "right"))

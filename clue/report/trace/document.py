@@ -1,4 +1,4 @@
-"""Traces as JSON documents: what the program did when it was recorded, and from where in the program."""
+"""Traces as JSON documents: the calls and computation of a program when it was recorded, and their call sites."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def trace_document(trace: Trace) -> Document:
 
 
 def recordings_document(recorded: Repeated) -> Document:
-    """Describe a trace and, where it was recorded several times, the other recordings."""
+    """Describe a trace and, if it was recorded several times, the other recordings."""
     if not recorded.repeats:
         return trace_document(recorded.trace)
     return trace_document(recorded.trace) | plain(
@@ -76,7 +76,7 @@ def recordings_document(recorded: Repeated) -> Document:
 
 
 def sites_document(trace: Trace) -> Document:
-    """Describe where in the program a trace's calls come from; the frames of a site are outermost first."""
+    """Describe the call sites of a trace; the frames of a site are outermost first."""
     from clue.analysis.trace import profile_sites  # noqa: PLC0415 - numpy
 
     return {

@@ -1,4 +1,4 @@
-"""A trace as text: what the program did when it was recorded, and what the simulator does not model."""
+"""A trace as text: the recorded calls and computation of the program, and what the simulator does not model."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from clue.recording import Repeated
     from clue.trace import Trace
 
-#: Most communicators or ranks that are listed; longer tables are cut, and say so.
+#: Largest number of listed communicators or ranks; longer tables are cut, with a remark.
 MOST_ROWS = 32
 
 
 def trace_text(trace: Trace) -> RenderableType:
-    """Show a trace: its making, calls, regions, communicators, ranks, and the calls that are not modelled."""
+    """Show a trace: its origin, calls, regions, communicators, ranks, and the calls that are not modelled."""
     from clue.analysis.trace import profile_calls  # noqa: PLC0415 - numpy
 
     calls = profile_calls(trace)
@@ -39,7 +39,7 @@ def trace_text(trace: Trace) -> RenderableType:
 
 
 def sites_text(trace: Trace) -> RenderableType:
-    """Show where in the program a trace's calls come from, and what is computed before them."""
+    """Show the call sites of a trace, and the computation before their calls."""
     from clue.analysis.trace import profile_sites  # noqa: PLC0415 - numpy
 
     profiles = profile_sites(trace)
@@ -64,7 +64,7 @@ def sites_text(trace: Trace) -> RenderableType:
 
 
 def recordings_text(recorded: Repeated) -> RenderableType:
-    """Show a trace and, where it was recorded several times, how much these recordings differ."""
+    """Show a trace and, if it was recorded several times, how much these recordings differ."""
     if not recorded.repeats:
         return trace_text(recorded.trace)
     least, most = format_time(min(recorded.computing)), format_time(max(recorded.computing))
@@ -98,7 +98,7 @@ def _making(trace: Trace) -> Table:
 
 
 def _host_speed(trace: Trace) -> str:
-    """Say how fast the host was during bursts, as shares of its best speed."""
+    """State the speed of the host during bursts, as shares of its best speed."""
     from clue.trace.speed import speeds  # noqa: PLC0415 - numpy
 
     ranges = (f"{low:.2f}–{high:.2f} of its best ({piece})" for piece, (low, high) in speeds(trace).items())
@@ -107,7 +107,7 @@ def _host_speed(trace: Trace) -> str:
 
 
 def _bursts(trace: Trace) -> str:
-    """Say how much computation simulations replay, if that differs from what was recorded."""
+    """State how much computation simulations replay, if that differs from the recorded amount."""
     if trace.head.typical is None and trace.head.probe is None:
         return ""
     raw, counted = (float(each.sum()) * 1e-9 for each in (trace.ops.cpu, trace.bursts))
@@ -117,7 +117,7 @@ def _bursts(trace: Trace) -> str:
 
 
 def _overhead(trace: Trace) -> str:
-    """Say what recording cost: measured per call, and from that the largest share of a rank's time."""
+    """State the cost of recording: measured per call, and from that the largest share of a rank's time."""
     head = trace.head
     if not head.overhead:
         return ""

@@ -17,12 +17,12 @@ from clue.validation import Compared, Validation
 
 #: Half the width of the band around the diagonal, relative.
 BAND = 0.1
-#: Ticks within a decade, by the largest ratio of times for which they are used; about how many ticks beyond it.
+#: Ticks within a decade, by the largest ratio of times for which they are used; approximate number of ticks beyond it.
 _STEPS = ((8.0, (1, 1.5, 2, 3, 5, 7)), (200.0, (1, 2, 5)), (1e4, (1, 3)))
 _MOST_TICKS = 6
-#: Most refits that are drawn; width of a name and of their axes, inches.
+#: Largest number of drawn refits; width of a name and of their axes, inches.
 MOST_REFITS, _NAME, _REFITS = 20, 1.9, 2.8
-#: Most programs with a colour of their own; the others share one.
+#: Largest number of programs with a colour of their own; the others share one.
 _MOST_PROGRAMS = len(style.SERIES)
 
 
@@ -36,7 +36,7 @@ def plot_validation(validation: Validation, folder: Path, title: str) -> Path:
 
 
 def draw_validation(validation: Validation, title: str) -> Figure:
-    """Draw predicted over measured times, both logarithmic, and the errors that refits leave beside."""
+    """Draw predicted over measured times, both logarithmic, and beside them the errors that refits leave."""
     refits = [each for each in validation.refits if each.is_identifiable]
     height = 6.0 + 0.35 * max(0, min(len(refits), MOST_REFITS) - 10)
     drawn = style.figure(11.0 if refits else 6.5, height, title)
@@ -76,7 +76,7 @@ def _draw_cases(axes: Axes, validation: Validation) -> None:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Return round times within a range: several a decade where there are few decades, else powers of ten."""
+    """Return round times within a range: several per decade if there are few decades, else powers of ten."""
     first, last = int(np.floor(np.log10(low))), int(np.ceil(np.log10(high)))
     steps = next((steps for most, steps in _STEPS if high / low < most), (1,))
     powers = range(first, last + 1, max(1, (last - first) // _MOST_TICKS))

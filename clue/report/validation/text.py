@@ -1,4 +1,4 @@
-"""A validation as text: predicted beside measured, whether machines are in order, and where errors come from."""
+"""A validation as text: predicted and measured times, the order of machines, and the sources of errors."""
 
 from __future__ import annotations
 

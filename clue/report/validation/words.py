@@ -1,4 +1,4 @@
-"""A validation in plain words: how right predictions are, what explains their errors, and what cannot be told."""
+"""A validation in words: the accuracy of predictions, explanations of their errors, and what cannot be determined."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def parameter_name(parameter: Parameter) -> str:
-    """Return what a parameter is called: ``"latency"``, ``"computation on fast"``."""
+    """Return the name of a parameter: ``"latency"``, ``"computation on fast"``."""
     link = " on " if parameter.name == "computation" else " "
     return f"{parameter.name}{link}{parameter.of}" if parameter.of else parameter.name
 
@@ -45,7 +45,7 @@ def percent(share: float) -> str:
 
 
 def verdict(validation: Validation) -> Iterator[str]:
-    """Yield sentences on how right predictions are, what explains their errors, and what cannot be told."""
+    """Yield sentences on the accuracy of predictions, explanations of their errors, and what cannot be determined."""
     yield _how_right(validation)
     yield from _about_units(validation)
     known = [each for each in validation.refits if each.is_identifiable]
@@ -76,7 +76,7 @@ def _how_right(validation: Validation) -> str:
 
 
 def _about_units(validation: Validation) -> Iterator[str]:
-    """Ask whether all measured times are in another unit than they seem to be."""
+    """Ask whether all measured times are in a unit other than the assumed one."""
     ratios = [each.case.measured / each.predicted for each in validation.compared if each.predicted > 0]
     for factor, unit in ((1e3, "ms"), (1e6, "us")):
         if ratios and all(factor / _SAME_UNIT < ratio < factor * _SAME_UNIT for ratio in ratios):
@@ -138,7 +138,7 @@ def _not_found_out(validation: Validation) -> Iterator[str]:
 
 
 def _groups(pairs: Sequence[tuple[Parameter, Parameter]]) -> list[list[str]]:
-    """Put pairs that share a parameter together."""
+    """Combine pairs that share a parameter into groups."""
     groups: list[list[str]] = []
     for pair in pairs:
         names = list(map(parameter_name, pair))
