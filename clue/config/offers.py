@@ -294,7 +294,7 @@ class _Family:
         return found
 
     def _known_options(self, offer: int) -> dict[int, Option]:
-        """Return the known options with a network, if its figures are unchanged since they were assembled."""
+        """Return the known options with a network, without those whose figures have changed since then."""
         clusters = self._clusters
         rows, known = clusters.rows[offer], clusters.options[offer]
         totals = np.unique(clusters.totals[rows]).tolist()
@@ -340,7 +340,7 @@ class _Family:
         return self._of_network[key]
 
     def _amounts_of_parts(self) -> Doubles:
-        """Return the cost of the parts that belong to nodes, shape (kinds of clusters,)."""
+        """Return the cost of the parts that each combination of nodes needs, shape (combinations,)."""
         costs = self._costs
         assert costs is not None
         kinds = self._clusters.kinds

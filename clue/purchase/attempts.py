@@ -345,7 +345,7 @@ def attempts_on(
 
     Args:
         options: The options.
-        scenario: What is compared.
+        scenario: The comparison.
         predictor: Predicts applications.
         progress: Called with the progress.
         samples: Number of samples in which each run may also be needed.

@@ -19,7 +19,7 @@ def caveats_of(scenario: Scenario, listed: Sequence[Attempt]) -> Iterator[str]:
     """Yield the caveats of a ranking, each once.
 
     Args:
-        scenario: What is compared.
+        scenario: The comparison.
         listed: The options that have a position.
     """
     return gathered(_said(scenario, listed), [attempt.option.name for attempt in listed], "options")

@@ -27,7 +27,7 @@ class Queues:
     """The queues of options.
 
     Args:
-        scenario: What is compared.
+        scenario: The comparison.
         progress: Called with the progress.
         known: Results for queues of the same jobs, which this one adds to.
     """

@@ -60,7 +60,7 @@ def rank_options(
     Ctrl-C during the predictions ends it with the results so far (``Ranking.interrupted``).
 
     Args:
-        scenario: What is compared.
+        scenario: The comparison.
         predictor: Predicts applications.
         progress: Called with the progress.
         top: Number of requested positions; ``None``: all of up to 100 options, else 20. Other options are predicted

@@ -170,7 +170,7 @@ class Two:
         return json.loads(done.stdout)
 
     def asked(self, what: Sequence[str], store: str) -> Any:
-        """Return the forecast for the second host, asked from the first one."""
+        """Return the answer to a question about the second host, asked from the first one."""
         to = ["--host", self.address, "--timeout", "20", "--json", *self.token]
         return self.call(self.forecast(0, *what, *to, store=store))
 

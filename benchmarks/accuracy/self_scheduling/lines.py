@@ -69,7 +69,7 @@ VRP_REMEASURED = Line("VRP re-measured", "vrp-live", Performance.AT_HAND)
 VRP_SS = Line("VRP-SS", "vrp-ss", Performance.AT_HAND, paper=(-2.14494, 7.445e-3, -5.2e-6, 3.008e-9))
 LINES = (SS, SS_TASKS, GSS, TSS, VRP_STATIC, VRP_DYNAMIC, VRP_REMEASURED, VRP_SS)
 
-#: Lines as recorded by a user who has identical nodes only, where the performance vector is measured too.
+#: Lines as recorded by a user who has only identical nodes, on which the performance vector is measured.
 ON_EQUAL_NODES = (
     SS,
     GSS,

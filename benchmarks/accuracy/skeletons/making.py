@@ -24,8 +24,8 @@ SUFFIXES = {"c": ".c", "python": ".py"}
 def made(trace: Path, application: float, seconds: float, target: Path) -> dict[str, Any]:
     """Make the skeleton of a recording; return facts about it as in :class:`SkeletonFacts`.
 
-    The scale is relative to the application's time when it is not recorded: on processors this slow, recording
-    lengthens the run as well.
+    The scale is relative to the application's time without recording: processors this slow multiply the cost of
+    recording, too.
 
     Args:
         trace: The recording.

@@ -33,7 +33,7 @@ def break_evens(listed: Sequence[Attempt], accounts: Accounts) -> list[BreakEven
 
     Args:
         listed: Options whose splits are known, the best first.
-        accounts: What they cost.
+        accounts: The costs of options.
     """
     priced = [attempt for attempt in listed if attempt.option.price is not None]
     rented = [attempt for attempt in priced if attempt.option.is_rented][:_FIRST]

@@ -31,7 +31,7 @@ def cheapest_in_time(
 
     Args:
         ranked: The search of the ranking, with the options that can run the workloads.
-        scenario: What is compared.
+        scenario: The comparison.
         by_cost: Scores of options by total cost.
         predictor: Predicts applications; it is prepared.
         progress: Called with the progress.

@@ -33,7 +33,7 @@ def steps_from(  # noqa: PLR0917 - where it begins, and who tells
 
     Args:
         first: The first option of the ranking, which it is spent on unless the scenario names another one.
-        scenario: What is compared, and how much there is.
+        scenario: The comparison, with the amount of money.
         settled: The options of the ranking that are settled. The figures of a weighted sum are relative to the best of
             these and of all steps.
         scores: The scores of options, with the best rates of all of them.

@@ -27,7 +27,7 @@ def cache_text(
     compiled: Sequence[Item],
     hosts: Sequence[Item],
 ) -> RenderableType:
-    """Show where the cache is, how large, and what is in it."""
+    """Show the place, the size and the contents of the cache."""
     nbytes = sum(item.nbytes for item in (*(each.item for each in recordings), *extrapolated, *compiled, *hosts))
     return stack(
         heading(f"{place}: {format_size(nbytes)}"),
@@ -64,7 +64,7 @@ def _files(title: str, files: Sequence[Item]) -> Table:
 
 
 def age(made: float, now: float | None = None) -> str:
-    """Say how long ago something was made, in whole units."""
+    """Return how long ago something was made, in whole units."""
     seconds = max((time.time() if now is None else now) - made, 0.0)
     for unit, name in ((_DAY, "day"), (_HOUR, "hour"), (_MINUTE, "minute")):
         if seconds >= unit:
