@@ -1,7 +1,7 @@
-"""Which engine replays: the reference, or the fast one where it covers the case and saves time.
+"""The choice of the engine that replays: the reference, or the fast one where it covers the case and saves time.
 
 One decision holds for all replays that belong together; their total number of ops decides (:func:`engine_for`). The
-decision is then passed on as the engine asked for, which :func:`engine_for` leaves as it is.
+decision is then passed on as the requested engine, which :func:`engine_for` leaves unchanged.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from clue.kernel.model.program import Program
 from clue.kernel.model.replay import Replay
 from clue.machine import Machine, Placement
 
-#: Engines that can be asked for.
+#: Engines that a caller can ask for.
 ENGINES = ("auto", "reference", "fast")
 #: The decision while the fast engine is being compiled: the reference until that is done, then the fast one.
 WHEN_COMPILED = "fast when compiled"
 
-#: Numbers of ops from which it saves time to load the fast engine, and to compile it: compilation takes as long as the
-#: reference takes for this number of ops.
+#: Least numbers of ops for which loading the fast engine saves time, and for which compiling it does: compilation takes
+#: as long as the reference takes for the second number of ops.
 _OPS_WORTH_LOADING, _OPS_WORTH_COMPILING = 2_000, 1_000_000
-#: Number of ops, a second of the reference's time, from which a replay waits for an engine that is being compiled.
+#: Least number of ops for which a replay waits for an engine under compilation: the reference takes a second for it.
 _OPS_WORTH_WAITING = 50_000
 
 
@@ -67,7 +67,7 @@ def reason_for(asked: str, decided: str, work: int) -> str:
 
 
 def is_awaited(engine: str) -> bool:
-    """Tell whether the fast engine is to replay as soon as it is compiled, and is not compiled yet."""
+    """Tell whether replays are to use the fast engine once it is compiled, and it is not compiled yet."""
     if engine != WHEN_COMPILED:
         return False
     from clue.kernel.fast.library import ENGINE  # noqa: PLC0415
@@ -76,14 +76,14 @@ def is_awaited(engine: str) -> bool:
 
 
 def is_fast(engine: str, ops: int) -> bool:
-    """Tell whether the fast engine is to make a replay or a sweep; a long one waits until it is compiled."""
+    """Tell whether the fast engine makes a replay or a sweep; a long one waits until the engine is compiled."""
     return engine == "fast" or (engine == WHEN_COMPILED and (ops >= _OPS_WORTH_WAITING or not is_awaited(engine)))
 
 
 def run(  # noqa: PLR0917 - the arguments of every engine, and which
     engine: str, program: Program, machine: Machine, placement: Placement, instances: int, seen: Observation
 ) -> tuple[Replay, tuple[str, ...]]:
-    """Replay a program with the engine asked for; return the replay, and caveats about the engine.
+    """Replay a program with the requested engine; return the replay, and caveats about the engine.
 
     Raises:
         DeadlockError: If the program deadlocks in virtual time.

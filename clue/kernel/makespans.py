@@ -92,8 +92,8 @@ def contention_free(
     """Return a lower bound of the makespan on each candidate, and whether it is the makespan itself.
 
     The bound is the makespan without contention and with a processor for every rank; contention, sharing and background
-    load only add to it. The fast engine finds it for many machines at once; without it the bound is that of computation
-    alone (:class:`.ComputationBounds`), as it is for a machine that changes over time.
+    load only add to it. The fast engine computes it for many machines at once. Without it, or on a machine that changes
+    over time, the bound is that of computation alone (:class:`.ComputationBounds`).
 
     Args:
         program: What runs.
@@ -132,7 +132,7 @@ def _sweep(program: Program, candidates: Sequence[Candidate], tell: Callable[[in
     try:
         return fast.makespans(program, candidates, tell, workers)
     except (fast.NoLibraryError, fast.NotCoveredError, MemoryError):
-        # A bound may always be lower.
+        # The bounds by computation alone, which are lower, are valid too.
         return np.full(len(candidates), np.nan)
 
 

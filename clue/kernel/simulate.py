@@ -19,7 +19,7 @@ from clue.machine import FactorTable, Machine, NoContention, Placement, SpeedCur
 from clue.result import SEGMENT, RankResult, Result, Timeline, Traffic
 from clue.trace import Trace
 
-#: Ranks of a node from which two pairs may copy at once; size, bytes, from which messages do not fit in caches.
+#: Least number of ranks on a node for two pairs to copy at once; least size, bytes, at which messages overflow caches.
 _TWO_PAIRS, _LARGE = 4, 1 << 16
 _ONE_SIDED = "; a live run gives such calls the time of messages (clue run)"
 
@@ -156,7 +156,7 @@ def _timeline(seen: Observation, program: Description) -> Timeline | None:
 
 
 def warnings_of(replay: Replay, program: Description, machine: Machine, placed: Placement) -> Iterator[Caveat]:
-    """Say what a reader must know beside the figures."""
+    """Yield the warnings that a reader must see beside the figures."""
     yield from _memory_caveats(program, machine, placed)
     yield from (note(About.MACHINE, machine.name, each) for each in machine.notes)
     yield from (note_of_recording(program.name, each) for each in program.notes)
@@ -264,7 +264,7 @@ def _speed_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
 
 
 def _curve_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
-    """Warn of bursts outside the range for which a speed that depends on their operations is stated."""
+    """Warn about bursts outside the range for which a speed that depends on their operations is stated."""
     curves = {each for node in machine.node_types().values() for each in node.speeds.items()}
     for region, curve in sorted(curves, key=str):
         host = program.host_speeds.get(region)
@@ -291,7 +291,7 @@ def _curve_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
 
 
 def _neighbour_caveats(program: Description, machine: Machine, placed: Placement) -> Iterator[Caveat]:
-    """Warn of node types with several ranks on a node for which nothing states how these slow each other."""
+    """Warn about node types with several ranks on a node if nothing states how these ranks slow each other."""
     ranks_on = Counter(placed.nodes)
     crowded = {machine.nodes[node].name for node, ranks in ranks_on.items() if ranks > 1}
     types = (each for state in machine.epochs for each in state.node_types().values())

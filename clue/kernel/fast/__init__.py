@@ -1,4 +1,4 @@
-"""The fast engine: the reference's meaning in C++17, compiled when the wheel was built, or on first use.
+"""The fast engine: the semantics of the reference in C++17, compiled when the wheel is built, or on first use.
 
 ::
 
@@ -8,8 +8,8 @@
     LoopedProgram ──loops──▶ blocks, drawn bursts ──▶ looped.cpp: the same replay, of ops that are never written out
 
 ``library`` names what :mod:`clue.native` compiles; ``layout`` and ``layout.hpp`` define the data passed to C++. Op
-codes, delay curves, rates of shared processors and the lowering of collectives are not implemented again here: they
-come as numbers.
+codes, delay curves, rates of shared processors and the lowering of collectives are not implemented a second time
+here: Python passes them as numbers.
 """
 
 from clue.kernel.fast.engine import replay

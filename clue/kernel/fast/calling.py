@@ -1,4 +1,4 @@
-"""Calls of the compiled library: in a thread of their own where they may take long, so that Ctrl-C works."""
+"""Calls of the compiled library; a call that may take long runs in its own thread, so that Ctrl-C works."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 #: Number of ops and messages below which a call is over before anybody can press a key.
 _WORTH_A_THREAD = 200_000
-#: Interval at which this thread checks for Ctrl-C meanwhile, seconds.
+#: Interval at which the calling thread checks for Ctrl-C meanwhile, seconds.
 _LOOK = 0.1
 #: Flag that the library reads: 0, or 1 to give up.
 Stop = npt.NDArray[np.int64]

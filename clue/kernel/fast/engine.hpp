@@ -1,7 +1,7 @@
 // The replay: the effect of every op on virtual time. It is defined by clue/kernel/reference/simulation.py, actor.py, rank.py,
 // transport.py, processors.py and turns.py, and implemented here op by op, so that every rank's figures agree to the last bit.
 //
-// A rank runs until it must wait for something that is not known yet; whoever determines that puts the rank on the stack of
+// A rank runs until it must wait for something that is not known yet; the code that determines it puts the rank on the stack of
 // ranks that can continue. Only events that must happen in the order of virtual time go through a heap: turns to send where
 // messages delay each other, and bursts on shared processors. Without any of these there is no heap.
 //
@@ -118,7 +118,7 @@ private:
         }
     }
 
-    // Number of ranks from which data are prefetched, as fewer fit in caches; number of rows to prefetch.
+    // Least number of ranks whose data are prefetched (those of fewer ranks fit in caches), and number of rows to prefetch.
     static constexpr int64_t MANY = 512, AHEAD = 12;
 
     // Number of ops between checks of the stop flag.
@@ -277,7 +277,7 @@ private:
         return true;
     }
 
-    // Do an op; false: the rank must wait, and continues at its stage.
+    // Execute an op; false: the rank must wait, and continues at its stage.
     bool begin_op(Actor& a) {
         const int64_t i = a.row;
         const Shape& s = shape(i);

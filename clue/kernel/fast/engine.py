@@ -57,7 +57,7 @@ class Figures:
         return [int(rank) for rank in np.flatnonzero(self.blocked != _ENDED)]
 
     def as_replay(self, wildcards: tuple[int, int], left_over: int, seen: Observation) -> Replay:
-        """Return the replay in the form common to all engines, given what these figures lack."""
+        """Return the replay in the form common to all engines; the arguments supply what these figures lack."""
         return Replay(
             engine="fast",
             finish=self.finish,

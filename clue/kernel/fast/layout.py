@@ -19,7 +19,7 @@ _DESCRIBED = {name: _FIELD.findall(body) for name, body in _STRUCTURE.findall(_H
 
 
 class Status(IntEnum):
-    """What functions of the library return."""
+    """The status codes that functions of the library return."""
 
     FINE = 0
     NO_MEMORY = 1

@@ -1,4 +1,4 @@
-"""The engine as a library, and the constants of Python that its compiler is given."""
+"""The engine as a library, and the constants that Python passes to its compiler."""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ struct Fare {
     int64_t at;
 };
 
-// When a message's data leave its sender's node, when an eager sender begins to send them (it takes part in the wait before that),
-// how long it is then busy with them, when they have left, and whether it learns that time later.
+// When a message's data leave its sender's node, when an eager sender begins to send them (which is after its share of the wait),
+// how long the sender is then busy with them, when they have left, and whether the sender learns that time later.
 struct Departure {
     double leaves, begins, busy, sent;
     bool later;

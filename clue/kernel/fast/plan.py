@@ -32,7 +32,7 @@ Choices = tuple[tuple[int, ...], ...]
 #: Number of the pattern in which each communicator's members share nodes, 0 if they do not: rows as above.
 Sharing = tuple[tuple[int, ...], ...]
 
-#: Number of placements for which that is kept.
+#: Number of placements whose sharing is kept.
 _KEPT = 64
 
 _CANCELLED = int(Flag.CANCELLED)
@@ -169,7 +169,7 @@ class Plan:
         like = copy(self)
         like.__dict__["received"] = self.received
         like.program = program
-        like._origin = self  # which what was prepared belongs to
+        like._origin = self  # the owner of everything that was prepared
         like.layout = ProgramLayout()
         ctypes.memmove(ctypes.byref(like.layout), ctypes.byref(self.layout), ctypes.sizeof(ProgramLayout))
         like.layout.give("cpu", np.ascontiguousarray(program.columns.cpu))
@@ -290,7 +290,7 @@ class Plan:
 
     @cached_property
     def left_over(self) -> int:
-        """Messages that no receive takes; those of neighbourhood collectives among them."""
+        """Number of messages that no receive takes, including those of neighbourhood collectives."""
         left: int = self.layout.left_over
         for i, (which, _) in enumerate(self._calls):
             each = self._distinct[which]
@@ -435,7 +435,7 @@ def plan_of(program: Program) -> Plan:
     if program.like is not None:
         return plan_of(program.like).with_bursts_of(program)
     if Plan not in program.prepared:
-        ENGINE.load()  # before anything is prepared for an engine that is not there
+        ENGINE.load()  # fails before anything is prepared for a missing engine
         program.prepared[Plan] = Plan(program)
     plan: Plan = program.prepared[Plan]
     return plan

@@ -43,10 +43,10 @@ public:
         if (m_.share[a.node] < 1.0) turns_[a.number] = Turns(m_.share[a.node], m_.time_slice[a.type]);
     }
 
-    // Whether ranks slow each other there at every instant.
+    // Whether ranks slow each other on a rank's node at every instant.
     bool shared(const Actor& a) const { return m_.shared[a.node]; }
 
-    // Run a burst where they do not; return its duration.
+    // Run a burst on a node where they do not; return its duration.
     double run(const Core& core, Actor& a, double seconds) {
         if (m_.cold[a.type]) seconds += cold(core, a, seconds);
         if (takes_turns(a)) {

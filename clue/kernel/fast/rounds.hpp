@@ -216,7 +216,7 @@ private:
         return true;
     }
 
-    // The same where it is a single message that has arrived, whose receive is paid for after that.
+    // The same for a single message that has arrived; its receive is paid for afterwards.
     bool sees_later(Actor& a) {
         if (!a.background || !in_calls()) return false;
         const double since = a.clock;

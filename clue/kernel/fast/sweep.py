@@ -1,4 +1,4 @@
-"""Many machines at once by the compiled engine: one replay writes a tape, which runs for all machines alike."""
+"""Replays on many machines at once by the compiled engine: one replay writes a tape, which runs for all machines."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Tape:
     def run(
         self, machines: Sequence[MachineLayout], workers: int, bursts: Sequence[_Doubles] | None = None
     ) -> tuple[_Doubles, npt.NDArray[np.bool_]]:
-        """Return the makespan on each machine, and whether a replay there would give it: whether the tape holds there.
+        """Return the makespan on each machine, and whether the tape is valid there: a replay would give the same.
 
         Args:
             machines: Where.
@@ -111,7 +111,7 @@ class Tape:
 
     @staticmethod
     def _shared_out(machines: int, workers: int) -> list[int]:
-        """Return the index at which each worker's machines begin, and the end of the last; blocks stay whole."""
+        """Return the index of each worker's first machine, and the number of machines; no block is divided."""
         lanes = ENGINE.load().clue_lanes()
         blocks = -(-machines // lanes)
         share = -(-blocks // workers) * lanes
@@ -183,7 +183,7 @@ def _sweep(plan: Plan, choices: Choices, candidates: Sequence[Candidate], worker
 
 
 def _in_seconds(candidates: Sequence[Candidate]) -> list[_Doubles] | None:
-    """Return the bursts of candidates that all have some of their own, or none; those in common once."""
+    """Return the bursts of candidates, seconds, or ``None`` if one has none of its own; common arrays are shared."""
     known: dict[int, _Doubles] = {}
     for each in candidates:
         if each.bursts is None:

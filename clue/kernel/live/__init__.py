@@ -1,8 +1,8 @@
-"""Live execution: programs that run in virtual time, one call after the other, with the meaning that a replay gives.
+"""Live execution: programs run in virtual time, call by call, with the same semantics as in a replay.
 
 A rank's ops come from a :class:`Source`, a process that runs the user's program elsewhere, and not from a trace; the
-same code gives them meaning (:mod:`clue.kernel.reference`). This package has what only a running program needs:
-messages that carry data, receives that take the first message to arrive, tests that find nothing, answers.
+same code executes them (:mod:`clue.kernel.reference`). This package adds what only a running program needs: messages
+that carry data, receives that take the first message to arrive, tests that find nothing, and answers to calls.
 :mod:`clue.trace.calls` defines the calls and their answers; nothing here starts a process.
 """
 

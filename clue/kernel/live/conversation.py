@@ -52,7 +52,7 @@ class Conversation:
         self._meetings: dict[int, tuple[Meeting, int, Row]] = {}
         self._served_until: dict[int, float] = {}
         self._table = self._meanings()
-        #: Handlers of ops by op code, as a rank asks for them.
+        #: Handlers of ops by op code, in the form that a rank uses.
         self.meaning = {op: handler for op, (handler, _, _) in self._table.items()}
         #: Ops that are not MPI calls, as far as a trace could tell.
         self.apart = APART | {LiveOp.SLEEP} | {op for op, (_, _, kept) in self._table.items() if not kept}
@@ -60,7 +60,7 @@ class Conversation:
     # -- the program --------------------------------------------------------------------------------------
 
     def ops(self) -> Iterator[Row]:
-        """Return the program's ops, one by one; when the next one is asked for, the one before is done."""
+        """Yield the program's ops one by one; the rank asks for the next op when the previous one is done."""
         rank, record, burst, found = self._rank, self._job.record, self._job.burst, self._rank.received
         assert found is not None
         answer: Any = None
@@ -198,7 +198,7 @@ class Conversation:
         return self._due(meeting, serial, row)
 
     def _result(self, rank: Rank, row: Row) -> None:
-        """Take the result of this rank's reduction, for the other members."""
+        """Store the result of this rank's reduction for the other members."""
         meeting = self._job.meetings.get((row.context, row.request))
         if meeting is not None:
             meeting.reduced(meeting.row.members.index(rank.rank), self._call.payload)
@@ -249,7 +249,7 @@ class Conversation:
     # -- one-sided operations -----------------------------------------------------------------------------
 
     def _ask(self, rank: Rank, row: Row) -> Events | None:
-        """Send a one-sided operation to where its data are."""
+        """Send a one-sided operation to the rank that holds its data."""
         if rank.takes_turns_with(row.peer):
             return self._ask_in_turn(rank, row)
         self._send_operation(rank, row)
@@ -285,7 +285,7 @@ class Conversation:
             reply.settle((now + cost.send) + cost.transmission, outcome)
 
     def serve(self, origin: int, request: int, payload: Any) -> Sequence[Reply]:
-        """Do a one-sided operation of another rank; return the operations that are done by now.
+        """Execute a one-sided operation of another rank; return the operations that are complete by now.
 
         Raises:
             ReplayError: If the program has ended.

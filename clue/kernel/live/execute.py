@@ -31,7 +31,7 @@ from clue.trace import Trace
 _SPARE = 1024
 #: Most ranks that may be spawned onto free processors: far more than any computer has processes.
 _MOST = 1 << 20
-#: How often ranks that spin while nothing else can happen may go on before that counts as a deadlock.
+#: How often spinning ranks may continue while nothing else can happen, before the run counts as deadlocked.
 _LET_ON = 10_000
 
 
@@ -108,7 +108,7 @@ def _start(job: Job, rank: Rank, source: Source) -> Conversation:
 
 
 def _run(job: Job) -> None:
-    """Run to the end.
+    """Run a job to its end.
 
     Raises:
         DeadlockError: If nothing can happen any more and ranks are unfinished.
@@ -132,7 +132,7 @@ def _run(job: Job) -> None:
 
 
 def _let_on(job: Job) -> bool:
-    """Let the rank that has spun longest go on; tell whether there is one."""
+    """Let the rank that has been spinning longest continue; tell whether there is one."""
     if not job.spinning:
         return False
     longest = min(job.spinning, key=lambda rank: (job.ranks[rank].clock, rank))
@@ -179,7 +179,7 @@ def _result(job: Job) -> Result:
 
 
 def _overruled(machine: Machine) -> Iterator[Caveat]:
-    """Warn of stated algorithms that are not used: only the root knows the sizes that they depend on."""
+    """Warn about stated algorithms that are not used: only the root knows the sizes that they depend on."""
     for name in sorted(SIZES_AT_ROOT):
         choice = machine.network.collectives.get(name)
         if choice is not None and not choice.algorithms <= {linear_of(choice)}:

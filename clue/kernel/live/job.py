@@ -25,7 +25,7 @@ class Peer(Protocol):
     """The program of a rank, as other ranks see it."""
 
     def serve(self, origin: int, request: int, payload: Any) -> Sequence[Reply]:
-        """Do a one-sided operation of another rank; return the operations that are done by now.
+        """Execute a one-sided operation of another rank; return the operations that are complete by now.
 
         Raises:
             ReplayError: If it has ended.
@@ -40,7 +40,7 @@ Starter = Callable[["Job", Rank, Source], Peer]
 
 
 class Job:
-    """A program that runs.
+    """A running program: the state that its ranks share.
 
     Args:
         name: Its name, for messages.
@@ -113,14 +113,14 @@ class Job:
             raise ReplayError(f"rank {rank}: communicator must be announced, got context {context}") from None
 
     def meeting(self, context: int, serial: int, row: Row) -> Meeting:
-        """Return a collective, after beginning it if this is its first member."""
+        """Return a collective; begin it if this is its first member."""
         meeting = self.meetings.get((context, serial))
         if meeting is None:
             meeting = self.meetings[context, serial] = Meeting.begin(row)
         return meeting
 
     def leave(self, context: int, serial: int, meeting: Meeting) -> None:
-        """Note that a member leaves a collective; the last one ends it."""
+        """Note that a member leaves a collective; the last member ends it."""
         if meeting.is_over:
             self.meetings.pop((context, serial), None)
 
@@ -166,7 +166,7 @@ class Job:
             raise LiveError(f"{self.machine.machine.name}: room must be for {ranks} ranks, got {len(nodes)}")
 
     def _make_room(self, count: int, world: int) -> None:
-        """Add ranks that begin now to the machine."""
+        """Add newly started ranks to the machine."""
         machine, before = self.machine, self.machine.shares_in_turns
         nodes = machine.placement.nodes[: len(self.ranks) + count]
         if world:

@@ -2,7 +2,7 @@
 
 A receive that names its source takes the next message of that source that fits, as in a replay: the order in which
 ranks are simulated cannot matter. A receive from any source takes, among the first fitting message of each source, the
-one whose envelope is there first (ties: the lowest source). That is known once virtual time has advanced to then:
+one whose envelope arrives first (ties: the lowest source). This is known once virtual time has reached that arrival:
 whatever a rank does afterwards happens later. Until then the receive is *undecided*, and no receive posted later gets a
 message that fits it, whatever source and tag it names.
 
@@ -185,7 +185,7 @@ def _serial(posted: Posted) -> int:
 
 
 class LiveMailboxes(Mailboxes):
-    """The queues of a program that runs.
+    """The queues of a running program.
 
     Args:
         machine: What it runs on.
@@ -272,7 +272,7 @@ class LiveMailboxes(Mailboxes):
             self.changed(message.box, message)
 
     def changed(self, box: Box, message: LiveMessage) -> None:
-        """Note that a message came into a box, or that the time is known at which it can be seen."""
+        """Note that a message has entered a box, or that the time at which it can be seen has become known."""
         if box.wild and not box.is_settled_until(message):
             self._settle(box)
         self.ring(box.rank)
@@ -296,7 +296,7 @@ class LiveMailboxes(Mailboxes):
         return min(seen, key=_by_arrival, default=None)
 
     def next_seen(self, rank: int, time: float) -> float:
-        """Return when, from a time on, a rank can next see a message already sent; infinity if there is none."""
+        """Return the first time, from a given one on, at which a rank can see a message already sent, or infinity."""
         queues = (queue for box in self._boxes.get(rank, {}).values() for queue in box.messages.values())
         envelopes = (message.envelope for queue in queues for message in queue)
         return min((each for each in envelopes if each is not None and each >= time), default=float("inf"))
@@ -320,7 +320,7 @@ class LiveMailboxes(Mailboxes):
         return None
 
     def _settle(self, box: Box) -> None:
-        """Give messages to receives in the order in which these were posted, as far as can be decided now."""
+        """Match messages with receives in the order in which these were posted, as far as can be decided now."""
         undecided: list[Posted] = []
         for posted in box.in_order():
             message = self._decide(box, posted, undecided)
@@ -353,10 +353,10 @@ class LiveMailboxes(Mailboxes):
         return first if first is not None and self._has_come(box, first, envelope) else None
 
     def _be_late(self, message: LiveMessage, posted: Posted) -> None:
-        """Let a message that could not be matched before now arrive now, or start its data now.
+        """Let a message whose receive was not known earlier arrive now, or start its data now.
 
         A message may overtake an earlier and longer one of its source; its receive is not known until that one arrives.
-        And where the link back is faster, the answer to a rendezvous could return before its envelope has arrived.
+        Besides, where the link back is faster, the answer to a rendezvous could return before its envelope has arrived.
         """
         now = self._machine.env.now
         if posted.time < now:
@@ -393,7 +393,7 @@ class LiveMailboxes(Mailboxes):
 
 
 def _is_for(receives: list[Posted], message: LiveMessage) -> bool:
-    """Tell whether one of some receives could take a message."""
+    """Tell whether any of the given receives could take a message."""
     return any(each.takes and each.fits(message.source, message.tag) for each in receives)
 
 

@@ -25,7 +25,7 @@ _GATHERED = frozenset({Op.GATHER, Op.GATHERV, Op.REDUCE})
 _SCATTERED = frozenset({Op.SCATTER, Op.SCATTERV})
 _GATHERED_BY_ALL = frozenset({Op.ALLGATHER, Op.ALLGATHERV, Op.COMM})
 _EXCHANGED = frozenset({Op.ALLTOALL, Op.ALLTOALLV})
-#: Algorithms for which no member but the root has to know more than its own size.
+#: Algorithms in which only the root has to know more than its own size.
 _LINEAR = frozenset({"linear", "linear_in_turn", "linear_sync"})
 
 
@@ -39,7 +39,7 @@ def _manner(row: Row) -> Manner:
 
 
 def _one_of(row: Row, position: int) -> Collective:
-    """Return an irregular collective as far as this member knows it; its own part depends on no more."""
+    """Return an irregular collective as far as this member knows it; its own part depends on nothing else."""
     size = len(row.members)
     if row.op == Op.ALLTOALLV:
         sizes = [0] * (size * size)
@@ -187,7 +187,7 @@ class Meeting:
         return serial, self.prefixes.get(done), self.payloads[done:upto]
 
     def reduced(self, position: int, result: Any) -> None:
-        """Take the result of a member's reduction, for the others."""
+        """Store the result of a member's reduction for the other members."""
         op = self.row.op
         upto = position + (op == Op.SCAN) if op in _PREFIX else len(self.payloads)
         self.prefixes[upto] = result

@@ -1,4 +1,4 @@
-"""Requests that only live runs have, and an event for the first of several things to happen."""
+"""Requests that only live runs have, and an event that the first of several causes triggers."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from clue.kernel.reference.virtual_machine import wake
 
 
 class Bell(simpy.Event):
-    """An event that the first of several causes brings about."""
+    """An event that the first of several causes triggers."""
 
     def succeed(self, value: Any = None) -> simpy.Event:
-        """Happen, unless it has happened."""
+        """Trigger the event, unless it has already been triggered."""
         return self if self.triggered else super().succeed(value)
 
 
@@ -32,6 +32,6 @@ class Settled:
         self.waiter: simpy.Event | None = None
 
     def settle(self, end: float, outcome: Any) -> None:
-        """Note its end."""
+        """Note when and with what outcome the request ends."""
         self.end, self.outcome = end, outcome
         wake(self)

@@ -1,4 +1,4 @@
-"""Probes, tests and Waitsome of a running program: what they find depends on when they look."""
+"""Probes, tests and Waitsome of a running program: their outcomes depend on the time at which they look."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clue.kernel.reference.virtual_time import ACTIONS_END, action
 from clue.trace import Op
 from clue.trace.calls import BLOCKING, Call, LiveOp, Mode
 
-#: A spinning loop: this many polls in a row that found nothing, each after at most this much CPU time, ns.
+#: A loop counts as spinning after this many polls in a row that found nothing, each after at most this CPU time, ns.
 _SPINNING, _SPIN_BURST = 100, 50_000
 #: Calls that may find nothing.
 POLLS = frozenset({Op.POLL, LiveOp.TEST, LiveOp.IPROBE, LiveOp.IMPROBE})
@@ -78,7 +78,7 @@ class Polls:
         return self._wait_for_some(row) if row.flags & BLOCKING else self._polled(row, self._take_complete)
 
     def _polled(self, row: Row, look: Callable[[Row], Any]) -> Answered:
-        """Look once; if the program spins until something changes, skip to the time at which it does."""
+        """Look once; if the program spins until something changes, skip to that change and look again."""
         rank = self._rank
         yield from rank.in_turn()
         answer = look(row)
@@ -114,7 +114,7 @@ class Polls:
         return seen
 
     def _take_complete(self, row: Row) -> Any:
-        """Return the outcomes of the requests that are complete, if these are enough, and forget the requests."""
+        """Return the outcomes of the complete requests, if there are enough of them, and forget these requests."""
         requests = self._rank.requests
         known = [(i, name, requests[name]) for i, name in enumerate(row.entries) if name in requests]
         done = [each for each in known if each[2].end is not None and each[2].end <= self._rank.clock]
@@ -129,7 +129,7 @@ class Polls:
     # -- waits --------------------------------------------------------------------------------------------
 
     def probe(self, row: Row) -> Events:
-        """Wait for a message to be seen."""
+        """Wait until a message can be seen."""
         rank = self._rank
         probe = Receive(rank.clock, rank.place)
         self._mailboxes.post((row.context, row.peer, rank.rank, row.tag), probe, takes=False)
@@ -157,7 +157,7 @@ class Polls:
         return answer
 
     def _until(self, pendings: Sequence[Pending], time: float, order: int) -> Generator[simpy.Event, Any, bool]:
-        """Wait until a time, and a place among its events, or until the end of one more request is known.
+        """Wait until a time and a place among its events, or until the end of another request becomes known.
 
         Returns:
             Whether the time has come.
@@ -175,9 +175,9 @@ class Polls:
     # -- loops that spin ----------------------------------------------------------------------------------
 
     def _spin(self, looked: float) -> Events:
-        """Skip to the next change, after the last look, that this rank can see.
+        """Skip to the next change after the last look that this rank can see.
 
-        A request ends, a message can be seen, or another rank has accessed its memory.
+        A change is the end of a request, a message that can be seen, or an access of another rank to its memory.
         """
         rank = self._rank
         # A program that asks for the time may be waiting until a time, and must not overshoot it by much.

@@ -57,13 +57,13 @@ class Record:
 
 
 def _give_up(row: list[int]) -> None:
-    """Leave of a receive that gets nothing the time of its call."""
+    """Turn a receive that gets no message into a poll, which keeps only the time of the call."""
     row[_COLUMN["op"]] = Op.POLL
     row[_COLUMN["flags"]] |= Flag.CANCELLED
 
 
 class FullRecord(Record):
-    """All that happened."""
+    """Keeps everything that happened, for a trace."""
 
     def __init__(self, ranks: int, program: str) -> None:
         super().__init__(ranks)
@@ -128,7 +128,7 @@ class FullRecord(Record):
             self._close(rank.rank, call, answer)
 
     def _burst(self, rank: int, region: int, cpu: int, begin: float) -> None:
-        """Note a burst; what comes before calls that are no rows belongs to the next row of its region."""
+        """Note a burst; a burst before a call that is not a row counts for the next row of its region."""
         if region != self._regions[rank] and self._pending[rank]:
             self._kept[rank].append(self._row(rank, {"op": Op.COMPUTE}, begin, begin))
             self._rows[rank] += 1
@@ -154,7 +154,7 @@ class FullRecord(Record):
         return row
 
     def _plain(self, rank: int, call: Call, answer: Any) -> dict[str, Any]:
-        """Return the fields of a call that a trace knows."""
+        """Return the fields of a call that exists in traces, too."""
         op = call.op
         fields: dict[str, Any] = {"op": op, "request": call.request, "flags": call.flags, "nbytes": call.nbytes}
         if op in _BY_RANK:
@@ -182,7 +182,7 @@ class FullRecord(Record):
         return comm
 
     def _partner(self, rank: int, call: Call, source: int, tag: int) -> dict[str, Any]:
-        """Return what a row says of its partner, in the communicator's own count."""
+        """Return the fields of a row that describe its partner, numbered within the communicator."""
         if source == PROC_NULL:
             return {"peer": PROC_NULL, "tag": max(tag, 0)}
         if call.op == Op.POLL and source == ANY:
@@ -195,7 +195,7 @@ class FullRecord(Record):
         return {"comm": comm, "peer": peer, "tag": tag, "flags": flags}
 
     def _polled(self, rank: int, call: Call, answer: Any) -> dict[str, Any]:
-        """Return the fields of a call that looked, of a one-sided one, or of a sleep."""
+        """Return the fields of a poll, a one-sided operation, or a sleep."""
         if call.op == LiveOp.SLEEP:
             return {"op": Op.SLEEP, "nbytes": call.nbytes}
         if call.op == LiveOp.SERVE:
@@ -211,7 +211,7 @@ class FullRecord(Record):
         return {**self._partner(rank, call, answer[0], answer[1]), "op": op, "request": call.request}
 
     def _close(self, rank: int, call: Call, answer: Any) -> None:
-        """Write into receives that are complete what they got."""
+        """Write the matched source and tag into the rows of receives that are complete."""
         if not self._open or answer is None:
             return
         names = call.entries or (call.request,)
@@ -240,7 +240,7 @@ class FullRecord(Record):
     # -- the trace ----------------------------------------------------------------------------------------
 
     def trace(self, ranks: Sequence[Rank], regions: Sequence[str]) -> Trace:
-        """Return all that happened."""
+        """Return the run as a trace."""
         for (rank, request), (row, context) in self._open.items():
             pending = ranks[rank].requests.get(request)
             message = pending.message if isinstance(pending, Receive) else None
@@ -271,7 +271,7 @@ class FullRecord(Record):
         return builder.build()
 
     def _tell_communicators(self, builder: TraceBuilder) -> list[int]:
-        """Tell a trace of all worlds and communicators; returns the index there of each."""
+        """Add all worlds and communicators to a trace; return the index of each communicator there."""
         for _, children in sorted(self._worlds.items()):
             builder.spawned(children)
         indices = [0]

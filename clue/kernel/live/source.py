@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from clue.trace.calls import Call
 
-#: A one-sided operation that is done: the rank that asked for it, its request there, and the reply.
+#: A complete one-sided operation: the rank that requested it, its request there, and the reply.
 Reply = tuple[int, int, Any]
 
 
@@ -17,17 +17,17 @@ class Source(Protocol):
     def resume(self, answer: object) -> Call:
         """Return its next call.
 
-        The program runs only if it asked for an answer; what it told meanwhile comes call by call without it.
+        The program runs only if it waits for an answer; calls that it has already made are returned without running it.
 
         Args:
             answer: To the call before, as :mod:`clue.trace.calls` says; ``None`` at first.
         """
 
     def serve(self, origin: int, request: int, payload: Any) -> Sequence[Reply]:
-        """Let the waiting program do a one-sided operation of another rank; returns what is done by now."""
+        """Let the waiting program execute another rank's one-sided operation; return the operations complete by now."""
 
 
-#: Starts the ranks of a world that was spawned: the world, its ranks, and what the root said; returns their sources.
+#: Starts the ranks of a spawned world, given the world, its ranks and the root's payload; returns their sources.
 Spawner = Callable[[int, Sequence[int], Any], Sequence[Source]]
-#: What a burst takes: rank, index of its op in its rank, the call after it, with CPU time as measured; returns ns.
+#: Returns the duration of a burst, ns, given its rank, the index of its op, and the next call with the measured time.
 BurstRule = Callable[[int, int, Call], int]

@@ -1,4 +1,4 @@
-"""What all engines share: the program to replay, what its ops cost on a machine, rules that no engine owns.
+"""Everything that all engines share: the program to replay, the costs of its ops on a machine, and common rules.
 
-No engine is imported here.
+This package imports no engine.
 """

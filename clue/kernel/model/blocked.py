@@ -1,4 +1,4 @@
-"""What a rank of a deadlocked program waits for, in words. Every engine says it with these."""
+"""Descriptions of what a rank of a deadlocked program waits for; all engines use them."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ _ROUNDING = 1e-9
 
 
 class ComputationBounds:
-    """Bounds of one program on many machines: what kinds of nodes and placements have in common is computed once.
+    """Bounds of one program on many machines; the times on each node type and placement are computed only once.
 
     Args:
         program: What runs.
@@ -20,7 +20,7 @@ class ComputationBounds:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        # Node types are kept with what is known of them: so no other one gets the identity that it is known by.
+        # The node types are kept beside their times, so that no other object can get the same id().
         self._seconds: dict[int, tuple[NodeType, list[float]]] = {}
         self._longest: dict[tuple[int, ...], float] = {}
 
@@ -46,7 +46,7 @@ class ComputationBounds:
         return self._longest[kinds] * (1 - _ROUNDING)
 
     def _learn(self, machine: Machine, node: NodeType) -> None:
-        """Find out what each rank computes on a kind of node."""
+        """Compute how long each rank computes on a node type."""
         if id(node) not in self._seconds:
             program = self._program
             factors = Costs(machine, Placement(()), program.regions, program.host_speeds).factors(node)

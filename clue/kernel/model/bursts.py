@@ -1,4 +1,4 @@
-"""Other burst times for the same program: its calls stay, the computation between them takes another time."""
+"""Other burst times for the same program: its calls stay the same, but the computation between them changes."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Candidate:
 
     @property
     def coupled_by_messages_alone(self) -> bool:
-        """Whether messages alone couple ranks: no contention, sharing, cold starts, changes, no library to wait for."""
+        """Whether messages alone couple ranks: no contention, sharing, cold starts, changes or waits for libraries."""
         machine, network = self.machine, self.machine.network
         if network.contention != NoContention() or network.progress is not Progress.ASYNCHRONOUS:
             return False

@@ -1,9 +1,9 @@
 """Cold starts: how much longer a rank's bursts take because it has waited.
 
-A wait is time that passes between bursts without being spent on messages: blocked in MPI, for a turn, or asleep. A
-rank's debt is the extra time due to all its waits since it last owed nothing, less the extra time that its bursts have
-taken since then. A burst takes longer by the debt, up to a given share of its warm time; the next bursts pay the rest.
-So a burst of a microsecond between two calls neither pays the whole debt nor makes the next burst warm.
+A wait is time between bursts that is not spent on messages: the rank is blocked in MPI, waits for its turn, or sleeps.
+A rank's debt is the extra time due to all its waits since it last owed nothing, less the extra time that its bursts
+have taken since then. A burst takes longer by the debt, up to a given share of its warm time; the next bursts pay the
+rest. So a burst of a microsecond between two calls neither pays the whole debt nor makes the next burst warm.
 """
 
 from __future__ import annotations

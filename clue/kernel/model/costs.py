@@ -1,4 +1,4 @@
-"""Durations on a machine: what an op costs which rank, given where the ranks are and when it happens. Pure look-ups."""
+"""Durations on a machine: the cost of an op to a rank, given the placement and the time. They are pure look-ups."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class Costs:
         return self._times
 
     def epoch(self, time: float) -> int:
-        """Return the index of the machine in force at a time: from its change on, inclusive."""
+        """Return the index of the machine in force at a time; a change is in force from its own time on."""
         return bisect_right(self._times, time) if self._times else 0
 
     def node_type(self, node: int, time: float) -> NodeType:
@@ -241,7 +241,7 @@ def algorithm_of(network: Network, collective: Collective, nodes: tuple[int, ...
 
 
 def placed(collective: Collective, algorithm: str, nodes: tuple[int, ...]) -> Collective:
-    """Return a collective as it is lowered: with the numbered nodes of its ranks if the algorithm goes by them."""
+    """Return a collective as it is lowered: with the numbered nodes of its ranks if the algorithm uses them."""
     if nodes and algorithm in BY_NODES.get(collective.name, ()):
         return _on_nodes(collective, nodes)
     return collective
@@ -254,7 +254,7 @@ def _on_nodes(collective: Collective, nodes: tuple[int, ...]) -> Collective:
 
 
 def occupation(contention: Contention, link: Link, nbytes: int, *, within: bool = False) -> float:
-    """Return how long a message occupies what it shares: as stated, or the part of its delays that grows with its size.
+    """Return how long a message occupies shared resources: as stated, or the part of its delays that grows with size.
 
     Args:
         contention: Between nodes.
@@ -270,7 +270,7 @@ def occupation(contention: Contention, link: Link, nbytes: int, *, within: bool 
 
 
 def occupations(contention: Contention, link: Link, nbytes: _Doubles, *, within: bool = False) -> _Doubles:
-    """Return the occupation of each size, bit by bit what :func:`occupation` gives."""
+    """Return the occupation of each size, bit for bit equal to that of :func:`occupation`."""
     stated = _stated_occupation(contention, link, within)
     if stated is not None:
         return stated.over(nbytes)
@@ -287,7 +287,7 @@ def _stated_occupation(contention: Contention, link: Link, within: bool) -> Curv
 
 
 def longer_than_travel(link: Link, nbytes: _Doubles, occupied: _Doubles) -> _Doubles:
-    """Return how much longer messages occupy what they share than they travel, in seconds; at least 0."""
+    """Return how much longer messages occupy shared resources than they travel, in seconds; at least 0."""
     return np.maximum(occupied - (link.send_delay.over(nbytes) + link.transmission_delay.over(nbytes)), 0.0)
 
 
@@ -385,7 +385,7 @@ def held(contention: Contention, link: Link, nbytes: int, *, within: bool = Fals
 
 
 def held_parts(contention: Contention, link: Link, nbytes: _Doubles, *, within: bool = False) -> _Doubles:
-    """Return this fraction for each size, bit by bit what :func:`held` gives."""
+    """Return this fraction for each size, bit for bit equal to that of :func:`held`."""
     send = link.send_delay.over(nbytes) - link.send_delay(0)
     if within or contention.topology is not None:
         whole = occupations(contention, link, nbytes, within=within)

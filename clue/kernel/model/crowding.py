@@ -1,4 +1,4 @@
-"""Where ranks disturb each other: nodes on which the time of a burst is more than its recorded time times a factor."""
+"""Nodes on which ranks disturb each other: the time of a burst there is not just its recorded time times a factor."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def disturbed_nodes(machine: Machine, placement: Placement, joined: Collection[i
     ranks_on = Counter(placement.nodes)
     if machine.changes:
         return [node for node, ranks in ranks_on.items() if _disturbed(machine, node, ranks, turns=False)]
-    # Nodes of one type with equally many ranks are alike.
+    # Nodes of one type with the same number of ranks are alike.
     known: dict[tuple[int, int, bool], bool] = {}
     disturbed = []
     for node, ranks in ranks_on.items():

@@ -1,6 +1,6 @@
-"""What an actor did step by step, and what ended its waits: enough to walk back along the critical path.
+"""The steps of an actor, and the causes that ended its waits: enough to walk back along the critical path.
 
-Kept only where it is asked for (:class:`clue.kernel.model.observation.Observation`); the walk is in
+A history is kept only on request (:class:`clue.kernel.model.observation.Observation`); the walk is in
 :mod:`clue.kernel.reference.critical_path`.
 """
 
@@ -22,7 +22,7 @@ Who = tuple[int, int]
 
 
 class Until(Enum):
-    """Which event of what an actor waited for ended the wait."""
+    """The event that ended a wait, among those of the object that the actor waited for."""
 
     #: A receive: its message has arrived. A send: its message has gone. A nonblocking collective: it is done.
     DONE = "done"
@@ -49,7 +49,7 @@ class Computed(NamedTuple):
 
 
 class Awaited(NamedTuple):
-    """What ended a wait.
+    """The cause that ended a wait.
 
     Attributes:
         what: A message or receive, a nonblocking collective, or a :class:`Spawned`; an actor itself until it can go on.

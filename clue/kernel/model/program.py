@@ -29,8 +29,8 @@ class Row(NamedTuple):
     """One op of one rank, decoded.
 
     ``cpu`` is in seconds; ``peer`` is a rank of the trace (``PROC_NULL`` and ``ANY`` stay); ``members`` is the
-    communicator's group; ``requests`` are those a wait names; ``entries`` the op's extras otherwise; ``site`` is the
-    number of its call site.
+    communicator's group; ``requests`` are those that a wait names; ``entries`` are the extras of other ops; ``site``
+    is the number of its call site.
     """
 
     op: int
@@ -73,7 +73,7 @@ class HostSpeed(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Description:
-    """What a reader must know about a program beside its figures.
+    """Facts about a program that a reader must know beside its figures.
 
     Attributes:
         name: Its name, for messages.
@@ -205,7 +205,7 @@ def compile_program(trace: Trace) -> Program:
 
 
 def describe(trace: Trace) -> Description:
-    """Return what must be said of a program."""
+    """Return the description of a traced program."""
     head, ops = trace.head, trace.ops
     polls = np.flatnonzero(ops.are(Op.POLL))
     return Description(
@@ -225,11 +225,11 @@ def describe(trace: Trace) -> Description:
 
 
 def _host_speeds(trace: Trace) -> dict[str, HostSpeed]:
-    """Return how fast the host was, and what bursts have to do.
+    """Return the speed of the host and the number of operations of a typical burst, by region.
 
-    The operations of a typical burst are a mean that weights longer bursts more: it tells in which bursts the
+    The operations of a typical burst are a mean that gives longer bursts more weight: it tells in which bursts the
     operations are done, not how many bursts there are. So each of n equal bursts has an n-th of the operations, and
-    bursts that do next to nothing beside them change nothing.
+    additional bursts that do next to nothing change nothing.
     """
     found = {}
     for region, (flops, cpu) in trace.flops().items():
@@ -278,7 +278,7 @@ def partners(trace: Trace) -> npt.NDArray[np.int32]:
 
 
 def _assemble(trace: Trace) -> dict[int, list[Collective]]:
-    """Put together what each member says of every collective on its communicators."""
+    """Assemble the collectives of all communicators from the rows of their members."""
     communicators = trace.head.communicators
     rows = np.flatnonzero(trace.ops.are(*COLLECTIVES - {Op.NEIGHBOR}))
     contexts = np.array([c.context for c in communicators], np.int64)[trace.ops.comm[rows]]
@@ -294,7 +294,7 @@ def _assemble(trace: Trace) -> dict[int, list[Collective]]:
 def _collectives_on(
     trace: Trace, context: int, group: tuple[int, ...], rows: npt.NDArray[np.int64]
 ) -> list[Collective]:
-    """Put together the collectives on a communicator from its members' rows."""
+    """Assemble the collectives of a communicator from the rows of its members."""
     ops, members, offsets = trace.ops, np.array(group), np.array(trace.head.offsets)
     counts = np.searchsorted(rows, offsets[members + 1]) - np.searchsorted(rows, offsets[members])
     if (counts != counts[0]).any():

@@ -1,4 +1,4 @@
-"""What an engine returns to the front of the kernel: figures, and what the warnings beside them need."""
+"""The result that an engine returns to the front of the kernel: figures, and the data for the warnings beside them."""
 
 from __future__ import annotations
 

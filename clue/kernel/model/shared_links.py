@@ -1,4 +1,4 @@
-"""What messages share max-min fairly: the links of a topology, and the memory of the node that copies them."""
+"""The resources that messages share max-min fairly: links of a topology, and the memory of a node that copies them."""
 
 from __future__ import annotations
 

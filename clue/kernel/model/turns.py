@@ -3,10 +3,11 @@
 On a node that states a ``time_slice``, a rank and the background load of its processor have turns of that length. Over
 time the rank gets the same share as with equal sharing at every instant, but in turns. A rank that wakes and has had
 less than its share since it began runs at once. A rank that has had more waits until the others have caught up and the
-turn of whoever runs then has ended. Linux's fair scheduler keeps such accounts, also while a process sleeps (I. Stoica
+turn then under way has ended. Linux's fair scheduler keeps such accounts, also while a process sleeps (I. Stoica
 et al., Earliest Eligible Virtual Deadline First, 1995: the lag).
 
-Where ranks are spawned, shares change in the middle of other ranks' turns: there all share evenly at every instant.
+Where ranks are spawned, shares change in the middle of other ranks' turns; all ranks there share evenly at every
+instant instead.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Turns:
         return self._begin(time, slept)
 
     def pass_time(self, seconds: float) -> None:
-        """Let time pass in which the rank needs its processor only now and then; this makes up for what it has had."""
+        """Let time pass in which the rank rarely needs its processor; this reduces what it has had in excess."""
         if self.lag < 0.0:
             self.lag = min(0.0, self.lag + seconds * self._share)
 
@@ -104,7 +105,7 @@ def joined_nodes(placement: Placement, worlds: tuple[int, ...]) -> frozenset[int
 
 
 def shares_in_turns(machine: Machine, placement: Placement, joined: Collection[int] = ()) -> dict[int, float]:
-    """Return the nodes in use whose ranks take turns with background load, with the share of a processor each has."""
+    """Return the nodes in use whose ranks take turns with background load, with each rank's share of a processor."""
     if machine.changes or not _any_turns(machine):
         return {}
     ranks_on = Counter(node for node in placement.nodes if node not in joined)

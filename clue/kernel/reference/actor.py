@@ -135,14 +135,14 @@ class Actor:
                 self.keep(Activity.WAIT, begin, Part.SHARING)
 
     def keep(self, activity: Activity, begin: float, about: object) -> None:
-        """Record what was done until now, if anything collects it."""
+        """Record an activity from its begin until now, if anything collects it."""
         if self.segments is not None:
             self.segments.append((self.number, activity, self.region, self.site, begin, self.clock))
         if self.history is not None and self.clock > begin:
             self.history.append((begin, self.clock, activity, about, self.site))
 
     def in_turn(self) -> Events:
-        """Wait until all that happens before this rank's clock has happened; ties go by rank."""
+        """Wait until all events before this rank's clock have happened; ranks decide ties."""
         if self._turn != self.clock:
             self._turn = self.clock
             yield self.env.at(self.clock, self.order)
@@ -152,7 +152,7 @@ class Actor:
         return self.ordered and self.nodes[self.offset + dest] != self.node
 
     def until_known(self, holder: Pending) -> Events:
-        """Block until the time is known at which something ends, or at which a probe can see it."""
+        """Block until it is known when something ends, or when a probe can see it."""
         holder.waiter = event = self.env.event()
         self._turn = -1.0
         yield event
@@ -174,8 +174,8 @@ class Actor:
     def launch(self, channel: Channel, nbytes: int, flags: int = 0, *, blocking: bool = True) -> Message:
         """Begin to send at the time of this actor's clock.
 
-        When this returns, the rank has paid for an eager send: for all of a blocking one, unless the time for which its
-        sender is held is not known yet; for the call alone of a nonblocking one.
+        When this returns, the rank has paid for an eager send: for all of a blocking send, unless it is not yet known
+        how long the sender is held, and only for the call of a nonblocking one.
         """
         dest = self.offset + channel[2]
         cost = self.costs.message(self.number, dest, nbytes, self.clock)

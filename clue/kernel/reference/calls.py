@@ -1,8 +1,8 @@
-"""The times of calls and the fate of their messages, noted from outside the ranks where a simulation asks for them.
+"""The times of calls and of their messages, noted from outside the ranks if a simulation requests them.
 
-A rank asks for the next op when the one before is done, and looks up its meaning in a table. The ops and the table are
-both given to it, so both can note the time; mailboxes see every message and every receive. This costs a rank nothing
-where nobody asks.
+A rank takes the next op when the previous one is done, and looks up its handler in a table. The ops and the table are
+both passed to it, so both can note the time; mailboxes see every message and every receive. A simulation that does not
+request these times pays nothing for them.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def _alone(history: History) -> float:
 
 
 def _at_sites(histories: Iterable[History], sent: Mapping[int, int], sites: int) -> AtSites:
-    """Sum up what ranks do by call site."""
+    """Add up the activities of ranks by call site."""
     seconds = np.zeros((len(Activity), sites))
     for history in histories:
         for begin, end, activity, _, site in history:
@@ -175,7 +175,7 @@ class _Walk:
     # -- waits ------------------------------------------------------------------------------------------------
 
     def _awaited(self, who: Who, step: Step) -> tuple[Who, float]:
-        """Put the cause of a wait in its place; return where that began."""
+        """Replace a wait by its cause; return the actor and the time from which to go on."""
         _, end, _, about, site = step
         assert isinstance(about, Awaited)
         what, until = about

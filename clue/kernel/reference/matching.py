@@ -16,7 +16,7 @@ Channel = tuple[int, int, int, int]
 
 
 class Pending(Protocol):
-    """What can be waited for.
+    """Anything that an actor can wait for.
 
     Attributes:
         waiter: Event of the actor that is blocked until the end is known.

@@ -51,8 +51,8 @@ class Burst:
 class SharedNode:
     """A node whose runnable tasks share its processors equally at every instant.
 
-    Runnable are the bursts under way (where waiting ranks poll: all ranks that live) and the background load. With
-    ``n`` of them on ``p`` processors each proceeds at ``min(1, p/n)`` of a processor's speed, further reduced by the
+    The bursts under way (where waiting ranks poll: all live ranks) and the background load are runnable. With ``n``
+    runnable tasks on ``p`` processors, each proceeds at ``min(1, p/n)`` of a processor's speed, further reduced by the
     share that memory contention leaves when ``min(p, n)`` processors are busy, and divided by the performance factor.
     """
 
@@ -87,7 +87,7 @@ class SharedNode:
         return burst.alone
 
     def factor(self, region: int) -> float:
-        """Return what recorded computation time in a region is multiplied by now."""
+        """Return the factor by which recorded computation time in a region is multiplied now."""
         return self._factors[region]
 
     def begin(self) -> None:
@@ -96,7 +96,7 @@ class SharedNode:
         self._share_anew()
 
     def end(self) -> None:
-        """Take a living rank from this node from now on."""
+        """Remove a living rank from this node from now on."""
         self._alive -= 1
         self._share_anew()
 

@@ -24,9 +24,9 @@ from clue.trace import ANY, COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op
 _ANY_SOURCE, _CANCELLED, _NONBLOCKING = int(Flag.ANY_SOURCE), int(Flag.CANCELLED), int(Flag.NONBLOCKING)
 
 
-#: Ops that are not MPI calls: a row of them, with no call between, is one absence of their rank.
+#: Ops that are not MPI calls: successive ones, with no call between them, form one absence of their rank.
 APART = frozenset({int(Op.COMPUTE), int(Op.SLEEP)})
-#: Function that does an op; it returns ``None`` when the op is done, or the events to wait for.
+#: Function that executes an op; it returns ``None`` when the op is done, or the events to wait for.
 Handler = Callable[["Rank", Row], "Events | None"]
 
 
@@ -211,7 +211,7 @@ class Rank(Actor):
             return None
         receive = self._post_row(row)
         if row.request != NO_REQUEST:
-            # Its sender is not known when it is posted, so it costs the same whichever it is.
+            # The sender is not known when the receive is posted, so the cost does not depend on it.
             wild = row.flags & _ANY_SOURCE
             self.spend(Activity.RECEIVE, self.receive_cost(ANY) if wild else receive.cost)
             self.requests[row.request] = receive
@@ -224,13 +224,13 @@ class Rank(Actor):
         return None
 
     def note(self, row: Row, found: Receive | Message) -> None:
-        """Note what a receive or probe found, where the order of arrivals might have decided otherwise."""
+        """Note what a receive or probe found, if another order of arrivals might have changed it."""
         if self.received is not None:
             self.received.append((row, found))
 
     def _post_row(self, row: Row) -> Receive:
         receive = self.post((row.context, row.peer, self.rank, row.tag))
-        if self.received is not None:  # asked here, too: most ranks keep nothing, and a call costs more than the look
+        if self.received is not None:  # checked here, too: most ranks keep nothing, and a call costs more
             self.note(row, receive)
         return receive
 

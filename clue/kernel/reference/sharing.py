@@ -12,7 +12,7 @@ less lowers the flows it holds, and guests above its new level. Each changed flo
 links, which the filling then looks at when it gets to them. So the cost grows with the flows that change, not with the
 network that connects them.
 
-``fast/sharing.hpp`` says the same in C++, operation by operation: both give the same bits.
+``fast/sharing.hpp`` does the same in C++, operation by operation: both give the same bits.
 
 This module knows rates only. Bytes, times and routes are its callers' business.
 """
@@ -320,7 +320,7 @@ class FairSharing:
         return later
 
     def _look_at(self, link: _Link, rate: float) -> None:
-        """Do what the filling, now at ``rate``, has to do at a link, or put it off."""
+        """Process a link with the filling at ``rate``, or postpone it."""
         if not link.free:
             if link.overfull():
                 self._fill(link, rate)

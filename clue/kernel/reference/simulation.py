@@ -5,7 +5,7 @@ matter to it, and yields only when it must block: for a message that has not bee
 open, a processor it shares, or - where messages slow each other down - its turn to send. What it waits for becomes
 *known* at some point; it then sets its clock and continues. Definitions: docs/pages/model.
 
-This module makes a replay as a whole. :mod:`.virtual_machine` is the machine in virtual time, where messages meet
+This module runs a whole replay. :mod:`.virtual_machine` is the machine in virtual time, where messages meet
 receives; :mod:`.actor` defines messages and collectives, :mod:`.rank` the ops, whether recorded or live, and
 :mod:`.processors` a burst on a shared node.
 """

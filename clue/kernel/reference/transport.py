@@ -2,9 +2,10 @@
 
 Within a node messages delay each other only where they share its memory, as flows share links.
 
-Each has ``begin``, called when the data of a message start. It sets when the data leave (``message.leaves``), for how
-long they keep the sender busy, when the sender is free of them (``message.sent``), and when they arrive. Where later
-messages may still change the last two, it tells them later by ``setting.gone`` and ``setting.arrived``.
+Each class has ``begin``, which is called when the data of a message start. It sets when the data leave
+(``message.leaves``), for how long they keep the sender busy, when the sender is free of them (``message.sent``), and
+when they arrive. Where later messages may still change the last two times, the class reports these later by
+``setting.gone`` and ``setting.arrived``.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from clue.machine import FactorTable, Flows, NoContention, Ports
 
 
 class Setting(Protocol):
-    """What a transport needs from the virtual machine that it belongs to."""
+    """The interface that a transport needs of the virtual machine to which it belongs."""
 
     env: VirtualTime
     costs: Costs
@@ -45,7 +46,7 @@ class Setting(Protocol):
 
 
 class Transport(Protocol):
-    """What carries messages.
+    """A carrier of messages.
 
     Attributes:
         takes_turns: Whether ``begin`` must be called in the order of virtual time.
@@ -70,7 +71,7 @@ class UnsharedTransport:
 
 
 class FactorTransport:
-    """The CLUE paper's contention: a factor, by their number, by which communications between nodes slow each other."""
+    """The CLUE paper's contention: a factor, depending on their number, slows communications between nodes."""
 
     takes_turns = True
 
@@ -175,10 +176,10 @@ UNSHARED = UnsharedTransport()
 class FlowsTransport:
     """Messages share links max-min fairly, those of a topology and the memory of nodes.
 
-    Rates are settled once per time, after all its other events.
+    Rates are settled once per instant, after all other events of that instant.
 
-    Each link is a token bucket: it lets bytes through at once as far as the bucket has them and the message would
-    otherwise take longer than alone, as shapers do. The bucket fills up again while the link is idle.
+    Each link is a token bucket, like a traffic shaper: it lets bytes through at once as far as the bucket holds them
+    and the message would otherwise take longer than alone. The bucket fills up again while the link is idle.
     """
 
     takes_turns = False
@@ -229,7 +230,7 @@ class FlowsTransport:
         self._settle_later()
 
     def _let_through(self, flow: _Flow) -> float:
-        """Take out of the buckets of a message's links what they let through at once, and return it, in bytes."""
+        """Take the bytes that pass at once out of the buckets of a message's links, and return their number."""
         now, wanted, allowed = self._setting.env.now, 0.0, flow.bucket
         for link in flow.route:
             if not self._on[link]:
@@ -293,14 +294,14 @@ class FlowsTransport:
             self._go_on(number, flow)
 
     def _go_on(self, number: int, flow: _Flow) -> None:
-        """Let a flow proceed to where its sender is free of it, or to its end."""
+        """Let a flow proceed until its sender is free of it, or to its end."""
         kept = flow.kept if flow.rest is not None else 0.0
         happens = partial(self._pass if kept else self._leave, number, flow)
         time = flow.updated + max(0.0, flow.left - kept) / flow.rate
         flow.next = self._setting.at(time, flow.message.order, happens)
 
     def _pass(self, number: int, flow: _Flow) -> None:
-        """Let a flow proceed to where its sender is free of it."""
+        """Free the sender of a flow that has proceeded far enough, and let the flow proceed."""
         flow.left, flow.updated = min(flow.left, flow.kept), self._setting.env.now
         self._let_go(flow)
         self._go_on(number, flow)

@@ -137,7 +137,7 @@ class VirtualMachine:
     def within_call(self, rank: int, time: float, order: int, then: Callable[[float], object]) -> None:
         """Go on at a time, or when a rank's next call begins if its library does nothing outside calls."""
         if self.absences:
-            # All earlier events must have happened: before, it is unknown what the rank does at that time.
+            # All earlier events must have happened: until then it is unknown what the rank does at that time.
             self.at(max(time, self.env.now), order, lambda: self.absences[rank].after(self.env.now, then))
         else:
             then(time)
