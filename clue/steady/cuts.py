@@ -38,12 +38,12 @@ class Flow:
 
     @classmethod
     def of(cls, trace: Trace) -> Flow:
-        """Follow a program."""
+        """Return the operations under way in the program of a trace."""
         starts = np.array(trace.head.offsets[:-1])
         return cls(_running(_messages(trace) + _calls(trace)), _running(_requests(trace)), starts)
 
     def closed(self, stretch: Stretch) -> npt.NDArray[np.bool_]:
-        """Return at which bounds nothing is under way, shape (iterations + 1,)."""
+        """Tell for each bound of iterations whether nothing is under way there, shape (iterations + 1,)."""
         passed = self.sums[stretch.bounds] - self.sums[self.starts][:, None]
         pending = self.open[stretch.bounds] - self.open[self.starts][:, None]
         balanced: npt.NDArray[np.bool_] = passed.sum(axis=0, dtype=np.uint64) == 0

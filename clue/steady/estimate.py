@@ -19,7 +19,7 @@ import numpy.typing as npt
 from clue.uncertainty import TAIL, student
 
 Doubles = npt.NDArray[np.float64]
-#: Least half width of an interval, as a share of the correction for computation; all of it if ranks drift apart.
+#: Least half width of an interval, as a share of the correction for computation; the share is 1 if ranks drift apart.
 _REACH = 0.5
 
 

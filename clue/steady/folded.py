@@ -31,7 +31,7 @@ def folded_stretches(trace: Trace) -> Iterator[list[Stretch]]:
 
 
 def _loops(program: Place, first: int) -> dict[Hashable, list[Integers]]:
-    """Return the bounds of a rank's loops, by the numbers of iterations and the position among loops with these."""
+    """Return the bounds of a rank's loops, by iteration counts and position among loops with equal counts."""
     found: dict[Hashable, list[Integers]] = {}
     seen: Counter[tuple[int, ...]] = Counter()
     for loop, begins, lengths in iterations(program):

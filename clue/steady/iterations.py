@@ -63,7 +63,7 @@ class _Walk:
     end: int
 
     def runs(self, inside: npt.NDArray[np.bool_], depth: int) -> list[Integers]:
-        """Return the rows at which iterations of a loop begin, and the row after the last one, for each run of it.
+        """Return, for each run of a loop, the rows at which its iterations begin, and the row after the last one.
 
         Args:
             inside: By site, whether the loop is around it.
@@ -105,7 +105,7 @@ def _depth(loop: tuple[Step, ...]) -> int:
 
 
 def _walks(trace: Trace, nest: Nest) -> list[_Walk]:
-    """Follow each rank through the loops."""
+    """Return the calls of each rank, followed through the loops."""
     offsets, sites = trace.head.offsets, len(nest.paths)
     begins = np.flatnonzero((trace.ops.flags & Flag.CONTINUED) == 0)
     numbers = trace.ops.site[begins].astype(np.int64)
