@@ -80,7 +80,7 @@ def scattered(collective: Collective, rank: int) -> Schedule:
 
 
 def _posted(collective: Collective, rank: int, dests: Sequence[int], sources: Sequence[int]) -> Schedule:
-    """Return the round that posts all these at once; none if no data moves."""
+    """Return the round that posts all these messages at once, or no round if no data move."""
     messages = _messages_from(collective, rank)
     if collective.name != "alltoallv":
         # All blocks are equal, and there are thousands of them.

@@ -20,7 +20,7 @@ def dissemination(collective: Collective, rank: int) -> Schedule:
 def recursive_doubling(collective: Collective, rank: int) -> Schedule:
     """Exchange with the rank that differs in bit k; those beyond the largest power of two report to a proxy.
 
-    Open MPI's choice for small communicators: log2 p rounds, 2 more if p is no power of two.
+    Open MPI's choice for small communicators: log2 p rounds, 2 more if p is not a power of two.
     """
     core = core_size(collective.size)
     if rank >= core:
@@ -32,7 +32,7 @@ def recursive_doubling(collective: Collective, rank: int) -> Schedule:
 
 
 def binomial(collective: Collective, rank: int) -> Schedule:
-    """Gather signals up a binomial tree, then release down it."""
+    """Gather signals up a binomial tree, then send releases down it."""
     tree = binomial_tree(rank, 0, collective.size)
     reports = tuple(receive(child) for child in reversed(tree.children))
     releases = tuple(send(child, 0) for child in tree.children)

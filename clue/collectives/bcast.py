@@ -44,7 +44,7 @@ def binomial_doubling(collective: Collective, rank: int) -> Schedule:
 
 
 def binomial_swapped(collective: Collective, rank: int) -> Schedule:
-    """Do the same down the tree for rank 0, with the root and rank 0 swapped. Open MPI, nonblocking.
+    """Do the same, but down the tree for rank 0, with the root and rank 0 swapped. Open MPI, nonblocking.
 
     Source: Open MPI 5.0.10, bcast_sched_binomial.
     """

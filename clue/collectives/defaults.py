@@ -1,4 +1,4 @@
-"""Which algorithm a library chooses by default. The rules are in :mod:`.mpich` and :mod:`.openmpi`."""
+"""The algorithms that libraries choose by default. The rules are in :mod:`.mpich` and :mod:`.openmpi`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which algorithm MPICH chooses: the rules built into MPICH 4 and 5 for any network, and those of its device ch4.
+"""The algorithms that MPICH chooses: the rules built into MPICH 4 and 5 for any network, and those of its device ch4.
 
 If ranks share nodes, some collectives are composed of one among nodes and one within each (:mod:`.by_nodes`). All
 others, and the parts of these, are chosen as if every rank had a separate node. The algorithms for shared memory within

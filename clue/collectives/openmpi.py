@@ -1,4 +1,4 @@
-"""Which algorithm Open MPI chooses: by the fixed rules of ``coll/tuned``, and by ``libnbc`` for nonblocking calls.
+"""The algorithms that Open MPI chooses: by the fixed rules of ``coll/tuned``, and by ``libnbc`` for nonblocking calls.
 
 Source: Open MPI 5.0.10, ompi/mca/coll/tuned/coll_tuned_decision_fixed.c (the same since 4.1), and
 ompi/mca/coll/libnbc/nbc_i*.c; ompi/mca/coll/base decides what is too small for an algorithm. Collectives without fixed
@@ -19,9 +19,9 @@ from clue.collectives.rules import Rule, always
 from clue.collectives.schedule import Collective
 from clue.collectives.trees import core_size
 
-#: Bytes below which a choice applies, with the algorithm.
+#: Size, in bytes, below which a choice applies, and the chosen algorithm.
 Choices = tuple[tuple[float, str], ...]
-#: Size of the communicator below which a row applies, with its choices.
+#: Number of ranks below which a row applies, and its choices.
 Bands = tuple[tuple[float, Choices], ...]
 
 _UNITS = {"K": 1024, "M": 1024 * 1024}

@@ -28,7 +28,7 @@ def binomial(collective: Collective, rank: int) -> Schedule:
 
 
 def binomial_swapped(collective: Collective, rank: int) -> Schedule:
-    """Do the same up the tree for rank 0, with the root and rank 0 swapped. Open MPI, nonblocking.
+    """Do the same, but up the tree for rank 0, with the root and rank 0 swapped. Open MPI, nonblocking.
 
     Source: Open MPI 5.0.10, red_sched_binomial.
     """

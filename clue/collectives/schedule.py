@@ -75,13 +75,13 @@ class Collective:
     _hash: int = field(default=0, init=False, repr=False, compare=False)
 
     def __hash__(self) -> int:
-        # Every rank looks it up, and there is a size for every rank: they are hashed once.
+        # Every rank looks up the collective, which has a size for every rank; so the hash is computed only once.
         if not self._hash:
             object.__setattr__(self, "_hash", hash(self._fields))
         return self._hash
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Another process has other hashes of strings.
+        # Hashes of strings differ between processes.
         return Collective, self._fields
 
     @property
@@ -95,7 +95,7 @@ class Collective:
 
     @property
     def elements(self) -> int:
-        """The same in elements."""
+        """Mean size in elements."""
         return self.mean_size // self.manner.element
 
     @property

@@ -166,7 +166,7 @@ class Fold:
         return rank // 2 if rank < 2 * self.pairs else rank - self.pairs
 
     def rank(self, number: int) -> int:
-        """Return the rank of a number within the core."""
+        """Return the rank that has a number within the core."""
         return 2 * number + self.keeper if number < self.pairs else number + self.pairs
 
 
