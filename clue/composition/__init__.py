@@ -1,12 +1,12 @@
-"""A program's time composed of its parts: a structure graph with a fitted time at every node, as PEMPIs-Het has it.
+"""A program's time composed of its parts: a structure graph with a fitted time at every node, as in PEMPIs-Het.
 
 ::
 
-    times        what is spent before and in the calls of each site: when recorded, or on a replay's critical path
+    times        time before and in the calls of each site: as recorded, or on a replay's critical path
     composing    graph and times -> the composed model of the program
 
-What is composed is a time like any other (:mod:`clue.models`): evaluated from the bottom up, and a performance model
-for :func:`clue.balance.vector_at`. Prints nothing.
+The composed time is a time like any other (:mod:`clue.models`): it is evaluated from the bottom up, and serves as a
+performance model for :func:`clue.balance.vector_at`. This package prints nothing.
 """
 
 from clue.composition.composing import ComposedModel, compose

@@ -1,10 +1,11 @@
 """Composed model from a program's structure and the times of its parts: a fitted time for each node, bottom-up.
 
-What the critical path spends at a node in one iteration of the loop around it is fitted over size and ranks, and so is
-how often loops are repeated. Sequences add, loops multiply (PEMPIs-Het, equation 12). Of what ranks do side by side
-each branch has what the path spends in it: a master's messages and what the others compute meanwhile add up, as there.
-What a master and its workers do is fitted over the number of workers. At points that were measured, and with models
-that go through them, the sum is the makespan.
+The time that the critical path spends at a node in one iteration of the loop around it is fitted over size and ranks,
+and so is the number of iterations of a loop. Times in a sequence are added; the time of a loop body is multiplied by
+its iterations (PEMPIs-Het, equation 12). Of branches that ranks execute side by side, each has the time that the path
+spends in it, so that a master's messages and the computation of the others meanwhile add up, as in PEMPIs-Het. The
+nodes of a master and its workers are fitted over the number of workers. At measured points, and with models that go
+through them, the sum is the makespan.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ class _Measured:
         return tuple(found)
 
     def _others(self, node: Node) -> int:
-        """Return how many ranks are beside those of whom there are more where there are more ranks: masters."""
+        """Return the number of ranks in branches of fixed size (masters), or 0 unless one branch has all the others."""
         ranks = [[len(child.ranks(number)) for number in range(len(self.examples))] for child in node.children]
         fixed = sum(counts[0] for counts in ranks if len(set(counts)) == 1)
         growing = [counts for counts in ranks if len(set(counts)) > 1]

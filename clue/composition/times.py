@@ -18,7 +18,7 @@ from clue.result import Activity, Part
 from clue.structure import Example
 
 Floats = npt.NDArray[np.float64]
-#: Relative difference of times below which it is only rounding.
+#: Relative difference of times below which they differ only by rounding.
 _ROUNDING = 1e-12
 
 
@@ -51,8 +51,8 @@ def on_critical_path(
 ) -> SiteTimes:
     """Return the critical path's time at each site in a replay on a machine; the times add up to the makespan.
 
-    What somebody waits for stands in the place of the wait (:mod:`clue.kernel.reference.critical_path`). The way of a
-    message belongs to the call that waits for it.
+    The cause of each wait replaces the wait (:mod:`clue.kernel.reference.critical_path`). The time of a message on its
+    way counts for the call that waits for it.
 
     Raises:
         ReplayError: As :func:`clue.kernel.simulate`.
@@ -70,7 +70,7 @@ def on_critical_path(
 
 
 def _regions_at(stretches: npt.NDArray[np.void], segments: npt.NDArray[np.void]) -> npt.NDArray[np.int64]:
-    """Return what the rank was in that a stretch belongs to: of a message's way the one that waits when it ends."""
+    """Return the region of each stretch's rank; for a message on its way, that of the rank that waits for it."""
     segments = segments[segments["end"] > segments["begin"]]
     away = np.isin(stretches["part"], [part for part in Part if part.is_on_the_way])
     own = _at(segments, stretches["rank"], (stretches["begin"] + stretches["end"]) / 2)
@@ -80,7 +80,7 @@ def _regions_at(stretches: npt.NDArray[np.void], segments: npt.NDArray[np.void])
 
 
 def _at(segments: npt.NDArray[np.void], ranks: npt.NDArray[np.int32], times: Floats) -> npt.NDArray[np.int64]:
-    """Return the segment in which each rank is at a time: of two, the one that ends then."""
+    """Return the segment in which each rank is at a time; between two segments, the one that ends then."""
     found = np.zeros(len(times), np.int64)
     bounds = np.searchsorted(segments["rank"], np.arange(int(segments["rank"].max(initial=-1)) + 2))
     for rank, (first, end) in enumerate(pairwise(bounds.tolist())):
@@ -91,7 +91,7 @@ def _at(segments: npt.NDArray[np.void], ranks: npt.NDArray[np.int32], times: Flo
 
 
 def _by_site(program: Program, example: Example) -> tuple[Program, npt.NDArray[np.int64]]:
-    """Return a program with a region for each pair of a region and a site, named as the former, and their sites."""
+    """Return a program with a region for each pair of region and site, named as the region, and the pairs' sites."""
     pairs, of_row = np.unique(np.stack([program.columns.region, example.sites]), axis=1, return_inverse=True)
     columns = replace(program.columns, region=of_row.reshape(-1).astype(np.int64))
     regions = tuple(program.regions[region] for region in pairs[0].tolist())
