@@ -1,8 +1,8 @@
 """The efficiencies of the POP centre of excellence (its "standard metrics"), by replays instead of measurements.
 
-Useful computation of a rank is the time of its bursts on a dedicated processor. T is the makespan, T_ideal that on a
-network without any delay or contention, T_alone that if, besides, every rank had a processor of its own and no burst
-started cold after a wait.
+Useful computation of a rank is the time of its bursts on a dedicated processor. T is the makespan. T_ideal is the
+makespan on a network without any delay or contention. T_alone is the makespan if, besides, every rank had a processor
+of its own and no burst started cold after a wait.
 
 ========================  ==========================  ==================================================================
 parallel efficiency       mean useful / T             load balance × communication efficiency
@@ -14,8 +14,8 @@ processor sharing         T_alone / T_ideal           what is left where ranks o
 transfer                  T_ideal / T                 what the delays of messages and their contention leave
 ========================  ==========================  ==================================================================
 
-POP knows no processor sharing: it measures where each rank has a processor of its own. On a machine whose parameters
-change over time useful computation depends on when it happens, and serialisation may come out above 1.
+POP has no processor sharing, because it measures where each rank has a processor of its own. On a machine whose
+parameters change over time, useful computation depends on when it happens, and serialisation may exceed 1.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def efficiencies_of(  # noqa: PLR0917 - what a simulation needs, and what it gav
 
 
 def with_ideal_network(machine: Machine) -> Machine:
-    """Return a machine whose messages take no time; which of them wait for their receive stays as it is."""
+    """Return a machine whose messages take no time; messages that wait for their receive still do so."""
     return machine.map(
         lambda node: replace(node, copy_bandwidth=None),
         lambda network: network.map(_free, contention=lambda _: NoContention()),

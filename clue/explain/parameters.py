@@ -1,4 +1,4 @@
-"""The parameters of a machine, each with the way to change it alone. Named as in a machine's YAML file.
+"""The parameters of a machine, each with a function that changes it alone. Names are those of a machine's YAML file.
 
 ========================================  ==============================================================================
 name                                      what times 1.1 means
@@ -25,7 +25,7 @@ network.contention.busy                   all messages keep ports 1.1 times as l
 network.contention.…bandwidth             the links of the topology have 1.1 times the bandwidth
 ========================================  ==============================================================================
 
-A figure of 0 has no parameter: it stays 0. Where parameters change over time, those of all times change alike.
+A figure of 0 has no parameter: it stays 0. Where a parameter changes over time, its values at all times are multiplied.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _OfLink = Callable[[Link, float], Link]
 
 
 def parameters_of(machine: Machine, placement: Placement, regions: Sequence[str], timed: set[str]) -> list[Parameter]:
-    """Return the parameters that a program could depend on: of the nodes that its ranks are on, and of their links.
+    """Return the parameters that a program could depend on: those of its ranks' nodes, and of the links between these.
 
     Args:
         machine: The machine.
@@ -149,7 +149,7 @@ def _scaled(figure: str, node: NodeType, factor: float) -> NodeType:
 
 
 def _links(machine: Machine, placement: Placement) -> dict[str, list[Link]]:
-    """Return the links between the nodes that ranks are on, by name; each as it is over time."""
+    """Return the links between the nodes with ranks, by name: for each name the link of every epoch."""
     ranks_on = Counter(placement.nodes)
     nodes_of = Counter(machine.nodes[node].name for node in ranks_on)
     crowded = dict.fromkeys(machine.nodes[node].name for node, ranks in ranks_on.items() if ranks > 1)
@@ -163,7 +163,7 @@ def _links(machine: Machine, placement: Placement) -> dict[str, list[Link]]:
     for name in crowded:
         stated = any(name in network.within for network in networks)
         within = [network.link(name, name, same_node=True) for network in networks]
-        # A link that stands for both is one parameter.
+        # A link used both within and between nodes is one parameter.
         if not any(all(map(is_, within, known)) for known in links.values()):
             links[f"within.{name}" if stated else "within_node"] = within
     if has_domains(machine) and _meet_across_domains(machine, placement):
@@ -201,7 +201,7 @@ def _of_link(name: str, links: list[Link]) -> Iterator[Parameter]:
 
 
 def _change_links(links: Sequence[Link], change: _OfLink, machine: Machine, factor: float) -> Machine:
-    """Change a link, wherever in the network it stands and whatever it becomes over time."""
+    """Change a link, wherever the network uses it, in all its states over time."""
 
     def changed(link: Link, _: Place) -> Link:
         return change(link, factor) if any(link is each for each in links) else link
@@ -247,7 +247,7 @@ def _of_contention(machine: Machine, between: Mapping[str, list[Link]]) -> Itera
     first = stated[0]
     if first.busy is None:
         for name, links in between.items():
-            # Links of a topology limit what they share; a message's own link only if it says so.
+            # In a topology, the shared links limit messages; a message's own link does so only if it states this.
             if first.keeps_ports or (first.topology is not None and any(link.busy is not None for link in links)):
                 change = partial(_change_links, tuple(links), Link.kept_longer)
                 yield Parameter(f"network.{name}.busy", change, figures=(stated, tuple(links)))

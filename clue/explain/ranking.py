@@ -1,9 +1,9 @@
 """Sensitivity of a ranking's first place: the parameters that, a tenth lower or higher, give it to another option.
 
-The first few options are tried, each parameter of their machines one at a time, and each figure of their costs that
-the criterion depends on: prices, electricity, shares of use (:mod:`clue.purchase.prices`). Where options have one in
-common (equal figures under one name) it changes for all of them at once. Splits are chosen again. All other options
-are unchanged: only their best rates matter, because points are relative to these.
+For the first few options, each parameter of their machines is changed, one at a time, and so is each figure of their
+costs that the criterion depends on: prices, electricity, shares of use (:mod:`clue.purchase.prices`). If options have a
+parameter in common (equal figures under one name), it changes for all of them at once. Splits are chosen again. All
+other options are unchanged: only their best rates matter, because points are relative to these.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class RankingExplanation:
 
     @property
     def altering(self) -> tuple[RankingSensitivity, ...]:
-        """Those that give the first place to another option."""
+        """The parameters that give the first place to another option."""
         winner = self.base.winner
         return tuple(each for each in self.sensitivities if {each.lower.winner, each.higher.winner} != {winner})
 
@@ -124,7 +124,7 @@ def explain_ranking(
 
 
 def _first_place(order: Order, winner: str, higher_is_better: bool) -> FirstPlace:
-    """Return who is first, and the lead of who is so as things are."""
+    """Return the first option, and the lead of the option that wins with unchanged parameters."""
     scores = dict(order)
     rival = next((score for name, score in order if name != winner), None)
     first = next(iter(scores), "")

@@ -14,7 +14,7 @@ from clue.progress import Progress
 CHANGE = 0.1
 #: Relative change of the makespan below which parameters are named but not shown.
 LEAST_EFFECT = 1e-4
-#: Difference of makespans, relative to the larger, below which it is only rounding.
+#: Relative difference below which makespans differ only by rounding.
 _ROUNDING = 1e-12
 
 
@@ -48,7 +48,7 @@ class Sensitivity:
 
     @property
     def elasticity(self) -> float | None:
-        """Relative change of the makespan by relative change of the parameter: 1 is in proportion, 0 no effect."""
+        """Relative change of the makespan per relative change of the parameter: 1 means in proportion, 0 no effect."""
         low, high = self.change_if_lower, self.change_if_higher
         return None if low is None or high is None else (high - low) / (2 * self.change)
 
@@ -59,7 +59,7 @@ class Sensitivity:
 
     @property
     def size(self) -> float:
-        """The largest relative change of the makespan, whichever way; infinite for a deadlock."""
+        """The largest relative change of the makespan, in either direction; infinite for a deadlock."""
         changes = (self.change_if_lower, self.change_if_higher)
         return max(float("inf") if change is None else abs(change) for change in changes)
 

@@ -52,7 +52,7 @@ class RankShare:
 
     @property
     def seconds(self) -> float:
-        """All of it."""
+        """Seconds of the path on this rank, in total."""
         return self.computing + self.calls + self.messages
 
 
@@ -84,7 +84,7 @@ class SiteShare:
 
     @property
     def seconds(self) -> float:
-        """All that it has of the path."""
+        """Seconds of the path at this call site, in total."""
         return self.computing + self.calls + self.messages
 
 
@@ -128,7 +128,7 @@ def rank_shares(path: CriticalPath) -> list[RankShare]:
 
 
 def site_shares(path: CriticalPath, at: AtSites) -> list[SiteShare]:
-    """Add up a path by call site, the largest share first, with what ranks do there; none if no site is known."""
+    """Add up a path by call site, largest share first, with the activities of ranks; empty if no site is known."""
     if len(path.sites) < 2:
         return []
     everywhere = (column.tolist() for column in (at.compute, at.communicate, at.wait, at.nbytes))
