@@ -40,7 +40,7 @@ class Measured:
     rate: float | None = None
 
     def burst(self, rank: int, index: int, call: Call) -> int:  # noqa: ARG002 - one of several sources
-        """Return what was measured."""
+        """Return the measured CPU time."""
         return call.cpu
 
 

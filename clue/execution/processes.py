@@ -1,4 +1,4 @@
-"""Processes of a live run: the one that all ranks are forked from, and a channel to each rank.
+"""Processes of a live run: the process from which all ranks are forked, and a channel to each rank.
 
 They form a process group of their own, and end when this side of the control socket closes, for whatever reason.
 """

@@ -1,7 +1,7 @@
 """Ranks of a live run, started world by world and watched: failures are raised where the kernel resumes a rank.
 
-So the kernel only sees programs that succeed. An exception, an exit status, ``Abort``, a process that has disappeared,
-or one that stops calling MPI becomes a :class:`LiveError` that names the rank.
+The kernel thus sees only programs that succeed. An exception, an exit status, ``Abort``, a process that has
+disappeared, or one that stops calling MPI becomes a :class:`LiveError` that names the rank.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def program_name(command: Sequence[str]) -> str:
 
 
 def _in_a_line(raised: str) -> str:
-    """Return the line that names an exception: the place of a syntax error comes before it, notes come after it."""
+    """Return the line that names an exception; lines before it locate a syntax error, lines after it are notes."""
     lines = raised.splitlines() or [raised]
     return next((line for line in lines if _NAMED.match(line)), lines[-1])
 

@@ -33,7 +33,7 @@ def available_memory(meminfo: Path = Path("/proc/meminfo")) -> int:
 
 
 def free_memory(meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")) -> int:
-    """Return the memory for new processes, bytes: what is available, within the limit of the container."""
+    """Return the memory for new processes, bytes: the available memory, within the limit of the container."""
     free = available_memory(meminfo)
     try:
         most, used = ((group / name).read_text().strip() for name in ("memory.max", "memory.current"))

@@ -85,7 +85,7 @@ def run(
                 record=record,
             )
         finally:
-            # However it ended, even by Ctrl-C.
+            # However the run ended, even by Ctrl-C.
             processes.close()
     return _with_notes(LiveRun(result, trace), program_name(command), begun.notes())
 
