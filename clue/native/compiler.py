@@ -19,9 +19,9 @@ from pathlib import Path
 
 #: Options without fast-math and contraction: every operation is rounded on its own, as in Python.
 _OPTIONS = ("-std=c++17", "-O3", "-ffp-contract=off", "-fPIC", "-fvisibility-inlines-hidden", "-shared")
-#: Options for this very processor; without them if the compiler does not know it.
+#: Options for this very processor; alternatively none, if the compiler does not know it.
 NATIVE = (("-march=native",), ())
-#: Options for any processor of its kind, and for computers with an older C++ library or none.
+#: Options for any processor of its kind and for computers with an older C++ library or none; alternatively none.
 PORTABLE = (("-static-libstdc++", "-static-libgcc", "-Wl,--exclude-libs,ALL,--gc-sections,-s"), ())
 
 
@@ -122,7 +122,7 @@ def end_compilers() -> bool:
 
 
 def _run(command: Sequence[str]) -> tuple[int, str]:
-    """Run a compiler; return its status and its output. However this ends, the compiler has ended."""
+    """Run a compiler; return its status and its output. The compiler is ended even if this call is interrupted."""
     try:
         process = _start(command)
     except OSError as error:

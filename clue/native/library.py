@@ -127,7 +127,7 @@ class Library:
             done.set()
 
     def _leave(self) -> None:
-        """End a compiler that still runs when this process ends: its library is no longer needed."""
+        """End a compiler that is still running when this process ends: its library is no longer needed."""
         if end_compilers():
             self.wait(1.0)  # so that its draft is removed now, rather than by the next compilation
 
