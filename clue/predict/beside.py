@@ -1,8 +1,8 @@
 """The run time of a task beside others, which run on other nodes of the machine and share its network.
 
-All begin at once. The others run again and again until the task is done. The number of their runs is estimated from the
-run times alone, and corrected until the last neighbour ends after the task. If they share no network, the task takes as
-long as alone, to the last bit.
+All begin at once. The others run again and again until the task is done. The number of their runs is first estimated
+from their times when each runs alone, and increased until all neighbours end after the task. If they share no network,
+the task takes as long as alone, to the last bit.
 """
 
 from __future__ import annotations

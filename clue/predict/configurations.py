@@ -1,8 +1,8 @@
-"""Search by replays for the best processors of a machine and processes on each: the same question as to models.
+"""Search by replays for the best processors of a machine and the best number of processes on each.
 
-Kishimoto and Ichikawa's question (see :mod:`clue.models.search`). A replay needs a trace with that number of ranks, so
-only such configurations are examined. Contention-free lower bounds show which of them can be among the best; only those
-are replayed.
+This is Kishimoto and Ichikawa's question, which models answer in :mod:`clue.models.search`. A replay needs
+a trace with that number of ranks, so only such configurations are examined. Contention-free lower bounds show which of
+them can be among the best; only those are replayed.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class FoundByReplay:
 
     @property
     def best(self) -> ReplayedConfiguration:
-        """The best."""
+        """The best configuration."""
         return self.candidates[0]
 
 

@@ -60,11 +60,11 @@ class Specialist(Predictor, Protocol):
         ...
 
     def outlook(self, tasks: Sequence[Task], samples: int = 0) -> Doubles:
-        """Return what tasks take."""
+        """Return the predicted times of tasks, seconds."""
         return np.array([self.told(task).seconds for task in tasks])
 
     def bounds(self, tasks: Sequence[Task], progress: Progress) -> tuple[Doubles, npt.NDArray[np.bool_]]:
-        """Return what tasks take; that it is not known lets it be asked for, with what must be said beside it."""
+        """Return the predicted times, marked as not exact, so that predictions with caveats are requested, too."""
         return np.array([self.told(task).seconds for task in tasks]), np.zeros(len(tasks), np.bool_)
 
     def predict(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Prediction]]:
@@ -107,11 +107,11 @@ class DispatchingPredictor(Predictor):
 
     @property
     def why(self) -> str:
-        """Why the default predictor uses its engine."""
+        """The reason why the default predictor uses its engine."""
         return self._others.why
 
     def check(self, application: Application, name: str, instances: int | None) -> str:
-        """Ask who predicts it."""
+        """Ask the predictor of the application."""
         return self._of(application).check(application, name, instances)
 
     def prepare(self, wanted: Mapping[Key, str], progress: Progress) -> None:
@@ -120,22 +120,22 @@ class DispatchingPredictor(Predictor):
             predictor.prepare({key: name for key, name in wanted.items() if self._of(key[0]) is predictor}, progress)
 
     def memory(self, key: Key) -> Sequence[float]:
-        """Ask who predicts it."""
+        """Ask the predictor of the application."""
         return self._of(key[0]).memory(key)
 
     def regions(self, key: Key) -> Mapping[str, bool]:
-        """Ask who predicts it."""
+        """Ask the predictor of the application."""
         return self._of(key[0]).regions(key)
 
     def outlook(self, tasks: Sequence[Task], samples: int = 0) -> Doubles:
-        """Ask each for its own tasks."""
+        """Ask each predictor for its own tasks."""
         seconds = np.zeros(len(tasks))
         for predictor, places, own in self._shares(tasks):
             seconds[places] = predictor.outlook(own, samples)
         return seconds
 
     def bounds(self, tasks: Sequence[Task], progress: Progress) -> tuple[Doubles, npt.NDArray[np.bool_]]:
-        """Ask each for its own tasks."""
+        """Ask each predictor for its own tasks."""
         seconds, exact = np.zeros(len(tasks)), np.zeros(len(tasks), np.bool_)
         for predictor, places, own in self._shares(tasks):
             seconds[places], exact[places] = predictor.bounds(own, progress)
@@ -149,20 +149,20 @@ class DispatchingPredictor(Predictor):
             return blocks.pop_all()
 
     def predict(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Prediction]]:
-        """Ask each for its own tasks."""
+        """Ask each predictor for its own tasks."""
         for predictor, places, own in self._shares(tasks):
             yield from ((places[i], prediction) for i, prediction in predictor.predict(own))
 
     def watched(self, task: Task) -> Result | None:
-        """Ask who predicts it."""
+        """Ask the predictor of the application."""
         return self._of(task.key[0]).watched(task)
 
     def character(self, task: Task, makespan: float) -> Character | None:
-        """Ask who predicts it."""
+        """Ask the predictor of the application."""
         return self._of(task.key[0]).character(task, makespan)
 
     def deviation(self, task: Task) -> float | None:
-        """Ask who predicts it."""
+        """Ask the predictor of the application."""
         return self._of(task.key[0]).deviation(task)
 
     def samples(self, tasks: Sequence[Task], sampling: Sampling, progress: Progress) -> Doubles:

@@ -24,7 +24,7 @@ class LivePredictor(Predictor):
 
     @property
     def why(self) -> str:
-        """There is no other way."""
+        """The reason for the engine: the programs ran live."""
         return "the programs ran live"
 
     def check(self, application: Application, name: str, instances: int | None) -> str:

@@ -28,7 +28,7 @@ _Done = TypeVar("_Done")
 
 PROCESSES, MPI, DASK = "processes", "mpi", "dask://"
 
-#: Time for which this process works alone, s; and estimated remaining time from which it starts others, s.
+#: Time for which this process works alone, s; and least estimated remaining time for which it starts others, s.
 _ALONE, _WORTH_PROCESSES = 0.5, 2.0
 #: Minimum number of chunks per worker in a round, so that none waits long for another; and maximum number of tasks of a
 #: chunk, so that progress is visible.
@@ -160,15 +160,15 @@ class Pool(Generic[_Task, _Done]):
         theirs, lifeline = context.Pipe(duplex=False)
         executor = ProcessPoolExecutor(self._workers, context, _begin_process, (self._packed(), theirs))
 
-        # Nobody waits for tasks that are still running then.
+        # Nobody waits for tasks that are still running when the pool closes.
         self._opened.callback(executor.shutdown)
         self._opened.callback(lifeline.close)
-        # This starts a process of its own, which lets go of what is held back below.
+        # This starts a separate process and unblocks signals, so it must precede the blocking of signals below.
         resource_tracker.ensure_running()
 
         def submit(tasks: list[Any]) -> Future[list[Any]]:
-            # Submitting starts processes, which cannot yet be interrupted: they inherit that signals are held back. If
-            # one ended this process now, a new one would not find its input, and print a traceback.
+            # Submitting starts processes, which inherit blocked signals, so that nothing interrupts them yet. If a
+            # signal ended this process now, a new process would not find its input, and print a traceback.
             before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
             try:
                 return executor.submit(_do_chunk, tasks)

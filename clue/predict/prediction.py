@@ -79,7 +79,7 @@ class Prediction:
 def what_decides(
     machine: Machine, placement: Placement, identity: Callable[[object], object] = id
 ) -> tuple[object, ...]:
-    """Return what a prediction depends on beside what runs: network, used nodes and who runs where.
+    """Return what a prediction depends on beside the program: the network, the used nodes, and the placement.
 
     Args:
         machine: The machine.

@@ -1,4 +1,4 @@
-"""Interface of predictors of application times; comparisons use nothing else of them."""
+"""Interface of predictors of application times; comparisons use predictors only through it."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Predictor(Protocol):
         return None
 
     def character(self, task: Task, makespan: float) -> Character | None:
-        """Return what tells the prediction of a task from others, whose errors are known; ``None``: nothing does."""
+        """Return the properties that relate a prediction to others of known error; ``None``: there are none."""
         return None
 
     def deviation(self, task: Task) -> float | None:

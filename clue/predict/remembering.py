@@ -1,6 +1,6 @@
 """Remembered predictions: none is made twice, even if machines were read again.
 
-So a comparison can be repeated while prices, budgets and limits change, and nothing is simulated twice.
+A comparison can thus be repeated with other prices, budgets and limits, and nothing is simulated twice.
 """
 
 from __future__ import annotations
@@ -46,28 +46,28 @@ class RememberingPredictor(Predictor):
 
     @property
     def why(self) -> str:
-        """Ask the other one."""
+        """Ask the other predictor."""
         return self._predictor.why
 
     def check(self, application: Application, name: str, instances: int | None) -> str:
-        """Ask the other one."""
+        """Ask the other predictor."""
         return self._predictor.check(application, name, instances)
 
     def prepare(self, wanted: Mapping[Key, str], progress: Progress) -> None:
-        """Let the other one prepare; machines of an earlier question may be gone."""
+        """Let the other predictor prepare; machines of an earlier comparison may no longer exist."""
         self._numbers.clear()
         self._predictor.prepare(wanted, progress)
 
     def memory(self, key: Key) -> Sequence[float]:
-        """Ask the other one."""
+        """Ask the other predictor."""
         return self._predictor.memory(key)
 
     def regions(self, key: Key) -> Mapping[str, bool]:
-        """Ask the other one."""
+        """Ask the other predictor."""
         return self._predictor.regions(key)
 
     def outlook(self, tasks: Sequence[Task], samples: int = 0) -> Doubles:
-        """Ask the other one for those that are new."""
+        """Ask the other predictor for new tasks."""
         keys = [self._key(task) for task in tasks]
         new = {key: task for key, task in zip(keys, tasks, strict=True) if key not in self._outlooks}
         if new:
@@ -76,7 +76,7 @@ class RememberingPredictor(Predictor):
         return np.array([self._outlooks[key] for key in keys])
 
     def bounds(self, tasks: Sequence[Task], progress: Progress) -> tuple[Doubles, npt.NDArray[np.bool_]]:
-        """Ask the other one for those that are new."""
+        """Ask the other predictor for new tasks."""
         keys = [self._key(task) for task in tasks]
         new = {key: task for key, task in zip(keys, tasks, strict=True) if key not in self._bounds}
         if new:
@@ -86,11 +86,11 @@ class RememberingPredictor(Predictor):
         return np.array([each[0] for each in found]), np.array([each[1] for each in found], np.bool_)
 
     def at_work(self) -> AbstractContextManager[object]:
-        """Let the other one be at work."""
+        """Return the block within which the other predictor works."""
         return self._predictor.at_work()
 
     def predict(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Prediction]]:
-        """Yield what is known, then what the other one predicts."""
+        """Yield the remembered predictions, then those of the other predictor."""
         keys = [(self._key(task), task.sample, task.may_deadlock) for task in tasks]
         places: dict[object, list[int]] = {}
         for i, key in enumerate(keys):
@@ -105,18 +105,18 @@ class RememberingPredictor(Predictor):
             yield from ((place, prediction) for place in places[new[i]])
 
     def character(self, task: Task, makespan: float) -> Character | None:
-        """Ask the other one once."""
+        """Ask the other predictor once."""
         key = (self._key(task), makespan)
         if key not in self._characters:
             self._characters[key] = self._predictor.character(task, makespan)
         return self._characters[key]
 
     def deviation(self, task: Task) -> float | None:
-        """Ask the other one."""
+        """Ask the other predictor."""
         return self._predictor.deviation(task)
 
     def samples(self, tasks: Sequence[Task], sampling: Sampling, progress: Progress) -> Doubles:
-        """Ask the other one for those that are new."""
+        """Ask the other predictor for new tasks."""
         keys = [(self._key(task), sampling) for task in tasks]
         new = {key: task for key, task in zip(keys, tasks, strict=True) if key not in self._samples}
         if new:
@@ -133,11 +133,11 @@ class RememberingPredictor(Predictor):
         return (task.key, where.instances, what_decides(where.machine, where.placement, self._identity), beside)
 
     def _identity(self, part: object) -> object:
-        """Return the number of a part of a machine, which equal ones share."""
+        """Return the number of a part of a machine; equal parts have the same number."""
         known = self._numbers.get(id(part))
         if known is None:
             number = self._number(_without_money(part))
-            self._numbers[id(part)] = known = (part, number)  # the part is kept, so that nothing else gets its identity
+            self._numbers[id(part)] = known = (part, number)  # the part is kept, so that no other object gets its id()
         return known[1]
 
     def _number(self, part: object) -> int:

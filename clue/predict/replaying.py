@@ -39,7 +39,7 @@ from clue.units import count_of
 
 #: Returns the trace of an application at a number of ranks; the caller records it if necessary.
 TraceSource = Callable[[Application, int], Trace]
-#: Names the traces of applications, each at a number of ranks; it gets all of them before it makes the missing ones.
+#: Returns applications with their traces named; it gets all of them at once, before it records missing traces.
 Recorder = Callable[[Sequence[Key]], Sequence[Application]]
 #: Cost of describing a machine to the engine, as an equivalent number of replayed ops.
 _OPS_FOR_A_MACHINE = 200_000
@@ -146,7 +146,7 @@ class ReplayPredictor(Predictor):
 
     @property
     def why(self) -> str:
-        """Why that engine is used."""
+        """The reason why the engine is used."""
         return reason_for(self._asked, self._engine, self._work)
 
     def prepare(self, wanted: Mapping[Key, str], progress: Progress) -> None:
@@ -175,7 +175,7 @@ class ReplayPredictor(Predictor):
         return {region: region in program.host_speeds for region in computing_regions(program)}
 
     def outlook(self, tasks: Sequence[Task], samples: int = 0) -> Doubles:
-        """Bound makespans by computation alone, and decide which engine replays: by the work of all these tasks."""
+        """Bound makespans by computation alone, and choose the engine by the total work of all these tasks."""
         ops = sum(self._recorded[task.key].ops * task.where.instances for task in tasks)
         self._work = ops * (1 + samples)
         self._engine = engine_for(self._work, self._asked)
@@ -183,9 +183,9 @@ class ReplayPredictor(Predictor):
         return np.array([common[task.key].of(task.where.machine, task.where.placement) for task in tasks])
 
     def bounds(self, tasks: Sequence[Task], progress: Progress) -> tuple[Doubles, npt.NDArray[np.bool_]]:
-        """Bound makespans by what messages without contention allow (:func:`clue.kernel.contention_free`).
+        """Bound makespans by replays without contention (:func:`clue.kernel.contention_free`).
 
-        Who replays a part does not go through all ops for a bound: that is by computation alone.
+        If only a sample of an application is replayed, the bound does not replay all ops: it is by computation alone.
         """
         seconds, exact = np.empty(len(tasks)), np.empty(len(tasks), np.bool_)
         by_key = _by_key(tasks, range(len(tasks)))
@@ -214,11 +214,11 @@ class ReplayPredictor(Predictor):
 
     def predict(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Prediction]]:
         """Replay each task."""
-        # How much there is to replay beside a task is not known before.
+        # How many ops of neighbours are replayed beside a task is not known beforehand.
         return self._pool.perform([(task, self._asked if task.beside else self._engine) for task in tasks])
 
     def watched(self, task: Task) -> Result | None:
-        """Replay it by the reference, which alone keeps a timeline, where that takes seconds."""
+        """Replay a task by the reference, the only engine with timelines, if that takes no more than a few seconds."""
         program, where = self._recorded[task.key].program, task.where
         if program.ops * where.instances > MOST_WATCHED:
             return None
