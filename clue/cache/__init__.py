@@ -1,4 +1,4 @@
-"""The cache: compiled code and recordings, which clue makes for itself, and later runs or trusts.
+"""The cache: compiled code and recordings that clue makes for itself and uses in later runs.
 
 ::
 
@@ -9,7 +9,7 @@
         hosts/      best speeds of computers that recorded
         testbed/    helpers of emulated clusters
 
-``folders`` makes the folders and decides what can be trusted; ``contents`` lists and removes what is kept.
+``folders`` makes the folders and decides what can be trusted; ``contents`` lists and removes items.
 """
 
 from clue.cache.contents import FOLDERS, MARK, Cleared, Item, clear, items

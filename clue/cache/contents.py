@@ -1,4 +1,4 @@
-"""Lists and removes what is in the cache: only what clue made there, and never the target of a link."""
+"""Lists and removes the contents of the cache: only what clue made there, and never the target of a link."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Cleared:
-    """What was removed, and what was not because it is in use or clue did not make it."""
+    """What was removed, and what was kept because it is in use or clue did not make it."""
 
     removed: tuple[Item, ...]
     left: tuple[Path, ...]
 
 
 def items(name: str) -> list[Item]:
-    """Return what is kept in one of the folders, by name.
+    """Return the items in one of the folders of the cache, given by name.
 
     Raises:
         CacheError: If it is refused.
@@ -54,7 +54,7 @@ def items(name: str) -> list[Item]:
 
 
 def clear() -> Cleared:
-    """Remove what is kept.
+    """Remove all items from the cache.
 
     Raises:
         CacheError: If a folder is refused.
@@ -83,7 +83,7 @@ def _emptied(folder: Folder) -> Iterator[Item]:
 
 
 def _locks(folder: Folder) -> list[str]:
-    """Return the names of items being made now, or when their process was killed."""
+    """Return the names of items that are being made now, or were when their process was killed."""
     hidden = [path for path in folder.path.iterdir() if path.name.startswith(".")]
     locked = {path.name[1 : -len(LOCK)] for path in hidden if path.suffix == LOCK}
     return sorted(locked | {draft_of(path) for path in hidden} - {""})

@@ -1,9 +1,9 @@
 """Folders that no other user can change, and which of their files can be trusted.
 
-Only their user and root may write to these folders, and to a file that is taken from one. Both are opened first, and
+Only their user and root may write to these folders and to the files used from them. Both are opened first, and then
 the open file is checked (``fstat``), so that nothing can be exchanged between check and use; no user can give a folder
-to another. A file appears atomically, and the digest beside it is checked each time. A process that makes something
-holds its lock, so that a draft without a lock was left by a process that was killed.
+to another. A file appears atomically, and the digest beside it is checked each time. A process that makes an item
+holds the lock of the item, so that a draft without a lock was left by a process that was killed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DRAFT, LOCK = ".draft", ".lock"
 _OURS_ALONE = 0o700
 _SAFELY = os.O_NOFOLLOW | os.O_CLOEXEC
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-#: Errors of file systems without locks, such as some of clusters (Lustre mounted without them, for instance).
+#: Errors of file systems without locks, such as some on clusters (for instance Lustre mounted without locks).
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 #: Advice about a cache that is refused.
 _REMEDY = "set CLUE_CACHE to a folder of your own"
@@ -54,7 +54,7 @@ def home() -> Path:
 
 
 def unsafe(facts: os.stat_result) -> str:
-    """Say how another user than us and root could change a file or folder; ``""`` if none can."""
+    """Say how a user other than us and root could change a file or folder; ``""`` if none could."""
     if facts.st_uid not in {os.geteuid(), 0}:
         return f"one that belongs to {_name(facts.st_uid)}"
     if facts.st_mode & _OTHERS_WRITE:
@@ -117,7 +117,7 @@ class Folder:
         return None
 
     def made(self, name: str, make: Callable[[Path], object]) -> int:
-        """Open a file as :meth:`sound` does, after making it if necessary: once, however many processes want it.
+        """Open a file as :meth:`sound` does, after making it if necessary, once for all processes that request it.
 
         Args:
             name: Its name.
@@ -176,8 +176,8 @@ class Folder:
     def lock(self, name: str, waiting: Callable[[str], None] = lambda _who: None) -> Iterator[None]:
         """Hold the lock on making something, for the length of a block.
 
-        The lock is released however its process ends. On a file system without locks all processes go on: files appear
-        atomically in any case, and are then made more than once.
+        The lock is released however its process ends. On a file system without locks, all processes proceed:
+        files still appear atomically, but may be made more than once.
 
         Args:
             name: Name of the item.
@@ -216,7 +216,7 @@ class Folder:
                 is_ours = _wait_for(descriptor, waiting)
                 if self._is(descriptor, file):
                     break
-                os.close(descriptor)  # the process that held it has removed it
+                os.close(descriptor)  # the process that held the lock has removed the file
             if is_ours:
                 os.ftruncate(descriptor, 0)
                 os.pwrite(descriptor, f"process {os.getpid()} on {os.uname().nodename}".encode(), 0)
@@ -301,7 +301,7 @@ def open_folder(path: Path) -> Iterator[Folder]:
 
 
 def _make(path: Path) -> None:
-    """Make a folder and its parents, for us alone whatever the umask."""
+    """Make a folder and its parents, accessible to us alone whatever the umask is."""
     if not path.parent.exists():
         _make(path.parent)
     with suppress(FileExistsError):
