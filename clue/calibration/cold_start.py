@@ -12,8 +12,8 @@ from clue.calibration.launching import launcher, run_program
 from clue.errors import UsageError
 from clue.machine import ColdStart
 
-#: Longest wait from which the limit, as a share of a burst, is derived, seconds (the shortest wait always counts):
-#: after longer ones a short burst takes several times its warm time.
+#: Longest wait, seconds, from which the limit is derived; the shortest wait always counts. The limit is a share of a
+#: burst, and after longer waits a short burst takes several times its warm time.
 _SHORT_WAIT = 2e-3
 _LEAST_SHARE = 0.01
 
@@ -41,13 +41,13 @@ def measure_cold_start(
 
     Args:
         seconds: Duration of the measurement.
-        mpiexec: Command line of the launcher of MPI programs: ranks then wait for messages of each other. Without it a
-            process sleeps here, with nothing else running.
+        mpiexec: Command line of the launcher of MPI programs: ranks then wait for each other's messages. Without it,
+            a single process sleeps on this computer, with nothing else running.
         hosts: Names of the computers for the ranks, in turn; none: the launcher decides.
         ranks: Number of ranks, which work in pairs.
 
     Raises:
-        UsageError: If the launcher cannot be run, or ranks do not make pairs.
+        UsageError: If the launcher cannot be run, or the number of ranks is not even.
         ClueError: If the measurement fails.
     """
     if ranks < 2 or ranks % 2:
@@ -61,8 +61,8 @@ def measure_cold_start(
 def cold_start_of(times: Sequence[BurstTime]) -> ColdStart:
     """Return the cold start: for each wait, the median extra time over programs.
 
-    A longer wait costs no less. The limit is that of the program whose short bursts grow most: the median extra time of
-    its short bursts after short waits, as a share.
+    The extra time never falls as the wait grows. The limit is taken from the program whose short bursts grow most: it
+    is the median extra time of these bursts after short waits, as a share of their warm time.
     """
     programs = dict.fromkeys(each.program for each in times)
     warm = {(each.program, each.short): each.cpu for each in times if not each.wait}

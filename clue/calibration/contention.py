@@ -3,7 +3,7 @@
 All models are compared by the same experiment, which simulates the measured pairs on the same nodes. The quantity
 compared is the slowdown: the time of a message alongside other pairs over its time alone, so that errors of the link
 cancel. Models are judged by cross-validation: each is fitted without one number of pairs, or without one size, and
-predicts these.
+then predicts the measurements left out.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SIZES = (1 << 10, 1 << 14, 1 << 17, 1 << 20)
 _ROUNDS = 10
 #: A model with more parameters is preferred if its error is at most this share of the simpler model's error.
 _WORTH = 0.8
-#: An error surely exceeds another if it does by this factor, in whatever order its terms are added.
+#: An error surely exceeds another if it is larger by this factor, which rounding cannot explain.
 _ROUNDING = 1 + 1e-9
 #: No model explains the data well if the mean error is at least this.
 _POOR = 0.15
@@ -207,9 +207,9 @@ class Experiment:
         return sum(abs(math.log(self.slowdown(contention, *case) / found)) for case, found in data.items()) / len(data)
 
     def exceeds(self, contention: Contention, data: Data, error: float) -> bool:
-        """Tell whether the mean error surely exceeds another: many cases need not be simulated to see that."""
+        """Tell whether the mean error surely exceeds another, often without a simulation of all cases."""
         most, sum_so_far = error * len(data) * _ROUNDING, 0.0
-        # Contention is strongest among many pairs and in large messages, so the error of a wrong model is, too.
+        # Contention is strongest among many pairs and in large messages, so a wrong model errs most there.
         for case in sorted(data, reverse=True):
             sum_so_far += abs(math.log(self.slowdown(contention, *case) / data[case]))
             if sum_so_far > most:
@@ -328,7 +328,7 @@ def _best(experiment: Experiment, data: Data, topologies: Sequence[_Shape]) -> _
     """Return the topology with the least error; of several, the first."""
     flows = [Flows(topology) for topology in topologies]
     strongest = {case: data[case] for case in sorted(data)[-1:]}
-    # A good topology is found soon, so that the others are excluded soon.
+    # Promising topologies come first: once a good one is known, bad ones are excluded early.
     promising = sorted(range(len(flows)), key=lambda i: experiment.error(flows[i], strongest))
     least, best = math.inf, 0
     for i in promising:

@@ -252,8 +252,8 @@ _IMB_HEAD = re.compile(r"^#[ \t]*Benchmarking[ \t]+(\S+)", re.MULTILINE)
 _IMB_COLUMNS = re.compile(r"^[ \t]*(?:Group[ \t]+)?#bytes[ \t].*$", re.MULTILINE)
 _IMB_TIMES = ("t_avg[usec]", "t[usec]")
 _IMB_PROCESSES = r"#processes = (\d{1,9})"
-#: By benchmark: alternative columns, the conversion of their figure, the pattern of a number, how many of these make a
-#: pair, and whether messages go both ways.
+#: By benchmark: alternative columns, the conversion of their figure, the pattern of the number of processes or groups,
+#: how many of these make a pair, and whether messages go both ways.
 _IMB_BENCHMARKS: Mapping[str, tuple[Sequence[str], _Figure, str, int, bool]] = {
     "PingPong": (_IMB_TIMES, _latency(1e-6), "", 1, False),
     "Multi-PingPong": (_IMB_TIMES, _latency(1e-6), r"\(\s*(\d{1,9}) groups of 2 processes", 1, False),

@@ -41,11 +41,12 @@ _SMALL = 64
 _SENDER_LIMITS = 0.9
 #: Two directions share a resource if their joint throughput, relative to one direction, is below this; ideally 2.
 _BOTH_WAYS = 1.8
-#: Smallest share of a message that must pass at once for it to show the depth of a token bucket: noise would hide less.
+#: A message shows the depth of a token bucket only if at least this share of it passes at once: noise would hide a
+#: smaller share.
 _AT_ONCE = 0.25
 #: Smallest depth of a bucket, bytes: below one frame of Ethernet, times per message explain it.
 _LEAST_BUCKET = 1500.0
-#: Pairs share a resource if half round trips of several pairs take at least this many times as long as of one pair.
+#: Pairs share a resource if half round trips of several pairs take at least this many times as long as those of one.
 _SLOWED = 1.1
 
 
@@ -324,8 +325,9 @@ def _busy(measurement: Measurement, parts: _Parts, send: Curve) -> tuple[Curve |
 def _bucket(parts: _Parts, send: Curve, travel: Curve, busy: Curve | None) -> float:
     """Return the depth of the network's token bucket, bytes; 0 if it shows none.
 
-    A message alone that takes less time than it occupies the network shows a part of the bucket, which grows with its
-    size up to the whole: the bytes that the network's rate would not have let through in that time.
+    A single message may take less time than it occupies the network. Then the bucket let through the bytes that the
+    network's rate alone would not have let through in that time. Their number grows with the size of the message up to
+    the depth of the bucket.
     """
     if busy is None:
         return 0.0
@@ -363,7 +365,7 @@ def _about_rates(alone: Mapping[int, Estimate], together: Mapping[int, tuple[int
 
 
 def _about_pairs(measurement: Measurement) -> tuple[str, ...]:
-    """Report whether half round trips of several simultaneous pairs take longer than of one; fit nothing to them."""
+    """Report whether half round trips of simultaneous pairs take longer than those of one pair; fit nothing to them."""
     rows = [row for row in measurement.shared if not row.both_ways and row.one_way]
     alone = {row.size: row.one_way.value for row in measurement.rows if row.one_way and row.one_way.value}
     slowdowns = [(row.size, row.one_way.value / alone[row.size]) for row in rows if row.one_way and row.size in alone]

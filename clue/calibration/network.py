@@ -122,7 +122,7 @@ def measure_link(
     """Measure the link between two ranks.
 
     Args:
-        mpiexec: The words that start MPI programs, without the number of ranks.
+        mpiexec: Command line of the launcher of MPI programs, without the number of ranks.
         hosts: Names of the computers for the two ranks; none: the launcher decides.
         sizes: Message sizes, bytes. Those too large for the available time are left out, and a note says so.
         seconds: Longest duration of the measurement.
@@ -171,7 +171,7 @@ def _estimate(row: dict[str, Any], name: str) -> Estimate | None:
 
 
 def _eager(result: dict[str, Any]) -> EagerLimit:
-    """Return the eager limit by when data travel, because senders may wait for acknowledgements of smaller messages."""
+    """Return the eager limit, judged by when data travel: senders may also wait for acknowledgements below it."""
     how = "found by late receives"
     if result["travels"] is not None:
         return EagerLimit(result["travels"], result["stays"], how)

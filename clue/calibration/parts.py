@@ -3,11 +3,11 @@
 A factor multiplies recorded computation time: it is the speed of a core of the recording processor over the speed of a
 core of the target. The relevant speed depends on the kind of work in bursts (:mod:`clue.skeleton.work`):
 
-- *core*: SPEC scores of one copy, HPL and DGEMM, each per core, as far as both processors have them. Without such a
-  common figure, two that err in opposite directions: SPECrate per core, whose copies also share the memory, and the
-  highest clock, as if a cycle did the same work on both.
-- *memory*: memory bandwidth per core, by STREAM if both have it, and by the peak. It holds if all cores are busy: a
-  core alone gets more.
+- *core*: SPEC scores of one copy, HPL and DGEMM, each per core, as far as they are known for both processors. Without
+  such a common figure, two figures are used that err in opposite directions: SPECrate per core, whose copies also share
+  the memory, and the highest clock, as if a cycle did the same work on both.
+- *memory*: memory bandwidth per core, by STREAM if it is known for both, and by the peak. It holds if all cores are
+  busy: a single busy core gets more.
 - *cache*: the same as core work, because no comparable figures of caches are published.
 
 Each kind of work gets the geometric mean over its figures. Its uncertainty is the standard deviation of the logarithms

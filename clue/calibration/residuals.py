@@ -77,7 +77,7 @@ def simulated_gap(machine: Machine, size: int, window: int = 0) -> float:
     link = machine.network.between_nodes
 
     def time(messages: int) -> float:
-        """Return the time between the message that all receives are posted and the answer."""
+        """Return the time from the message that all receives are posted to the answer."""
         heard = link.send_delay(0) + link.transmission_delay(0) + (messages + 1) * link.receive_delay
         return simulate(_stream(size, messages), machine, engine="reference").ranks[0].finish - heard
 

@@ -2,10 +2,10 @@
 
 Each program has a long burst, whose data fill much of a core's private cache, and a short one of 20 to 40 us. Each is
 timed directly after itself and after a wait: the long one shows the full cost of a cold cache, the short one the
-share by which a burst can grow. A single process sleeps. Ranks work in pairs: one waits for a message that the
-other sends after some computation, as programs do, so that the message's effect on the caches is included; then they
-change roles. The length of each wait is measured. Prints, by program, size and wait, the medians of the wait and of the
-CPU time of the burst after it.
+share by which a burst can grow. A single process waits by sleeping. Ranks work in pairs: as in real programs, one waits
+for a message that the other sends after some computation, so that the message's effect on the caches is included; then
+they change roles. The length of each wait is measured. Prints, by program, size and wait, the medians of the wait and
+of the CPU time of the burst after it.
 """
 
 from __future__ import annotations

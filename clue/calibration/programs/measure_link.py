@@ -10,8 +10,8 @@ gap       a window of nonblocking sends, begun when their receives are posted, a
 receive   by rank 1: a receive whose message has arrived, because a later one of the same sender has been received
 eager     whether data have arrived when their receive is posted late, and whether their sender continued meanwhile: by
           doubling sizes, then by bisection
-in calls  whether a sender that waits for a late receive also waits if the receive is posted early, and its rank then
-          makes no MPI call for as long
+in calls  whether a sender that waits for a late receive also waits if the receive is posted early but its rank then
+          makes no MPI call for the same time
 ========= ============================================================================================================
 
 Sizes are measured repeatedly in turns, so that a disturbance affects all of them a little rather than one of them much,
@@ -45,7 +45,7 @@ _LATE, _LATE_TIMES, _LATE_TRIALS = 0.02, 4.0, 5
 _AWAKE = 0.0005
 #: Size below which a message takes about as long as an empty one on any link, bytes.
 _LATENCY_ONLY = 1024
-#: Smallest time of a message, in times of an empty one, from which it shows whether its data had travelled.
+#: A message shows whether its data had travelled only if it takes at least this many times as long as an empty one.
 _TELLING = 10.0
 _PING, _STREAM, _RECEIVE, _WAIT, _EARLY, _CALL, _END = range(7)
 
@@ -175,7 +175,7 @@ def late_receive(
         request = comm.Irecv(message, 0, 7) if early else None
         comm.Send(_EMPTY, 0, 6)
         time.sleep(max(0.0, late - _AWAKE))
-        # Be awake when the receive begins: waking up takes longer than a small message.
+        # Wake up before the receive begins: waking up takes longer than a small message.
         begin = time.perf_counter() + min(late, _AWAKE)
         while time.perf_counter() < begin:
             pass
