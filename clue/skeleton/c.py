@@ -36,7 +36,7 @@ from clue.trace.ops import COLLECTIVES, Flag, Op
 FRAME = Path(__file__).with_name("frame.c")
 _RUN = Path(__file__).with_name("run.c")
 _TYPES = {1: "MPI_BYTE", 2: "MPI_SHORT", 4: "MPI_FLOAT", 8: "MPI_DOUBLE", 16: "MPI_C_DOUBLE_COMPLEX"}
-#: Parts of the file of message functions that a program needs, by the text of a call; parts that these need are listed.
+#: Parts of the file of message functions, by the text in a program that needs them, with the parts that these need.
 _NEEDS = {
     "vector(": ("vector",), "next(": ("tables",), "next_list(": ("tables", "lists"), "mod(": ("mod",),
     "request()": ("requests",), "wait_for_all(": ("requests", "wait_all"), "wait_for(": ("requests", "wait_some"),

@@ -24,7 +24,7 @@ from clue.trace.ops import COLUMNS
 
 Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
-#: Unit of a row that belongs to no unit of its own.
+#: Marks a row that belongs to no unit.
 NONE = -1
 #: Collectives with a list of sizes.
 LISTED = (Op.ALLTOALLV, Op.NEIGHBOR)
@@ -288,8 +288,8 @@ def _carried(trace: Trace, events: Mask) -> tuple[Mask, Integers]:
     """Let events carry the computation of rows that are no events.
 
     Returns:
-        Which rows are left: events, and the last rows of a region before another where no event of it can carry it.
-        Computation of each of these rows, ns.
+        The rows that remain: events, and the last row of a region before another region if no event of the first can
+        carry its computation. The computation of each of these rows, ns.
     """
     ops = trace.ops
     spent = trace.bursts + np.where(ops.are(Op.PACK), ops.took, 0)

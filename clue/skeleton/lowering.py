@@ -2,16 +2,17 @@
 
 Rows stay as they are except for:
 
-``flags``    only those that make another call; data in place where all members may have it, and sizes agree
-Sendrecv     is one row, a receive without request, with ``nbytes`` of what it sends; lists the distance of where that
-             goes (as ``relative`` in :mod:`clue.structure.loops.columns`) and its tag
-half of one  whose other half is left out is a blocking call
-requests     are renumbered without these
-``WAIT``     for all requests that are pending, at every call of a site, names none; any other lists its requests
-collectives  of one size take the largest of their members
-reductions   ``tag`` is the size of an element that MPI has a number of, ``nbytes`` how many there are; broadcasts too
-v-calls      list the sizes of all members: ``GATHERV`` ``SCATTERV`` ``ALLGATHERV`` ``REDUCE_SCATTER`` what each has,
-             ``ALLTOALLV`` what goes to each and then what comes from each
+``flags``    keep only those that change the call; data are in place where all members may do so and sizes agree
+Sendrecv     is one row, a receive without request; its ``nbytes`` is the size of the message that it sends, and it
+             lists that message's distance (as ``relative`` in :mod:`clue.structure.loops.columns`) and tag
+half of one  becomes a blocking call if the other half was left out
+requests     are renumbered without those of Sendrecv
+``WAIT``     lists no requests if, at every call of its site, it waits for all pending ones; otherwise it lists them
+collectives  of one size take the largest size of their members
+reductions   have in ``tag`` the size of an element for which MPI has a numeric type, and in ``nbytes`` the number of
+             elements; so do broadcasts
+v-calls      list the sizes of all members: ``GATHERV`` ``SCATTERV`` ``ALLGATHERV`` ``REDUCE_SCATTER`` the size of each
+             member's data, ``ALLTOALLV`` the sizes sent to each member and then those received from each
 """
 
 from __future__ import annotations

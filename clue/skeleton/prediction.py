@@ -5,14 +5,14 @@ application was recorded is worth the minute that it takes. Sodhi, Subhlok and X
 Skeletons*, section 5.3) multiply by the *measured scaling ratio*: the application's time over the skeleton's, both
 dedicated.
 
-Here the two parts of a run have ratios of their own. A skeleton sends what the application sends, one K-th as often, so
-its communication counts K times. Its computation is other work than the application's: what the dedicated run takes
-more or less than one K-th is due to that, so computation is multiplied by
+Here communication and computation have separate ratios. A skeleton sends the application's messages one K-th as often,
+so its communication counts K times. Its computation is different work. If the dedicated run takes more or less than one
+K-th of the application's time, that work is the reason, so computation is multiplied by
 
     (application − K × communication of the skeleton) / computation of the skeleton, all dedicated.
 
-Both agree on the dedicated system itself. A slow network makes the difference: with one ratio for all, communication
-would be corrected for what computation was off by.
+Both methods agree on the dedicated system itself. They differ on a slow network: a single ratio would also correct
+communication for the error of computation.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from clue.uncertainty.spread import TAIL, Spread
 DEVIATION = 0.084
 #: The same where the ratio was not measured: a skeleton's own time may differ from the intended one by a quarter.
 UNMEASURED = 0.25
-#: Least share of computation in a dedicated run that tells how much slower computation is: a nanosecond a second.
+#: Smallest share of computation in a dedicated run from which its ratio is derived: a nanosecond per second.
 LEAST_SHARE = 1e-9
 
 
@@ -42,7 +42,7 @@ class SkeletonRun:
     Attributes:
         place: File with the report.
         skeleton: Identity of the skeleton: equal digits mean the same program.
-        ranks: On how many ranks.
+        ranks: Number of ranks.
         seconds: Elapsed time; the median of several runs.
         scale: Ratio of the application's time to the skeleton's by construction.
         application: Elapsed time of the application when it was recorded, seconds.
@@ -71,7 +71,7 @@ class Measured:
     Attributes:
         skeleton: Identity of the skeleton.
         place: File with the report of the run.
-        ranks: On how many ranks.
+        ranks: Number of ranks.
         seconds: Predicted time of the application.
         scale: Ratio of the predicted time to the skeleton's.
         deviation: Standard deviation of the logarithm of the seconds.
@@ -133,7 +133,7 @@ def scaling_ratio(
     """Return the ratio of the application's time to the skeleton's where the skeleton was run.
 
     Where a share of computation is unknown or below :data:`LEAST_SHARE`, and where the skeleton's communication alone
-    would take longer than the application, all of the run is multiplied by the measured scaling ratio.
+    would take longer than the application, the whole run is multiplied by the measured scaling ratio.
 
     Args:
         scale: Ratio by construction (K).

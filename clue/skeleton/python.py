@@ -39,7 +39,7 @@ _KERNELS = Path(__file__).with_name("kernels.py")
 #: Arguments of a collective that are assigned to a variable before the call unless they are plain numbers, because they
 #: may be used twice; and the name of that variable.
 _TOLD = {"comm": "comm", "kind": "kind", "nbytes": "size", "sizes": "sizes"}
-#: First text of the part of that file that programs contain.
+#: Text in the file of kernels at which the part begins that programs contain.
 _BEGIN = "Kernel = "
 _TYPES = {1: "MPI.BYTE", 2: "MPI.SHORT", 4: "MPI.FLOAT", 8: "MPI.DOUBLE", 16: "MPI.C_DOUBLE_COMPLEX"}
 

@@ -1,17 +1,17 @@
 """Scaling: one part in K of an application is kept (Sodhi, Subhlok, Xu, section 4.3).
 
-Every event begins with a weight of 1/K. Outer loops come first. Of a loop of I iterations of weight w < 1, ⌊wI⌋
-iterations are kept as they are; one more gets the remainder of the division as the weight of everything in it, so that
-loops in it are treated in the same way. The iterations kept are stratified along the loop: each is taken from a stratum
+Every event begins with a weight of 1/K. Outer loops come first. If a loop has I iterations of weight w < 1, ⌊wI⌋ of
+them are kept as they are. One more is kept, and the remainder wI − ⌊wI⌋ becomes the weight of everything in it, so that
+inner loops are treated in the same way. The iterations kept are stratified along the loop: each is taken from a stratum
 of 1/w iterations. Iterations with different calls are kept in proportion to their frequency; among those with equal
-calls, the choice makes bytes add up to what they should.
+calls, the choice brings the total of bytes near its share.
 
-All other units have a weight below 1. Of equal units, wherever they are, as many as their weights add up to are kept as
-they are, evenly spread again, and one more with its bytes times the remainder. (The paper keeps all of these units and
-divides the bytes of each by K: the same bytes in more messages.)
+All other units have a weight below 1. The weights of equal units, wherever they are, add up to a number. As many of
+these units are kept as they are, again evenly spread, and for the remainder one more is kept, with its bytes multiplied
+by it. (The paper keeps all of these units and divides the bytes of each by K: the same bytes in more messages.)
 
-Ranks of a pipeline, a loop in which they wait in one direction only, need a fill time until all are at work, however
-many iterations follow. Where they were further apart in time than the latencies of all messages of the loop, all
+In a pipeline, a loop in which ranks wait in one direction only, it takes a fill time until all ranks are at work,
+however many iterations follow. If the skew of the ranks exceeds the latencies of all messages of the loop, all
 iterations are kept with bytes and computation multiplied by the weight, so that the fill time shrinks, too.
 
 Events that are kept keep their recorded computation; the computation of a rank, region and call site is then scaled so
@@ -210,7 +210,7 @@ class _Strata:
         self.free = np.ones(len(kinds), np.bool_)
 
     def take(self, begin: float, end: float) -> int:
-        """Take an iteration of the kind that is owed most: the one nearest the bytes owed, or else the middle."""
+        """Take an iteration of the kind that is owed most: nearest to the bytes owed, then to the stratum's middle."""
         first, last = (int(np.ceil(edge - 0.5)) for edge in (begin, end))
         self.owed += np.bincount(self.kinds[first:last], minlength=len(self.owed)) * self.weight
         self.bytes_owed += float(self.nbytes[first:last].sum()) * self.weight
@@ -280,7 +280,7 @@ def _of_rows(events: Events, share: Doubles) -> Doubles:
 
 
 def _alone(trace: Trace, rows: Doubles, scale: float) -> Integers:
-    """Return rows that carry a rank's computation in regions of which nothing else is kept: the longest of each."""
+    """Return, by rank, the longest row of each region of which nothing is kept, to carry the computation there."""
     cell = _cells(trace)
     cells = trace.ranks * len(trace.head.regions)
     due = np.bincount(cell, trace.bursts, cells) / scale

@@ -16,14 +16,14 @@ from clue.trace import Trace
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Times:
-    """Times at which calls ended; in a trace without times, as if only computation took time.
+    """Times at which calls ended; if a trace has none, only computation is taken to take time.
 
     Attributes:
         ends: Time at which the call of each row had ended, seconds, shape (ops,).
         begins: Time at which each rank began, seconds.
         first: First row of each rank.
         application: Elapsed time of the application, seconds: that of its slowest rank.
-        caveats: Caveats where that is unknown.
+        caveats: A caveat if that time is unknown.
     """
 
     ends: Doubles
@@ -64,7 +64,8 @@ class Times:
     def apart(self, run: Stretch) -> float:
         """Return the skew of ranks in a loop, seconds: how much later the last reaches an iteration than the first.
 
-        Ranks that drift apart increase their skew; what counts is the skew from the beginning on.
+        Ranks that drift apart increase their skew. Only the skew that exists from the beginning counts, so this is the
+        smallest skew among several iterations.
         """
         some = np.unique(np.linspace(0, run.iterations, 5).round().astype(np.int64)[1:])
         when = self.at(run.bounds[:, some])

@@ -51,7 +51,7 @@ _ONCE = Affine(1)
 _VARIABLES = "ijkmnpqstuvwxyz"
 #: Maximum number of groups of ranks with different values that become cases in the text; more become a table.
 _CASES = 3
-#: Maximum period of a series that is looked for.
+#: Maximum period that is looked for in a series.
 _PERIODS = 64
 #: A distance below this means that there is no partner.
 _NO_DISTANCE = -NO_PEER // 2

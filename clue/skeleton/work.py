@@ -15,7 +15,7 @@ from clue.trace.speed import PRIOR
 
 #: Kinds of work.
 KINDS = CORE, MEMORY, CACHE = "core", "memory", "cache"
-#: Maximum and minimum number of bursts that a place keeps of a rank, and the target for all ranks between the two.
+#: Maximum and minimum number of bursts that a place keeps of each rank; between the two, the target for all ranks.
 _MOST, _FEWEST, _NUMBERS = 64, 16, 2048
 #: Maximum number of bursts of a rank in which a period is looked for.
 _LOOKED_AT = 4096
@@ -33,10 +33,11 @@ _MIX = re.compile(rf"({'|'.join(KINDS)})(?::({'|'.join(KINDS)})=(0?\.[0-9]+))?")
 def kept_of(bursts: Mapping[int, Sequence[float] | Doubles]) -> dict[int, tuple[float, ...]]:
     """Reduce the bursts of a place to a few for each rank, which are repeated cyclically.
 
-    Up to :func:`most_of` bursts stay as they are. Of more, a stretch of consecutive bursts is kept: the same stretch on
-    all ranks that come there equally often, so that bursts keep their neighbours: the bursts of other ranks and the
-    messages. If bursts are periodic, as those of multigrid levels are, the stretch is a whole number of periods. It is
-    the stretch with the most typical sum, scaled such that all bursts together take exactly as long as before.
+    Up to :func:`most_of` bursts stay as they are. If there are more, a stretch of consecutive bursts is kept. It is the
+    same stretch on all ranks that reach the place equally often, so that bursts keep their neighbours: the bursts of
+    other ranks and the messages. If bursts are periodic, as those of multigrid levels are, the stretch is a whole
+    number of periods. The stretch with the most typical sum is kept, and scaled such that all bursts together take
+    exactly as long as before.
 
     Args:
         bursts: Bursts of each rank, in program order, ns.
@@ -53,7 +54,7 @@ def kept_of(bursts: Mapping[int, Sequence[float] | Doubles]) -> dict[int, tuple[
 
 
 def most_of(ranks: int) -> int:
-    """Return how many bursts of a rank a place keeps: fewer for many ranks, so that programs stay readable."""
+    """Return how many bursts of each rank a place keeps: fewer for many ranks, so that programs stay readable."""
     return min(max(_NUMBERS // max(ranks, 1), _FEWEST), _MOST)
 
 
