@@ -78,7 +78,7 @@ class Footprint:
     term: Term
 
     def of(self, size: float | Floats, ranks: Floats) -> Floats:
-        """Return the bytes of a process, in the shape of ranks; of one size or as many."""
+        """Return the bytes of a process, in the shape of ranks, for one size or for as many sizes as ranks."""
         sizes = np.broadcast_to(np.asarray(size, np.float64), ranks.shape)
         return self.coefficient * self.term.of({SIZE: sizes, RANKS: ranks}, len(ranks))
 
@@ -95,8 +95,9 @@ class Bin:
         parts: Fitted times by name, such as ``compute`` and ``communicate``: functions of ``n``, and of ``P`` if the
             model holds for any P.
         ranks: The only P that it holds for (an N-T model); ``None``: any P larger than M (a P-T model).
-        memory: It holds where the processes of a processor need more than the first and at most the second, bytes.
-        composed: The kind whose scaled models these are; ``""``: they were fitted to this kind's own times.
+        memory: Bounds of the memory that the processes of a processor need where it holds, bytes: more than the first,
+            at most the second.
+        composed: The kind whose models were scaled to give these; ``""``: they were fitted to this kind's own times.
     """
 
     processes: int
@@ -226,7 +227,7 @@ class ClusterModel:
         """Predict the time of a program on some processors.
 
         Raises:
-            ModelError: There is no model for one of the kinds, as it would be used; or the size is not above 0.
+            ModelError: There is no model for the use of one of the kinds, or the size is not above 0.
         """
         if not configuration:
             raise ModelError("configuration must use processors, got none")

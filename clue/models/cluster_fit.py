@@ -21,7 +21,7 @@ from clue.models.terms import RANKS, SIZE, Floats, Term, values_of
 
 #: Name of the single part of a time that was not measured in parts.
 WHOLE = "time"
-#: Names of the parts of a time that was.
+#: Names of the parts of a time that was measured in parts.
 COMPUTE, COMMUNICATE = "compute", "communicate"
 #: Prefix of the names of parts that are regions of the program: shares of computation, or of the whole.
 REGION = "region:"
@@ -59,9 +59,9 @@ class Composition:
     factors: Mapping[str, float] = field(default_factory=dict)
 
 
-#: Runs of one kind, by number of processes per processor and by whether they exceed the memory of a processor.
+#: Key of runs: their kind, the number of processes per processor, and whether these exceed the memory of a processor.
 _Key = tuple[str, int, bool]
-#: A fit: whose, for how many ranks (``None``: any), and of which part.
+#: Key of a fit: that of its runs, the number of ranks (``None``: any), and the part.
 _Name = tuple[_Key, int | None, str]
 
 
@@ -208,12 +208,12 @@ class _Points:
 
 
 def _starts(keys: Floats) -> npt.NDArray[np.intp]:
-    """Return the first place, if there is one, and all places where any of several rows differs from the one before."""
+    """Return the places at which spans of equal columns start: the first, and all where a row changes its value."""
     return np.flatnonzero(np.append([True] * (keys.shape[1] > 0), (keys[:, 1:] != keys[:, :-1]).any(axis=0)))
 
 
 def _medians(values: Floats, starts: npt.NDArray[np.intp]) -> Floats:
-    """Return the median of each row over each span of places, shape (rows, spans); the first places are given."""
+    """Return the median of each row over each span of columns, shape (rows, spans); ``starts``: where spans start."""
     counts = np.diff(starts, append=values.shape[1])
     span = np.broadcast_to(np.repeat(np.arange(len(starts)), counts), values.shape)
     ordered = np.take_along_axis(values, np.lexsort((values, span)), axis=1)
@@ -230,12 +230,12 @@ class _Group:
     """Runs of one kind with a number of processes on each processor, and their models.
 
     Attributes:
-        key: Which they are.
+        key: Key of the runs.
         rows: Their points by number of ranks.
         points: All points.
         singles: Numbers of ranks that have an N-T model of their own.
-        apart: Numbers of ranks whose N-T models are fitted: for plain P-T models those of all.
-        above: Numbers of ranks larger than M that have a common P-T model; none: there is no P-T model.
+        apart: Numbers of ranks for which N-T models are fitted: all numbers, if the method is plain.
+        above: Numbers of ranks larger than M that share a P-T model; empty if there is none.
     """
 
     key: _Key
@@ -252,7 +252,7 @@ class _Group:
         above = [ranks for ranks in rows if ranks > processes]
         if method.form != "pt" or len(above) < FEWEST_RANKS:
             above = []
-        # P-T models replace the N-T models above M; the paper derives them from these.
+        # P-T models replace the N-T models above M; the paper derives the former from the latter.
         singles = [ranks for ranks in rows if ranks == processes or not above]
         return cls(key, rows, points, singles, list(rows) if method.plain else singles, above)
 
@@ -273,7 +273,7 @@ class _Group:
         return Problem(features, self.points.seconds[part][self.over], PT[_like(part)], self.points.whole[self.over])
 
     def problems(self, parts: tuple[str, ...], method: Method) -> Iterator[tuple[_Name, Problem]]:
-        """Yield what is fitted to measured times in one step."""
+        """Yield the problems that are fitted to measured times in one step."""
         for part in parts:
             for ranks in self.apart:
                 yield (self.key, ranks, part), self.alone(part, ranks)
@@ -304,7 +304,7 @@ class _Group:
 def _fitted(
     points: _Points, groups: Sequence[_Group], parts: tuple[str, ...], method: Method
 ) -> dict[_Name, FittedTime | ModelError]:
-    """Return all fits: those of all groups together, because that is faster."""
+    """Return all fits; all groups are fitted together, because that is faster."""
     found = method.fit(dict(each for group in groups for each in group.problems(parts, method)))
     if method.plain:
         over: list[_Scaled | tuple[_Name, Problem]] = []
@@ -325,7 +325,7 @@ class _Scaled:
     """The problem of the paper's P-T model: how its N-T model is scaled over P.
 
     Attributes:
-        name: Which fit it is.
+        name: Key of the fit.
         problem: Measured times over w, the time by the N-T model, and P.
         shape: Coefficients of the N-T model.
     """
@@ -338,7 +338,7 @@ class _Scaled:
     def of(
         cls, group: _Group, part: str, fits: Mapping[_Name, FittedTime | ModelError], values: Floats
     ) -> _Scaled | tuple[_Name, Problem]:
-        """Return the problem; without any measured time or N-T models that which is fitted in one step.
+        """Return the problem; if times or N-T models are missing, the problem that is fitted in one step.
 
         Args:
             group: The runs.
@@ -350,7 +350,7 @@ class _Scaled:
         apart = [each for p in group.above if isinstance(each := fits[group.key, p, part], FittedTime)]
         if not np.any(problem.seconds) or len(apart) < len(group.above):
             return name, problem
-        # The paper scales "the N-T model": its shape in n is the mean over P here, of Ta after multiplying by P.
+        # The paper scales "the N-T model". Here its shape in n is the mean over P; Ta is multiplied by P first.
         weights = np.ones(len(apart)) if part == COMMUNICATE else np.array(group.above)
         shape = weights @ np.array([each.coefficients for each in apart]) / len(apart)
         features = {**problem.features, "w": np.maximum(shape @ values[:, group.over], 0.0)}
@@ -428,7 +428,7 @@ def _adjusted(model: ClusterModel, runs: Sequence[Run], kind: str) -> ClusterMod
 
 
 def _predicted(model: ClusterModel, runs: Sequence[Run]) -> list[float]:
-    """Return the predicted times of runs, seconds: those of all together, because that is faster.
+    """Return the predicted times of runs, seconds; all are predicted together, because that is faster.
 
     Raises:
         ModelError: There is no model for a run.
@@ -440,7 +440,7 @@ def _predicted(model: ClusterModel, runs: Sequence[Run]) -> list[float]:
         for kind, use in run.uses.items():
             holding = model.holding(kind, use.processes, run.size, ranks)
             if holding is None:
-                model.predict(run.size, run.uses)  # which says why there is none
+                model.predict(run.size, run.uses)  # raises an error that says why there is none
             else:
                 parts += holding.parts.values()
                 at += [(run.size, ranks)] * len(holding.parts)

@@ -118,7 +118,7 @@ class Loop(Composed):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Among(Composed):
-    """A part that depends on the number of ranks other than some: for instance on the workers of a master.
+    """A part that depends on the number of ranks without some of them: for instance, on the workers of a master.
 
     Attributes:
         time: The part, as a model over the remaining ranks.
@@ -218,7 +218,7 @@ def crossings(one: Time, other: Time, low: float, high: float, *, along: str = S
         low: Start of the range, above 0.
         high: End of the range, above its start.
         along: The feature.
-        steps: Number of geometric steps in which a change of sign is looked for.
+        steps: Number of geometric steps in which a change of sign is sought.
 
     Raises:
         ModelError: The range is invalid.

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from clue.models.points import nonnegative
 from clue.models.terms import Floats
 
-#: Maximum number of values kept of a distribution; larger samples are cut into as many equal parts, by rank.
+#: Maximum number of values kept of a distribution; larger sorted samples are cut into this many equal parts.
 KEPT = 1024
 _Words = npt.NDArray[np.uint64]
 #: Multipliers of the three rounds of the permutation: odd, so that no two numbers get the same place.
@@ -60,8 +60,8 @@ class Distribution:
     def draw(self, means: npt.ArrayLike, seed: int) -> Floats:
         """Return bursts with modelled means, shape (bursts,), reproducible by seed.
 
-        Draws are stratified: among as many bursts as there are values, each value is drawn once, in random order, so
-        that many bursts together take as long as their means.
+        Draws are stratified: if there are as many bursts as values, each value is drawn once, in random order. A
+        large number of bursts together therefore takes as long as their means.
 
         Args:
             means: The modelled mean of each burst in seconds, shape (bursts,).

@@ -116,7 +116,7 @@ class Ensemble:
         return [member.model.estimate(given, samples) for member in self.members], weights
 
     def _known(self, given: dict[str, Floats], samples: int) -> Flags:
-        """Return where a prediction is possible: with a single point, only there."""
+        """Return where a prediction is possible: with a single point, only at that point."""
         at = [given[name] == low for name, (low, _) in self.domain.items() if self.points == 1]
         return np.asarray(np.all([np.ones(samples, bool), *at], axis=0))
 

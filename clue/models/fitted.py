@@ -27,7 +27,7 @@ _DEPENDENT = 1e-10
 _ALONE = 1e-7
 #: Minimum distance of an outlier from the fit, standard deviations, however few points there are.
 _CLOSE = 2.5
-#: Outliers: maximum probability that chance puts any point so far from the others' fit, and minimum relative error.
+#: Outliers: maximum probability that chance puts any point so far from the fit of the others; minimum relative error.
 CHANCE, NOTABLE = 0.01, 0.01
 
 
@@ -155,8 +155,8 @@ class FittedTime:
 
         Args:
             terms: The other terms.
-            of: Which of its own coefficients each of these multiplies.
-            factors: By how much.
+            of: For each of these, the index of its own coefficient that is multiplied.
+            factors: For each of these, the factor.
             derived: Feature that the other terms no longer depend on.
         """
         domain = {name: ends for name, ends in self.domain.items() if name != derived}
@@ -261,7 +261,7 @@ def fit_each(
     relative: bool = True,
     signed: bool = False,
 ) -> list[FittedTime]:
-    """Return the fits of several times that were measured at the same points, each as by :func:`fit_terms`."""
+    """Return the fits of several times measured at the same points, each as :func:`fit_terms` does."""
     found = fit_many([Problem(features, each, tuple(terms)) for each in times], relative=relative, signed=signed)
     for each in found:
         if isinstance(each, ModelError):
@@ -271,7 +271,7 @@ def fit_each(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """What is to be fitted.
+    """Measured times, and the terms to fit to them.
 
     Attributes:
         features: By name, shape (points,).
@@ -290,7 +290,7 @@ class Problem:
 def fit_many(
     problems: Sequence[Problem], *, relative: bool = True, signed: bool = False
 ) -> list[FittedTime | ModelError]:
-    """Return the fit of each problem as by :func:`fit_terms`, or the reason why there is none.
+    """Return the fit of each problem, as :func:`fit_terms` does, or the reason why there is none.
 
     Problems are fitted together, which takes little longer than one of them.
     """
@@ -376,7 +376,7 @@ class _Reduced:
 
 
 def _shares(reduced: Sequence[_Reduced], signed: bool) -> list[Floats]:
-    """Return the coefficients of columns of length 1, each of shape (problems, columns): all by the same steps."""
+    """Return the coefficients of columns of length 1, each of shape (problems, columns); all at once."""
     total, spans = 0, []
     for each in reduced:
         problems, columns, _ = each.factor.shape
@@ -398,7 +398,7 @@ def _columns(
     """Return the terms of each problem; their values beside the times; and which problems use which columns.
 
     Raises:
-        ModelError: There are fewer points than terms, or terms do not go with the features.
+        ModelError: There are fewer points than terms, or terms do not match the features.
     """
     alike: dict[tuple[Term | str, ...], list[int]] = {}
     for i, problem in enumerate(problems):
@@ -468,7 +468,7 @@ class _Evaluated:
 
     @cached_property
     def statistics(self) -> list[Statistics]:
-        """Statistics of all fits: together they take about as long as those of one."""
+        """Statistics of all fits; computing all of them takes about as long as those of one."""
         columns, measured = self.problems.columns[:, :, :-1], self.problems.columns[:, :, -1]
         scale, weight = self.problems.scale, self.problems.weight
         design, target = columns * weight[:, :, None], measured * weight

@@ -22,15 +22,15 @@ from clue.models.terms import Floats
 _DEPENDENT = 1e-11
 #: A coefficient of columns of length 1 below this counts as 0.
 _ZERO = 1e-9
-#: Steps of a search in which all columns change that violate a condition; most steps of all.
+#: Number of steps of a search that change all columns that violate a condition; maximum number of all steps.
 _TOGETHER, _STEPS = 10, 100
 
 
 def nonnegative(gram: Floats, moment: Floats, plain: Floats) -> Floats:
     """Return the coefficients of non-negative least squares over all columns, shape (problems, columns).
 
-    Coefficients are the best if those above 0 are a plain fit and the loss would not fall if another one rose. A step
-    changes all columns that violate this; if that leads nowhere, only the last of them, which cannot go on forever:
+    Coefficients are the best if those above 0 are a plain fit and the loss would not fall if another one rose. The
+    first steps change all columns that violate this; later steps change only the last of them, which is sure to end:
     K. G. Murty, Note on a Bard-type scheme for solving the complementarity problem, Opsearch 11 (1974).
 
     Args:
@@ -54,7 +54,7 @@ def nonnegative(gram: Floats, moment: Floats, plain: Floats) -> Floats:
         free ^= wrong if step < _TOGETHER else wrong & (np.cumsum(wrong[:, ::-1], axis=1)[:, ::-1] == 1)
         again = wrong.any(axis=1)
         left, gram, moment, free = left[again], gram[again], moment[again], free[again]
-    # Rounding can lead columns that are almost dependent around in a circle.
+    # With almost dependent columns, rounding can make the search cycle.
     *_, every = all_subsets(gram, moment, columns)
     coefficients[left] = every.coefficients[:, 0]
     return coefficients
@@ -83,7 +83,7 @@ def all_subsets(gram: Floats, moment: Floats, largest: int) -> Iterator[Fits]:
     Args:
         gram: Inner products of the columns, shape (problems, columns, columns).
         moment: Inner products of columns and target, shape (problems, columns).
-        largest: The most columns of a subset.
+        largest: Maximum number of columns of a subset.
     """
     columns = moment.shape[1]
     smaller = Fits(
@@ -97,7 +97,7 @@ def all_subsets(gram: Floats, moment: Floats, largest: int) -> Iterator[Fits]:
 
 @cache
 def _subsets(columns: int, size: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the subsets of a size; and for each the places of its own subsets, with one column less, among those."""
+    """Return the subsets of a size, and for each the indices of its subsets with one column less."""
     subsets = list(combinations(range(columns), size))
     place = {subset: i for i, subset in enumerate(combinations(range(columns), size - 1))}
     parts = [[place[part] for part in combinations(subset, size - 1)] for subset in subsets]

@@ -12,7 +12,7 @@ from clue.models.points import Points
 from clue.models.terms import Floats, Term
 from clue.models.trials import Estimate, Flags, Trials, estimate
 
-#: Extrapolation: lines keep the slope of the outermost interval of at least this factor of the size, and the maximum #:
+#: Extrapolation: lines keep the slope of the outermost interval of at least this factor of the size, and the maximum
 #: slope is this power of the size.
 FAR, STEEPEST = 3.9, 4.0
 #: Maximum number of points of a line; with more sizes, neighbours are merged.

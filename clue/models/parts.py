@@ -35,7 +35,7 @@ class Part:
     """A part that is not divided further.
 
     Attributes:
-        name: What it is called.
+        name: Its name.
         seconds: Time in one iteration of the loop around it, for each run.
         others: Number of ranks that do not share its work.
     """
@@ -163,7 +163,7 @@ class ProgramModel:
     """The model of a program on a machine, as it is stored: the times of its parts, which are fitted on demand.
 
     Attributes:
-        name: What it is called.
+        name: Its name.
         how: Method of fitting parts, one of :data:`FITS`.
         machine: Machine on which the times were obtained.
         source: Recordings that they come from.
@@ -211,9 +211,10 @@ class ProgramModel:
         return (*self._beyond(size, ranks), *self._on_other_nodes(ranks))
 
     def _on_other_nodes(self, ranks: int) -> list[str]:
-        """Return why runs say little about the cost of messages on this many ranks: within nodes, or between them.
+        """Return why the runs may say little about messages on a number of ranks: within a node or between nodes.
 
-        No model over n and P has the step from the one to the other. A single rank sends no messages.
+        No model over n and P has the step in cost from messages within a node to messages between nodes. A single rank
+        sends no messages.
         """
         known = sorted({int(each) for each in self.runs.ranks if each > 1})
         if self.node_ranks == 0 or ranks == 1 or ranks in known or not known:

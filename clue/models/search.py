@@ -219,7 +219,7 @@ class _Bound:
         return next((each for each in values if next(self.configurations(each), None) is not None), math.inf)
 
     def configurations(self, seconds: float) -> Iterator[Configuration]:
-        """Yield the configurations that take exactly so long, without examining any other."""
+        """Yield the configurations that take exactly these seconds, without examining any other."""
         levels = [_Level("", (), 1, 0, False)]
         for kind in reversed(list(self.times)):
             uses = tuple(
@@ -238,7 +238,7 @@ class _Level:
     Attributes:
         kind: The kind.
         uses: Possible uses: processes of each processor, maximum number of processors, and whether these take exactly
-            the time looked for.
+            the wanted time.
         within: Bit set of the numbers of ranks that can be formed.
         exact: Bit set of those that can be formed with a use that takes exactly that time.
         spare: Whether it may go unused.

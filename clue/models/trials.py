@@ -24,7 +24,7 @@ CLOSEST = 1e-6
 EVIDENCE = 0.4
 #: Prior odds of a term in local sizes over one in sizes of the run, where features have both.
 PREFERENCE = 3.0
-#: With few points between others, their error is uncertain: all points count as this many more of them.
+#: The error at points between others is uncertain if they are few: all points count as this many more of them.
 FEW = 3.0
 #: Relative error of a fitting model for each doubling of a size beyond the measured range, for instance because a cache
 #: is full. PREFERENCE, EVIDENCE, FEW and DISCREPANCY were chosen on five kernels and judged on ten others.
@@ -104,7 +104,7 @@ class Trials:
         )
 
     def evidence(self, off: npt.ArrayLike, least: float) -> Floats:
-        """Return the log likelihood of models with such errors, relative to the best, whose error is ``least``.
+        """Return the log likelihood of models with the given errors, relative to the best, whose error is ``least``.
 
         Points are independent as far as errors are noise. The rest is model error, which neighbours share.
         """
