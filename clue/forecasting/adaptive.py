@@ -81,7 +81,7 @@ class Survey:
         return len(self.points) - known >= goal.points or (len(self.foretold) >= _JUDGED and self.error <= goal.error)
 
     def next(self) -> tuple[int, ...] | None:
-        """Return the sizes that the fit knows least of: far from what was measured, where it was or may be far off."""
+        """Return the sizes at which the fit is least certain: far from measured points, where its errors are large."""
         fit, worst, chosen = self.fit, 0.0, None
         for sizes in self._candidates():
             distance, nearest = min((_distance(sizes, point.sizes), i) for i, point in enumerate(self.points))

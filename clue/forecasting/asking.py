@@ -20,7 +20,7 @@ _LONGEST = 16 << 20
 _PIECE = 1 << 16
 _ADDRESS = re.compile(r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252}[A-Za-z0-9])?)(?::(?P<port>\d{1,5}))?")
 #: Messages of one probe, the fastest of which gives the latency; sizes of data for the bandwidth, bytes, used in turn
-#: #: until a transfer takes long enough, s.
+#: until a transfer takes long enough, s.
 _PINGS, _SIZES, _LONG_ENOUGH = 8, (1 << 16, 1 << 20, 1 << 23), 0.02
 
 
@@ -120,7 +120,7 @@ class Peer:
                 raise TimeoutError
             if size > _LONGEST:
                 raise ForecastError(f"{self.address}: answer must be at most {_LONGEST:,} bytes long, got more")
-        response.close()  # which frees the connection for the next request: read1 does not tell it that all is read
+        response.close()  # read1 does not free the connection for the next request when all is read
         if response.status != http.client.OK:
             raise ForecastError(
                 f"{self.address}: host must answer, got {self._refusal(response.status, b''.join(pieces))}"

@@ -104,8 +104,8 @@ def runnable(
 ) -> float:
     """Return the weighted number of other threads that compete for the cores of this process now.
 
-    A thread of nice n has weight 1.25^-n. Threads of other cores do not count; those that may run here and elsewhere
-    count as far as they find no better place: as many as are here if all cores have the same load, and at most all.
+    A thread of nice n has weight 1.25^-n. Threads that may only run on other cores do not count. Threads that may run
+    both on these cores and on others count to the extent that makes the load of all cores equal, and at most fully.
     Threads that the kernel counts but that are invisible here, as in other containers, have weight 1 and may run
     anywhere.
 
@@ -123,7 +123,7 @@ def runnable(
     cores = max(os.cpu_count() or 1, len(here)) if cores is None else cores
     seen = [each for process in proc.glob("[0-9]*") if process.name != str(own) for each in _running(process)]
     try:
-        counted = int((proc / "loadavg").read_text().split()[3].partition("/")[0]) - 1  # this one looks
+        counted = int((proc / "loadavg").read_text().split()[3].partition("/")[0]) - 1  # this thread, which is running
     except (OSError, IndexError, ValueError):
         counted = 0
     confined, elsewhere, anywhere = 0.0, 0.0, float(max(0, counted - len(seen)))

@@ -25,7 +25,7 @@ class Benchmark:
         segments: Number of segments into which its ranges were cut.
         domain: Smallest and largest measured value of each size.
         left_out: Sizes that would have exceeded the available time.
-        reached: Whether the error asked for was reached.
+        reached: Whether the requested error was reached.
     """
 
     measured: Measured
@@ -43,7 +43,7 @@ def benchmark(
     Earlier measurements of the same routine, library and processor are reused: ranges grow, and nothing is lost.
 
     Args:
-        name: One of those shipped, or ``MODULE:FUNCTION``.
+        name: A shipped routine, or ``MODULE:FUNCTION``.
         store: Store for the result.
         ranges: Ranges of sizes by name; other sizes have the default.
         goal: Stopping criteria.

@@ -76,7 +76,7 @@ class Forecast:
 class Forecaster:
     """Answers questions about routines and hosts, by a store and by other hosts' servers.
 
-    An answer is cached until a figure that it depends on expires; until then it costs one table lookup.
+    An answer is cached until a figure that it depends on expires; until then asking again costs one table lookup.
 
     Attributes:
         store: Store of measured routines.
@@ -100,10 +100,10 @@ class Forecaster:
         self.figures = Figures(self.store)
 
     def time(self, routine: str, sizes: Mapping[str, int], host: str | None = None) -> Forecast:
-        """Return what a routine will take on a host under the load that there is.
+        """Return the forecast of a routine on a host under its current load.
 
         Raises:
-            UsageError: If the routine, its sizes or the host are no such things.
+            UsageError: If the routine, its sizes or the host are invalid.
             ForecastError: If the host cannot run it, has too little memory, or does not answer and never did.
         """
         key = (routine, *sizes.items(), host)
@@ -122,7 +122,7 @@ class Forecaster:
         """Return a routine's need on an unloaded host: time, bytes of memory, and caveats.
 
         Raises:
-            UsageError: If the routine, its sizes or the host are no such things.
+            UsageError: If the routine, its sizes or the host are invalid.
             ForecastError: If it was not measured there.
         """
         measured, segments = self.routine(routine, self.named(host))
@@ -197,7 +197,7 @@ class Forecaster:
         """Return the normalized name of a host.
 
         Raises:
-            UsageError: If it is none.
+            UsageError: If it is not a valid name.
         """
         if host is None or host in _HERE or host == self.host:
             return self.host

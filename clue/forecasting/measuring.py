@@ -93,7 +93,7 @@ def bench(name: str, limit: float = 600.0) -> Iterator[Bench]:
         limit: Timeout of an answer, seconds.
 
     Raises:
-        UsageError: If there is no such name.
+        UsageError: If there is no routine of that name.
         ForecastError: If the routine cannot be loaded.
     """
     words = [sys.executable, "-m", "clue.forecasting.worker", specification(name)]

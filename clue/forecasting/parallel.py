@@ -96,7 +96,7 @@ class Pdgemm:
     block: int = 64
 
     def on(self, grid: Grid, dgemm: Sequential, route: Route) -> Estimate:
-        """Return what it takes on a grid."""
+        """Return the estimate of its time and memory on a grid."""
         p, q, steps = grid.rows, grid.columns, _ceil(self.k, self.block)
         compute = steps * dgemm("dgemm", m=_ceil(self.m, p), n=_ceil(self.n, q), k=self.block)
         along, down = tree(q), tree(p)
@@ -116,17 +116,18 @@ class Pdgemm:
 class Pdtrsm:
     """X A = B: A is an upper triangular n × n matrix, X and B have m rows (section 5.2, case 2).
 
-    Each of ⌈m/R⌉ block rows of B is solved block by block, in ⌈n/R⌉ steps. Of step i the sum is (equations 6 and 8)
+    Each of ⌈m/R⌉ block rows of B is solved block by block, in ⌈n/R⌉ steps. Step i takes the sum (equations 6 and 8)
 
         trsm + (R² τ + λ) + C_b + dgemm                                              on a row of processors
         trsm + (R² τ + λ) + C_b + dgemm_1 + (R min((p-1) R, w_i) τ + λ) + C_u + add   on a grid
 
     with w_i = R ⌈(n - i R) / (q R)⌉ columns to update; dgemm_1 updates min((p-1) R, w_i) of them. C_b and C_u are the
-    times that the sender waits for the receiver, which may still be updating; they follow from clocks of all
-    processors. On one column nothing is broadcast; the copy in its place is left out. As in the equations, the last
-    step broadcasts a block and sends a message without elements, though nothing is left to update. The sum ends with
-    the processor that would solve the next block, and there the next block row begins. The routine ends when all
-    processors have the last block: to this the equations add nothing, but the last hops of the ring take time.
+    times for which the sender waits for the receiver, which may still be updating; they follow from the clocks of all
+    processors. If the grid has one column, nothing is broadcast; the copy made instead is left out. As in the
+    equations, the last step broadcasts a block and sends a message without elements, though nothing is left to update.
+    The sum ends with the processor that would solve the next block, and there the next block row begins. The routine
+    ends when all processors have the last block: the equations add no time for this, but the last hops of the ring take
+    time.
 
     Attributes:
         m: Rows of X and B.
@@ -139,7 +140,7 @@ class Pdtrsm:
     block: int = 64
 
     def on(self, grid: Grid, sequential: Sequential, route: Route) -> Estimate:
-        """Return what it takes on a grid."""
+        """Return the estimate of its time and memory on a grid."""
         ask = cache(lambda routine, sizes: sequential(routine, **dict(sizes)))
 
         def take(routine: str, /, **sizes: int) -> float:
@@ -166,7 +167,7 @@ class _Solve:
         self._clocks = [[0.0] * grid.columns for _ in range(grid.rows)]
 
     def run(self) -> tuple[float, float, float]:
-        """Return the computation on the critical path, the rest of that, and how much later the last processor ends."""
+        """Return the computation on the critical path, its other time, and how much later the last processor ends."""
         grid, block = self._grid, self._block
         compute = 0.0
         solve = self._take("dtrsm", m=block, n=block)
@@ -190,7 +191,7 @@ class _Solve:
         return compute, end - compute, max(map(max, self._clocks)) - end
 
     def _broadcast(self, row: int, column: int) -> None:
-        """Send a solved block around the row: who receives it hands it on, and each waits for the next to be ready."""
+        """Send a solved block around the row: each processor passes it on as soon as the next one is ready."""
         clocks, taken = self._clocks[row], self._route.seconds(self._block**2 * ELEMENT)
         ready = clocks[column]
         for step in range(1, self._grid.columns):

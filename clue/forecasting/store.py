@@ -1,7 +1,7 @@
 """Store of measured routines: one sqlite file, by host and by version of the library.
 
-It keeps measurements, not fits: points, the polynomial of memory, and the cuts of ranges. So better fits need no
-further measurements. It also keeps the last figures of hosts and links, with the time of each.
+It keeps measurements, not fits: points, the polynomial of memory, and the cuts of ranges. So a better method of fitting
+needs no further measurements. It also keeps the last figures of hosts and links, with the time of each.
 
 A store of another version is refused and left as it is.
 """
@@ -86,10 +86,10 @@ class Measured:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Measured:
-        """Return what a document says.
+        """Return the measurement that a document describes.
 
         Raises:
-            ValueError: It is none; KeyError and TypeError, too.
+            ValueError: The document is invalid; KeyError and TypeError likewise.
         """
         parameters = tuple(str(each) for each in document["parameters"])
         points = tuple(

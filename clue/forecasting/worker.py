@@ -70,7 +70,7 @@ def parameters(function: Callable[..., object]) -> list[str]:
 
 
 def times_of(function: Callable[..., object], sizes: dict[str, int], seconds: float) -> list[tuple[float, float]]:
-    """Return the CPU and wall seconds of runs for a time, at least three. The first run is a warm-up, left out."""
+    """Return the CPU and wall seconds of runs for a time, at least three. A warm-up run before them is left out."""
     times: list[tuple[float, float]] = []
     end = time.perf_counter() + seconds
     _timed(function, sizes)
@@ -85,7 +85,7 @@ def memory_of(function: Callable[..., object], sizes: dict[str, int]) -> int:
     For a generator: the arrays that it holds at its ``yield``; for any other function: the peak of Python's memory
     while it ran.
     """
-    _timed(function, sizes)  # what is loaded or made on first use is not counted
+    _timed(function, sizes)  # excludes what is loaded or made on first use
     tracemalloc.start()
     try:
         begin = tracemalloc.get_traced_memory()[0]
@@ -148,4 +148,4 @@ def _tell(out: Any, document: object) -> None:
 
 if __name__ == "__main__":
     main(sys.argv[1])
-    os._exit(0)  # whatever a routine's library would do at its end
+    os._exit(0)  # skips whatever a routine's library would do at exit
