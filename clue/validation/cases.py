@@ -113,7 +113,7 @@ def compare(
         error: The model's error, which intervals include; without it there are no intervals.
         engine: As for :func:`clue.kernel.simulate`.
         workers: Number of threads.
-        progress: Told about what is done.
+        progress: Called with the progress.
 
     Raises:
         DeadlockError: If the program deadlocks in virtual time.
@@ -156,7 +156,7 @@ def changed_makespans(
         wanted: Cases to simulate, by index, each with its machine.
         engine: As for :func:`clue.kernel.simulate`.
         workers: Number of threads.
-        progress: Told about what is done.
+        progress: Called with the progress.
     """
     found: dict[int, float] = {}
     by_program: dict[Program, list[int]] = {}

@@ -42,7 +42,7 @@ def mean_absolute_error(compared: Sequence[Compared]) -> float:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Return the smallest of some values that at least this share of them does not exceed."""
+    """Return the smallest of the values that at least a given share of them does not exceed."""
     ranked = sorted(values)
     # Rounding may put 0.9 * 10 slightly above 9.
     return ranked[max(0, math.ceil(share * len(ranked) - 1e-9) - 1)]

@@ -1,10 +1,10 @@
 """Learning of the model error of further predictions from validated cases: :class:`clue.uncertainty.ModelError`.
 
-Components of variance by moments. Within a program the errors of its cases, about their mean, tell what each case has
-of its own: over all cases, and for each kind, which counts by how many cases of it there are beside ten that are as all
-are (a scaled inverse chi-squared prior: G. K. Smyth, Statistical Applications in Genetics and Molecular Biology 3,
-2004, article 3). The programs' means tell what the cases of a program share. Where something is known already, as by
-what is shipped with clue, a site's own cases count beside that in the same way.
+Components of variance are estimated by moments. The errors of a program's cases about their mean give the scatter of
+single cases: over all cases, and for each kind. The scatter of a kind is pooled with that of all cases, which has the
+weight of ten (a scaled inverse chi-squared prior: G. K. Smyth, Statistical Applications in Genetics and Molecular
+Biology 3, 2004, article 3). The programs' means give the scatter that the cases of a program share. If there is a prior
+model error, such as the one shipped with clue, a site's own cases are pooled with it in the same way.
 """
 
 from __future__ import annotations

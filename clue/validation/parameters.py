@@ -4,14 +4,14 @@
 kind          what a cost of 1.1 means
 ============  ================================================================================================
 computation   all computation on a node type takes 1.1 times as long (or that on all node types)
-latency       an empty message takes 1.1 times as long to send and to arrive, the others that much longer
-bandwidth     what delays grow by with size is 1.1 times as much, and so is all that messages keep what they share
-contention    what simultaneous messages cost: what factors are above 1, or how long messages keep ports, is 1.1
-              times as much; or the links of the topology have 1/1.1 times the bandwidth
+latency       an empty message takes 1.1 times as long to send and to arrive; others take longer by the same time
+bandwidth     the growth of delays with size is 1.1 times as large; messages occupy shared resources 1.1 times as long
+contention    simultaneous messages cost more: the excess of factors over 1, or the time for which messages occupy
+              ports, is 1.1 times as large; or the links of the topology have 1/1.1 times the bandwidth
 ============  ================================================================================================
 
-A cost is not always what a file states: times grow with it, so a bandwidth shrinks (:func:`multiplier`).
-Where a machine's parameters change over time, those of all times change alike. Values only; nothing is simulated here.
+A cost is not always the figure in a file: times grow with the cost, so a bandwidth shrinks (:func:`multiplier`).
+If a machine's parameters change over time, they are scaled alike at all times. Values only; nothing is simulated here.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _computation(cases: Sequence[Case]) -> Iterator[Parameter]:
 
 
 def _compute(which: tuple[str, str] | None, machine: Machine, cost: float) -> Machine:
-    # Types are identified by their initial figures, which may change later on.
+    # Types are identified by their initial figures, because these may change over time.
     meant = {node.name for node in machine.nodes if which is None or (node.name, repr(_speed(node))) == which}
 
     return machine.map(lambda node: node.slower(cost) if node.name in meant else node)
@@ -96,7 +96,7 @@ def _compute(which: tuple[str, str] | None, machine: Machine, cost: float) -> Ma
 def _delays(cases: Sequence[Case]) -> Iterator[Parameter]:
     """Yield latency and bandwidth of links between nodes, and of links within nodes where there are separate ones."""
     inner = {_has_own_within(case.where.machine) for case in cases if _is_crowded(case)}
-    # Where nodes have no link of their own, what changes between them changes within them too.
+    # If there is no separate link within nodes, a change between nodes also applies within them.
     between = False in inner or any(len(set(case.where.placement.nodes)) > 1 for case in cases)
     within = True in inner
     for inside, there in ((False, between), (True, within)):
@@ -122,7 +122,7 @@ def _delay(inside: bool, change: _OfLink, machine: Machine, cost: float) -> Mach
     own = _has_own_within(machine)
 
     def changed(link: Link, place: Place) -> Link:
-        # Where nodes have no link of their own, what changes between them changes within them too.
+        # If there is no separate link within nodes, a change between nodes also applies within them.
         meant = place.within if inside else not (place.within and own)
         return change(link, cost) if meant else link
 

@@ -113,7 +113,7 @@ class Validation:
 
     @property
     def is_within_noise(self) -> bool:
-        """Whether predictions are as near to the median run as runs are to each other."""
+        """Whether predictions are as close to the median run as the runs are to each other."""
         return self.error <= self.noise
 
     @property
@@ -140,11 +140,11 @@ def validate(
 
     Args:
         cases: At least one; each with its measured runs.
-        sampling: Which samples give intervals; ``None``: no intervals.
-        error: What is known of the model's error, which intervals hold; without it there are none.
+        sampling: Samples for the intervals; ``None``: no intervals.
+        error: The model's error, which intervals include; without it there are no intervals.
         engine: As for :func:`clue.kernel.simulate`.
         workers: Number of threads.
-        progress: Told about what is done.
+        progress: Called with the progress.
 
     Raises:
         UsageError: If a program takes no time.
