@@ -18,7 +18,7 @@ LEAVES = frozenset({Kind.COMPUTATION, Kind.COMMUNICATION})
 
 @dataclass(frozen=True, eq=False)
 class GraphProfile:
-    """A graph with the times of its nodes in one recording, and what models say of other sizes and ranks.
+    """A graph with the times of its nodes in one recording, and predictions for other sizes and numbers of ranks.
 
     Attributes:
         name: The trace, or the pattern of several.
@@ -26,9 +26,9 @@ class GraphProfile:
         recording: Index of the recording whose ranks and counts are shown.
         ranks: Number of ranks of that recording.
         times: Times of its nodes.
-        measure: What these times are, in words.
+        measure: Meaning of these times, in words.
         composition: The model, if there are several recordings.
-        target: The size and number of ranks that the model is asked for.
+        target: The size and number of ranks to predict.
     """
 
     name: str
@@ -82,7 +82,7 @@ class GraphProfile:
 
     @cached_property
     def predicted(self) -> Mapping[Node, Spent]:
-        """What models say that each computation and call takes at the target, in all iterations."""
+        """Predicted time of each computation and call at the target, over all iterations."""
         if self.composition is None or self.target is None:
             return {}
         parts = {id(part.time): part for part in spent("", self.composition.time, self._at)}
@@ -90,7 +90,7 @@ class GraphProfile:
 
     @cached_property
     def estimated(self) -> Forecast | None:
-        """What the model says of the target, if there is one."""
+        """Forecast for the target, if there are a model and a target."""
         if self.composition is None or self.target is None:
             return None
         return forecast_of(self.composition.time, *self.target)

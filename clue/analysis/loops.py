@@ -49,12 +49,12 @@ class LoopsProfile:
         return self.loops.trace.head.calls[self.column("call", node)] or Op(self.column("op", node)).name.lower()
 
     def site(self, node: Node) -> str:
-        """Return where in the program an op's call is made, or nothing where that is not known."""
+        """Return the call site of an op; ``""`` if the trace has none."""
         sites = getattr(self.loops.trace.head, "sites", ())
         return str(sites[self.column("site", node)].name) if sites else ""
 
     def column(self, name: str, node: Node) -> int:
-        """Return a column of the symbol that an op is."""
+        """Return the value of a column for the symbol of an op."""
         return int(self.loops.shapes.columns[name][node.symbol])
 
     def flags(self, node: Node) -> int:

@@ -42,7 +42,7 @@ class RegionProfile:
         region: Its name; ``""`` is outside any region.
         bursts: Number of computation bursts in it.
         seconds: CPU time of its bursts, summed over ranks.
-        flops: Floating-point operations the program declared there, summed over ranks; 0 if it declared none.
+        flops: Floating-point operations that the program declared there, summed over ranks; 0 if it declared none.
     """
 
     region: str
@@ -53,11 +53,11 @@ class RegionProfile:
 
 @dataclass(frozen=True, slots=True)
 class SiteProfile:
-    """All calls from one place of the program, by one way through it.
+    """All calls from one place in the program by the same call path.
 
     Attributes:
         number: Index of the site in the trace.
-        site: Its call path; the unknown site for calls that no line of the program is known to have made.
+        site: Its call path; the unknown site stands for calls whose line in the program is unknown.
         calls: Names of the MPI calls made there; several only if a name stands for several functions.
         count: How often they were made, over all ranks; 0 where a region begins or ends.
         nbytes: Bytes handed to them, as in :class:`CallProfile`.
