@@ -25,8 +25,8 @@ def guided(total: int, workers: int, least: int = 1) -> Iterator[int]:
     C. D. Polychronopoulos, D. J. Kuck, Guided self-scheduling, IEEE Transactions on Computers C-36 (1987).
 
     Args:
-        total: Units in all.
-        workers: Among how many they are divided.
+        total: Total number of units.
+        workers: Number of workers among which they are divided.
         least: Minimum size of all chunks but the last.
     """
     _check(workers=workers, least=least)
@@ -39,13 +39,13 @@ def guided(total: int, workers: int, least: int = 1) -> Iterator[int]:
 def trapezoidal(total: int, workers: int, first: int | None = None, last: int = 1) -> Iterator[int]:
     """Yield chunks that shrink evenly from the first to the last: trapezoidal self-scheduling (TSS).
 
-    N = ⌈2 τ / (first + last)⌉ chunks shrink by (first − last) / (N − 1) each, rounded as they come, and the last one is
-    what is left. T. H. Tzen, L. M. Ni, Trapezoid self-scheduling, IEEE Transactions on Parallel and Distributed
+    N = ⌈2 τ / (first + last)⌉ chunks shrink by (first − last) / (N − 1) each. Every size is rounded, and the last chunk
+    takes the remainder. T. H. Tzen, L. M. Ni, Trapezoid self-scheduling, IEEE Transactions on Parallel and Distributed
     Systems 4 (1993).
 
     Args:
-        total: Units in all.
-        workers: Among how many they are divided.
+        total: Total number of units.
+        workers: Number of workers among which they are divided.
         first: Size of the first chunk; ``None``: half of an even share, ⌈τ / (2 workers)⌉, as its authors advise.
         last: Size of the last.
     """

@@ -25,8 +25,8 @@ def unit_load(total: float, vector: Sequence[float]) -> float:
 def loads(total: int, vector: Sequence[float]) -> tuple[int, ...]:
     """Return the loads Δ_i = ⌈ul φ_i⌉ as PEMPIs-Het states them (equation 4).
 
-    Rounded up one by one, together they may be more than there is: by less than one unit each. :func:`shares` are
-    those that add up.
+    Each load is rounded up, so that their sum may exceed the total by less than one unit for each processor. The loads
+    of :func:`shares` add up exactly.
     """
     unit = unit_load(total, vector)
     return tuple(math.ceil(unit * phi) for phi in vector)

@@ -1,9 +1,8 @@
 """The relative performance vector φ: how many times as fast as the slowest each processor is.
 
-It comes from times of the same work: measured ones, those that performance models give for a size of problem, or
-those of a virtual machine (:mod:`clue.balance.factors`). PEMPIs-Het calls it static if it was found once, at one
-size, and dynamic if it is evaluated at the size at hand; :func:`remeasured` goes further and takes it from what has
-just been computed.
+It comes from times of the same work: measured times, those of performance models for a problem size, or those of a
+virtual machine (:mod:`clue.balance.factors`). PEMPIs-Het calls it static if it was found once, at one size, and dynamic
+if it is evaluated at the current size; :func:`remeasured` goes further and takes it from the work just computed.
 """
 
 from __future__ import annotations
@@ -21,8 +20,9 @@ TimeModel = Callable[[float, int], float]
 def relative_performance(times: Sequence[float]) -> tuple[float, ...]:
     """Return φ of some processors from the times that the same work takes on each; the slowest has 1.
 
-    PEMPIs-Het, equations 1 and 2. Equation 1 prints φ_x = δ_x / δ_y, which would give the slow the more; that the
-    slowest has 1 and the others more, as the text beside equation 2 says, needs φ_x = δ_y / δ_x with y the slowest.
+    PEMPIs-Het, equations 1 and 2. Equation 1 is printed as φ_x = δ_x / δ_y, which would give slower processors more.
+    But according to the text beside equation 2, the slowest has 1 and the others more. This requires φ_x = δ_y / δ_x,
+    where y is the slowest.
 
     Raises:
         UsageError: If there is no time, or one that is not positive and finite.
