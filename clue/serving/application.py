@@ -116,7 +116,7 @@ async def _body(request: Request) -> bytes:
 def _question(request: Request, body: bytes) -> tuple[dict[str, str], dict[str, str]]:
     """Return the changes in a body, and the digests of the pieces that the browser has."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip()
-    if kind != "application/json":  # which no form of another site can send
+    if kind != "application/json":  # a form on another site cannot send this type
         raise BodyError("content type must be application/json, got another one")
     try:
         told = json.loads(body)
@@ -143,7 +143,7 @@ class _Guarded:
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
-            return  # nothing else is spoken here
+            return  # other protocols are not supported
         request = Request(scope)
         refusal = self._guard.refusal(request.method, _headers(request), request.cookies)
         answer: ASGIApp = self._app

@@ -1,7 +1,7 @@
 """A ranking that is repeated whenever figures change, without repeating what does not depend on them.
 
-Slow parts (samples, what more money should buy) are computed for a second request, which the next change cancels. So
-the order appears at once, and every answer belongs to the current figures.
+Slow parts (samples, advice on what to buy with more money) are computed for a second request, which the next change
+cancels. So the order appears at once, and every answer belongs to the current figures.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class SupersededError(ServeError):
 
 
 class LiveRanking:
-    """Ranks a comparison as its file has it, and with other figures, one at a time.
+    """Ranks a comparison, with the figures of its file or with changed ones; one ranking at a time.
 
     Args:
         changeable: The comparison.
@@ -93,7 +93,7 @@ class LiveRanking:
         return self._changeable.figures
 
     def begin(self, progress: Progress = silent) -> Ranking:
-        """Rank the comparison as its file has it.
+        """Rank the comparison with the figures of its file.
 
         Raises:
             ClueError: If it cannot be ranked.
@@ -179,7 +179,7 @@ class LiveRanking:
         )
 
     def _told(self, changes: Mapping[str, str]) -> list[str]:
-        """Return lines about the differences from the file."""
+        """Return lines that state the differences from the file."""
         stated = {figure.name: figure.text or figure.default for figure in self.figures}
         return [
             f"{name}: {text.strip() or 'left out'} (the file has {stated[name] or 'none'})"

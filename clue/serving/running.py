@@ -20,8 +20,8 @@ def listener(address: str, port: int) -> socket.socket:
     """Return a socket that listens.
 
     Args:
-        address: The IP address to listen at.
-        port: The port; 0: any that is free.
+        address: The IP address to listen on.
+        port: The port; 0: any free one.
 
     Raises:
         ServeError: If it cannot listen there.
