@@ -39,7 +39,7 @@ class Caveat(str):
         name: Name of that.
         text: Its text, with placeholders for words and figures: ``"{count} of {all} receives …"``.
         words: Words by placeholder; caveats with different words stay separate.
-        figures: Figures by placeholder, the most important first; of caveats that differ only in figures, one is
+        figures: Figures by placeholder, the most important first; if caveats differ only in figures, one of them is
             stated.
         size: Magnitude of the figures.
     """
@@ -50,10 +50,10 @@ class Caveat(str):
     size: float
     _given: tuple[object, ...]
 
-    def __new__(  # noqa: PLR0917 - who unpickles it gives them by place
+    def __new__(  # noqa: PLR0917 - unpickling passes them by position
         cls, about: About, name: str, text: str, words: _Words = _NOTHING, figures: _Words = _NOTHING, size: float = 0.0
     ) -> Caveat:
-        """Make one."""
+        """Make a caveat."""
         said = text.format(**words, **figures)
         caveat = super().__new__(cls, f"{name}: {said}")
         caveat.about, caveat.said, caveat.size = about, said, size
@@ -170,7 +170,7 @@ def _subject(line: _Line, machines: Collection[str], kind: str) -> str:
 
 
 def named(names: list[str], kind: str = "") -> str:
-    """Join names: of many, the first few, and their number if ``kind`` is given."""
+    """Join names; if there are many, only the first few, with the number of all if ``kind`` is given."""
     if len(names) <= _NAMES + 1:
         return ", ".join(names)
     first = ", ".join(names[:_NAMES])

@@ -90,7 +90,7 @@ def running(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen
     which MPI launchers pass on to the ranks. If this process dies, the kernel sends SIGTERM to the command.
 
     Args:
-        command: The words of the command.
+        command: Words of the command.
         options: Further arguments of :class:`subprocess.Popen`.
     """
     with subprocess.Popen([*_leashed(), *command], start_new_session=True, **options) as process:
@@ -122,7 +122,7 @@ def _signal(process: subprocess.Popen[Any], number: int) -> bool:
     process.poll()  # a leader that has ended belongs to its group until its status is read
     try:
         os.killpg(process.pid, number)
-    except (ProcessLookupError, PermissionError):  # the latter of some kernels, where none is left but has ended
+    except (ProcessLookupError, PermissionError):  # some kernels raise the latter if all have ended
         return False
     return True
 
@@ -146,7 +146,7 @@ def side_by_side(calls: Sequence[Callable[[], _T]]) -> list[_T]:
             return [future.result() for future in futures]
         except BaseException:
             while _is_any_left() or not all(future.done() for future in futures):
-                _end_all()  # again, as a thread may have been about to start one
+                _end_all()  # repeatedly, because a thread may just be starting a command
                 wait(futures, _PAUSE)
             raise
 

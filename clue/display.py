@@ -1,6 +1,6 @@
-"""What Python sessions and notebooks show of clue's values, and data frames of pandas.
+"""How Python sessions and notebooks show clue's values, and data frames of pandas.
 
-Values of several layers have these forms, so nothing here knows any of them: they hand over words and columns.
+Values of several layers have these forms, so this module knows none of them: they pass words and columns.
 Words come from traces and files of others: they are shown as text, never as HTML.
 """
 
@@ -16,9 +16,9 @@ from clue.printable import printable
 if TYPE_CHECKING:
     import pandas
 
-#: Characters of a ``repr`` that are shown.
+#: Maximum number of characters of a ``repr``.
 _LONGEST = 200
-#: Rows of a table that a notebook shows.
+#: Maximum number of rows of a table in a notebook.
 MOST_ROWS = 20
 _NUMBER = ' style="text-align: right"'
 _WORDS = ' style="text-align: left"'
@@ -29,7 +29,7 @@ def short_repr(value: object, *words: str) -> str:
 
     Args:
         value: The value; the name of its class comes first.
-        words: What tells it from others; empty ones are left out.
+        words: Words that distinguish it from others; empty ones are left out.
     """
     text = printable(", ".join(filter(None, words)))
     shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
@@ -46,11 +46,11 @@ def html(
     """Return a value as a piece of HTML for notebooks: a title, facts, a table and notes; no scripts, no links.
 
     Args:
-        title: What it is.
-        facts: Names and values, one pair a line; those without a value are left out.
+        title: Its title.
+        facts: Names and values, one pair per line; those without a value are left out.
         columns: Headings of the table.
-        rows: Its cells; of more than :data:`MOST_ROWS` the first are shown, and how many there are. Numbers, and text
-            that begins with a digit, are set right.
+        rows: Its cells. If there are more than :data:`MOST_ROWS`, only the first are shown, with the number of all.
+            Numbers, and text that begins with a digit, are aligned to the right.
         notes: What a reader must know beside the figures.
     """
     parts = [f"<strong>{_text(title)}</strong>"]
@@ -104,7 +104,7 @@ def frame_of(rows: Sequence[Mapping[str, object]]) -> pandas.DataFrame:
     """
     names = dict.fromkeys(name for row in rows for name in row)
     frame = data_frame({name: [row.get(name) for row in rows] for name in names})
-    # Where some are missing, whole numbers stay whole numbers, and truth values truth values.
+    # If some are missing, integers stay integers, and truth values stay truth values.
     kinds = {name: _kind({type(row[name]) for row in rows if row.get(name) is not None}) for name in names}
     return frame.astype({name: kind for name, kind in kinds.items() if kind and frame[name].isna().any()})
 

@@ -118,7 +118,7 @@ class LiveError(ClueError):
 
     Args:
         message: What happened, one line.
-        rank: The rank it happened to, or ``None`` where that is not a single rank.
+        rank: The rank it happened to; ``None`` if it was not a single rank.
         status: The program's own exit status, or ``None``.
     """
 

@@ -5,7 +5,7 @@ refused before it is opened. The only exception: short texts (configurations, ta
 a pipe that this process inherited open, ``/dev/stdin`` or the shell's ``<(…)``.
 
 An output is written to a draft in the same folder, synced to disk, and renamed. So readers see the old file or the new
-one, and a full disk leaves neither a partial file nor a draft. Missing parent folders are made.
+one, and a full disk leaves neither a partial file nor a draft. Missing parent folders are created.
 
 Readers raise ``OSError`` whose ``strerror`` ends a message of the form "file must be readable, got …".
 """
@@ -40,7 +40,7 @@ _KINDS = (
 
 
 def is_file(path: Path) -> bool:
-    """Tell whether a path is a regular file; any name may be asked about."""
+    """Tell whether a path is a regular file; any name is allowed."""
     try:
         return _is_ordinary(path)
     except (OSError, ValueError):
@@ -48,7 +48,7 @@ def is_file(path: Path) -> bool:
 
 
 def exists(path: Path) -> bool:
-    """Tell whether a path exists; any name may be asked about."""
+    """Tell whether a path exists; any name is allowed."""
     return is_file(path) or bool(kind_of(path))
 
 
@@ -264,7 +264,7 @@ def _put(draft: Path, target: Path) -> None:
     try:
         target.rename(old)
         draft.rename(target)
-    finally:  # by whatever it was interrupted
+    finally:  # after any interrupt, too
         if not os.path.lexists(target):
             old.rename(target)
         else:
@@ -277,6 +277,6 @@ def exchange(one: Path, other: Path) -> None:
     try:
         one.rename(aside)
         other.rename(one)
-    finally:  # forwards, or back
+    finally:  # completes the swap, or undoes it
         if os.path.lexists(aside):
             aside.rename(other if os.path.lexists(one) else one)

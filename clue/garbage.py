@@ -1,4 +1,4 @@
-"""Garbage collection switched off where there is no garbage."""
+"""Garbage collection, switched off where there is no garbage."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_search_for_garbage() -> Iterator[None]:
-    """Disable Python's cyclic garbage collector: where nearly all objects are kept, scanning them takes long."""
+    """Disable Python's cyclic garbage collector, which takes long to scan objects if nearly all of them are kept."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -20,6 +20,6 @@ def no_search_for_garbage() -> Iterator[None]:
 
 
 def search_no_more() -> None:
-    """Take all objects that there are out of the search for garbage: they stay for as long as the process does."""
+    """Exclude all existing objects from garbage collection: they stay for as long as the process runs."""
     gc.collect()
     gc.freeze()

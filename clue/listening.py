@@ -1,7 +1,7 @@
-"""Who may ask a server of clue: programs on this computer, and others only with a token. One rule for all of them.
+"""Access to the servers of clue, by one rule: open to programs on this computer, to others only with a token.
 
-A browser on this computer asks for pages of other sites, too, whose owners may let their names point here (DNS
-rebinding): so what is asked must name this computer.
+A browser on this computer also requests pages of other sites, whose owners may let their names point here (DNS
+rebinding). So each request must name this computer.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from clue.errors import UsageError
 
 #: Default address of servers.
 LOOPBACK = "127.0.0.1"
-#: The shortest token.
+#: Minimum length of a token, characters.
 _SHORTEST = 16
 
 
 def check_token(address: str, token: str | None) -> None:
-    """Check that who listens to others asks for a token that is hard to guess.
+    """Check that a server that other computers can reach requires a token that is hard to guess.
 
     Raises:
-        UsageError: If the address is none, or there is no such token where one must be.
+        UsageError: If the address is not an IP address, a required token is missing, or a token is too weak.
     """
     try:
         loopback = ipaddress.ip_address(address).is_loopback
@@ -40,17 +40,17 @@ def family(address: str) -> socket.AddressFamily:
 
 
 def bears(header: str, token: str) -> bool:
-    """Tell whether a header ``Authorization`` has the token."""
+    """Tell whether an ``Authorization`` header has the token."""
     return same(header, f"Bearer {token}")
 
 
 def same(given: str, wanted: str) -> bool:
-    """Tell whether a secret is the one that is wanted, in a time that does not tell how much of it is."""
+    """Tell whether a secret equals the expected one, in a time that does not reveal how much of it matches."""
     return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode())
 
 
 def is_own(host: str) -> bool:
-    """Tell whether a header ``Host`` names this computer: by an address, or by a name that others cannot point here."""
+    """Tell whether a ``Host`` header names this computer: by an address, or by a name that others cannot point here."""
     name, _, port = host.rpartition(":") if not host.endswith("]") else (host, "", "")
     if not name or not port.isdecimal():
         name = host

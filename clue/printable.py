@@ -1,4 +1,4 @@
-"""Text of others that is safe to show: what a terminal would interpret is written as an escape."""
+"""Text from others, made safe to show: characters that a terminal would interpret become escapes."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import unicodedata
 #: Unicode's categories of invisible characters with an effect: control characters, format characters such as those that
 #: change the direction of writing, separators of lines and paragraphs, and surrogates.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-#: Most characters of a text that are shown.
+#: Maximum number of characters of a text that are shown.
 _LONGEST = 4000
 
 
 def printable(text: str) -> str:
     r"""Return text with an escape for each character that a terminal would interpret: ``\x1b[2J`` for ESC ``[2J``.
 
-    A newline is one of them: a name must not begin a line that looks like one of clue's own. What is longer than
-    anybody reads is cut.
+    A newline is one of them, so that no name can begin a line that looks like one of clue's own. Text that is too long
+    to read is cut.
     """
     shown = text[:_LONGEST]
     if not shown.isprintable():

@@ -262,7 +262,7 @@ class Result:
         ]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a data frame of pandas: a row a rank, times in seconds; columns as in ``--csv``.
+        """Return a data frame of pandas: one row per rank, times in seconds, columns as in ``--csv``.
 
         Raises:
             UsageError: If pandas is not installed (``pip install "clue[pandas]"``).

@@ -1,8 +1,8 @@
 """The only parser and formatter of quantities: text with a unit in, SI numbers out, and back.
 
 Inside clue every time is in seconds, every size in bytes, every rate in bytes or flops per second; a number
-carries no unit suffix in its name. This module is where "12.5 us" becomes ``1.25e-05`` and back; whatever it writes, it
-reads. It knows nothing of YAML, files or machines.
+carries no unit suffix in its name. This module turns "12.5 us" into ``1.25e-05`` and back; it can read whatever it
+writes. It knows nothing of YAML, files or machines.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ _SYMBOL_FIRST = re.compile(rf"\s*([{''.join(SYMBOLS)}])\s*([-+.\d].*)$")
 _DOTTED = re.compile(r"\+?[1-9]\d{0,2}\.\d{3}")
 
 
-#: How uncertain a price is, behind it.
+#: Uncertainty of a price, which follows it.
 SPREAD = r"\s*(?:±|\+-|\+/-)\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*%"
 _SPREAD = re.compile(rf"(.*?){SPREAD}\s*", re.DOTALL)
 _WHOLE = 100.0
@@ -163,9 +163,9 @@ class Money:
     """An amount in a currency.
 
     Attributes:
-        amount: In units of the currency.
+        amount: Amount in units of the currency.
         currency: Three capital letters, ISO 4217 style ("EUR", "ATS").
-        deviation: How uncertain it is: relative standard deviation, 0.05 for 5 %.
+        deviation: Its uncertainty: relative standard deviation, 0.05 for 5 %.
     """
 
     amount: float
@@ -278,7 +278,7 @@ def parse_price_per(text: object, unit: Quantity, example: str) -> Money:
 
 
 def _share_of(percent: str, text: object) -> float:
-    """Return how uncertain a price is, as a share."""
+    """Return the uncertainty of a price, as a share."""
     if not float(percent) < _WHOLE:
         raise ValueError(f"must be uncertain by less than 100 %, got {text!r}")
     return float(percent) / _WHOLE
