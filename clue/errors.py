@@ -35,7 +35,7 @@ class ClueError(Exception):
     """Any error that clue reports without a traceback.
 
     Args:
-        faults: The fault, one line; or all faults of a file, a line each.
+        faults: The fault, one line; or all faults of a file, one line each.
     """
 
     exit_status = 1

@@ -21,7 +21,7 @@ class GraphProfile:
     """A graph with the times of its nodes in one recording, and predictions for other sizes and numbers of ranks.
 
     Attributes:
-        name: The trace, or the pattern of several.
+        name: Name of the trace, or the pattern of the names of several traces.
         graph: The graph.
         recording: Index of the recording whose ranks and counts are shown.
         ranks: Number of ranks of that recording.

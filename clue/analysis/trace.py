@@ -22,7 +22,7 @@ class CallProfile:
     Attributes:
         call: Its name in MPI.
         count: How often it was made, over all ranks.
-        nbytes: Bytes handed to it: of a send its message, of a collective what :mod:`clue.trace.ops` defines.
+        nbytes: Bytes passed to it: for a send its message, for a collective as :mod:`clue.trace.ops` defines.
         seconds: Wall time inside it when recorded, summed over ranks.
         left_out: The calls among them that the simulator leaves out, if any.
     """
@@ -60,7 +60,7 @@ class SiteProfile:
         site: Its call path; the unknown site stands for calls whose line in the program is unknown.
         calls: Names of the MPI calls made there; several only if a name stands for several functions.
         count: How often they were made, over all ranks; 0 where a region begins or ends.
-        nbytes: Bytes handed to them, as in :class:`CallProfile`.
+        nbytes: Bytes passed to them, as in :class:`CallProfile`.
         compute: CPU time of the bursts that end there, as recorded, summed over ranks, s.
         seconds: Wall time inside the calls when recorded, summed over ranks, s.
     """

@@ -1,7 +1,7 @@
 """Dividing work between unequal processors: by relative performance beforehand, or in chunks while it runs.
 
 The words are those of Laine and Midorikawa's PEMPIs-Het (the relative performance vector, VRP) and of the papers on
-loop scheduling. Nothing here runs or sends anything: a program asks how much work to hand out, and to whom. To keep
+loop scheduling. Nothing here runs or sends anything: it tells a program how much work to hand out, and to whom. To keep
 that cheap, names are loaded on first use, and only queries of a virtual machine need more than Python itself.
 """
 

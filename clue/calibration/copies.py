@@ -66,7 +66,7 @@ def copy_bandwidth(measurement: Measurement, link: Link) -> tuple[float | None, 
 
 
 def _together(row: SizeRow, measurement: Measurement, link: Link) -> Iterator[_Together]:
-    """Yield the copies of streams and round trips of several pairs, if the same was measured for one pair."""
+    """Yield the copies of streams and round trips of several pairs, if those of one pair were measured, too."""
     copies = row.pairs * (2 if row.both_ways else 1)
     one = next((each for each in measurement.rows if each.size == row.size), None)
     if one is None or copies < 2:

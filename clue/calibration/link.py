@@ -325,7 +325,7 @@ def _busy(measurement: Measurement, parts: _Parts, send: Curve) -> tuple[Curve |
 def _bucket(parts: _Parts, send: Curve, travel: Curve, busy: Curve | None) -> float:
     """Return the depth of the network's token bucket, bytes; 0 if it shows none.
 
-    A single message may take less time than it occupies the network. Then the bucket let through the bytes that the
+    A single message may take less time than it occupies the network. Then the bucket has let through the bytes that the
     network's rate alone would not have let through in that time. Their number grows with the size of the message up to
     the depth of the bucket.
     """

@@ -93,11 +93,11 @@ class SizeRow:
     Attributes:
         size: Message size, bytes.
         one_way: Half the time of a round trip, both sides waiting for each other.
-        blocked: Time of the sender's call when the receive is posted.
+        blocked: Time of the sender's call if the receive is already posted.
         gap: Time per message of a stream: that of a window of nonblocking sends and the empty answer to it, divided by
             the number of messages of all pairs and both directions.
         window: Number of messages of a pair in one direction; 0 if the answer is not part of ``gap``.
-        call: Time of the call of a nonblocking send when the receive is posted.
+        call: Time of the call of a nonblocking send if the receive is already posted.
         pairs: Number of simultaneous pairs of ranks between the same two nodes; 0: several, but the source does not
             say how many.
         both_ways: Whether both ranks of a pair sent at once.

@@ -23,7 +23,7 @@ from clue.forecasting.sequence import Plan, Timeline, forecast_sequence
 from clue.forecasting.store import Measured, Store
 from clue.units import format_size, format_time
 
-#: Names of the computer that asks.
+#: Names of this computer.
 _HERE = {"localhost", "127.0.0.1"}
 
 

@@ -167,7 +167,7 @@ class _Solve:
         self._clocks = [[0.0] * grid.columns for _ in range(grid.rows)]
 
     def run(self) -> tuple[float, float, float]:
-        """Return the computation on the critical path, its other time, and how much later the last processor ends."""
+        """Return the computation and the rest of the critical path, and how much later the last processor ends."""
         grid, block = self._grid, self._block
         compute = 0.0
         solve = self._take("dtrsm", m=block, n=block)

@@ -338,7 +338,7 @@ class _Scaled:
     def of(
         cls, group: _Group, part: str, fits: Mapping[_Name, FittedTime | ModelError], values: Floats
     ) -> _Scaled | tuple[_Name, Problem]:
-        """Return the problem; if times or N-T models are missing, the problem that is fitted in one step.
+        """Return the problem; if all times are 0 or N-T models are missing, the one that is fitted in one step.
 
         Args:
             group: The runs.

@@ -64,8 +64,8 @@ class _Case:
 
     Attributes:
         told: Predictions by kind and number of processes, at P = 1, 2, …
-        counts: By kind, how many processors there are.
-        must: Kind that has to be used; ``""``: none.
+        counts: Number of processors by kind.
+        must: Kind that must be used; ``""``: none.
     """
 
     told: Mapping[str, Mapping[int, Told]]
@@ -195,8 +195,8 @@ class _Bound:
     Attributes:
         ranks: P.
         times: Time of a processor by kind and number of processes, where there is a model.
-        counts: By kind, how many processors there are.
-        must: Kind that has to be used.
+        counts: Number of processors by kind.
+        must: Kind that must be used.
     """
 
     ranks: int
@@ -219,7 +219,7 @@ class _Bound:
         return next((each for each in values if next(self.configurations(each), None) is not None), math.inf)
 
     def configurations(self, seconds: float) -> Iterator[Configuration]:
-        """Yield the configurations that take exactly these seconds, without examining any other."""
+        """Yield the configurations that take exactly this time, without examining any other."""
         levels = [_Level("", (), 1, 0, False)]
         for kind in reversed(list(self.times)):
             uses = tuple(

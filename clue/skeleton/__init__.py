@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DominantSequence", "Signature", "Skeleton", "construct"]
 
-# Configurations need what skeletons predict, and no more; making one imports the simulator.
+# Configurations need only the predictions of skeletons; making a skeleton imports the simulator.
 _HOMES = {
     "construction": ("DominantSequence", "Skeleton", "construct"),
     "signature": ("Signature",),

@@ -61,7 +61,7 @@ class Events:
             computation.
         unit: Unit of each row; ``NONE`` for waits and matched receives; shape (ops,).
         named: Requests that waits and matched receives name.
-        units: How many units there are.
+        units: Number of units.
         caveats: Differences from the recording.
     """
 
@@ -197,7 +197,7 @@ def _caveats(trace: Trace, lonely: int) -> Iterator[Caveat]:
 
 
 def _units(trace: Trace) -> tuple[Integers, int, int]:
-    """Return the unit of each row, how many units there are, and how many messages lack an end."""
+    """Return the unit of each row, the number of units, and the number of messages that lack an end."""
     unit = np.full(len(trace.ops), NONE, np.int64)
     messages, lonely = _messages(trace, unit)
     collectives = _collectives(trace, unit, messages)

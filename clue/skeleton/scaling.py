@@ -6,9 +6,9 @@ inner loops are treated in the same way. The iterations kept are stratified alon
 of 1/w iterations. Iterations with different calls are kept in proportion to their frequency; among those with equal
 calls, the choice brings the total of bytes near its share.
 
-All other units have a weight below 1. The weights of equal units, wherever they are, add up to a number. As many of
-these units are kept as they are, again evenly spread, and for the remainder one more is kept, with its bytes multiplied
-by it. (The paper keeps all of these units and divides the bytes of each by K: the same bytes in more messages.)
+All other units have a weight below 1. The weights of equal units, wherever they are, add up to n + r with 0 ≤ r < 1. Of
+these units n are kept as they are, again evenly spread, and one more with its bytes multiplied by r. (The paper keeps
+all of these units and divides the bytes of each by K: the same bytes in more messages.)
 
 In a pipeline, a loop in which ranks wait in one direction only, it takes a fill time until all ranks are at work,
 however many iterations follow. If the skew of the ranks exceeds the latencies of all messages of the loop, all
