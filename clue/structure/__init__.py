@@ -3,7 +3,7 @@
 ::
 
     nest        the loops and iterations in which each call was made, by the paths of call sites
-    alignment   the iterations in which ranks act that skip some
+    alignment   the iterations in which a rank takes part, for ranks that skip some
     table       the observations of each place in the recordings
     groups      communicators as rules
     atoms       numbers as programs compute them: shares, grids, cyclic owners, neighbours
@@ -18,7 +18,7 @@
     generate    every call of every rank at a target
     blocks      the same for a long program: identical iterations of a loop are made once
     deciding    the recording that would decide between rules that differ at a target
-    graph       sequences, loops and parallel parts, with every computation and call
+    graph       sequences, loops and parallel parts, with all computations and calls
     samples     the local size that explains the differences between bursts
 """
 

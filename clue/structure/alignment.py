@@ -1,8 +1,8 @@
-"""Loops in which ranks skip iterations: finds the iterations in which a rank takes part, from its partners there.
+"""Loops in which ranks skip iterations: the partners of a rank show in which iterations it takes part.
 
-An iteration without calls leaves nothing in a trace, so ranks that skip iterations have fewer than others. Two calls
-that meet in a loop (a message, a collective call) are assumed to be in the same iteration, and the iterations of a rank
-are in order. The earliest iterations that satisfy both conditions are taken, if any do.
+An iteration without calls leaves nothing in a trace, so a rank that skips iterations has fewer of them than others. Two
+calls that meet in a loop (a message, a collective call) are assumed to be in the same iteration, and the iterations of
+a rank are in order. The earliest iterations that satisfy both conditions are taken, if there are any.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Calls:
 
 
 def aligned(nest: Nest, trace: Trace, calls: Sequence[Calls]) -> frozenset[tuple[Step, ...]]:
-    """Give iterations in which ranks meet the same number, where possible.
+    """Renumber the iterations of ranks so that calls that meet are in the same iteration, where possible.
 
     Args:
         nest: The loops.
@@ -93,7 +93,7 @@ def _align(nest: Nest, loop: tuple[Step, ...], meetings: _Integers, calls: Seque
 
 
 def _earliest(seen: Mapping[tuple[int, tuple[int, ...]], int], met: Iterable[set[_Node]]) -> dict[_Node, int]:
-    """Return the earliest iterations in which all can meet; empty if they cannot."""
+    """Return the earliest iterations in which all can meet; an empty mapping if they cannot."""
     groups = Groups()
     for nodes in met:
         first, *others = nodes
@@ -178,7 +178,7 @@ def _in_world(trace: Trace) -> _Integers:
 
 
 def _ordinals(key: _Integers) -> _Integers:
-    """Return the number of equal keys before each key."""
+    """Return, for each key, how many equal keys precede it."""
     _, group = np.unique(key, axis=0, return_inverse=True)
     order = np.argsort(group.ravel(), kind="stable")
     sorted_groups = group.ravel()[order]

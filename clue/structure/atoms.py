@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
-#: Prefixes of families of periodic atoms, and of owners of indices: the coordinate of an owner follows.
+#: Prefixes of families: of periodic atoms, and of owners of indices (followed by the owner's coordinate).
 TURN, OWNER = "turn ", "owner "
-#: Variables of a place, by name: ``n`` problem size, ``P`` number of ranks, ``rank`` among all ranks, ``s`` and ``r``
-#: size of the communicator and rank in it, ``i0`` … iterations of the loops around, ``m0`` … their numbers of
-#: iterations, ``j`` position within a call.
+#: Variables of a place, by name: ``n`` is the problem size, ``P`` the number of ranks, ``rank`` the rank among all
+#: ranks, ``s`` and ``r`` the size of the communicator and the rank in it, ``i0`` … the iterations of the loops around,
+#: ``m0`` … their numbers of iterations, ``j`` the position within a call.
 Surroundings = Mapping[str, Integers]
 
 
@@ -32,9 +32,9 @@ class Atom:
         name: Its name in a printed rule.
         values: The function; its values are integers.
         weight: Its complexity: of two rules that fit, the lighter one is taken.
-        family: Atoms of one family are multiplied or compared with each other: shares along the dimensions of one grid,
-            places along one dimension; "" if it has none.
-        block: Size of the blocks that it counts or deals out, or 0.
+        family: Atoms of one family are multiplied or compared with each other, such as shares along the dimensions of
+            one grid or places along one dimension; "" if it has none.
+        block: Size of the blocks that it counts or distributes, or 0.
         grid: The process grid that it uses: "plane" for two dimensions, "cube" for three, or "".
     """
 
@@ -60,7 +60,7 @@ def squarest(ranks: int) -> tuple[int, int]:
 
 @cache
 def cubest(ranks: int) -> tuple[int, int, int]:
-    """Return a grid of three dimensions as MPI_Dims_create makes it: largest first, as equal as possible."""
+    """Return the grid of three dimensions that MPI_Dims_create makes: as equal as possible, the largest first."""
     shapes = (
         (a, b, ranks // a // b)
         for a in range(1, ranks + 1)
@@ -101,7 +101,7 @@ class Dimension:
         size: Number of ranks along it.
         at: Coordinate of a rank.
         grid: The grid that it belongs to.
-        share: The weight of its shares, in addition to that of the whole.
+        share: The weight of its shares, in addition to the weight of the whole.
     """
 
     size: Atom
@@ -110,7 +110,7 @@ class Dimension:
     share: int = 1
 
     def place(self, atoms: Iterable[Atom]) -> Iterator[Atom]:
-        """Return atoms with its grid set."""
+        """Yield the atoms, with the grid of this dimension."""
         return (replace(atom, grid={"line": "", "cube": "cube"}.get(self.grid, "plane")) for atom in atoms)
 
 
@@ -118,7 +118,7 @@ def dimensions(known: frozenset[str] = frozenset()) -> tuple[Dimension, ...]:
     """Return the dimensions along which programs arrange ranks: all in a row, and grids of two and three dimensions.
 
     Args:
-        known: Grids that the program is known to use: others then have a greater weight.
+        known: Grids that the program is known to use: if there are any, other grids have a greater weight.
     """
     two, three = 4 if known and "plane" not in known else 2, 2 if "cube" in known else 4
     line = Dimension(variable("P"), variable("rank"))
@@ -150,7 +150,7 @@ def dimensions(known: frozenset[str] = frozenset()) -> tuple[Dimension, ...]:
 
 
 def shares(whole: Atom, dimension: Dimension) -> Iterator[Atom]:
-    """Return a rank's share of a whole along a dimension, by each convention of rounding."""
+    """Yield a rank's share of a whole along a dimension, one for each convention of rounding."""
     m, c, n = dimension.size.values, dimension.at.values, whole.values
     name = f"{whole.name}, {dimension.size.name}, {dimension.at.name}"
     weight = dimension.share + whole.weight
@@ -181,7 +181,7 @@ def padded(share: Atom) -> Atom:
 
 
 def quotients(whole: Atom, dimension: Dimension) -> Iterator[Atom]:
-    """Return a whole divided by a dimension's size, rounded down and up."""
+    """Yield a whole divided by a dimension's size, rounded down and rounded up."""
     m, n, weight = dimension.size.values, whole.values, dimension.size.weight + whole.weight
     grid = dimension.grid
     yield Atom(f"{whole.name} // {dimension.size.name}", lambda v: n(v) // m(v), weight, f"floor {grid}")
@@ -197,13 +197,13 @@ def scaled(times: int, whole: Atom, power: int, size: Atom) -> Atom:
 
 
 def squared(size: Atom) -> Atom:
-    """Return the square of a number of ranks: a square in which each rank has one tile for every rank."""
+    """Return the square of a number of ranks: the tiles of a square in which each rank has one tile for every rank."""
     m = size.values
     return Atom(f"({size.name}·{size.name})", lambda v: m(v) ** 2, 2 * size.weight, grid=size.grid)
 
 
 def parts(whole: Atom, block: int, more: int = 0) -> Iterator[Atom]:
-    """Return the number of blocks, full or all, in a whole or in a slightly larger or smaller one."""
+    """Yield the number of full blocks and of all blocks in a whole, which ``more`` makes slightly larger or smaller."""
     x, weight = whole.values, whole.weight + _oddity(block) + (more != 0)
     name = f"({whole.name} {more:+d})" if more else whole.name
     yield Atom(f"{name} // {block}", lambda v: (x(v) + more) // block, weight, block=block)
@@ -226,7 +226,7 @@ def _odd(number: int) -> int:
 
 
 def _owned(first: Integers, n: Integers, block: int, m: Integers, c: Integers) -> Integers:
-    """Return the number of indices first … n - 1 of owner c, in a block-cyclic distribution over m owners."""
+    """Return how many of the indices first … n - 1 owner c has in a block-cyclic distribution over m owners."""
     return _before(n, block, m, c) - _before(np.minimum(first, n), block, m, c)
 
 
@@ -241,7 +241,7 @@ class Passage:
     """A loop over all indices of a block-cyclic distribution, one by one or block by block.
 
     Attributes:
-        loop: The surrounding that is its iteration.
+        loop: The variable that holds its iteration.
         block: Size of a block.
         single: Whether an iteration is one index, not a block.
     """
@@ -259,7 +259,7 @@ class Passage:
 
 
 def cyclic(passage: Passage, dimension: Dimension) -> Iterator[Atom]:
-    """Return the number of indices that a rank owns from an iteration's first index on, and from the next one's on."""
+    """Yield how many indices a rank owns from an iteration's first index on, and from the next iteration's on."""
     yield _owned_from(passage, 0, dimension)
     yield _owned_from(passage, 1, dimension)
 
@@ -274,7 +274,7 @@ def _owned_from(passage: Passage, later: int, dimension: Dimension) -> Atom:
 
 
 def dealt(block: int, step: str, later: int, over: Dimension) -> Atom:
-    """Return the owner of an index, or of the next one, in a block-cyclic distribution over a dimension."""
+    """Return the owner of an index, or of a later one, in a block-cyclic distribution over a dimension."""
     m, size = over.size.values, over.size
     return Atom(
         f"({step} + 1) // {block} % {size.name}" if later else f"{step} // {block} % {size.name}",
@@ -286,7 +286,7 @@ def dealt(block: int, step: str, later: int, over: Dimension) -> Atom:
 
 
 def owned_by_both(passage: Passage, owner: str, one: Dimension, other: Dimension) -> Atom:
-    """Return the indices behind an iteration's of an owner along one dimension and a rank along another."""
+    """Return how many indices after an iteration's both an owner (in one dimension) and a rank (in another) have."""
     p, q, c = one.size.values, other.size.values, other.at.values
     block, behind = passage.block, passage.first(1)
 
@@ -307,7 +307,7 @@ def owned_by_both(passage: Passage, owner: str, one: Dimension, other: Dimension
 
 
 def _met(end: Integers, block: int, p: int, q: int, a: int, c: int) -> Integers:  # noqa: PLR0917 - two residues
-    """Return the number of indices below an end in blocks whose numbers are a modulo p and c modulo q."""
+    """Return how many indices below an end are in blocks whose numbers are a modulo p and c modulo q."""
     period = lcm(p, q)
     met = next((i for i in range(period) if i % p == a % p and i % q == c % q), None)
     if met is None or a >= p:
@@ -337,7 +337,7 @@ def small_numbers(
 
     Args:
         names: Surroundings that vary.
-        blocks: Block sizes that the program is known to distribute by.
+        blocks: Block sizes by which the program is known to distribute.
         known: Grids that it is known to use.
         singles: Block sizes of distributions whose indices it passes one by one.
     """
@@ -353,7 +353,7 @@ def small_numbers(
 
 
 def _spread(blocks: tuple[int, ...], over: tuple[Dimension, ...]) -> Iterator[Atom]:
-    """Return the atoms of a size distributed over ranks."""
+    """Yield the atoms of a size distributed over ranks."""
     n = variable("n")
     for dimension in over:
         yield from dimension.place((dimension.size, dimension.at))
@@ -368,9 +368,9 @@ def _spread(blocks: tuple[int, ...], over: tuple[Dimension, ...]) -> Iterator[At
 def unit_shares(
     names: tuple[str, ...], units: tuple[int, ...], known: frozenset[str] = frozenset()
 ) -> tuple[Atom, ...]:
-    """Return shares of a size in whole units, such as strips of eight rows; counted in units.
+    """Return shares of a size in whole units, such as strips of eight rows, counted in units.
 
-    Each comes twice: with a remainder that is left out, and with one that counts as a unit.
+    There are two variants of each: the remainder is left out, or counts as a unit.
 
     Args:
         names: Surroundings that vary.
@@ -395,7 +395,7 @@ def unit_shares(
 
 
 def _turns_of(names: tuple[str, ...]) -> Iterator[Atom]:
-    """Return the atoms that repeat with, or divide by, two, three and four."""
+    """Yield the atoms with a period of two, three or four, and the quotients by these numbers."""
     for name in names:
         if name in ("rank", "r", "P", "s") or name[0] == "i":
             yield from (residue(name, k) for k in (2, 3, 4))
@@ -408,7 +408,7 @@ COMMUNICATOR = Dimension(variable("s"), variable("r"))
 
 
 def _others(names: tuple[str, ...]) -> Iterator[Dimension]:
-    """Return positions of other ranks along a dimension: the partner, each list entry, the rank whose turn it is."""
+    """Yield dimensions with positions of other ranks: the partner, each list entry, the rank whose turn it is."""
     for size in (each for each in ("P", "s") if each in names):
         if size == "s":
             yield COMMUNICATOR
@@ -421,7 +421,7 @@ def _others(names: tuple[str, ...]) -> Iterator[Dimension]:
 
 
 def _levels(loop: str, over: tuple[Dimension, ...]) -> Iterator[Atom]:
-    """Return the atoms of a size halved in each iteration."""
+    """Yield the atoms of a size that is halved in each iteration."""
     level = Atom(f"n >> {loop}", lambda v: v["n"] >> np.minimum(v[loop], 62), 2)
     yield level
     yield Atom(f"n >> {loop} + 1", lambda v: v["n"] >> np.minimum(v[loop] + 1, 62), 3)
@@ -437,7 +437,7 @@ def _passages(
     loops: tuple[str, ...],
     over: tuple[Dimension, ...],
 ) -> Iterator[Atom]:
-    """Return the atoms of a loop over the blocks of a size, or over its indices."""
+    """Yield the atoms of a loop over the blocks of a size, or over its indices."""
     for block in blocks:
         yield from _rest(block, loop)
         yield from _panels(Passage(loop, block), loops, over)
@@ -447,7 +447,7 @@ def _passages(
 
 
 def _panels(passage: Passage, loops: tuple[str, ...], over: tuple[Dimension, ...]) -> Iterator[Atom]:
-    """Return the numbers of indices that ranks own from an iteration on."""
+    """Yield the numbers of indices that ranks own from an iteration on."""
     for dimension in over:
         yield from dimension.place(cyclic(passage, dimension))
     for owner in loops:
@@ -457,7 +457,7 @@ def _panels(passage: Passage, loops: tuple[str, ...], over: tuple[Dimension, ...
 
 
 def _rest(block: int, loop: str) -> Iterator[Atom]:
-    """Return what remains after an iteration's block, and the size of that block."""
+    """Yield the number of indices after an iteration's block, and the size of that block."""
     yield Atom(f"n - {block}·({loop} + 1)", lambda v: np.maximum(v["n"] - block * (v[loop] + 1), 0))
     yield Atom(f"min({block}, n - {block}·{loop})", lambda v: np.minimum(block, v["n"] - block * v[loop]), 2)
 
@@ -472,7 +472,7 @@ def _logarithm(name: str) -> Atom:
 
 
 def log2_up(values: Integers) -> Integers:
-    """Return the logarithm rounded up."""
+    """Return the binary logarithms, rounded up."""
     logarithms: Integers = np.ceil(np.log2(np.maximum(values, 1).astype(float))).astype(np.int64)
     return logarithms
 
@@ -508,7 +508,7 @@ def partners(
 
 
 def _highest(r: Integers) -> Integers:
-    """Return the largest power of two that is no larger."""
+    """Return, for each number, the largest power of two that does not exceed it."""
     powers: Integers = np.int64(1) << log2_up(r + 1)
     return powers >> 1
 
@@ -518,7 +518,7 @@ def _in_ring(offset: int) -> Atom:
 
 
 def _in_turn(step: str, size: Atom) -> Iterator[Atom]:
-    """Return the rank whose turn an iteration is, counted from rank 0 or from this rank."""
+    """Yield the rank whose turn it is in an iteration, counted from rank 0 or from this rank."""
     yield Atom(f"{step} % {size.name}", lambda v: v[step] % size.values(v), 1 + size.weight)
     yield from (_turned(step, sign, offset, size) for sign, offset in product((1, -1), (-1, 0, 1)))
 
@@ -532,7 +532,7 @@ def _turned(step: str, sign: int, offset: int, size: Atom) -> Atom:
 
 
 def _in_tree(step: str) -> Iterator[Atom]:
-    """Return partners at a distance of a power of two, one or two steps for each, and half of the remaining ranks."""
+    """Yield partners at distances of powers of two, for one or two steps each, and at half of the remaining ranks."""
     for halved in (False, True):
         power = f"2^({step} // 2)" if halved else f"2^{step}"
         away = _power(step, halved)
@@ -569,7 +569,7 @@ _STRIDES: tuple[Callable[[Surroundings], Integers], ...] = (
 
 
 def _shifts(axis: int, over: Sequence[Dimension], steps: tuple[str, ...]) -> Iterator[Atom]:
-    """Return partners along a dimension of a grid: the next one, or at a distance given by a place or an iteration."""
+    """Yield partners along a dimension of a grid: the next one, or one at a distance given by a place or iteration."""
     own = over[axis]
     for offset in (1, -1):
         yield _shifted(axis, own, f"{offset:+d}", 2, _always(offset))
@@ -619,6 +619,6 @@ def _trailing(r: Integers, s: Integers) -> Integers:
 
 
 def _children(v: Surroundings) -> Integers:
-    """Return the number of children in a binomial tree: those r + 2^k below s with k below the lowest bit of r."""
+    """Return the number of children in a binomial tree: the ranks r + 2^k < s, for each k below the lowest bit of r."""
     low, room = _trailing(v["r"], v["s"]), np.maximum(v["s"] - v["r"], 1)
     return np.minimum(low, log2_up(room))

@@ -30,7 +30,7 @@ class Stretch:
         parts: Its calls, by number.
         times: Number of repetitions.
         iteration: The iteration of the outermost loop that it stands for; ``None`` if it is not in a loop.
-        varied: For a loop written out because its iterations differ, their number.
+        varied: For a loop that is written out because its iterations differ, the number of iterations.
     """
 
     parts: tuple[int, ...]
@@ -46,7 +46,7 @@ class Varying:
     Attributes:
         site: A call in it that differs, or the loop.
         why: The difference.
-        iterations: Number of iterations, of the rank with most.
+        iterations: Number of iterations of the rank that has most.
     """
 
     site: str
@@ -59,7 +59,8 @@ class Blocks:
     """A program as blocks.
 
     Attributes:
-        columns: All blocks once, by rank; waits name requests by age: how many have begun since, this one included.
+        columns: All blocks once, by rank. Waits identify a request by its age: the number of requests begun since
+            then, the request itself included.
         block: Number of the block of each row, rising within a rank.
         times: Number of repetitions of each block.
         parts: For each block its parts, by number, with the surroundings and the positions of their rows.
@@ -88,7 +89,7 @@ def looks_at_iteration(atoms: Iterable[Atom]) -> bool:
     """Tell whether atoms depend on the iteration of the outermost loop around a place."""
     watched = _Watched(n=np.ones(1, np.int64))
     for atom in atoms:
-        with suppress(UndeterminedError):  # what it reads matters, not its value
+        with suppress(UndeterminedError):  # only the variables that it reads matter, not its value
             atom.values(watched)
     return "i0" in watched
 
@@ -133,7 +134,7 @@ def stretches(
 
 
 def count_ops(generator: Generator, found: Sequence[Stretch]) -> tuple[int, int]:
-    """Return the number of ops of stretches, and of those in blocks; approximate where iterations differ."""
+    """Return the number of ops of all stretches, and of their blocks; approximate where iterations differ."""
     ops = held = 0
     for stretch in found:
         middle = stretch.varied // 2 if stretch.varied else stretch.iteration
@@ -172,14 +173,14 @@ def _rules(structure: Structure, rules: PartRules) -> Iterator[tuple[str, Rule]]
 
 
 def _varies(rule: Rule) -> bool:
-    """Tell whether a rule or a rival of it depends on the iteration of the outermost loop."""
+    """Tell whether a rule or one of its rivals depends on the iteration of the outermost loop."""
     atoms = [atom for form in rule.forms for _, product in form.terms for atom in product]
     atoms += [side for condition in rule.conditions for each in condition.parts for side in (each.one, each.other)]
     return looks_at_iteration(atoms) or any(_varies(case) for case in (rule.then, rule.other) if case is not None)
 
 
 def blocks(generator: Generator, found: Sequence[Stretch]) -> Blocks | None:
-    """Return the blocks of stretches of a program; ``None`` if a part is refused, which the generator then lists."""
+    """Return the blocks of stretches of a program; ``None`` if parts are refused, which are then in the generator."""
     made = [(stretch, generator.make_stretch(stretch.parts, stretch.iteration)) for stretch in found]
     if generator.refusals:
         return None

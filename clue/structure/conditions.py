@@ -21,7 +21,7 @@ _PAIRED, UNLIKE = 8, 4
 
 
 def _comparable(atoms: Sequence[Atom]) -> npt.NDArray[np.bool_]:
-    """Tell which atoms programs compare with which."""
+    """Tell which pairs of atoms programs compare."""
     weights = np.array([atom.weight for atom in atoms])
     known: dict[str, int] = {"": 0}
     family = np.array([known.setdefault(atom.family, len(known)) for atom in atoms])
@@ -38,7 +38,7 @@ _SIGNS = tuple(COMPARE)
 
 
 def _bits(holds: npt.NDArray[np.bool_]) -> _Bits:
-    """Return the samples on which conditions hold, shape (conditions, samples), as bits; those after the last are 0."""
+    """Return as bits on which samples conditions hold, shape (conditions, samples); bits after the last are 0."""
     packed = np.packbits(holds, axis=1)
     whole = np.zeros((len(packed), -(-packed.shape[1] // 8) * 8), np.uint8)
     whole[:, : packed.shape[1]] = packed
@@ -46,7 +46,7 @@ def _bits(holds: npt.NDArray[np.bool_]) -> _Bits:
 
 
 def _unpacked(bits: _Bits, length: int) -> npt.NDArray[np.bool_]:
-    """Return what :func:`_bits` was made of, given the number of samples."""
+    """Return the truth values that :func:`_bits` packed, given the number of samples."""
     return np.unpackbits(bits.view(np.uint8), axis=1, count=length).view(np.bool_)
 
 
@@ -55,7 +55,7 @@ class Conditions:
     """Conditions on samples, the lightest first.
 
     Attributes:
-        atoms: The atoms that are compared; the last is zero.
+        atoms: The atoms that are compared; the last is the number zero.
         parts: The comparisons, shape (comparisons, 4): an atom, a sign, another atom and a number.
         weights: The complexity of each.
         holds: Where each holds.
@@ -107,7 +107,7 @@ class Conditions:
     def different(self, most: int) -> Iterator[npt.NDArray[np.bool_]]:
         """Yield the samples on which light conditions hold, once for each division of the samples.
 
-        Whether a rank is the owner of an index comes first.
+        Conditions that a rank is the owner of an index come first.
         """
         seen: set[bytes] = set()
         owned = [

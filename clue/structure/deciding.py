@@ -12,10 +12,10 @@ from clue.structure.program import PartRules, Refusal, Structure
 
 #: Largest number of places that are tried for one refusal.
 _TRIED = 600
-#: Number of sizes above the smallest that are also tried: rules with blocks differ at one size in each block.
+#: Number of sizes just above the smallest that are also tried: rules with blocks differ at one size in each block.
 _NEAR = 16
-#: Properties of size and number of ranks that a program may require: if all recordings have one, so must a proposed
-#: one.
+#: Properties of size and number of ranks that a program may require: a proposed recording must have all those that
+#: every recording has.
 _CUSTOMS: tuple[Callable[[int, int], bool], ...] = (
     lambda size, ranks: size % ranks == 0,
     lambda size, _: size % 2 == 0,
@@ -27,8 +27,8 @@ _CUSTOMS: tuple[Callable[[int, int], bool], ...] = (
 def decided(structure: Structure, generator: Generator, recorded: Sequence[tuple[int, int]]) -> tuple[Refusal, ...]:
     """Return the refusals at a target, each with the cheapest recording that would decide it, if there is one.
 
-    A recording decides if every rule that differs from the lightest one at the target also differs there. Places on no
-    more ranks than were recorded come first, then those on fewer ranks than the target has.
+    A recording decides if every rule that differs from the lightest one at the target also differs from it there.
+    Numbers of ranks up to the largest recorded one are tried first, then those below the target's.
 
     Args:
         structure: The rules.
@@ -52,9 +52,9 @@ def _decides(structure: Structure, rules: PartRules, error: UndeterminedError, p
 
 
 def _places(recorded: Sequence[tuple[int, int]], most: int) -> Iterator[tuple[int, int]]:
-    """Yield places on up to so many ranks that are not among the recordings: likely inputs first, cheap ones first.
+    """Yield unrecorded sizes and numbers of ranks, up to ``most`` ranks: likely inputs first, and cheap ones first.
 
-    Sizes are those recorded, their neighbours, midpoints between two, and some above the smallest.
+    Sizes are the recorded ones, their neighbours, the midpoints between two of them, and some above the smallest.
     """
     sizes = sorted({size for size, _ in recorded})
     ranks = sorted({count for _, count in recorded})

@@ -37,7 +37,7 @@ class UndeterminedError(ValueError):
         self.why, self.rivals = why, rivals
 
     def decided_by(self, other: UndeterminedError) -> bool:
-        """Tell whether all these rivals differ from the lightest form also where ``other`` was raised."""
+        """Tell whether all rivals in this error also differ from the lightest form where ``other`` was raised."""
         return self.rivals <= other.rivals if self.rivals else self.why == other.why
 
 
@@ -159,10 +159,10 @@ class Rule:
         return values
 
     def _check_equal(self, v: Surroundings) -> None:
-        """Check that it does not matter which of the conditions decides.
+        """Check that all conditions agree.
 
         Raises:
-            UndeterminedError: If it does, for conditions that differ there.
+            UndeterminedError: If they do not; its rivals are the conditions that differ.
         """
         assert self.then is not None
         assert self.other is not None
@@ -208,7 +208,7 @@ class Rule:
 
 
 def chain(which: Atom, rules: Sequence[tuple[int, Rule | None]]) -> Rule:
-    """Return a rule with a case for each value of an atom, and none for values that no recording contains."""
+    """Return a rule with a case for each value of an atom, undetermined at values that no recording contains."""
     chained = Rule((Sum(((Fraction(1, 2), ()),)),))
     for value, rule in reversed(rules):
         chained = Rule((), (Predicate((Comparison(which, "==", ZERO, value),)),), rule, chained)
@@ -226,7 +226,7 @@ def lightest(forms: Sequence[_Form]) -> tuple[_Form, ...]:
 
 #: Comparison operators.
 COMPARE = {"==": np.equal, "<": np.less, ">=": np.greater_equal}
-#: Atom for comparisons with a number alone.
+#: Atom for a comparison with a number only.
 ZERO = Atom("0", lambda v: np.zeros_like(v["P"]), 0)
 
 

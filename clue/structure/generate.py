@@ -1,4 +1,4 @@
-"""From rules to a trace: every call of every rank at a size and number of ranks that were not recorded."""
+"""From rules to a trace: all calls of all ranks at a size and number of ranks that were not recorded."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ class Generator:
         self._regions: dict[str, int] = {"": 0}
 
     def make(self) -> Columns:
-        """Return all rows except those without a determined rule: these are in ``refusals``."""
+        """Return all rows whose rules are determined; the others are in ``refusals``."""
         return self._make(self.structure.parts, None)
 
     def make_stretch(self, parts: Sequence[int], iteration: int | None) -> Columns:
-        """Return the rows of some parts, as :meth:`make` does, with requests that waits name by age.
+        """Return the rows of some parts, as :meth:`make` does, except that waits identify requests by age.
 
         Args:
             parts: Their numbers.
@@ -170,7 +170,7 @@ class Generator:
         return comm[v["rank"]]
 
     def _keys(self, rules: PartRules, v: Mapping[str, Integers]) -> list[Integers]:
-        """Return the columns by which rows are in program order."""
+        """Return the columns that sort rows into program order."""
         nest, rows = self.structure.nest, len(v["n"])
         keys, depth = [], 0
         for step in nest.paths[rules.part.site]:
@@ -200,7 +200,7 @@ class Generator:
         return Columns(columns, extras, offsets, places, *self.names)
 
     def _requests(self, columns: dict[str, Integers], offsets: Integers, extras: Integers, aged: bool) -> None:
-        """Number requests in the order in which each rank begins them; if ``aged``, waits still name them by age."""
+        """Number requests in the order in which each rank begins them; if ``aged``, waits keep the ages instead."""
         requested = columns.pop("requested") > 0
         age = columns.pop("age")
         waits = np.isin(columns["op"], (Op.WAIT, Op.POLL, Op.MRECV))

@@ -1,9 +1,9 @@
 """A program's structure as a graph: sequences, loops with counts, parallel parts, computations, calls.
 
-It is the tree of call sites (:mod:`clue.structure.nest`): functions are inlined into the sequences that call them,
-loops are nodes with iteration counts, and a call is two nodes, the computation before it and the call. Consecutive
-nodes are parallel if no rank executes two of them, such as the parts of a master and of its workers. PEMPIs-Het draws
-such a graph, DP*Graph++, by hand from the source: rectangles, dotted loops and triangles.
+The graph is the tree of call sites (:mod:`clue.structure.nest`). Functions are inlined into the sequences that call
+them, loops are nodes with iteration counts, and a call is two nodes: the computation before it, and the call itself.
+Consecutive nodes are parallel if no rank executes two of them, such as the parts of a master and of its workers.
+PEMPIs-Het draws such a graph, DP*Graph++, by hand from the source: rectangles, dotted loops and triangles.
 
 Ranks that execute the same sites have one *role*.
 """
@@ -30,7 +30,7 @@ _CONTINUED = int(Flag.CONTINUED)
 
 
 def examples_of(recordings: Iterable[tuple[int, int, Trace]]) -> tuple[tuple[Site, ...], list[Example]]:
-    """Return the sites of recordings of one program, given by size, ranks and trace, and the recordings."""
+    """Return the sites of one program's recordings, each given by size, ranks and trace, and the recordings."""
     numbers: dict[Site, int] = {UNKNOWN: 0}
     examples = []
     for size, ranks, trace in recordings:
@@ -59,8 +59,8 @@ class Node:
         place: File and line; ``""`` if it has no single place.
         site: Number of the site of a computation or call; -1 for other nodes.
         goers: The ranks that execute it.
-        times: By rank, how often they do: iterations of a loop, calls of a call or of the computation before it.
-        children: Its parts, in order; for a parallel node, the parallel ones.
+        times: How often each of them does: number of iterations of a loop, number of calls of a call or a computation.
+        children: Its parts, in order; for a parallel node, the parallel parts.
         region: Region of a computation or call.
     """
 
@@ -78,7 +78,7 @@ class Node:
         return tuple(sorted(rank for number, rank in self.goers if number == recording))
 
     def mean_times(self, recording: int) -> float:
-        """Return how often they do so on average; 0 if none does."""
+        """Return how often the ranks of a recording execute it on average; 0 if none does."""
         times = [count for (number, _), count in self.times.items() if number == recording]
         return sum(times) / len(times) if times else 0.0
 

@@ -20,7 +20,7 @@ class Class:
 
     Attributes:
         name: Name of their constructor.
-        ordinal: Number of others of the same name and group before them.
+        ordinal: Number of communicators with the same name and group that were made before.
     """
 
     name: str
@@ -95,7 +95,7 @@ GROUPS: Mapping[str, Members] = {
 }
 
 
-#: Kinds that are no rivals of others, unless a constructor that divides ranks made the group.
+#: Kinds that are not rivals of other kinds, unless a constructor that divides ranks made the group.
 _PLAIN = ("all", "self")
 _DIVIDING = ("Split", "Sub", "Create", "Create_group")
 
@@ -111,10 +111,10 @@ def rivals(kinds: Sequence[str], constructor: str) -> tuple[str, ...]:
 
 
 def members_of(kinds: Sequence[str], ranks: int, rank: int) -> tuple[int, ...]:
-    """Return the members of the group that a rank is in, given the kinds that it may be of.
+    """Return the members of the group that a rank is in, given the possible kinds of the group.
 
     Raises:
-        UndeterminedError: If they have different members.
+        UndeterminedError: If groups of these kinds have different members.
     """
     first, *others = kinds
     group = GROUPS[first](ranks, rank)

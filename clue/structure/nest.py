@@ -1,9 +1,9 @@
 """Loop coordinates: the loops and iterations in which each call of a trace was made.
 
 Call sites contain the loop statements around each frame of their path, so the paths of all sites form a tree of loops.
-A rank visits its leaves in program order: a step that does not lead forward in the source begins a new iteration of the
-innermost loop around both places. Iterations without calls are invisible, and two loops appear as one if the outer one
-contains only the inner one: rules must then fit the visible iterations.
+A rank visits the leaves of the tree in program order: a step that does not lead forward in the source begins a new
+iteration of the innermost loop around both places. Iterations without calls are invisible, and two loops appear as one
+if the outer one contains only the inner one: rules must then fit the visible iterations.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Step:
         file: File of the function.
         function: Its name.
         loop: Line of the loop statement, or 0 for a place.
-        at: The place's order within the function; -1 for a loop or a branch.
+        at: Position of the place within the function; -1 for a loop or a branch.
         line: The place's line.
         branch: Number of the branch of the ``if`` on this line, or -1.
     """
@@ -75,7 +75,7 @@ class Nest:
 
     Attributes:
         paths: Path to each site, by its number.
-        order: Begin of each loop and branch within its function: the first place in it.
+        order: Where each loop and branch begins within its function: the first place in it.
     """
 
     paths: tuple[tuple[Step, ...], ...]
@@ -107,11 +107,11 @@ class Nest:
         return tuple(map(self.place, path))
 
     def transition(self, before: int, after: int) -> tuple[int, bool]:
-        """Return what happened to the loops between a rank's calls at one site and then at another.
+        """Return what happened to the loops between two consecutive calls of a rank, given their sites.
 
         Returns:
-            How many of the loops around the latter are still in the same run as at the former, and whether the
-            innermost of them begins a new iteration.
+            How many of the loops around the second site are still in the same run as at the first, and whether the
+            innermost of these begins a new iteration.
         """
         one, other = self.paths[before], self.paths[after]
         common = 0
@@ -141,7 +141,7 @@ class Walk:
     known: dict[tuple[int, int], tuple[int, bool]] = field(default_factory=dict)
 
     def coordinates(self, sites: Sequence[int]) -> tuple[list[tuple[int, ...]], list[int]]:
-        """Return the iteration of each loop around each call of a rank, and which calls go back outside any loop."""
+        """Return the iteration of each loop around each call of a rank, and which calls jump back outside any loop."""
         depth = [len(self.nest.loops(site)) for site in range(len(self.nest.paths))]
         now: tuple[int, ...] = ()
         before, result, astray = -1, [], []

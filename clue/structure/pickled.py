@@ -1,11 +1,12 @@
-"""Exact sizes of pickled objects: their data, and the steps at which pickle needs more bytes to describe these.
+"""Exact sizes of pickled objects: their data, and the steps at which pickle needs more bytes to describe the data.
 
-An object may be a single integer, which has no other data. Its size tells its range, and nothing else does; it may be
-a number that the program also uses otherwise, such as the number of elements of another message.
+An object may be a single integer, without other data. Only its size in bytes gives a hint of its value, namely the
+range; the value may be a number that the program also uses otherwise, such as the number of elements of another
+message.
 
 Pickle (protocol 5) writes an integer, such as the length of an array, in one byte below 256, in two below 65,536, and
-in four above. Data of 65,536 B and more stand between two frames, each with a head of nine bytes; smaller data share
-a frame until it is as long as that. The length of immutable data takes a byte below 256, and four above.
+in four above. Data of 65,536 B and more stand between two frames, each with a header of nine bytes; smaller data share
+a frame until it reaches this length. The length of immutable data takes one byte below 256, and four above.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from clue.structure.atoms import Atom, Integers, Surroundings
 from clue.structure.forms import KEPT, Rule, Sum, UndeterminedError
 
 _FRAME, _FRAME_HEAD, _SHORT, _LENGTH = 65_536, 9, 256, 3
-#: Largest number of bytes in a frame beside data; largest number of times that an object contains one integer.
+#: Largest number of bytes in a frame beside the data; maximum number of occurrences of one integer in an object.
 _BESIDE, _OFTEN = 4096, 3
 #: Largest number of combinations of steps that are tried.
 _TRIED = 1024
@@ -39,10 +40,11 @@ class _Step:
 def exact(nearly: Rule, v: Surroundings, y: Integers) -> Rule | None:
     """Return the rule of the exact sizes of pickled objects, if there is one.
 
-    Its forms are all ways to distribute steps. Where they disagree, a step matters that no recording shows.
+    Its forms are all ways to distribute steps. Where they disagree, the result depends on a step that no recording
+    shows.
 
     Args:
-        nearly: The rule of the approximate sizes, which has all the data as terms.
+        nearly: The rule of the approximate sizes, whose terms are all the data.
         v: Surroundings of each object.
         y: Its size.
     """
@@ -53,7 +55,7 @@ def exact(nearly: Rule, v: Surroundings, y: Integers) -> Rule | None:
 def integer(numbers: Sequence[Sum], v: Surroundings, y: Integers) -> Rule | None:
     """Return the rule of the exact sizes of pickled integers, if they are among these numbers.
 
-    Its forms are all numbers that explain the sizes. Where they disagree, recordings do not determine which it is.
+    Its forms are all numbers that explain the sizes. Where they disagree, recordings do not determine the number.
 
     Args:
         numbers: The numbers that a program uses.
@@ -73,7 +75,7 @@ def integer(numbers: Sequence[Sum], v: Surroundings, y: Integers) -> Rule | None
 
 
 def _pickled(number: Sum) -> Callable[[Surroundings], Integers]:
-    """Return the function of the size of a pickled integer: above 255 it has a frame, and is at most 2^31 - 1."""
+    """Return a function that gives the size of a pickled integer up to 2^31 - 1; above 255 it has a frame."""
 
     def values(v: Surroundings) -> Integers:
         x = number(v)
@@ -109,7 +111,7 @@ def _exact(nearly: Sum, v: Surroundings, y: Integers) -> Iterator[Sum]:
 
 
 def _information(rest: Integers, data: Sequence[Integers]) -> float:
-    """Return the information in the sizes beside data, bits: objects with the same data have it once."""
+    """Return the information in the sizes beside data, bits; objects with the same data count once."""
     different = np.unique(np.vstack([rest, *data]), axis=1)[0]
     _, counts = np.unique(different, return_counts=True)
     return float(counts @ np.log2(len(different) / counts))
@@ -120,7 +122,7 @@ def _with(terms: list[tuple[Fraction, tuple[Atom, ...]]], constant: int) -> Sum:
 
 
 def _steps(data: tuple[tuple[Fraction, tuple[Atom, ...]], ...]) -> Iterator[_Step]:
-    """Yield the steps of an object that contains such data."""
+    """Yield the steps of an object that contains the data."""
     integers = {atom.name: atom for _, atoms in data for atom in atoms}
     yield from (_Step(Atom(f"width({each.name})", _width(each)), _OFTEN) for each in integers.values())
     each = [Sum((term,)) for term in data]
@@ -130,7 +132,7 @@ def _steps(data: tuple[tuple[Fraction, tuple[Atom, ...]], ...]) -> Iterator[_Ste
 
 
 def _width(integer: Atom) -> Callable[[Surroundings], Integers]:
-    """Return the function of the bytes that an integer needs beyond one."""
+    """Return a function that gives the number of bytes that an integer needs beyond the first."""
 
     def values(v: Surroundings) -> Integers:
         x = integer.values(v)
@@ -140,7 +142,7 @@ def _width(integer: Atom) -> Callable[[Surroundings], Integers]:
 
 
 def _shared(data: Sequence[Sum], beside: int) -> Callable[[Surroundings], Integers]:
-    """Return the function of the heads of further frames that small data fill, together with other bytes."""
+    """Return a function that gives the bytes of the headers of further frames, if small data fill several frames."""
 
     def values(v: Surroundings) -> Integers:
         sizes = np.array([each(v) for each in data])
@@ -151,5 +153,5 @@ def _shared(data: Sequence[Sum], beside: int) -> Callable[[Surroundings], Intege
 
 
 def _from(least: int, extra: int, data: Sum) -> Atom:
-    """Return bytes that an object has in addition if data have at least a size."""
+    """Return an atom of ``extra`` bytes that an object has if the data have at least ``least`` bytes."""
     return Atom(f"{extra}·({data} >= {least})", lambda v: extra * (data(v) >= least))

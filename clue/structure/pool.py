@@ -1,4 +1,4 @@
-"""Atoms and their products; values are computed once for searches of all parts of the samples."""
+"""Atoms and their products; their values are computed once, for searches in any part of the samples."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Pool:
 
     @classmethod
     def of(cls, atoms: Sequence[Atom], v: Surroundings, frozen: frozenset[str] = frozenset()) -> Pool:
-        """Compute atoms, except those that depend on frozen surroundings."""
+        """Compute the atoms, except those that depend on frozen surroundings."""
         known = []
         with np.errstate(all="ignore"):
             for atom in sorted(atoms, key=lambda atom: atom.weight):
@@ -107,14 +107,14 @@ class Product:
 
 @dataclass(frozen=True, eq=False)
 class Products:
-    """Products of up to three atoms, grouped by different values.
+    """Products of up to three atoms; products with equal values form a group.
 
     Attributes:
         factors: The atoms.
-        every: Factors of all products, those with equal values included, shape (all, 3); -1 for none.
-        group: Number of each product's values among the different ones.
-        first: First product of each number.
-        values: Values of each number, shape (numbers, samples).
+        every: Factors of all products, shape (products, 3); -1 for none.
+        group: Number of the group of each product.
+        first: First product of each group.
+        values: Values of each group, shape (groups, samples).
     """
 
     factors: tuple[Atom, ...]
@@ -142,12 +142,12 @@ class Products:
 
     @classmethod
     def lone(cls, pool: Pool, rows: npt.NDArray[np.int64]) -> Products:
-        """Take atoms as products of one."""
+        """Take each atom as a product with one factor."""
         return cls._different(pool.atoms, pool.values[:, rows], [np.arange(len(pool))[:, None]])
 
     @classmethod
     def in_units(cls, pool: Pool, rows: npt.NDArray[np.int64]) -> Products:
-        """Take shares in units, multiply them with the size, and with each other if they are of one family."""
+        """Take shares in units; multiply them by the size, and by each other if they are of one family."""
         size = np.array([atom.name == "n" for atom in pool.atoms], bool)
         lone = np.flatnonzero(~size)[:, None]
         pairs = _pairs(np.arange(len(pool)))

@@ -41,7 +41,7 @@ from clue.units import count_of
 #: Largest deviation of a pickled object's size from a rule, bytes: the lengths of a few numbers in it depend on their
 #: values.
 PICKLED_SLACK = 16
-#: Block sizes up to this do not count as blocks: they are pairs and the like.
+#: Sizes up to this, such as pairs, do not count as block sizes.
 _SMALL = 4
 _ORIGINS = np.uint64(32)
 #: Fields that are not products of sizes.
@@ -62,7 +62,7 @@ class Refusal:
 
     Attributes:
         site: Its place and call, such as ``"cg.py:72 Alltoallv"``; ``""`` for the whole program.
-        why: The condition that must hold, and does not.
+        why: The condition that must hold but does not.
         decided: Size and number of ranks of a recording that would decide it, if one is known.
     """
 
@@ -90,10 +90,10 @@ class PartRules:
         groups: Kinds of groups that its communicator may be of (:data:`clue.structure.groups.GROUPS`).
         of: Class of its communicator.
         entries: Rule of the length of its list.
-        entry: Rule of the entries of the list; for a wait, how many requests ago each was begun.
-        age: For a wait for one request, how many requests ago it was begun.
+        entry: Rule of the entries of the list; an entry of a wait is the number of requests since the awaited one.
+        age: For a wait for one request, the number of requests since then.
         nearly: For pickled objects, the rule of sizes to within :data:`PICKLED_SLACK`, for targets at which recordings
-            do not determine more.
+            do not determine exact sizes.
         sizes: Drawn sizes, if no rule determines them.
         lists: Drawn sizes in a list; if no rule determines their sum, the sum is the size.
     """
@@ -142,7 +142,7 @@ class Structure:
     unvaried: tuple[Unvaried, ...] = ()
 
     def check(self, rules: PartRules, size: int, ranks: int) -> None:
-        """Check that a part depends on no number that differs at a target from its value in all recordings.
+        """Check that a part does not depend on a number that is the same in all recordings but differs at a target.
 
         Raises:
             UndeterminedError: If it may.
@@ -247,7 +247,7 @@ class Learner:
     def learn(self) -> Structure:
         """Return the rules; places without a rule are in ``refusals``."""
         structure = self._learn()
-        if self._without_rule and (self.grids or self.singles):  # what is found later may explain earlier places
+        if self._without_rule and (self.grids or self.singles):  # a grid found late may explain earlier places
             structure = self._again(self.tables, structure)
         tables = self.tables.aligned() if self._without_rule else None
         return self._again(tables, structure) if tables else structure
@@ -257,7 +257,7 @@ class Learner:
         return len(self.refusals) + len(self.drawn)
 
     def _again(self, tables: Tables, structure: Structure) -> Structure:
-        """Learn again, from other tables or with the known grids; return this if less is refused or drawn."""
+        """Learn again, from other tables or with the known grids; keep the result with fewer places without a rule."""
         other = replace(self, tables=tables, refusals=[], remarks=[], drawn=[], blocks=(), known={}, seen=[])
         again = other._learn()
         if other._without_rule >= self._without_rule:
@@ -389,14 +389,14 @@ class Learner:
             return Rule((Sum(()),))
 
     def _count_partners(self, loop: tuple[Step, ...], v: Mapping[str, Integers], depth: int) -> Rule | None:
-        """Replace iterations by partners, in a loop over partners that skips some.
+        """Replace iterations by partners, if a loop over partners skips some of them.
 
         Returns:
-            The rule of the number of partners, or ``None`` if it is not such a loop.
+            The rule of the number of partners, skipped ones included, or ``None`` if it is not such a loop.
 
         Raises:
-            _NoRuleError: If recordings do not determine it, and no rank ever had two partners: whether ranks pass over
-                others, or have no more than one, is unknown.
+            _NoRuleError: If recordings do not determine it, and no rank ever had two partners: it is then unknown
+                whether ranks skip partners or have at most one.
         """
         inside = [(part, rows) for part, rows in self.tables.parts.items() if loop in self.tables.nest.loops(part.site)]
         if len({part.site for part, _ in inside}) != 1 or self.tables.nest.loops(inside[0][0].site)[-1] != loop:
@@ -415,7 +415,7 @@ class Learner:
         if all(partner[key] - key[-1] == partner.get((*key[:-1], 0), -1) for key in partner) and len(
             {sizes[key] - often for key, often in made.items()}
         ) == 1:  # fmt: skip
-            return None  # the same partners are always skipped: iterations do as well
+            return None  # the same partners are always skipped: iterations can stay as they are
         known = [key in sizes for key in _keys(v, depth)]
         seen = {name: column[known] for name, column in v.items()}
         try:
@@ -551,7 +551,7 @@ class Learner:
         columns: Mapping[str, Integers],
         error: Exception,
     ) -> None:
-        """Learn sizes without an exact rule: pickled objects have an approximate one, others are drawn on request."""
+        """Learn sizes without an exact rule: an approximate rule for pickled objects, draws for others on request."""
         part, flags, nbytes = learned.part, columns["flags"], columns["nbytes"]
         if (flags & int(Flag.PICKLED)).all():
             try:
@@ -569,9 +569,9 @@ class Learner:
             raise _NoRuleError(f"{error}: they cannot be drawn: they are not the sums of lists")
 
     def _learn_integers(self, structure: Structure) -> None:
-        """Learn the exact sizes of pickled integers, which other calls may tell; refuse those that remain approximate.
+        """Learn the exact sizes of pickled integers from numbers of other calls; refuse sizes that stay approximate.
 
-        At sites for which distributions are asked, approximate sizes are taken.
+        Approximate sizes are kept at sites for which the user asks for distributions.
         """
         for rules, (v, row) in list(zip(structure.parts, self.seen, strict=True)):
             if rules.nearly is None:
@@ -602,7 +602,7 @@ class Learner:
     def _drawn_sizes(
         self, part: Part, v: dict[str, Integers], row: Integers, columns: Mapping[str, Integers]
     ) -> DrawnSizes:
-        """Return draws of message sizes; if calls have a fixed number of messages, only of those without a rule."""
+        """Return draws of message sizes; if calls have a fixed number of messages, only messages without a rule."""
         nbytes, common = columns["nbytes"], is_common(part.op, columns["flags"])
         if common and not is_named_once(v, self._column("comm", v, row), nbytes):
             raise _NoRuleError("sizes must be one for all ranks of a call at one site to be drawn, got several")
@@ -658,7 +658,7 @@ class Learner:
 
 
 def _numbers(structure: Structure) -> Iterator[Sum]:
-    """Yield numbers that a program uses: its size, numbers of ranks, and how many elements its messages may have."""
+    """Yield numbers that a program uses: its size, numbers of ranks, and possible numbers of elements of messages."""
     found = {str(form): form for form in (Sum(((Fraction(1), (variable(name),)),)) for name in ("n", "P", "s", "r"))}
     for rules in structure.parts:
         rule = rules.fields.get("nbytes")
@@ -672,14 +672,14 @@ def _numbers(structure: Structure) -> Iterator[Sum]:
 
 
 def _place(column: Integers) -> npt.NDArray[np.uint64]:
-    """Return the number of each value among all, as a bit; a constant column counts as having two values."""
+    """Return the number of each value among all values, as a bit; a constant column counts as having two values."""
     values, which = np.unique(column, return_inverse=True)
     bits = np.left_shift(np.uint64(1), (which % int(_ORIGINS)).astype(np.uint64))
     return bits if len(values) > 1 else np.full(len(column), 3, np.uint64)
 
 
 def _vary_within(examples: Integers, counts: Integers) -> bool:
-    """Tell whether numbers of iterations, none included, differ within one recording."""
+    """Tell whether numbers of iterations, 0 included, differ within one recording."""
     least, most = np.full(examples.max() + 1, counts.max()), np.zeros(examples.max() + 1, np.int64)
     np.minimum.at(least, examples, counts)
     np.maximum.at(most, examples, counts)

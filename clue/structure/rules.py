@@ -44,21 +44,21 @@ from clue.structure.pool import Pool, Product, Products
 
 #: Returns atoms, given the surroundings that vary, block sizes, known grids, and block sizes of indices passed singly.
 _Atoms = Callable[[tuple[str, ...], tuple[int, ...], frozenset[str], tuple[int, ...]], tuple[Atom, ...]]
-#: Surroundings that are ranks or numbers of ranks, which are rarely distributed by blocks.
+#: Surroundings that are ranks or numbers of ranks; programs rarely distribute these by blocks.
 _RANKS = frozenset(("P", "s", "rank", "r"))
 _SIZES = frozenset("Ppqabc")
 _Floats = npt.NDArray[np.float64]
-#: Largest denominator of a coefficient; largest share of the sum of squares that a sum may leave to be examined
-#: exactly.
+#: Largest denominator of a coefficient; largest share of the sum of squares that a sum may leave unexplained and still
+#: be solved exactly.
 _DENOMINATOR, _NEAR = 4096, 1e-9
 #: Number of distinct samples in a search, chosen evenly; a result is checked on all samples.
 _LOOKED_AT = 400
 #: Number of samples needed in excess of the coefficients, so that at least one sample tests a rule.
 _MORE = 1
-#: Surroundings that a target has other values of, beside numbers of iterations; least eigenvalue of the Gram matrix of
+#: Surroundings whose values differ at a target, beside numbers of iterations; least eigenvalue of the Gram matrix of
 #: linearly independent columns of length 1.
 _EXTRAPOLATED, _DEPENDENT = ("n", "P", "s"), 1e-10
-#: Largest number of values that may be separate cases.
+#: Largest number of values that may become separate cases.
 _SPECIAL = 3
 #: Number of sizes at which a bound must be reached.
 _REACHED = 2
@@ -73,7 +73,7 @@ _MOST_UNITS = 20
 _TURNS = (2, 3, 4)
 #: Number of conditions that are tried to divide samples into cases.
 _TRIED = 16
-#: Largest number of searches for sums of several products: later cases use light forms only.
+#: Largest number of searches for sums of several products; after that, cases use light forms only.
 _MOST_SUMS = 400
 #: Greatest weight of an atom in a condition.
 _HEAVIEST = 5
@@ -167,12 +167,12 @@ class Search:
 
     def _searched(self, y: Integers, depth: int) -> Rule | None:
         leans = self._leans(y) or [(self, np.arange(self.length))]
-        # Where y is a function of either surroundings, sums of both are rivals.
+        # If y is a function of either of two sets of surroundings, the sums of both searches are rivals.
         forms = lightest([form for lean, rows in leans for form in lean.sums(y[rows])])
         if forms:
             return Rule(forms)
         found = next((rule for lean, rows in leans if (rule := lean._distinguished(y[rows], depth))), None)
-        # A lighter sum that recordings do not confirm is a rival, too.
+        # A lighter sum is a rival, too, even if recordings do not confirm it.
         doubtful = min(lean._doubtful for lean, _ in leans)
         return found if found is None or found.weight < doubtful else None
 
@@ -187,17 +187,17 @@ class Search:
         return None
 
     def _supported(self) -> bool:
-        """Tell whether samples have several sizes and numbers of ranks: a single value does not show a dependence."""
+        """Tell whether samples have several sizes and numbers of ranks: a single one does not show a dependence."""
         if self.origin is None:
             return True
         ranks, sizes = divmod(int(np.bitwise_or.reduce(self.origin)), 1 << 32)
         return ranks.bit_count() > 1 and sizes.bit_count() > 1
 
     def _leans(self, y: Integers) -> list[tuple[Search, npt.NDArray[np.int64]]]:
-        """Return searches without surroundings on which y does not depend, and the samples that each keeps.
+        """Return searches that omit surroundings on which y does not depend, and the samples that each keeps.
 
-        A variable may stand for the variables that determine it, as an iteration determined by rank and ranks. So
-        variables with most values are left out first, then the most special ones.
+        A variable may stand for the variables that determine it, such as an iteration that follows from the rank and
+        the number of ranks. So the variables with most values are left out first, then the most special ones.
         """
         common = sorted(self.names, key=lambda name: (name != "peer", -len(np.unique(self.v[name])), name[0] != "m"))
         special = [*(each for each in reversed(self.names) if each[0] in "jiem"), "peer", "s", "r", "rank", "P", "n"]
@@ -212,8 +212,8 @@ class Search:
         return made if len(made) == len(found) else []
 
     def _lean(self, names: list[str]) -> tuple[Search, npt.NDArray[np.int64]] | None:
-        """Return a search with these surroundings only, and the samples that it keeps, if that leaves some out."""
-        if "rank" in names or "r" in names:  # the place of a rank depends on the number of ranks
+        """Return a search with these surroundings only, and the samples that it keeps, if it leaves some out."""
+        if "rank" in names or "r" in names:  # the position of a rank depends on the number of ranks
             names += [
                 size
                 for rank, size in (("rank", "P"), ("r", "s"))
@@ -273,7 +273,7 @@ class Search:
         )
 
     def _dealt(self, y: Integers) -> tuple[Sum, ...]:
-        """Return the forms that are owners of indices that were dealt out in blocks.
+        """Return the forms that are owners of indices distributed in blocks.
 
         The first change of the owner shows the size of a block. A second round of owners must show their number.
         """
@@ -304,7 +304,7 @@ class Search:
         return lightest(found)
 
     def _followed(self, y: Integers) -> list[tuple[Atom, Integers]]:
-        """Return light atoms in which y is monotonic and that alone determine it, as wholes do numbers of blocks."""
+        """Return light atoms that alone determine y, monotonically, as a whole determines its number of blocks."""
         wholes = [each for each in self.small.pairs() if each[0].weight <= UNLIKE - 1]
         values = np.array([column for _, column in wholes], np.int64).reshape(len(wholes), self.length)
         order = np.argsort(values, axis=1, kind="stable")
@@ -316,7 +316,7 @@ class Search:
     def _scaled(self, y: Integers) -> tuple[Sum, ...]:
         """Return the forms that are multiples of the size or its square, divided evenly or by tiles, and rounded down.
 
-        A sample must show the rounding: without a division with a remainder, the form could be another one.
+        A sample must show the rounding: if no division leaves a remainder, the form could be another one.
         """
         at, divisor = int(y.argmax()), int(np.gcd.reduce(y))
         whole = variable("n")
@@ -379,7 +379,7 @@ class Search:
 
     @cached_property
     def _units(self) -> Products:
-        """The shares of sizes in units, those times the size, and their products along two dimensions of a grid."""
+        """Shares of sizes in units, these times the size, and their products along two dimensions of a grid."""
         key = (unit_shares, self.names)
         if key not in self._whole.pools:
             atoms = unit_shares(self.names, _divisors(self._whole.v["n"]), self.grids)
@@ -389,8 +389,8 @@ class Search:
     def _in_units(self, y: Integers) -> tuple[Sum, ...]:
         """Return the forms that are shares of a size in units, or products of them.
 
-        A whole number of units was recorded only, so what becomes of a remainder is unknown: both conventions are kept
-        as rivals.
+        Only whole numbers of units were recorded, so it is unknown where a remainder goes: both conventions are kept as
+        rivals.
         """
         if self.plain or self._spent.sums > _MOST_SUMS or "n" not in self.names or not _ranked(self.names):
             return ()
@@ -404,12 +404,12 @@ class Search:
         along = np.abs(matrix @ target) / np.where(norms > 0, norms, np.inf)
         whole = float(target @ target)
         near = np.flatnonzero(whole - along**2 <= _NEAR * whole + self._leeway(len(target))).tolist()
-        # A form that is left out could be a rival.
+        # If too many forms fit, there is no rule: a form that is left out could be a rival.
         fits = [form for i in near for form in self._solve(y, [products[i]], len(products))]
         return lightest(fits) if len(fits) <= KEPT else ()
 
     def bits(self, y: Integers) -> float:
-        """Return the description length of all samples, bits: by value, by exceptions to the mode, or by deviations."""
+        """Return the description length of all samples, bits: as values, exceptions to the mode, or deviations."""
         if self._described is None or self._described[0] is not y:  # many forms of the same y are weighed
             self._described = y, self._bits(y)
         return self._described[1]
@@ -432,7 +432,7 @@ class Search:
         order = np.argsort(products.weights, kind="stable")[: 3 * _MOST_PRODUCTS]
         weights = products.weights[order]
         gram, along, whole = basis[order] @ basis[order].T, basis[order] @ rest, float(rest @ rest)
-        # Residuals of the other products and of the target given the first; a fit leaves none.
+        # Residuals of the other products and of the target, given the first product; a fit leaves no residual.
         left = 1.0 - gram**2
         second = (along[None, :] - gram * along[:, None]) ** 2 / np.where(left > _SAME, left, np.inf)
         remaining = whole - along[:, None] ** 2 - second
@@ -454,7 +454,7 @@ class Search:
         gram, along, whole = basis[order] @ basis[order].T, basis[order] @ rest, float(rest @ rest)
         found: set[tuple[int, ...]] = set()
         for i in range(len(order)):
-            # Residuals given the first product: of all others, of the target, and then given each second one.
+            # Residuals of all others and of the target, given the first product, and then given each second one.
             left, target = gram - np.outer(gram[i], gram[i]), along - gram[i] * along[i]
             size = np.diag(left).copy()
             size[size < _SAME] = np.inf
@@ -480,8 +480,8 @@ class Search:
         Args:
             y: The values to explain.
             products: The products.
-            tried: Number of sums tried that are not heavier: the more were tried, the less likely a chance fit of the
-                samples beyond the coefficients must be.
+            tried: Number of sums tried that are not heavier: the more sums were tried, the more samples beyond the
+                coefficients must fit, since one sum may fit by chance.
         """
         rows = self._rows
         columns = [np.ones(len(rows))] + [product.values.astype(float) for product in products]
@@ -512,10 +512,11 @@ class Search:
     def _confirmed(self, form: Sum, y: Integers, tried: int = 1) -> bool:
         """Tell whether each recorded size, number of ranks and number of iterations tests the form.
 
-        It does if the others determine all coefficients. With as many numbers of ranks as functions of them, a form
-        fits whatever was recorded: n^2 / P on 2, 4 and 8 ranks is n^2 (a + b P + c P^2) as well. If it takes several
-        values to determine the coefficients, the more sums were tried, the more values must be left, for one of the
-        sums may fit by chance: where all terms are multiples of n, further sizes show nothing about functions of ranks.
+        A value tests the form if the other values determine all coefficients. If a form has as many functions of ranks
+        as there are numbers of ranks, it fits any recordings: n^2 / P on 2, 4 and 8 ranks is n^2 (a + b P + c P^2) as
+        well. If it takes several values to determine the coefficients, more values must be left the more sums were
+        tried, because one of the sums may fit by chance: where all terms are multiples of n, further sizes show nothing
+        about functions of ranks.
         """
         if len(form.terms) < 2:
             return True
@@ -535,9 +536,9 @@ class Search:
         return True
 
     def _supports(self, y: Integers, terms: int, tried: int) -> bool:
-        """Tell whether so many samples make it unlikely that one of the sums that were tried fits by chance.
+        """Tell whether there are enough samples that none of the sums tried is likely to fit by chance.
 
-        A sum of several products that is not solved yet has two terms at least: all with fewer were tried before.
+        A sum of several products that is not solved yet has at least two terms: those with fewer were tried before.
         """
         free = self.length - terms
         return free >= _MORE and log2(tried) <= free * self.bits(y) / self.length
@@ -549,9 +550,9 @@ class Search:
             return False
 
     def _rivals(self, form: Sum, products: Sequence[Product]) -> list[Sum]:
-        """Return a form and its variants with another product of equal values in these samples.
+        """Return a form and its variants, each with one product replaced by another of equal values in these samples.
 
-        Where all variants agree with the form, so do variants with several products replaced.
+        Where all variants agree with the form, variants with several products replaced agree as well.
         """
         alike = {product.atoms: product.alike for product in products}
         others = [
@@ -580,7 +581,7 @@ class Search:
     def _divided(self, mask: npt.NDArray[np.bool_], found: tuple[Predicate, ...], then: Rule, other: Rule) -> Rule:
         """Return a rule of two cases, given the conditions that hold on exactly the samples of the first.
 
-        Where both rules agree, samples do not tell which holds, so further conditions are rivals.
+        Where both rules agree, samples do not show which of them applies, so further conditions are rivals.
         """
         try:
             differ = then(self.v) != other(self.v)
@@ -591,7 +592,7 @@ class Search:
         return Rule((), found, then, other)
 
     def _in_turn(self, mask: npt.NDArray[np.bool_]) -> tuple[Predicate, ...]:
-        """Return periodic conditions on iterations, as for a convergence test every few iterations."""
+        """Return periodic conditions on iterations, such as that of a convergence test every few iterations."""
         for name in (each for each in self.names if each[0] == "i"):
             at = np.unique(self.v[name][mask])
             turns = int(np.gcd.reduce(np.diff(at))) if len(at) > _SPECIAL else 0
@@ -664,7 +665,7 @@ class Search:
         return self._within(mask, self.triples).rule(y[mask], depth) if mask.any() else None
 
     def _special(self, y: Integers) -> list[int]:
-        """Return values that may be separate cases: no partner, no bytes, and values that occur at several sizes."""
+        """Return possible separate cases: no partner, no bytes, and values that occur at several sizes."""
         values, counts = np.unique(y, return_counts=True)
         often = values[np.argsort(-counts, kind="stable")].tolist()
         several = [each for each in often if len(np.unique(self.v["n"][y == each])) > 1 or "n" not in self.names]
@@ -731,7 +732,7 @@ def small_atoms(
 def rank_atoms(
     names: tuple[str, ...], blocks: tuple[int, ...], grids: frozenset[str], singles: tuple[int, ...]
 ) -> tuple[Atom, ...]:
-    """Return the atoms for ranks and numbers of ranks: no logarithms, which are half of 2, 4 and 6 ranks by chance."""
+    """Return the atoms for ranks and numbers of ranks; no logarithms: on 2, 4 and 6 ranks they are P / 2 by chance."""
     return (*small_numbers(names, blocks, grids, singles), *(tree_sizes(names) if _ranked(names) else ()))
 
 
@@ -743,7 +744,7 @@ def lone_atoms(
 
 
 def _candidates(whole: Integers, y: Integers) -> list[int]:
-    """Return possible divisors of a whole: those for which the number of blocks grows as y does over its range."""
+    """Return possible divisors of a whole: those for which the number of blocks grows as much as y over its range."""
     order = np.argsort(y, kind="stable")
     some = order[np.linspace(0, len(order) - 1, _PROBES).astype(np.int64)]
     x, most = int(whole[some[-1]]), int(y[some[-1]])
@@ -779,7 +780,7 @@ def _depends_on(v: Surroundings, names: Sequence[str], y: Integers) -> bool:
 def _numbered(columns: Integers) -> Integers:
     """Return one number for each sample, given its figures, shape (figures, samples): equal where all figures are.
 
-    Their order is that of the figures, the first one first. Numbers are sorted much faster than columns of figures.
+    The numbers are in the lexicographic order of the figures. They are sorted much faster than columns of figures.
     """
     low, high = columns.min(axis=1).tolist(), columns.max(axis=1).tolist()
     spans = [most - least + 1 for least, most in zip(low, high, strict=True)]

@@ -14,7 +14,7 @@ from clue.structure.rules import Search
 Floats = npt.NDArray[np.float64]
 #: Least share of the variance between bursts of a recording that a local size must explain; number of samples used.
 _EXPLAINED, _LOOKED_AT = 0.3, 3000
-#: Share of the bursts, at either end, whose deviation is limited: the first iterations of a loop are often slower.
+#: Share of the bursts, at either end, that is winsorised: the first iterations of a loop are often slower.
 _TAIL = 0.05
 
 
@@ -38,7 +38,7 @@ class LocalSize:
 def local_size(
     v: Mapping[str, Integers], example: Integers, seconds: Floats, blocks: tuple[int, ...]
 ) -> LocalSize | None:
-    """Return the local size that best explains how bursts of a recording differ by rank and iteration, if one does.
+    """Return the local size that best explains how bursts of a recording differ by rank and iteration, if there is one.
 
     Args:
         v: Surroundings of each burst.
@@ -56,7 +56,7 @@ def local_size(
         return None
     relative = seconds / means[of]
     rest = relative - 1.0
-    # Outliers and warm-up need no explanation: winsorise them.
+    # A local size need not explain outliers and warm-up: winsorise them.
     rest = np.clip(rest, *np.quantile(rest, (_TAIL, 1 - _TAIL)))
     rest -= (np.bincount(of, rest) / counts)[of]
     whole = float(rest @ rest)

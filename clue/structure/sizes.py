@@ -1,4 +1,4 @@
-"""Sizes of messages without a rule: drawn from the recorded ones, at call sites for which the user asks for it.
+"""Sizes of messages without a rule: drawn from the recorded ones, at call sites that the user names.
 
 A size is drawn relative to a mean, which is fitted over n and P. Sender and receiver agree, because a trace stores each
 size once (:mod:`clue.trace.ops`): the size of a message with its sender, the sizes of an alltoallv with the sending
@@ -49,7 +49,7 @@ def is_common(op: int, flags: Integers) -> bool:
 
 
 def is_named_once(v: Surroundings, comm: Integers, sizes: Integers) -> bool:
-    """Tell whether all members of each call make it at this place and state one size."""
+    """Tell whether all members of each collective call make it at this place and state the same size."""
     _, call, members = np.unique(
         np.array([v["example"], comm, *_turns(v)]), axis=1, return_inverse=True, return_counts=True
     )
@@ -91,7 +91,7 @@ class Draws:
         return cls(model, spread, seed, float(sizes.mean()))
 
     def __call__(self, v: Surroundings, which: Integers, count: int) -> Integers:
-        """Return some of ``count`` draws at one size and number of ranks."""
+        """Return ``which`` of ``count`` draws at one size and number of ranks."""
         if not len(which):
             return np.zeros(0, np.int64)
         mean = self.model.predict({name: v[name][:1] for name in ("n", "P")})[0]
@@ -111,8 +111,8 @@ class DrawnSizes:
     """Sizes of the messages of a part; some or all are drawn.
 
     Attributes:
-        common: Whether all ranks of a call name one size.
-        messages: The rule or the draws of each message of a call; a single entry holds for all.
+        common: Whether all ranks of a call state one size.
+        messages: The rule or the draws of each message of a call; a single entry applies to all.
     """
 
     common: bool
@@ -146,7 +146,7 @@ class DrawnLists:
 
     Attributes:
         draws: The draws.
-        summed: Whether the size of a rank's row is the sum of what it sends.
+        summed: Whether the size of a rank's row is the sum of the sizes that it sends.
     """
 
     draws: Draws
@@ -176,7 +176,7 @@ def by_message(v: Surroundings, messages: int) -> list[npt.NDArray[np.bool_]]:
 
 
 def messages_of(lengths: Integers) -> int:
-    """Return the number of messages of a call that are treated one by one, given the numbers in all calls."""
+    """Return how many messages of a call are treated one by one, given the number of messages of all calls."""
     found = np.unique(lengths[lengths > 0])
     return int(found[0]) if len(found) == 1 and found[0] <= _MESSAGES else 1
 

@@ -1,8 +1,8 @@
-"""Tables of the observations of each place in recordings of a program; rules are learned from them.
+"""Tables of the observations of each place in recordings of a program, from which rules are learned.
 
 Places are the loops of a program, and the *parts* of its call sites: the rows of one kind in a call (a Sendrecv is a
 receive, a send and a wait). The table of a place has its surroundings (size, ranks, rank, iterations of the loops
-around) and the observations there: how often it was reached, and the fields of each row.
+around) and the observations there: how often the place was reached, and the fields of each row.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Part:
     Attributes:
         site: Number of the site.
         op: Their op code.
-        which: Number of such parts of the call before it.
+        which: Number of earlier parts of this kind in the call.
         call: Name of the MPI call.
         region: Name of the region.
         cube: Whether they are the steps of a hypercube, each of which counts as an iteration.
@@ -94,9 +94,9 @@ class Tables:
         loops: Number of iterations seen of each loop, by recording, rank and iterations of the loops around.
         astray: By site, how often the program jumped back to it outside any loop.
         classes: Classes of each recording's communicators.
-        begun: For each recording, by row, the number of requests that its rank has begun before.
-        serial: For each recording, the number of requests that a rank had begun before the one of a given number.
-        shared: Loops in which ranks skip iterations: all iterations count for all ranks.
+        begun: For each recording and row, the number of requests that the row's rank began before.
+        serial: For each recording, the number of requests that a rank began before the request of a given number.
+        shared: Loops in which ranks skip iterations: every rank is given all iterations.
     """
 
     nest: Nest
@@ -158,7 +158,7 @@ class Tables:
         self.serial.append(serial)
 
     def _share(self, loop: tuple[Step, ...]) -> None:
-        """Give all ranks as many iterations of a loop as the rank with most."""
+        """Give all ranks as many iterations of a loop as the rank that has most."""
         most: dict[tuple[int, ...], int] = {}
         for (number, _, *around), count in self.loops[loop].items():
             key = (number, *around)
@@ -191,7 +191,7 @@ class Tables:
             at += length
 
     def _add_cube(self, place: tuple[int, int], site: int, where: tuple[int, ...], begin: int, end: int) -> None:
-        """Add the messages of a hypercube: messages with one partner are a step, numbered by the bit that differs."""
+        """Add the messages of a hypercube: messages with one partner form a step, numbered by the bit that differs."""
         trace = self.examples[place[0]].trace
         ops, at = trace.ops, begin
         name, region = trace.head.calls[ops.call[begin]], trace.head.regions[ops.region[begin]]

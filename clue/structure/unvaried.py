@@ -1,8 +1,8 @@
-"""Numbers of a program that are the same in all recordings, though they differ at a target.
+"""Numbers of a program that are the same in all recordings but differ at a target.
 
-On 4, 6 and 8 ranks, the most square grid always has two rows. A loop over its rows goes round twice there, as a loop
-over two directions does, and no recording tells one from the other. Rules take the number that was seen; so wherever
-the grid has another number of rows, what may depend on it is refused.
+On 4, 6 and 8 ranks, the most square grid always has two rows. A loop over its rows then has two iterations, like a loop
+over two directions, and no recording distinguishes them. Rules take the number that was recorded; so at a target where
+the grid has another number of rows, everything that may depend on it is refused.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fractions import Fraction
 from clue.structure.atoms import cubest, squarest
 from clue.structure.forms import Rule, UndeterminedError
 
-#: Fields that are bits, and fields in which a number may be the last of a row of ranks.
+#: Fields that are bits, and fields that may be a number itself, or one less: the last of that many ranks.
 _BITS, _COUNTED = frozenset({"flags", "requested"}), frozenset({"count", "peer", "entries", "entry"})
 
 
@@ -52,7 +52,7 @@ class Unvaried:
 
     Attributes:
         number: The number.
-        recorded: Its value there.
+        recorded: Its value in all recordings.
         used: Whether the program is known to use the grid of which it is a side.
     """
 
@@ -63,8 +63,8 @@ class Unvaried:
     def may_be_in(self, rules: Mapping[str, Sequence[Rule]], grids: frozenset[str]) -> bool:
         """Tell whether rules by field, or a group of ranks in these grids, may depend on it.
 
-        The sides of a grid may be factors of all numbers, and decide where a rank is in it. Halves and logarithms are
-        numbers of iterations, or ranks.
+        The side of a grid may be a factor of any number, and decides where a rank is in the grid. Halves and logarithms
+        are only numbers of iterations, or ranks.
         """
         if not self.number.grid:
             return any(_is(self.recorded, each) for name in _COUNTED & rules.keys() for each in rules[name])
@@ -87,7 +87,7 @@ class Unvaried:
         )
 
     def _divides(self, coefficient: Fraction) -> bool:
-        """Tell whether a coefficient may be a product of it, or a fraction by it."""
+        """Tell whether a coefficient may contain it as a factor or a divisor."""
         above, below = coefficient.numerator, coefficient.denominator
         return above % self.recorded == 0 or (below > 1 and below % self.recorded == 0)
 
@@ -110,14 +110,14 @@ def unvaried(recorded: Sequence[tuple[int, int]], grids: frozenset[str]) -> tupl
 def check(
     numbers: Sequence[Unvaried], size: int, ranks: int, rules: Mapping[str, Sequence[Rule]], grids: frozenset[str]
 ) -> None:
-    """Check that rules and a group of ranks depend on no number that differs at a target from all recordings.
+    """Check that rules and a group of ranks do not depend on a number that differs only at the target.
 
     Args:
         numbers: The numbers that are the same in all recordings.
         size: Size of the target.
         ranks: Its number of ranks.
         rules: Rules by field, those of the loops around as ``count``.
-        grids: The process grids of which the group may be a part.
+        grids: The process grids that the group may be a part of.
 
     Raises:
         UndeterminedError: If they may.

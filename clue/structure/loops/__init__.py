@@ -5,7 +5,7 @@
     Trace ──bits, columns──▶ symbols ──folding──▶ places of loops ──┐
                        numbers ───────────expressions─────────┴─merging──▶ Loops ──▶ the same Trace
 
-``folding`` is the reference implementation, ``fold.hpp`` (``compiled``) the one in C++; both make the same loops.
+``folding`` is the reference implementation, ``fold.hpp`` (``compiled``) the C++ one; both make the same loops.
 """
 
 from clue.structure.loops.bits import BITS

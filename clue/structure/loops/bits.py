@@ -1,9 +1,9 @@
 """Makes calls that follow the bits of the rank, such as lower-case ``reduce``, equal on all ranks.
 
-In such a call, a rank exchanges messages with rank ^ 1, rank ^ 2, rank ^ 4 and so on, if these ranks exist: it sends
-where its own bit is set and receives where it is not, or the other way round, with the same number of messages for each
-bit. Every rank therefore sends different messages, and the programs of all ranks differ. Here all messages of a call
-become the rows of one bit:
+In such a call, a rank exchanges messages with rank ^ 1, rank ^ 2, rank ^ 4 and so on, if these ranks exist. It sends
+where its own bit is set and receives where it is not, or the other way round; the number of messages is the same for
+each bit. Every rank therefore sends different messages, and the programs of all ranks differ. This module replaces all
+messages of a call by the rows of one bit:
 
 =========  ====================================================================================
 ``flags``  have ``BITS``
@@ -36,9 +36,9 @@ _ALONG = (Op.SEND, Op.RECV)
 
 
 def condensed(ops: Ops, members: Members) -> tuple[Ops, Integers]:
-    """Return a rank's ops with such calls as rows of one bit, and the row of each op.
+    """Return a rank's ops, with each such call replaced by the rows of one bit, and the row of each op.
 
-    Without such calls, the ops stay the same.
+    Ops without such calls are unchanged.
     """
     owner, runs = np.arange(len(ops)), list(_runs(ops))
     if not runs:
@@ -116,7 +116,7 @@ def _runs(ops: Ops) -> Iterator[tuple[Integers, int, int]]:
 
 
 def _partners(members: Members, comm: int) -> tuple[int, npt.NDArray[np.bool_], Integers]:
-    """Return the rank in its communicator and, for each bit with a partner, whether it is set, and the partner."""
+    """Return the rank in a communicator, and for each bit that has a partner whether it is set, and the partner."""
     own, size = int(members.own[comm]), int(members.size[comm])
     powers = 1 << np.arange(max(size - 1, 0).bit_length())
     peers = own ^ powers

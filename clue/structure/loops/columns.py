@@ -1,12 +1,12 @@
 """Ops without their times: each is a symbol and numbers that may vary from one iteration to the next.
 
-Ops have the same symbol if all columns of ``SHAPE`` are equal, and both or neither have a request. Their numbers are
-encoded so that they tend to be constant over iterations and ranks:
+Two ops have the same symbol if all columns of ``SHAPE`` are equal and either both or neither have a request. Their
+numbers are encoded so that they tend to be constant over iterations and ranks:
 
-``request``    relative to the newest request before: +1 is a new one
-``extra``      distance from the end of the entries of the ops before: 0 if there are entries
-``entries``    for a wait, its requests: how much older each is than the newest before it
-``relative``   peer - own rank in the op's communicator, around its end: from -size/2 (without) to size/2
+``request``    relative to the newest earlier request: +1 for a new one
+``extra``      distance from the end of the entries of earlier ops: 0 for an op with entries
+``entries``    for a wait, its requests: how much older each is than the newest earlier request
+``relative``   peer - own rank in the op's communicator, wrapped around: from -size/2 (excluded) to size/2
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from clue.trace import NO_REQUEST, Op, Trace
 from clue.trace.columns import Ops, within
 from clue.trace.ops import COLUMNS
 
-#: Columns that are stored unchanged, in addition to the loops.
+#: Columns that are stored unchanged beside the loops.
 TIMES = ("cpu", "begin", "took")
 #: Columns of numbers.
 NUMBERS = ("nbytes", "peer", "tag", "comm", "request", "extra", "count")
 #: Columns that determine the symbol.
 SHAPE = tuple(name for name, _, _ in COLUMNS if name not in (*TIMES, *NUMBERS))
-#: Subtracted from a peer that is not a rank, such as PROC_NULL, to encode it as a relative peer.
+#: Number subtracted from a peer that is not a rank, such as PROC_NULL, to encode it as a relative peer.
 NO_PEER = 1 << 40
 #: Placeholder of a number that is not stored.
 ABSENT = -(1 << 50)
@@ -118,7 +118,7 @@ def numbers_of(ops: Ops, members: Members) -> Numbers:
 
 
 def ops_of(shapes: Shapes, symbols: Integers, times: Mapping[str, Integers], numbers: Numbers, members: Members) -> Ops:
-    """Return a rank's ops: the inverse of :func:`shapes_of` and :func:`numbers_of`, with one kind of peer by op."""
+    """Return a rank's ops: the inverse of :func:`shapes_of` and :func:`numbers_of`, given one kind of peer per op."""
     columns, shape = numbers.columns, {name: column[symbols] for name, column in shapes.columns.items()}
     count, request, relative = columns["count"], columns["request"], columns["relative"]
     newest = _before(np.cumsum(np.maximum(request, 0)) - 1, -1)

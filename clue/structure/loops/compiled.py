@@ -13,7 +13,7 @@ from clue.structure.loops.places import Flat, Place
 
 
 def fold(symbols: npt.NDArray[np.int32]) -> Place:
-    """Return a sequence of symbols as a program of loops, the same as the reference does.
+    """Return a sequence of symbols as a program of loops, equal to that of the reference implementation.
 
     Raises:
         NoLibraryError: If there is no library, and none can be made.

@@ -1,7 +1,7 @@
 """The numbers of a place as an affine expression of the iterations around it if one exists, or else as a table.
 
-The levels of a place are the repetition counts of the loops around it, outermost first, and of the place itself. Level
-k has one count for each time it is reached: as many counts as the level before has repetitions.
+The levels of a place are the repetition counts of the loops around it, outermost first, and of the place itself. A
+level has one count for each time that it is reached, that is, for each repetition of the level before.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from clue.structure.loops.places import Integers
 from clue.trace.columns import within
 
 Levels = Sequence[Integers]
-#: Values below this are codes, not numbers, and take no part in arithmetic.
+#: Values below this are codes, not numbers: there is no arithmetic on them.
 NO_NUMBER = -(1 << 39)
-#: Largest number of pieces with which a table is simpler than a modulus.
+#: Largest number of pieces at which a table is simpler than a modulus.
 _FEW = 2
 
 
@@ -29,7 +29,7 @@ class Affine:
         base: Value in the first iterations, of rank 0.
         steps: Increment for each further iteration of a level, outermost first.
         modulus: Values are in ``least`` … ``least + modulus - 1``; 0 if they are not bounded.
-        least: The least of these values.
+        least: The smallest of these values.
         per_rank: Increment for each further rank.
     """
 
@@ -59,7 +59,7 @@ class Table:
     """A sequence of values that is repeated.
 
     Attributes:
-        pieces: Arithmetic sequences: length, first value and increment of each.
+        pieces: Arithmetic sequences, each given by its length, first value and increment.
     """
 
     pieces: tuple[tuple[int, int, int], ...]
@@ -97,7 +97,7 @@ def expression_of(values: Integers, levels: Levels) -> Expression:
 
 
 def _affine(values: Integers, levels: Levels, modulus: int) -> Affine | int:
-    """Return the affine expression modulo ``modulus``, or the difference between steps on the innermost level."""
+    """Return the affine expression modulo ``modulus``, or else the difference between steps on the innermost level."""
     steps: list[int] = []
     for counts in reversed(levels):
         firsts = np.cumsum(counts) - counts

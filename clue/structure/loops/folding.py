@@ -1,22 +1,23 @@
 """The reference implementation: folds a sequence of symbols into loops, online, in nearly linear time.
 
-The symbols read so far form a stack: each entry is a symbol or a loop, with a repetition count. An entry's key is its
-symbol, or identifies the loop by the keys of its body; so the same loop may have different counts at different places.
-A new entry
+The symbols read so far form a stack: each entry is a symbol or a loop, with a repetition count. The key of a symbol is
+the symbol; the key of a loop stands for the keys of its body, so the same loop may have different counts at different
+places. A new entry
 
-1. joins the one before it if both have the same key, or what ends the last iteration of the one before it;
+1. joins the entry before it if both have the same key, or the entry of this key that ends the last iteration there;
 2. otherwise, if it completes the body of a known loop, becomes an iteration of the longest such loop;
 3. otherwise, if it completes a repetition, becomes a loop of two iterations with the shortest such period, known from
    now on.
 
 The result of a step is again a new entry. Inner loops are therefore found before outer ones, and the stack never
-contains an adjacent repetition. The symbols are then read again with the innermost loops known, then with the loops
-around these, and so on while the number of entries falls: this finds loops whose first occurrence has one iteration.
+contains an adjacent repetition. The symbols are then read again with the innermost loops known, then also with the
+loops around these, and so on while the number of entries falls. This finds loops whose first occurrence has one
+iteration.
 
 A repetition at the end of the stack with a period from 2^k to 2^(k+1) ends with 2^k keys that also occurred a period
-earlier. As the stack has no other repetition, only their latest earlier occurrence can be a period away: any two
-occurrences of the same 2^k keys are at least 2^k apart. That makes log(stack) places to examine for every entry.
-``fold.hpp`` takes the same steps.
+earlier. As the stack has no other repetition, any two occurrences of the same 2^k keys are at least 2^k apart, so only
+their latest earlier occurrence can be a period away. For every entry, log(stack) places are examined. ``fold.hpp``
+takes the same steps.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _Keys = tuple[_Key, ...]
 
 @dataclass(slots=True)
 class _Entry:
-    """An entry of the stack; ``inside`` are the entries of a loop's iterations, in order."""
+    """An entry of the stack; ``inside`` holds the entries of a loop's iterations, in order."""
 
     key: _Key
     count: int
@@ -108,7 +109,7 @@ class _Folding:
         return None
 
     def _same(self, key: _Key) -> _Entry | None:
-        """Return the entry of this key at the end of the stack, or of the last iteration there, if any."""
+        """Return the entry with this key at the end of the stack, or at the end of the last iteration there, if any."""
         entry = self._stack[-1] if self._stack else None
         while entry is not None and entry.key != key:
             entry = entry.inside[-1] if entry.inside else None
@@ -138,7 +139,7 @@ class _Folding:
         return taken
 
     def _keys(self, count: int, end: int = 0) -> _Keys:
-        """Return ``count`` keys, up to the last but ``end``."""
+        """Return the last ``count`` keys of the stack, not counting its last ``end`` keys."""
         last = len(self._stack) - end
         return tuple(entry.key for entry in self._stack[last - count : last])
 
@@ -169,7 +170,7 @@ def _program(entries: Sequence[_Entry], bodies: Sequence[_Keys]) -> Place:
 
 
 def _place(entries: Sequence[_Entry], bodies: Sequence[_Keys]) -> Place:
-    """Return entries of one key, all that are ever reached at a place."""
+    """Return as one place all entries, of one key, that are ever reached there."""
     counts, key = np.array([entry.count for entry in entries], np.int64), entries[0].key
     if key >= 0:
         return Place(key, counts)

@@ -48,7 +48,7 @@ class Node:
     Attributes:
         symbol: The symbol, or ``LOOP``.
         repeated: Number of repetitions each time that it is reached.
-        numbers: Numbers of a symbol, by name; with the simpler one of ``peer`` and ``relative``.
+        numbers: Numbers of a symbol, by name, including only the simpler one of ``peer`` and ``relative``.
         body: Body of the loop, in order.
     """
 
@@ -100,7 +100,7 @@ class Loops:
         return sum(node.tokens for part in self.parts for node in part.node.walk())
 
     def rows(self, rank: int) -> Integers:
-        """Return the row of each op of a rank: several ops of calls along bits (``bits``) share one."""
+        """Return the row of each op of a rank; several ops of a call along bits (``bits``) share one row."""
         return condensed(self.trace.rank(rank), Members.of(self.trace, rank))[1]
 
     def leaves(self, rank: int) -> Iterator[tuple[Node, Levels, Integers]]:
@@ -130,7 +130,7 @@ def compress(trace: Trace, *, reference: bool = False) -> Loops:
 
     Args:
         trace: Any trace.
-        reference: Whether to use Python only, at about 20 us per op; this is also the way without a compiler.
+        reference: Whether to use Python only, at about 20 us per op, as is done anyway if there is no compiler.
     """
     members = [Members.of(trace, rank) for rank in range(trace.ranks)]
     every = [trace.rank(rank) for rank in range(trace.ranks)]
@@ -144,7 +144,7 @@ def compress(trace: Trace, *, reference: bool = False) -> Loops:
 
 
 def folded(trace: Trace) -> list[Place]:
-    """Return each rank's program as loops over its ops as they were recorded."""
+    """Return each rank's program as loops over its ops in recorded order."""
     return _folded(trace.ops, trace.head.offsets, False)[1]
 
 
@@ -226,7 +226,7 @@ _RELATIVE = frozenset({Op.SEND, Op.RECV, Op.ISEND, Op.IRECV, Op.PROBE, Op.MPROBE
 
 
 def _aligned(programs: Sequence[Sequence[_Found]]) -> list[dict[int, _Found]]:
-    """Return parts in an order common to all ranks, each with the ranks that have a part of this structure there."""
+    """Return parts in an order common to all ranks; each maps the ranks that have it to their own part."""
     alike: dict[tuple[bytes, ...], list[int]] = {}
     for rank, program in enumerate(programs):
         alike.setdefault(tuple(part.structure for part in program), []).append(rank)
@@ -287,7 +287,7 @@ def _merged(parts: Mapping[int, _Found], shapes: Shapes) -> Node:
 
 
 def _variants(ranks: Sequence[int], expressions: Sequence[Expression]) -> Variants:
-    """Return the expressions with their ranks: a single one if its base is affine in the rank."""
+    """Return the expressions with their ranks: a single expression if the base is affine in the rank."""
     found: dict[Expression, list[int]] = {}
     for rank, expression in zip(ranks, expressions, strict=True):
         found.setdefault(expression, []).append(rank)
@@ -358,7 +358,7 @@ def _ops(loops: Loops, rank: int) -> Ops:
 
 
 def _placed(node: Node, rank: int, around: Levels) -> tuple[Place, list[tuple[Node, Levels]]]:
-    """Return a rank's places, and the nodes of symbols with their levels, in order."""
+    """Return a rank's place of a node, and the nodes of symbols in it with their levels, in order."""
     counts = chosen(node.repeated, rank).values(around, rank)
     levels = (*around, counts)
     if node.symbol != LOOP:

@@ -1,7 +1,7 @@
 """Places of a program: symbols and loops as a tree, with a repetition count for each time a place is reached.
 
-A place is reached once in every iteration of the loop around it, and then repeats its symbol or its body by its entry
-in ``counts``. ``a [(b)^2 g]^3`` is::
+A place is reached once in every iteration of the loop around it. It then repeats its symbol or its body as often as its
+entry in ``counts`` says. ``a [(b)^2 g]^3`` is::
 
     loop, counts [1]            the program itself, which is run once
       a, counts [1]
@@ -108,7 +108,7 @@ def expand(program: Place) -> Integers:
 
 
 def positions(program: Place) -> list[tuple[Place, Integers]]:
-    """Return each place that is a symbol with the numbers of its ops within the program, in order."""
+    """Return each place that is a symbol, with the positions of its ops within the program, in order."""
     return _located(program)[0]
 
 
@@ -133,7 +133,7 @@ def _located(program: Place) -> tuple[list[tuple[Place, Integers]], list[tuple[P
     loops: list[tuple[Place, Integers, Integers]] = []
 
     def locate(place: Place, begins: Integers) -> None:
-        """Find the positions of its ops, given those at which it begins each time that it is reached."""
+        """Find the positions of its ops, given the positions at which it begins each time that it is reached."""
         if not place.is_loop:
             at = np.repeat(begins, place.counts) + within(place.counts)
             found.append((place, at))
@@ -160,7 +160,7 @@ def _sums(values: Integers, counts: Integers) -> Integers:
 
 
 def split(program: Place) -> Place:
-    """Return a program whose loops end where they end with fewer of a symbol: ``[a (b)^1,1,1,2]^4`` is ``[a b]^4 b``.
+    """Move surplus repetitions at the end of a loop behind it: ``[a (b)^1,1,1,2]^4`` becomes ``[a b]^4 b``.
 
     Folding joins further repetitions to the end of the last iteration: it cannot know whether they belong to the loop.
     """
@@ -168,11 +168,11 @@ def split(program: Place) -> Place:
 
 
 def _split(place: Place) -> tuple[Place, ...]:
-    """Return a place without its surplus end, and the places that follow it instead."""
+    """Return a place without its surplus repetitions, followed by these repetitions, if any, as another place."""
     if not place.is_loop:
         return (place,)
     place = split(place)
-    # The last places of last iterations down to a symbol, and where what is reached there ends an outermost loop.
+    # The chain of last places down to a symbol, and at which of its repetitions a run of the outermost loop ends.
     chain, last = [place], np.cumsum(place.counts) - 1
     while (end := chain[-1].body[-1]).is_loop:
         chain.append(end)
