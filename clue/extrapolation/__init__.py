@@ -8,14 +8,14 @@
     inference       family -> the program's structure at any size and number of ranks, or why it is refused
     memory          memory of a rank at a target
     loops           loops and iteration counts, where the trace would be too long to be written out
-    making          the trace at a target, and its distance from the recordings
+    making          the trace at a target, and how far the target is from the recordings
     kept            cache of made traces, by the content of their recordings
     admissible      sizes and numbers of ranks that a program accepts, as stated by the user
     plan            recordings to make for a target, and their cost on this computer
     refusals        constraints of a program, inferred from refused recordings
-    recordings      trial of a plan's smallest recordings, and making all of them
+    recordings      trial of a plan's smallest recordings, and execution of the whole plan
 
-Prints nothing.
+This package prints nothing.
 """
 
 from clue.extrapolation.family import Family, Recording

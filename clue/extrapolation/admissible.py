@@ -1,6 +1,6 @@
 """Which sizes and numbers of ranks a program takes: ``ranks=2^k``, ``size=20*k``, ``size=8*ranks+k``, ``ranks=4,9,16``.
 
-``k`` stands for 0, 1, 2 and so on. Of alternatives separated by commas one must hold; of several demands all must hold.
+``k`` stands for 0, 1, 2 and so on. One of the alternatives separated by commas must hold, and all of several demands.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _RULE = "must be such as ranks=2^k, size=20*k, size=ranks*k, size=8*ranks+k or r
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A product of a factor and, perhaps, the number of ranks, a power of k, or a power whose exponent is k."""
+    """A product of a factor and, optionally, the number of ranks, a power of k, or a power whose exponent is k."""
 
     factor: int
     of_ranks: bool = False
@@ -42,7 +42,7 @@ class Product:
         """Parse a product: ``8*ranks``, ``20*k``, ``2^k``, ``k^2``.
 
         Raises:
-            ValueError: If it is none.
+            ValueError: If the text is not a product.
         """
         words = [found for word in text.split("*") if (found := _FACTOR.fullmatch(word))]
         with_k = [word for word in words if word["k"] or word["base"]]
@@ -78,12 +78,12 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Numbers of a form: a product, plus or minus another one.
+    """The numbers of a form: a product, or a product plus or minus another one.
 
     Attributes:
         scaled: The only product, or the one that may contain k.
         further: The other product, without k.
-        sign: Sign of the other product, 1 or -1; 0: there is none.
+        sign: Sign of the other product, 1 or -1; 0 if there is none.
     """
 
     scaled: Product
@@ -95,7 +95,7 @@ class Form:
         """Parse a form: ``2^k+1``.
 
         Raises:
-            ValueError: If it is none.
+            ValueError: If the text is not a form.
         """
         found = _SUM.fullmatch(text)
         if found is None:
@@ -118,7 +118,7 @@ class Form:
     @property
     def offset(self) -> int:
         """Constant offset of its numbers from multiples or powers, for any number of ranks."""
-        any_number = self.scaled == Product(1, power=1)  # from some number on
+        any_number = self.scaled == Product(1, power=1)  # all numbers from a smallest one on
         return 0 if any_number or self.further.of_ranks or not self.scaled.varies else self.sign * self.further.factor
 
     def holds(self, number: int, ranks: int) -> bool:
@@ -126,7 +126,7 @@ class Form:
         return self.scaled.has(number - self.sign * self.further.at(0, ranks), ranks)
 
     def near(self, ideal: float, between: tuple[float, float], ranks: int) -> list[int]:
-        """Return its numbers in a range, ascending; of very many, those nearest to an ideal one on either side."""
+        """Return its numbers in a range, ascending; if there are very many, those nearest to an ideal number."""
         low, high = between
         ks = range(self._first(low, ranks), self._first(math.floor(high) + 1, ranks))
         middle = max(self._first(ideal, ranks) - ks.start, 0)
@@ -153,7 +153,7 @@ class Said:
 
     Attributes:
         name: Its subject: ``size`` or ``ranks``.
-        forms: Forms, one of which must hold.
+        forms: The forms: a number must have at least one of them.
         text: Text of the forms.
     """
 
@@ -166,7 +166,7 @@ class Said:
         """Parse a demand: ``size=8*k``, ``ranks=6,2^k``.
 
         Raises:
-            UsageError: If it is none.
+            UsageError: If the text is not a demand.
         """
         found = _NAMED.fullmatch(re.sub(r"\s", "", text).replace("**", "^"))
         try:
@@ -183,7 +183,7 @@ class Said:
         return any(form.holds(size if self.name == SIZE else ranks, ranks) for form in self.forms)
 
     def near(self, ideal: float, between: tuple[float, float], ranks: int) -> list[int]:
-        """Return its numbers in a range; of very many, those nearest to an ideal one."""
+        """Return its numbers in a range; if there are very many, those nearest to an ideal number."""
         return [each for form in self.forms for each in form.near(ideal, between, ranks)]
 
     def __str__(self) -> str:
@@ -195,8 +195,8 @@ class Other:
     """The demand that a size, a number of ranks, or a combination of both is excluded.
 
     Attributes:
-        size: The size; ``None``: any.
-        ranks: The number of ranks; ``None``: any.
+        size: The size; ``None`` for any.
+        ranks: The number of ranks; ``None`` for any.
     """
 
     size: int | None = None
@@ -224,7 +224,7 @@ class Admissible:
     """Sizes and numbers of ranks that a program accepts.
 
     Attributes:
-        demands: Demands that all of them meet.
+        demands: Demands, all of which they meet.
     """
 
     demands: tuple[Demand, ...] = ()
@@ -262,10 +262,10 @@ class Admissible:
         """Return admissible sizes.
 
         Args:
-            ideal: Ideal size; of very many sizes those nearest to it are returned.
+            ideal: Ideal size; if there are very many sizes, those nearest to it are returned.
             between: Smallest and largest size, above 0.
             granule: A divisor of all sizes.
-            numbers: Numbers of ranks, at least one, on all of which they must be admissible.
+            numbers: Numbers of ranks, at least one; the sizes must be admissible on all of them.
         """
         lists = [Form(Product(granule, power=1)).near(ideal, between, 1)]
         lists += [each.near(ideal, between, max(numbers)) for each in self._said_of_sizes()]

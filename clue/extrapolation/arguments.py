@@ -1,7 +1,7 @@
-"""Command lines of one program at several sizes and numbers of ranks: which of their numbers are the size.
+"""Command lines of one program at several sizes and numbers of ranks: which of their numbers follow the size.
 
-Words must be equal except for numbers in them. A number that varies must be the size on every command line, or the
-number of ranks on every one: ``--n 64``, ``--mesh=64x64`` and ``mesh-64.msh`` follow the size.
+Words must be equal except for the numbers in them. A number that varies must be the size on every command line, or the
+number of ranks on every command line: ``--n 64``, ``--mesh=64x64`` and ``mesh-64.msh`` follow the size.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def filled(words: Sequence[str], size: int, ranks: int) -> tuple[str, ...]:
 
 
 def common(lines: Sequence[CommandLine]) -> tuple[tuple[str, ...], list[str]]:
-    """Return the arguments with placeholders ``{size}`` and ``{ranks}``, and a line on each that does not fit."""
+    """Return the arguments with placeholders ``{size}`` and ``{ranks}``, and a line on each argument that misfits."""
     first = lines[0]
     faults = [
         f"{line.name}: arguments must be as many as of {first.name} ({_said(first.words)}), got {_said(line.words)}"
@@ -73,7 +73,7 @@ def _word(lines: Sequence[CommandLine], place: int) -> tuple[str, list[str]]:
 
 
 def _named(lines: Sequence[CommandLine], numbers: Sequence[str]) -> str | None:
-    """Return the placeholder for these numbers, one of each line; ``None`` if they follow neither."""
+    """Return the placeholder for these numbers, one from each line; ``None`` if they follow neither size nor ranks."""
     if len(set(numbers)) == 1:
         return numbers[0]
     if all(number == str(line.size) for line, number in zip(lines, numbers, strict=True)):
@@ -84,7 +84,7 @@ def _named(lines: Sequence[CommandLine], numbers: Sequence[str]) -> str | None:
 
 
 def _odd(lines: Sequence[CommandLine], numbers: Sequence[str], place: int) -> list[str]:
-    """Return a line on each number that does not follow what most of them do: the size, the ranks, or the first."""
+    """Return a line on each number that differs from most: the size, the number of ranks, or the first line's number."""
     follows = [[str(line.size) for line in lines], [str(line.ranks) for line in lines], [numbers[0]] * len(lines)]
     most = max(follows, key=lambda wanted: sum(map(str.__eq__, wanted, numbers)))
     what = ("the size", "the number of ranks", f"that of {lines[0].name}")[follows.index(most)]

@@ -1,10 +1,10 @@
 """Bursts at unrecorded sizes: pooled by place and role, fitted, and drawn with their recorded variability.
 
-A place is a part of a call site. A burst there is what a rank has computed since its last call, so bursts after
-different calls are told apart if they usually differ, and ranks with a role (the root of a collective, the first and
-the last rank) if they differ from others in every recording. Differences between the bursts of one recording are
-explained by a local size of the ranks, if there is one (:func:`clue.structure.samples.local_size`); means are fitted
-over that size, the problem's size and the number of ranks (:mod:`clue.models`).
+A place is a part of a call site. A burst there is the computation of a rank since its last call. Bursts after different
+calls are therefore distinguished if they usually differ, and ranks with a role (the root of a collective, the first and
+the last rank) if their bursts differ from others in every recording. A local size of the ranks explains differences
+between the bursts of one recording, if there is one (:func:`clue.structure.samples.local_size`); means are fitted over
+that size, the problem's size and the number of ranks (:mod:`clue.models`).
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Surroundings = Mapping[str, Integers]
 
-#: Name of a surrounding of bursts: number of the part of the program that precedes a burst on its rank; -1: none.
+#: Name of a variable of bursts: the number of the part of the program that precedes a burst on its rank; -1 for none.
 BEFORE = "before"
 
-#: Minimum ratio between bursts of a role and others for a separate role.
+#: Minimum ratio between the bursts of a role and others at which the role is separate.
 _APART = 1.1
 #: Maximum number of values of a local size fitted for one recording; and the length below which a burst is ignored, s.
 _VALUES, _LEAST = 12, 1e-9
@@ -35,12 +35,12 @@ _VALUES, _LEAST = 12, 1e-9
 _OUTLYING = 20.0
 #: Minimum number of recordings for a fit to a constant and a size, and the maximum residual relative to a constant's.
 _FITTED, _CLOSER = 3, 0.5
-#: How many times the squared residuals of the best even share a local size may leave between the means of recordings,
-#: and the root mean square, relative to the means, that it may leave in any case.
+#: Limits to the residuals between the means of recordings and a local size: maximum ratio of the squared residuals to
+#: those of the best even share, and the root mean square, relative to the means, that is allowed in any case.
 _WORSE, _ALIKE = 1.5, 0.1
 #: Share of the computation at a target outside the recorded range above which a caveat is given.
 _OUTSIDE = 0.5
-#: Maximum factor between mean and ends of an interval; the interval of a model of a single point is unbounded.
+#: Maximum factor between the mean and the ends of an interval: the interval of a single point's model is unbounded.
 _WIDEST = 5.0
 
 
@@ -58,12 +58,12 @@ class Role:
 
 
 def _after(part: int, names: Sequence[str]) -> Role:
-    """Return the role of bursts after a part of the program, given the names of parts; -1: after none."""
+    """Return the role of bursts after a part of the program, or before the first call (-1), given names of parts."""
     return Role(f"after {names[part]}" if part >= 0 else "first call", lambda v, _: v[BEFORE] == part)
 
 
 def _first_iteration(of: str) -> Callable[[Surroundings, Integers], npt.NDArray[np.bool_]]:
-    """Return the condition that a loop is at its first iteration: bursts there include what precedes the loop."""
+    """Return the condition that a loop is at its first iteration: bursts there include the code before the loop."""
     return lambda v, _: v[of] == 0 if of in v else np.zeros(len(v["n"]), bool)
 
 
@@ -137,7 +137,7 @@ class Fitted:
 
     Attributes:
         part: Part of the program that they precede.
-        role: Their role; ``""``: all ranks, or all others.
+        role: Their role; ``""`` for all ranks, or all others.
         pool: The bursts, with a model.
         target: Distinct features at the target, by name, shape (points,).
         seconds: Total time of these bursts at the target.
@@ -156,7 +156,7 @@ class Bursts:
 
     Attributes:
         roles: Roles at this place, each with its pool; the last is that of all other ranks.
-        site: What it is called.
+        site: Name of the place.
     """
 
     roles: tuple[tuple[Role | None, Pool], ...]
@@ -176,13 +176,13 @@ class Bursts:
         """Return the bursts of a place.
 
         Args:
-            site: What it is called.
-            v: Surroundings of each row that was recorded, :data:`BEFORE` among them.
+            site: Name of the place.
+            v: Surroundings of each recorded row, including :data:`BEFORE`.
             peer: Its partner or root.
             example: Its recording.
             seconds: The burst before it.
-            blocks: Sizes of blocks that the program deals out.
-            names: What each part of the program is called.
+            blocks: Sizes of the blocks that the program distributes.
+            names: Name of each part of the program.
         """
         left = np.ones(len(seconds), bool)
         roles: list[tuple[Role | None, Pool]] = []
@@ -192,7 +192,7 @@ class Bursts:
         for role, others in (*after, *((role, None) for role in ROLES)):
             where = role.holds(v, peer) & left
             ratios = _ratios(where, left & ~where if others is None else others, example, seconds)
-            if others is not None:  # what precedes a burst is code of its own: it is enough that they usually differ
+            if others is not None:  # bursts after different parts run different code: a usual difference is enough
                 ratios = ratios and [float(np.median(ratios))]
             if ratios and (min(ratios) > _APART or max(ratios) < 1 / _APART):
                 roles.append((role, _pool(_some(v, where), example[where], seconds[where], blocks)))
@@ -201,7 +201,7 @@ class Bursts:
         return cls(tuple(roles), site)
 
     def draw(self, v: Surroundings, peer: Integers) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return the burst of each row at a target, the same if all were short or long, and whether it was recorded."""
+        """Return each row's burst at a target, at the low and high end, and whether it is in the recorded range."""
         result = np.zeros((4, len(v["n"])))
         for number, where in self.by_role(v, peer):
             some, pool = _some(v, where), self.roles[number][1]
@@ -238,7 +238,7 @@ class Bursts:
 
 
 def predecessors(parts: Sequence[tuple[int, Integers]], offsets: npt.ArrayLike) -> list[Integers]:
-    """Return which part of the program precedes each row of a rank, for :data:`BEFORE`.
+    """Return the part of the program that precedes each row on its rank, for :data:`BEFORE`.
 
     Args:
         parts: Numbers of parts, with the positions of their rows; all rows of a program.
@@ -253,7 +253,7 @@ def predecessors(parts: Sequence[tuple[int, Integers]], offsets: npt.ArrayLike) 
 
 
 def add_predecessors(parts: Sequence[tuple[int, dict[str, Integers], Integers]], offsets: npt.ArrayLike) -> None:
-    """Add to the surroundings of all parts which part precedes each of their rows, as :data:`BEFORE`."""
+    """Add to the surroundings of all parts the part that precedes each of their rows, as :data:`BEFORE`."""
     before = predecessors([(number, rows) for number, _, rows in parts], offsets)
     for (_, v, _), each in zip(parts, before, strict=True):
         v[BEFORE] = each
@@ -262,8 +262,8 @@ def add_predecessors(parts: Sequence[tuple[int, dict[str, Integers], Integers]],
 def together(drawn: Floats, places: Sequence[Integers]) -> tuple[Floats, Floats]:
     """Return the bursts at the ends of an interval of all places together.
 
-    Models of different places err independently, so the squares of their deviations add up. Every place keeps its share
-    of the sum.
+    The models of different places err independently, so the squares of their deviations add up. Every place keeps its
+    share of the sum.
 
     Args:
         drawn: Bursts at the mean and at the low and the high end of their own place's interval, shape (3, rows).
@@ -275,7 +275,7 @@ def together(drawn: Floats, places: Sequence[Integers]) -> tuple[Floats, Floats]
 
 
 def _joint_share(deviations: Floats, places: Sequence[Integers]) -> float:
-    """Return the deviation of the sum of all places relative to the sum of their deviations."""
+    """Return the ratio of the deviation of all places together to the sum of their deviations."""
     of_places = np.array([deviations[rows].sum() for rows in places])
     alike = float(np.abs(of_places).sum())
     return float(np.linalg.norm(of_places)) / alike if alike else 0.0
@@ -286,7 +286,7 @@ def outside_remarks(seconds: Floats, inside: Floats) -> list[str]:
 
     Args:
         seconds: Bursts.
-        inside: Which lie in the recorded range, 1 or 0.
+        inside: Whether each lies in the recorded range, 1 or 0.
     """
     whole = seconds.sum()
     outside = float((seconds * (1.0 - inside)).sum() / whole) if whole else 0.0
@@ -305,7 +305,7 @@ def _some(v: Surroundings, where: npt.NDArray[np.bool_] | Integers) -> dict[str,
 def _ratios(
     where: npt.NDArray[np.bool_], others: npt.NDArray[np.bool_], example: Integers, seconds: Floats
 ) -> list[float]:
-    """Return the median of some bursts relative to that of others in each recording with both; none for just one."""
+    """Return the ratio of the median of some bursts to that of others, by recording that has both, if several have."""
     ratios = []
     for number in np.unique(example[others]):
         mine, rest = where & (example == number), others & (example == number)
@@ -336,7 +336,7 @@ class _Shares:
     Attributes:
         means: Mean burst of each recording, shape (recordings,).
         of_recordings: Returns the mean of a local size in each recording, shape (recordings,).
-        left: What each even share leaves unexplained; none if there are too few recordings, or one without bursts.
+        left: Residual of each even share; empty if there are too few recordings, or one has no bursts.
     """
 
     means: Floats
@@ -365,7 +365,7 @@ class _Shares:
         return best
 
     def admit(self, size: LocalSize) -> bool:
-        """Tell whether a local size, which explains the bursts of a recording, explains the means about as well."""
+        """Tell whether a local size, which explains the bursts of a recording, also explains the means well enough."""
         most = max(_WORSE * min(self.left.values(), default=math.inf), len(self.means) * _ALIKE**2)
         return not self.left or _left(self.of_recordings(size), self.means) <= most
 
@@ -374,7 +374,7 @@ def _left(size: Floats, means: Floats) -> float:
     """Return the sum of squared residuals of relative means after a fit of a constant and a size."""
     columns = np.array([np.ones(len(means)), size / max(size.max(), 1.0)]).T / means[:, None]
     found = np.linalg.lstsq(columns, np.ones(len(means)), rcond=None)[0]
-    if found.min() < 0:  # times grow with sizes
+    if found.min() < 0:  # times do not fall with sizes, so only one of the terms can be present
         return min(_share_left(columns[:, i]) for i in (0, 1))
     return float(np.square(columns @ found - 1).sum())
 
@@ -397,7 +397,7 @@ def _without_outliers(example: Integers, seconds: Floats) -> Floats:
 def _points(
     v: Surroundings, example: Integers, seconds: Floats, size: LocalSize | EvenShare | None
 ) -> tuple[dict[str, Floats], Floats, Floats]:
-    """Return the mean burst of each recording, by values of the local size, and the number of bursts of each mean."""
+    """Return features and mean bursts by recording and value of the local size, and the number of bursts of each."""
     names = ["n", "P"] if size is None else ["n", "P", "m"]
     features: dict[str, list[float]] = {name: [] for name in names}
     times, counts = [], []

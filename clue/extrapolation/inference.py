@@ -31,7 +31,7 @@ from clue.units import count_of
 
 
 class RefusedError(ClueError):
-    """Report a program that follows no rules in size and ranks: its behaviour elsewhere is not guessed.
+    """Report a program that follows no rules in size and ranks, so that its behaviour elsewhere is unknown.
 
     Args:
         refusals: One for each call without a rule, at least one.
@@ -65,7 +65,7 @@ class Made:
         trace: The trace.
         remarks: Caveats for readers of results.
         repeats: The same ops with the bursts of other models, which express uncertainty as repeated recordings do.
-            Simulations take the median of each burst, so as many repeats must be shorter as longer.
+            Simulations take the median of each burst, so there must be as many shorter repeats as longer ones.
     """
 
     trace: Trace
@@ -97,7 +97,7 @@ class Structure:
         """Return the trace at a size and a number of ranks.
 
         Raises:
-            RefusedError: If it cannot be told there.
+            RefusedError: If the recordings do not determine it there.
         """
         columns, remarks = self._columns(size, ranks)
         drawn = np.zeros((4, len(columns.columns["op"])))
@@ -113,7 +113,7 @@ class Structure:
         """Return the models of bursts with their data, those with the longest time at a target first.
 
         Raises:
-            RefusedError: If it cannot be told there.
+            RefusedError: If the recordings do not determine the program there.
         """
         columns, _ = self._columns(size, ranks)
         found = [
@@ -135,7 +135,7 @@ class Structure:
         """Check that a generator has a rule for every site.
 
         Raises:
-            RefusedError: If it has not; names the sites, and what to record.
+            RefusedError: If it has not; names the sites, and the recordings to make.
         """
         if generator.refusals:
             refusals = structure.decided(self.program, generator, self.recorded)
@@ -167,7 +167,7 @@ def infer(family: Family, progress: Progress = silent, distributions: Sequence[s
 
     Args:
         family: The recordings.
-        progress: Callback for progress: which column of which site is being learned.
+        progress: Callback for progress: the column and the site that are being learned.
         distributions: Sites at which sizes that follow no rule are drawn: ``"cg.py:72"``.
 
     Raises:
@@ -227,7 +227,7 @@ def _bursts(family: Family, learner: Learner, program: structure.Structure, prog
 
 
 def _before(family: Family, learner: Learner) -> list[Integers]:
-    """Return which part precedes each row of a part in its recording."""
+    """Return the part that precedes each row of a part in its recording."""
     result = [np.full(len(row), -1) for _, row in learner.seen]
     for number, each in enumerate(family.recordings):
         mine = [np.flatnonzero(v["example"] == number) for v, _ in learner.seen]
@@ -238,7 +238,7 @@ def _before(family: Family, learner: Learner) -> list[Integers]:
 
 
 def _places(columns: Columns) -> Integers:
-    """Return where the list of each row begins among those of its rank."""
+    """Return where the list of each row begins among the lists of its rank."""
     counts = columns.columns["count"]
     before = np.concatenate([[0], np.cumsum(counts)])
     first = np.repeat(before[columns.offsets[:-1]], np.diff(columns.offsets))

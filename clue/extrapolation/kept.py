@@ -3,8 +3,8 @@
 ::
 
     extrapolated/cg-20000-512-0d5f…/            one family at one target
-                     facts.json                 what it is, for readers of the cache
-                     cg-20000-512-0d5f….clue    the trace; how sure its bursts are: .2.clue, .3.clue
+                     facts.json                 description for readers of the cache
+                     cg-20000-512-0d5f….clue    the trace; repeats that show the uncertainty: .2.clue, .3.clue
 """
 
 from __future__ import annotations
@@ -77,14 +77,14 @@ def _keep(made: Extrapolation, title: str, folder: Folder, name: str) -> None:
             (new / MARK).write_text(json.dumps(facts) + "\n")
             close_to_others(new)
             if path.exists():
-                shutil.rmtree(path)  # it is damaged, or it would have been found
+                shutil.rmtree(path)  # it is damaged: a valid trace would have been found
             new.rename(path)
         except (OSError, OutputError) as error:
             raise CacheError(f"{folder.path}: trace must be kept there, got {error}") from None
 
 
 def _opened(path: Path) -> tuple[Trace, ...]:
-    """Open cached traces, unless they are missing, damaged, or could have been changed by others."""
+    """Open cached traces, unless they are missing or damaged, or others could have changed them."""
     try:
         if unsafe_within(path):
             return ()

@@ -1,7 +1,7 @@
-"""A program at a size and a number of ranks as loops, for programs too long to be written out op by op.
+"""A program at a size and a number of ranks as loops, if it is too long to be written out op by op.
 
-Iterations are equal except for their bursts, which are drawn exactly as for the written trace: a replay of the loops
-gives the figures of a replay of that trace, to the last bit.
+Iterations are equal except for their bursts, which are drawn exactly as for the trace written out: a replay of the
+loops gives the figures of a replay of that trace, to the last bit.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class InLoops:
         """Make the blocks of the program, each once; also return caveats.
 
         Raises:
-            RefusedError: If something cannot be told at this size and number of ranks.
+            RefusedError: If the recordings do not determine the program at this size and number of ranks.
         """
         generator = Generator(self.inferred.program, self.size, self.ranks)
         made = structure.blocks(generator, self.stretches)
@@ -76,7 +76,7 @@ class InLoops:
         """Make the program.
 
         Raises:
-            RefusedError: If something cannot be told at this size and number of ranks.
+            RefusedError: If the recordings do not determine the program at this size and number of ranks.
         """
         blocks, remarks = self.blocks()
         draws = _Draws(self.inferred.bursts, blocks, self.ranks)
@@ -112,7 +112,8 @@ class MadeLoops:
 class _Draws:
     """Assignment of a looped program's bursts to draws from pools.
 
-    A role's bursts are drawn rank by rank, each in program order, as :meth:`Bursts.draw` does for all rows at once.
+    A role's bursts are drawn rank by rank, in program order on each rank, as :meth:`Bursts.draw` does for all rows at
+    once.
     """
 
     def __init__(self, bursts: tuple[Bursts, ...], blocks: Blocks, ranks: int) -> None:
@@ -137,7 +138,7 @@ class _Draws:
         return found
 
     def _drawing(self, block: int) -> Iterator[tuple[tuple[int, int], Integers, Integers]]:
-        """Yield the part and role of rows of a block, their ranks, and their indices; sets their means."""
+        """Yield the part and role of rows of a block, their ranks, and their indices; also set their means."""
         for part, v, rows in self.blocks.parts[block]:
             bursts = self.all[part]
             for role, where in bursts.by_role(v, self.blocks.columns.columns["peer"][rows]):
@@ -157,7 +158,7 @@ class _Draws:
         done += counts * times
 
     def bursts(self) -> LoopBursts:
-        """Return all of them."""
+        """Return all bursts."""
         pools = []
         for part, role in self.pools:
             of = self.all[part]

@@ -1,4 +1,4 @@
-"""The trace of a program at a size and a number of ranks: recorded, or extrapolated and how far."""
+"""The trace of a program at a size and a number of ranks: recorded, or extrapolated, with the distance."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Extrapolation:
     structure: Structure | None = None
 
     def save(self, path: Path) -> tuple[Path, ...]:
-        """Save the trace and its repeats under the names of ``clue record``; returns their paths, the trace first.
+        """Save the trace and its repeats under the names of ``clue record``; return their paths, the trace first.
 
         Raises:
             UsageError: As :meth:`Trace.save`.
@@ -100,7 +100,7 @@ class Extrapolation:
         return tuple(each.save(numbered(path, i)) for i, each in enumerate((self.trace, *self.repeats), 1))
 
     def rows(self) -> list[dict[str, object]]:
-        """Return a row for each local size: its formula, the target's, and the range of those that were recorded."""
+        """Return a row for each local size: its formula, the target's value, and the recorded range."""
         return [
             {
                 "local size": each.name,
@@ -113,7 +113,7 @@ class Extrapolation:
         ]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a data frame of pandas: local sizes at the target beside those that were recorded.
+        """Return a pandas data frame: local sizes at the target beside the recorded ones.
 
         ``extrapolation.trace.to_pandas()`` has the ops.
 
@@ -123,7 +123,7 @@ class Extrapolation:
         return frame_of(self.rows())
 
     def __repr__(self) -> str:
-        """Tell the target."""
+        """Return a short description with the target."""
         return short_repr(self, f"size {self.size:,}", count_of(self.trace.ranks), count_of(len(self.trace.ops), "op"))
 
     def _repr_html_(self) -> str:
@@ -144,14 +144,14 @@ class Extrapolation:
 def extrapolate(
     family: Family | str, *, size: int, ranks: int, distributions: Sequence[str] = (), progress: Progress = silent
 ) -> Extrapolation:
-    """Return the trace of a program at a size and a number of ranks, from recordings at others.
+    """Return the trace of a program at a size and a number of ranks, from recordings at other sizes and numbers.
 
     Args:
         family: The recordings, or a pattern of their names: ``"cg-{size}-{ranks}.clue"``.
         size: The size.
         ranks: The number of ranks.
-        distributions: Call sites at which sizes without a rule are drawn from the recorded ones: ``"cg.py:72"``. A
-            recorded target is taken as it is.
+        distributions: Call sites at which sizes without a rule are drawn from the recorded ones: ``"cg.py:72"``. If the
+            target was recorded, its recording is returned as it is.
         progress: Callback for progress of learning, which may take minutes.
 
     Raises:
@@ -180,7 +180,7 @@ def extrapolate(
 def missing(
     family: Family, size: int, ranks: int, progress: Progress = silent, distributions: Sequence[str] = ()
 ) -> tuple[Wanted, ...]:
-    """Return recordings that would resolve the refusals at a target; none if there are none."""
+    """Return recordings that would resolve the refusals at a target; empty if nothing is refused."""
     try:
         infer(family, progress, distributions).generate(size, ranks)
     except RefusedError as error:
@@ -192,7 +192,7 @@ def in_loops(family: Family, loops: InLoops) -> LoopedProgram:
     """Return a program with too many ops to be written out as loops for the kernel.
 
     Raises:
-        RefusedError: If something cannot be told at its size and number of ranks.
+        RefusedError: If the recordings do not determine the program at its size and number of ranks.
     """
     made = loops.make()
     warnings, peak = _warnings(family, loops.size, loops.ranks, made.remarks)

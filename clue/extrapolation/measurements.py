@@ -1,4 +1,4 @@
-"""Measurements of recordings for users who fit models of their own: CPU time, calls, bytes by place."""
+"""Measurements of recordings for users who fit their own models: CPU time, calls and bytes by place."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ROOT = "main"
 
 
 def measurements_of(family: Family) -> Iterator[Measurement]:
-    """Yield the measurements of each recording for each call path; a path that it never called has 0."""
+    """Yield the measurements of each recording for each call path; 0 for a path that the recording does not contain."""
     totals = {each: [_totals(trace) for trace in each.traces] for each in family.recordings}
     found = sorted({key for each in totals.values() for total in each for key in total})
     for each, repeats in totals.items():
@@ -44,5 +44,5 @@ def _totals(trace: Trace) -> dict[tuple[str, str], float]:
 
 
 def _path(site: Site) -> str:
-    """Return a call path as files and lines; that of the unknown site is the whole program."""
+    """Return a call path as files and lines; the path of the unknown site is the whole program."""
     return "->".join([_ROOT, *(f"{PurePath(each.file).name}:{each.line}" for each in site.frames)])

@@ -1,11 +1,11 @@
-"""Plan of the few recordings for a target by which its computation is interpolated, and their cost on this computer.
+"""Plan of few recordings from which the computation at a target is interpolated, and their cost on this computer.
 
 The time of a burst depends on the local size of a rank, size^d / ranks, with d from 1 (a strip's rows) to 3 (a block's
-volume); the planner does not know d. So for each d there is one size, recorded on three numbers of ranks: the middle
-one has the target's local size, the smallest twice and the largest half of it. Two more numbers of ranks, not powers of
-two, distinguish rules from coincidences: 6 = 3 x 2, and 27 = 3 x 3 x 3, the smallest block of ranks in which one has
-neighbours on all sides; two sizes are enough for these. Recordings that a program does not accept
-(:mod:`clue.extrapolation.admissible`) are replaced by the nearest ones that it does.
+volume); the planner does not know d. So for each d there is one size, recorded on three numbers of ranks: on the middle
+one, the local size is the target's, on the smallest twice and on the largest half of it. Two more numbers of ranks,
+which are not powers of two, distinguish rules from coincidences: 6 = 3 x 2, and 27 = 3 x 3 x 3, the smallest block of
+ranks in which one rank has neighbours on all sides; two sizes are enough for these. Recordings that a program does not
+accept (:mod:`clue.extrapolation.admissible`) are replaced by the nearest acceptable ones.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from clue.units import count_of
 
 #: Exponents d of local sizes: a length, an area or a volume is divided among ranks.
 DIMENSIONS = (1, 2, 3)
-#: Numbers of ranks for targets above :data:`_FEW` ranks: those with all sizes, and those with two sizes.
+#: Numbers of ranks for targets above :data:`_FEW` ranks: recorded with all sizes, and recorded with two sizes.
 _POWERS, _OTHERS = (4, 8, 16), (6, 27)
 #: The same for smaller targets, and the number of ranks up to which a target is small.
 _SMALL_POWERS, _SMALL_OTHERS, _FEW = (2, 4, 8), (6,), 16
@@ -54,7 +54,7 @@ class Sample:
         size: Its size.
         ranks: Its number of ranks.
         work: CPU seconds in the bursts of all ranks together.
-        alone: Further CPU seconds of each rank, for instance for its start.
+        alone: Additional CPU seconds of each rank, for instance at its start.
         memory: Mean peak memory of a rank, bytes.
     """
 
@@ -141,7 +141,7 @@ class Plan:
 
     @property
     def variety(self) -> tuple[int, int]:
-        """Number of sizes and number of numbers of ranks that are recorded."""
+        """How many different sizes and how many different numbers of ranks are recorded."""
         return len({each.size for each in self.recordings}), len({each.ranks for each in self.recordings})
 
 
@@ -151,7 +151,7 @@ class Role:
 
     Attributes:
         ranks: Ideal number of ranks.
-        size: Index of the ideal size on it.
+        size: Index of the ideal size on this number of ranks.
     """
 
     ranks: int
@@ -164,7 +164,7 @@ def wanted(size: int, ranks: int, takes: Admissible = ANY) -> dict[Role, Wanted]
     Args:
         size: The target's size.
         ranks: Its number of ranks.
-        takes: Sizes and numbers of ranks that the program accepts; the nearest to the ideal ones are taken. Where none
+        takes: Sizes and numbers of ranks that the program accepts; those nearest to the ideal ones are taken. If none
             is near, no recording is wanted.
     """
     powers, others = _numbers(ranks, takes)
@@ -185,7 +185,7 @@ def wanted(size: int, ranks: int, takes: Admissible = ANY) -> dict[Role, Wanted]
 
 
 def _numbers(ranks: int, takes: Admissible) -> tuple[dict[int, int], dict[int, int]]:
-    """Return numbers of ranks by the ideal ones: those with all sizes, and those with two sizes."""
+    """Return numbers of ranks by ideal number: those recorded with all sizes, and those recorded with two sizes."""
     powers: tuple[int, ...] = _POWERS if ranks > _FEW else _SMALL_POWERS
     others = _OTHERS if ranks > _FEW else _SMALL_OTHERS
     if ranks < _FEW:
@@ -205,7 +205,7 @@ def _numbers(ranks: int, takes: Admissible) -> tuple[dict[int, int], dict[int, i
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Sizes that serve a target: they share its divisors, as many programs accept only such sizes.
+    """Sizes that serve a target: they share its divisors, because many programs accept only such sizes.
 
     Attributes:
         size: The target's size.
@@ -223,11 +223,11 @@ class Sizes:
 
     @property
     def granule(self) -> int:
-        """Preferred divisor of the sizes: their number of ranks, if the target's size is a multiple of its own."""
+        """Preferred divisor of the sizes: a multiple of their numbers of ranks, if the target's size is one of its own."""
         return 1 if self.size % self.ranks else math.lcm(*self.numbers)
 
     def near(self, ideal: Sequence[float]) -> list[int]:
-        """Return sizes near the ideal ones, in their order, and more if too few are different."""
+        """Return sizes near the ideal ones, in the same order, and further ones if too few of them are different."""
         found = [near for each in ideal if (near := self.nearest(each)) is not None]
         least = SIZES if self.takes.demands else 2
         low, high = min(found, default=0), max(found, default=0)
@@ -239,8 +239,8 @@ class Sizes:
     def nearest(self, ideal: float, besides: Collection[int] = ()) -> int | None:
         """Return a size near an ideal one; ``None`` if there is none.
 
-        Among those near enough, it is the one with most divisors in common with the target's. If the program accepts
-        none of them on all numbers of ranks, it is one for the smaller numbers, or one less near.
+        Among the sizes near enough, it is the one with the largest common divisor with the target's size. If the
+        program accepts none of them on all numbers of ranks, the size is for the smaller numbers only, or less near.
 
         Args:
             ideal: The ideal size.
@@ -262,7 +262,7 @@ class Sizes:
         return self.takes.sizes(ideal, (low, max(ideal + slack, low)), granule, numbers)
 
     def _common(self, size: int, granule: int) -> int:
-        """Return the common divisor of a size, less its offset, and the target's."""
+        """Return the greatest common divisor of a size and the target's, both less the offset of admissible sizes."""
         offset = self.takes.offset
         return math.gcd(max(size - offset, 1), math.lcm(max(self.size - offset, 1), granule))
 
@@ -286,7 +286,7 @@ def estimate(samples: Sequence[Sample], what: Wanted, cores: int) -> Planned:
     """Estimate the cost of a recording from that of others.
 
     Total computation is independent of the number of ranks, and ranks share the cores. Computation and data grow as a
-    power of the size: that between the last two samples, at most the fourth; with a single sample, the third.
+    power of the size: the exponent is that between the last two samples, at most four; with a single sample, three.
 
     Args:
         samples: At least one, by size.

@@ -1,4 +1,4 @@
-"""Execution of a plan: a trial of the smallest recordings gives the cost of the others; then all are made, in turn."""
+"""Execution of a plan: trials of the smallest recordings give the cost of the others; then all are made in turn."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PATIENCE = 60.0
 _SHARE = 0.8
 #: Default number of repeats of each recording.
 REPEATS = 3
-#: Maximum number of refused recordings before the first success, and in total; then no substitutes are tried.
+#: Maximum number of refused recordings before the first success, and in total; after that, no substitutes are tried.
 _HOPELESS, _REFUSED = 8, 30
 
 
@@ -71,9 +71,9 @@ class Planner:
         *,
         try_all: bool = False,
     ) -> Plan:
-        """Return the plan for a target; the smallest recordings are made for it, and cached.
+        """Return the plan for a target; the smallest recordings are made to estimate its cost, and cached.
 
-        A refused recording is replaced by one near it that meets all demands inferred from refused and accepted
+        A refused recording is replaced by a near one that meets all demands inferred from refused and accepted
         recordings.
 
         Args:
@@ -81,10 +81,10 @@ class Planner:
             repeats: Number of repeats of each.
             further: Further recordings, for instance those that decide between rules.
             takes: Sizes and numbers of ranks that the program accepts.
-            try_all: Make each recording once, so that every refusal is known.
+            try_all: Whether to make each recording once, so that every refusal is known.
 
         Raises:
-            UsageError: As :func:`clue.recording.recordings_of`; or the program does not accept the target.
+            UsageError: As :func:`clue.recording.recordings_of`; or if the program does not accept the target.
             RecordError: If no recording can be made, or the program refuses the target.
         """
         takes.check(target.size, target.ranks)
@@ -123,7 +123,7 @@ class _Trial:
         further: Further recordings wanted.
         taken: Recordings made, with their cost.
         why: Reasons why others failed.
-        roles: Recordings refused at once, with their purposes.
+        roles: Recordings that were refused at once, with their purposes.
         learned: Sizes and numbers of ranks that it seems to accept.
         wanted: Recordings wanted among these, by purpose.
     """
@@ -142,7 +142,7 @@ class _Trial:
         self._plan_again()
 
     def ends(self, try_all: bool) -> bool:
-        """Make wanted recordings, the smallest or all that fit in memory; false once one cannot be made.
+        """Make wanted recordings, the smallest or all that fit in memory; return false once one cannot be made.
 
         Raises:
             RecordError: If none can be made, or the target cannot.
@@ -218,7 +218,7 @@ class _Trial:
         return [self.taken[each] for each in _on_fewest(self._recordable()) if each in self.taken]
 
     def _that_fit(self) -> list[Wanted]:
-        """Return the recordings that fit in memory, those on few ranks first: there a refusal costs little."""
+        """Return the recordings that fit in memory, those on few ranks first, where a refusal costs little."""
         fit = [Wanted(each.size, each.ranks) for each in self.plan(1, True).recordings]
         return sorted(fit, key=lambda each: (each.ranks, each.size))
 
@@ -240,7 +240,7 @@ def _why(error: RecordError) -> str:
 
 
 def save_recordings(traces: Sequence[Trace], place: Callable[[int], Path]) -> None:
-    """Save recordings of a run as ``clue record --repeats`` does: the first has the typical bursts."""
+    """Save the recordings of a run as ``clue record --repeats`` does: the first has the typical bursts."""
     first = typical_recording(traces)
     others = [each for each in traces if each.path != first.path]
     for repeat, trace in enumerate((first, *others), 1):

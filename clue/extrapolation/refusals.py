@@ -10,10 +10,10 @@ from clue.extrapolation.plan import Wanted
 
 
 def demands(target: Wanted, refused: Sequence[Wanted], taken: Sequence[Wanted]) -> tuple[Demand, ...]:
-    """Return few usual demands: each refused recording breaks one; the accepted ones and the target meet all.
+    """Return few common demands: each refused recording violates one; the accepted ones and the target meet all.
 
     Args:
-        target: The target, which the program should accept; it is not among those refused.
+        target: The target, which the program should accept; it is not among the refused recordings.
         refused: Recordings that the program refused.
         taken: Recordings that it accepted.
     """
@@ -44,7 +44,7 @@ def _customs(target: Wanted, refused: Sequence[Wanted]) -> Iterator[str]:
 
 
 def _multiples(size: int) -> Iterator[str]:
-    """Yield forms of multiples of divisors of a size, or of its neighbours: the smallest divisor first."""
+    """Yield forms of multiples of divisors of a size or of its neighbours, the smallest divisor first."""
     beside = [(each, "") for each in _divisors(size)]
     beside += [(2 * each, "+1") for each in _divisors(size - 1)] + [(2 * each, "-1") for each in _divisors(size + 1)]
     for weight, offset in sorted(beside):
