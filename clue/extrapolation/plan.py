@@ -223,7 +223,7 @@ class Sizes:
 
     @property
     def granule(self) -> int:
-        """Preferred divisor of the sizes: a multiple of their numbers of ranks, if the target's size is one of its own."""
+        """Preferred divisor of the sizes: a multiple of all numbers of ranks if the target divides evenly; else 1."""
         return 1 if self.size % self.ranks else math.lcm(*self.numbers)
 
     def near(self, ideal: Sequence[float]) -> list[int]:
