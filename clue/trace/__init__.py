@@ -1,4 +1,4 @@
-"""Traces: what a program did, as columns of ops. Records, stores, opens and checks them; simulates nothing."""
+"""Traces: what a program did, as columns of ops. This package stores, opens and checks them; it does not simulate."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 
-#: Names that are loaded on first use, by module: numpy is for those who read traces, not for the recorder.
+#: Names that are loaded on first use, by module: only code that reads traces needs numpy, the recorder does not.
 _LATER = {
     "head": ("Communicator", "Head", "RankHead"),
     "columns": ("Ops",),

@@ -31,13 +31,13 @@ from clue.trace.store import Trace
 _DEFAULTS = {"request": NO_REQUEST}
 _NAMES = tuple(name for name, _, _ in COLUMNS)
 _KINDS = {name: kind for name, kind, _ in COLUMNS}
-#: Fields of an op of which nothing is said, and all fields of one in order.
+#: Default values of the fields of an op, with all fields in order.
 _BLANK = dict.fromkeys(_NAMES, 0) | _DEFAULTS
 _fields_of = itemgetter(*_NAMES)
-#: What calls are named after their ops.
+#: Names of calls that are named after their ops.
 _CALLS = {op: op.name.capitalize() for op in Op}
 _Integers = npt.NDArray[np.int64]
-#: Head of a rank of which only the ops are known.
+#: Head of a rank if only its ops are known.
 NOBODY = RankHead(host="", peak_memory=0, cpu=0.0, wall=0.0)
 
 
@@ -66,19 +66,19 @@ def trace_of(
     """Join ranks to a trace, which is checked.
 
     Args:
-        ranks: Ops of each.
-        program: Its name.
-        notes: What a reader of results should know.
+        ranks: Ops of each rank.
+        program: The program's name.
+        notes: Notes for readers of results.
         calls: Names of MPI calls, if ``call`` is among the columns.
         regions: Names of regions.
         communicators: The program's communicators; by default one of all ranks.
-        rank_heads: What is known of each rank, if anything.
+        rank_heads: Information about each rank, if there is any.
         sites: Call paths, if ``site`` is among the columns; the first is the unknown one.
 
     Raises:
         TraceError: If a field is invalid, such as a partner that does not exist.
     """
-    # Where few ranks of many have ops, only these need columns.
+    # If only a few of many ranks have ops, only these need columns.
     some = [rank for rank in ranks if len(rank)] or ranks[:1]
     joined = {name: np.concatenate([rank.columns[name] for rank in some]) for name in some[0].columns}
     rows = len(joined["op"])
@@ -109,7 +109,7 @@ def trace_of(
 
 
 def _narrow(program: str, name: str, column: _Integers, kind: str) -> npt.NDArray[Any]:
-    """Return a column in the type that a trace has for it, which must hold every entry."""
+    """Return a column in the type that it has in a trace; every entry must fit this type."""
     least, most = np.iinfo(kind).min, np.iinfo(kind).max
     bad = column[(column < least) | (column > most)]
     if len(bad):
@@ -163,15 +163,15 @@ class RankBuilder:
         self.add(Op.SEND, peer=dest, nbytes=nbytes, tag=tag, comm=comm, flags=flags)
 
     def recv(self, source: int, tag: int = 0, comm: int = 0, flags: int = 0) -> None:
-        """Add a blocking receive from the source it matched."""
+        """Add a blocking receive from the source that it matched."""
         self.add(Op.RECV, peer=source, tag=tag, comm=comm, flags=flags)
 
     def isend(self, dest: int, nbytes: int, tag: int = 0, comm: int = 0, flags: int = 0) -> int:
-        """Add a nonblocking send; returns its request."""
+        """Add a nonblocking send; return its request."""
         return self._start(Op.ISEND, peer=dest, nbytes=nbytes, tag=tag, comm=comm, flags=flags)
 
     def irecv(self, source: int, tag: int = 0, comm: int = 0, flags: int = 0) -> int:
-        """Add a nonblocking receive; returns its request."""
+        """Add a nonblocking receive; return its request."""
         return self._start(Op.IRECV, peer=source, tag=tag, comm=comm, flags=flags)
 
     def sendrecv(  # noqa: PLR0917 - the order of MPI's own arguments
@@ -200,12 +200,12 @@ class RankBuilder:
         self, op: Op, nbytes: int = 0, root: int = 0, comm: int = 0, extras: Sequence[int] = (), *,
         flags: int = 0, element: int = 0,
     ) -> int:  # fmt: skip
-        """Add a nonblocking collective; returns its request."""
+        """Add a nonblocking collective; return its request."""
         flags |= Flag.NONBLOCKING
         return self._start(op, nbytes=nbytes, peer=root, comm=comm, tag=element, flags=flags, extras=extras)
 
     def finish(self) -> RankColumns:
-        """Close the last burst and return what was added."""
+        """Close the last burst and return all ops that were added."""
         self._end_burst()
         table = np.array(self.rows, dtype=np.int64).reshape(-1, len(_NAMES))
         return RankColumns(dict(zip(_NAMES, table.T, strict=True)), np.array(self.extras, dtype=np.int64))
@@ -254,12 +254,12 @@ class TraceBuilder:
         return self._sites.setdefault(site, len(self._sites))
 
     def communicator(self, group: Sequence[int], name: str = "Create") -> int:
-        """Add an intracommunicator of these ranks of the trace; returns its index."""
+        """Add an intracommunicator of these ranks of the trace; return its index."""
         self._communicators.append(Communicator(name, tuple(group), None, len(self._communicators)))
         return len(self._communicators) - 1
 
     def intercommunicator(self, group: Sequence[int], remote: Sequence[int], name: str = "Create") -> tuple[int, int]:
-        """Add an intercommunicator between these ranks of the trace; returns its index on either side."""
+        """Add an intercommunicator between these ranks of the trace; return its index on each side."""
         first = len(self._communicators)
         for own, other in ((group, remote), (remote, group)):
             self._communicators.append(Communicator(name, tuple(own), tuple(other), first))
@@ -269,7 +269,7 @@ class TraceBuilder:
         """Move ranks from the first world to a new one that a ``SPAWN`` begins.
 
         Returns:
-            Index of the world, which the ``SPAWN`` names in its extras, and that of its communicator.
+            Index of the world, which the ``SPAWN`` names in its extras, and index of its communicator.
         """
         world = max(self._worlds) + 1
         for rank in children:

@@ -1,4 +1,4 @@
-"""Columns of ops: the ops of all ranks of a trace that was read, built or recorded."""
+"""Columns of ops: the ops of all ranks of a trace."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Ops:
         return len(self.op)
 
     def __getitem__(self, rows: slice) -> Ops:
-        """Return some rows as views, all of ``extras`` with them."""
+        """Return some rows as views, with all of ``extras``."""
         return Ops(**{name: getattr(self, name)[rows] for name, _, _ in COLUMNS}, extras=self.extras)
 
     def are(self, *kinds: Op) -> npt.NDArray[np.bool_]:

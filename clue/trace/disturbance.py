@@ -1,14 +1,14 @@
 """Whether a computer was busy with something else while a program was recorded on it.
 
-CPU time does not include the time for which other processes have a core, but bursts get longer nonetheless: they evict
-the rank's data from caches. Waiting for a core alone proves nothing: a blocked rank yields its core and waits for it
-again, and ranks of one recording wait for each other if they outnumber the cores. But other processes cannot have kept
-a rank waiting for longer than they computed on its cores:
+CPU time does not include the time for which other processes have a core, but bursts get longer nonetheless, because
+these processes evict the rank's data from caches. That a rank waits for a core proves nothing by itself: a blocked rank
+yields its core and waits for it again, and ranks of one recording wait for each other if they outnumber the cores. But
+other processes cannot have kept a rank waiting for longer than they computed on its cores:
 
     delayed = min(waited for a core, CPU time of all on its cores − CPU time of the recording's own ranks there)
 
-A rank that began later or ended earlier than another counts as computing for the rest of the time, as a rank that polls
-in ``MPI_Finalize`` does. The result is therefore a lower bound: an idle computer never seems busy.
+A rank that began later or ended earlier than another one counts as computing during the rest of the time, like a rank
+that polls in ``MPI_Finalize``. The result is therefore a lower bound: an idle computer never seems busy.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from clue.trace.head import RankHead
 from clue.trace.parts import HostReading
 
 Doubles = npt.NDArray[np.float64]
-#: Least delay that is reported: share of a rank's time, and seconds.
+#: Smallest delay that is reported: share of a rank's time, and seconds.
 _TOLD_FROM, _AT_LEAST = 0.05, 0.05
-#: Share of the cores' time that is ignored where ranks keep each other waiting: kernels account by ticks, with errors.
+#: Share of the cores' time that is ignored if ranks keep each other waiting: kernels count ticks, with errors.
 _MISCOUNTED = 0.1
 
 
 def delays(hosts: Sequence[str], readings: Sequence[HostReading | None]) -> list[float]:
-    """Return for how long other processes kept each rank from computing, seconds; 0 where its kernel tells nothing.
+    """Return for how long other processes kept each rank from computing, seconds; 0 if its kernel has no counters.
 
     Args:
         hosts: The computer of each rank.
-        readings: What each rank read from its kernel.
+        readings: The counters that each rank read from its kernel.
     """
     found = [0.0] * len(hosts)
     groups: dict[tuple[str, tuple[int, ...]], list[int]] = {}
@@ -56,7 +56,7 @@ def delays(hosts: Sequence[str], readings: Sequence[HostReading | None]) -> list
 
 
 def _delay(reading: HostReading, begin: Doubles, end: Doubles, cpu: Doubles) -> float:
-    """Return the delay of a rank; the arrays are those of all ranks that may use one of its cores, itself included."""
+    """Return the delay of a rank; the arrays cover all ranks that may use one of its cores, itself included."""
     elsewhere = np.maximum(begin - reading.begin, 0.0) + np.maximum(reading.end - end, 0.0)
     foreign = reading.busy - float((cpu + elsewhere).sum())
     if len(cpu) > len(reading.cores):
@@ -65,12 +65,12 @@ def _delay(reading: HostReading, begin: Doubles, end: Doubles, cpu: Doubles) -> 
 
 
 def largest(ranks: Sequence[RankHead]) -> float:
-    """Return the largest share of a rank's time for which it was delayed; 0 where that is too short to measure."""
+    """Return the largest share of a rank's time for which it was delayed; delays too short to measure count as 0."""
     return max((each.delayed / each.wall for each in ranks if each.delayed >= _AT_LEAST and each.wall > 0), default=0.0)
 
 
 def about(ranks: Sequence[RankHead]) -> list[str]:
-    """Say what a reader of results should know."""
+    """Return notes for readers of results."""
     share = largest(ranks)
     if share < _TOLD_FROM:
         return []

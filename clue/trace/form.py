@@ -1,4 +1,4 @@
-"""Reads JSON from outside: a dataclass is the form, its annotations are the rules, and all faults are reported.
+"""Reads untrusted JSON: a dataclass is the form, its annotations are the rules, and all faults are reported.
 
 ::
 
@@ -11,9 +11,10 @@
 
     read(RankHead, parse(content, place), place)
 
-Annotations may be ``str``, ``int``, ``float``, these with a range, lists as tuples of any length or of a given one,
-mappings, dataclasses, each of them or ``None``, and a list or something else. Nothing is converted, except that an
-integer passes for a float. Standard library only: the virtual layer imports this inside the user's process.
+Annotations may be ``str``, ``int``, ``float``, these with a range, tuples (lists of any length or of a given one),
+mappings, dataclasses, any of these or ``None``, and unions of a list and something else. Nothing is converted, except
+that an integer is accepted as a float. This module uses only the standard library, because the virtual layer imports it
+inside the user's process.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from clue.errors import TraceError
 Form = TypeVar("Form")
 #: Faults: the place within a value, and the rule broken.
 _Faults = list[tuple[str, str]]
-#: Reads a value: appends its faults to the list, returns the value in its final type.
+#: Reads a value: appends its faults to the list and returns the value in its final type.
 _Reader = Callable[[Any, _Faults], Any]
 
 #: Number of faults of one document that are reported.
@@ -59,7 +60,7 @@ def parse(content: bytes, place: object) -> Any:
     """Parse JSON by RFC 8259: UTF-8 without a byte order mark, each key once, finite numbers.
 
     Raises:
-        TraceError: If it is not that.
+        TraceError: If the content is not such JSON.
     """
     try:
         return json.loads(
@@ -78,7 +79,7 @@ def parse(content: bytes, place: object) -> Any:
 
 
 def parse_version(content: bytes, place: object, name: str, versions: Sequence[int], what: str) -> Any:
-    """Parse JSON that names its format and version, which must be one of ``versions`` (in rising order).
+    """Parse JSON that names its format and version; the version must be one of ``versions`` (in rising order).
 
     Raises:
         TraceError: If it is of another format or version, or not JSON.
@@ -109,7 +110,7 @@ def read(form: type[Form], value: object, place: object) -> Form:
 
 
 def shown(value: object) -> str:
-    """Return a value for the end of a message: short, and of printable characters."""
+    """Return a value as text for the end of a message: short, and of printable characters."""
     if isinstance(value, dict | list):
         return f"{'an empty' if not value else 'a'} {'mapping' if isinstance(value, dict) else 'list'}"
     text = json.dumps(value) if isinstance(value, str) else "nothing" if value is None else str(value).lower()
@@ -274,7 +275,7 @@ def _record(form: Any) -> _Reader:
 
 
 def _at(step: str | int, entry: _Reader, value: Any, faults: _Faults) -> Any:
-    """Read an entry of a value; its faults are placed there."""
+    """Read an entry of a value; its faults name its place in the value."""
     known = len(faults)
     result = entry(value, faults)
     if len(faults) > known:

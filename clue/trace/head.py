@@ -1,4 +1,4 @@
-"""The head of a trace: everything that is not a column, as one JSON file. No numpy here.
+"""The head of a trace: everything that is not a column, as one JSON file. This module does not use numpy.
 
 The annotations of these classes are the form that :func:`Head.from_json` checks a file against (see
 :mod:`clue.trace.form`).
@@ -25,14 +25,14 @@ EXTRAPOLATED = "extrapolated"
 
 _Text = Annotated[str, Within(0, 2**20)]
 _Name = Annotated[str, Within(0, 2**12)]
-#: Ranks, and other small numbers, with their bounds: the largest is beyond what any file has room for.
+#: Ranks, and other small numbers, with their bounds: no file has room for more than the largest.
 _Rank = Annotated[int, Within(0, 2**24 - 1)]
 _Context = Annotated[int, Within(0, 2**31 - 1)]
 _Row = Annotated[int, Within(0, 2**40)]
 _Bytes = Annotated[int, Within(0, 2**53)]
 _Seconds = Annotated[float, Within(0, 1e12)]
 _Work = Annotated[float, Within(0, 1e30)]
-#: Difference of two times, seconds: with coarse clocks it may come out below 0.
+#: Difference of two times, seconds: it may be slightly negative if clocks are coarse.
 _Difference = Annotated[float, Within(-1, 1e6)]
 _Checksum = Annotated[int, Within(0, 2**32 - 1)]
 
@@ -44,8 +44,8 @@ class Communicator:
     Attributes:
         name: Its origin: ``"WORLD"``, ``"SELF"``, or the constructor's name.
         group: Its members as ranks of the trace, in communicator order.
-        remote: For an intercommunicator the remote group, seen from ``group``; else ``None``. The other side has
-            an entry of its own with the groups exchanged and the same ``context``.
+        remote: For an intercommunicator, the remote group as seen from ``group``; otherwise ``None``. The other side
+            has its own entry, with the groups exchanged and the same ``context``.
         context: Messages, and the ops of a collective, match only within one context.
     """
 
@@ -57,15 +57,15 @@ class Communicator:
 
 @dataclass(frozen=True, slots=True)
 class RankHead:
-    """What the trace knows of one rank.
+    """The information of a trace about one rank.
 
     Attributes:
         host: Name of the computer it ran on.
         peak_memory: Largest resident size, bytes.
         cpu: CPU time of the whole rank, seconds.
         wall: Wall time from begin to end of its recording, seconds.
-        world: Index of its ``COMM_WORLD``: 0, or that of a spawned one.
-        flops: Floating-point operations the program declared, by region index.
+        world: Index of its ``COMM_WORLD``: 0, or the index of a spawned world.
+        flops: Floating-point operations that the program declared, by region index.
         delayed: How long other processes kept it from computing, seconds (:mod:`clue.trace.disturbance`).
     """
 
@@ -85,7 +85,7 @@ class Probe:
     Attributes:
         work: The work that was timed: only readings of the same work can be compared.
         offsets: Reading at which each rank begins, with the total at the end: ranks + 1 entries.
-        best: What each piece of work takes at the host's best, seconds; 0 where it was not done.
+        best: Time of each piece of work at the host's best speed, seconds; 0 if it was not done.
     """
 
     work: _Name
@@ -95,7 +95,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Typical:
-    """Typical bursts: from several recordings of the same run, this trace among them (:mod:`clue.trace.store`).
+    """Typical bursts, from several recordings of the same run, including this trace (:mod:`clue.trace.store`).
 
     Attributes:
         recordings: Number of recordings.
@@ -118,15 +118,15 @@ class Head:
         extra_offsets: The same for the extra column.
         calls: Names of MPI calls, indexed by the call column.
         regions: Names of regions, indexed by the region column; entry 0 is ``""``, outside any region.
-        communicators: Indexed by the comm column.
+        communicators: The communicators, indexed by the comm column.
         processor: Model name of the recording computer's processor.
         mpi: The MPI library's own version string.
         python: Version of Python.
         clock: Clock used for bursts.
-        settings: Environment variables the recorder set.
+        settings: Environment variables that the recorder set.
         overhead: Measured cost of recording one call, seconds.
         recorded: Date and time, ISO 8601.
-        notes: What a reader of results should know about the recording.
+        notes: Notes on the recording for readers of results.
         checksums: CRC-32 of each column.
         probe: How to read its readings of the host's speed, if it has any.
         typical: The recordings behind its typical bursts, if it has any.
@@ -158,7 +158,7 @@ class Head:
         """Encode as JSON.
 
         Raises:
-            TraceError: If it is longer than a head may be.
+            TraceError: If the result exceeds the limit for heads.
         """
         text = json.dumps({"format": TRACE_FORMAT, "version": TRACE_VERSION, **asdict(self)}, indent=1) + "\n"
         if len(text) > LONGEST_HEAD:

@@ -1,4 +1,4 @@
-"""Validity of a trace: every number in it must be one that an op of its kind can have.
+"""Validity of a trace: every number in it must be valid for the kind of its op.
 
 Engines do not repeat these checks, and must not overflow on anything that passes them.
 """
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 #: Largest size, bytes: a float represents every integer up to it exactly.
 LARGEST = 2**53
 LARGEST_TAG = 2**31 - 1
-#: Largest sum of a column over all ops, so that sums and the sizes that collectives derive fit into 64 bits; for times,
-#: which are in ns, about 146 years.
+#: Largest sum of a column over all ops, so that sums, and sizes that collectives derive from them, fit into 64 bits;
+#: for times, which are in ns, about 146 years.
 MOST_TOGETHER = 2**62
 
 #: Least and largest value of fields, in every row.
@@ -52,10 +52,10 @@ _Longs = npt.NDArray[np.int64]
 
 
 def check_rows(head: Head, ops: Ops, place: object) -> None:
-    """Check that every field of every row is valid; the head must be.
+    """Check that every field of every row is valid, given a valid head.
 
     Raises:
-        TraceError: At the first that does not.
+        TraceError: At the first invalid field.
     """
     offsets, extras = np.array(head.offsets, np.int64), np.array(head.extra_offsets, np.int64)
     sizes = np.array([len(_peers(each)) for each in head.communicators], np.int64)
@@ -63,10 +63,10 @@ def check_rows(head: Head, ops: Ops, place: object) -> None:
 
 
 def check_head(head: Head, place: object) -> None:
-    """Check that the parts of a head fit together.
+    """Check that the parts of a head are consistent.
 
     Raises:
-        TraceError: At the first that does not.
+        TraceError: At the first part that is not.
     """
     for fault in (*_ranks(head), *_probe(head), *_names(head), *_sites(head), *_communicators(head)):
         raise TraceError(f"{place}: {fault}")
@@ -158,10 +158,10 @@ class _Rows:
     """Rows of a trace, one after the other.
 
     Attributes:
-        head: The trace's.
-        place: Where it is, for messages.
+        head: The head of the trace.
+        place: Where the trace is, for messages.
         ops: The rows.
-        offsets: At which of them each rank begins, with the end of the last one, shape (ranks + 1,).
+        offsets: Row at which each rank begins, with the end of the last rank, shape (ranks + 1,).
         room: Entries of each rank's extra column, shape (ranks,).
         sizes: Number of ranks that a peer may be, by communicator.
     """
@@ -193,7 +193,7 @@ class _Rows:
     def _require(
         self, good: _Mask, column: str, rule: str, rows: _Longs | None = None, listed: _Longs | None = None
     ) -> None:
-        """Raise if a condition fails in a row, in some rows, or in the entries that these list."""
+        """Raise an error if a condition fails in any row, in some rows, or in the entries that these list."""
         if good.all():
             return
         at = int(np.argmin(good))
@@ -203,7 +203,7 @@ class _Rows:
         self._fault(f"{where} must {rule}, got {getattr(self.ops, column)[row] if listed is None else listed[at]}")
 
     def _require_within(self, column: str, least: int, most: int, rule: str) -> int:
-        """Raise if an entry of a column lies outside its bounds; return the largest, which is the cheapest check."""
+        """Raise an error if an entry of a column is out of bounds; return the largest, which is the cheapest check."""
         values = getattr(self.ops, column)
         # As unsigned numbers, entries below the least are far above the most.
         above = (values - values.dtype.type(least) if least else values).view(f"u{values.itemsize}")
@@ -252,7 +252,7 @@ class _Rows:
         """Check that the entries of an op lie within its rank's extra column."""
         ops, begins = self.ops, self.offsets.clip(0, len(self.ops))
         ranks = np.flatnonzero(np.diff(begins))
-        # Mostly ops without entries have valid bounds, too; unsigned, as the sum may exceed 31 bits.
+        # Ops without entries usually have valid bounds, too. Unsigned numbers, because the sum may exceed 31 bits.
         last = np.maximum.reduceat(ops.extra.view(np.uint32) + ops.count.view(np.uint32), begins[ranks])
         if ops.extra.min() >= 0 and (last <= self.room[ranks]).all():
             return
@@ -276,7 +276,7 @@ class _Rows:
         tagged = (ops.tag >= 0) | (ops.tag == ANY) & ~sends
         self._require(tagged | ~ops.are(*_MESSAGES) | (ops.peer < 0), "tag", f"be from 0 to {LARGEST_TAG}")
 
-    # --- rows beside others ---
+    # --- rows in relation to others ---
 
     def _check_sum(self, column: _Longs, title: str, largest: int) -> None:
         if len(column) * largest <= MOST_TOGETHER:
@@ -286,7 +286,7 @@ class _Rows:
             self._fault(f"{title} of all ops together must be at most {MOST_TOGETHER}, got {together:.6g}")
 
     def _check_room(self) -> None:
-        """Check that each op has entries of its own in its rank's extra column."""
+        """Check that no two ops share entries in their rank's extra column."""
         room, begins = self.room, self.offsets
         ranks = np.flatnonzero(np.diff(begins))
         together = np.add.reduceat(self.ops.count, begins[ranks], dtype=np.int64)
@@ -300,7 +300,7 @@ class _Rows:
         ops = self.ops
         if not len(self._rows_of(Op.MRECV)):
             return
-        # Sorted by rank and request, then in program order, the row before a matched receive is its probe.
+        # In rows sorted by rank, request and program order, the row before a matched receive is its probe.
         rows = np.flatnonzero(self._starts_request() | ops.are(Op.MRECV))
         keys = (self._rank_of(rows) << 32) + ops.request[rows]
         order = np.argsort(keys, kind="stable")
@@ -339,7 +339,7 @@ class _Rows:
         self._check_listed(rows, *_spread(ops.extras, starts + 1 + out, out))
 
     def _check_sizes(self) -> None:
-        """Check the sizes that a rank sends to each other one."""
+        """Check the sizes that a rank sends to each other rank."""
         rows = self._rows_of(Op.ALLTOALLV)
         self._check_listed(rows, *_spread(self.ops.extras, self._starts(rows), self.ops.count[rows]))
 
@@ -354,7 +354,7 @@ class _Rows:
         return starts
 
     def _check_spawns(self) -> None:
-        """A world begins once."""
+        """Check that each world begins only once."""
         ops, communicators = self.ops, self.head.communicators
         rows = self._rows_of(Op.SPAWN)
         rows = rows[ops.count[rows] > 0]

@@ -1,4 +1,4 @@
-"""The notes of all ranks, combined to what a reader of results should know. Standard library only."""
+"""The notes of all ranks, combined for readers of results. This module uses only the standard library."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def socket_notes(sockets: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list
 
     Args:
         sockets: For each rank, the addresses at which others can reach it, and those at which it reached others. They
-            leave out hosts, whose names differ from rank to rank: a port that the rank itself has is its own.
+            do not contain hosts, whose names differ from rank to rank: a port that the rank itself has is its own.
     """
     owner = {place: rank for rank, (bound, _) in reversed(list(enumerate(sockets))) for place in bound}
     talks = [

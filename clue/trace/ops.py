@@ -1,24 +1,24 @@
-"""What one row of a trace means: op codes, flags, and the row layout. The contract between recorder and kernel.
+"""The meaning of a row of a trace: op codes, flags and layout. This is the contract between recorder and kernel.
 
-A trace is, per rank, a sequence of *ops*. Each op is one MPI call with the computation burst before it; a call that
-does several things at once (Sendrecv, Startall) is several ops, all but the first flagged ``CONTINUED`` and with an
+A trace is a sequence of *ops* for each rank. An op is an MPI call with the computation burst before it. A call that
+does several things at once (Sendrecv, Startall) is several ops: all but the first are flagged ``CONTINUED`` and have an
 empty burst. Ranks in an op (``peer``, entries of ``extra``) are ranks of its communicator, as in the program; the
-communicator table of the head translates them to ranks of the trace. The sender's op tells a message's size.
+communicator table of the head translates them to ranks of the trace. The size of a message is in the sender's op.
 
 ========================= ===========================================================================================
 op                        fields used beyond burst, times, call and region
 ========================= ===========================================================================================
-``COMPUTE``               none: a burst with no call behind it (the end of the program)
+``COMPUTE``               none: a burst without a call after it (the end of the program)
 ``SEND`` ``ISEND``        comm, peer = dest, tag, nbytes; mode flags; ISEND: request
 ``RECV`` ``IRECV``        comm, peer = source, tag as *matched* when recorded, wildcards flagged; IRECV: request
-``WAIT``                  request (count = 0), or extra = the requests; those completed when recorded, all of them
-``POLL``                  a Test or probe that found nothing: comm, peer, tag where known; with ``CANCELLED`` a
-                          receive that was cancelled, of which the time of its call is left
+``WAIT``                  request (count = 0), or extra = the requests: all those that it completed when recorded
+``POLL``                  a Test or probe that found nothing: comm, peer, tag if known; with ``CANCELLED``, a receive
+                          that was cancelled: only the time of its call is left
 ``PROBE``                 comm, peer, tag as matched; also a successful Iprobe
 ``MPROBE`` ``MRECV``      the matched probe posts the receive: comm, peer, tag, request; MRECV: request; with
                           ``NONBLOCKING`` a wait ends it
 ``PACK``                  nbytes packed or unpacked
-``SLEEP``                 nbytes = nanoseconds that pass without a processor, as the program wished (live runs only)
+``SLEEP``                 nbytes = nanoseconds that the program sleeps without a processor (live runs only)
 collectives               comm; peer = root where there is one; NONBLOCKING: request; tag = bytes of an element of a
                           broadcast or reduction, 0 if not known (it counts as 8); IN_PLACE, USER_DEFINED,
                           NONCOMMUTATIVE, BLOCK; nbytes as follows
@@ -49,7 +49,7 @@ from __future__ import annotations
 from enum import IntEnum, IntFlag
 
 TRACE_FORMAT = "clue-trace"
-#: Version of the format, raised with every change of the layout or of a field's meaning; history in CHANGELOG.md.
+#: Version of the format, raised with every change of the layout or of a field's meaning; CHANGELOG.md has its history.
 TRACE_VERSION = 2
 #: Versions that can be read; version 1 has no sites.
 TRACE_VERSIONS = (1, TRACE_VERSION)
@@ -60,7 +60,7 @@ NO_REQUEST = -1
 
 
 class Op(IntEnum):
-    """Code of an op; 0 is no op (an unwritten row)."""
+    """Code of an op; 0 is not an op (an unwritten row)."""
 
     COMPUTE = 1
     SEND = 2
@@ -106,8 +106,8 @@ class Flag(IntFlag):
     """Flags of an op."""
 
     CONTINUED = 1  # belongs to the call of the row before
-    SYNCHRONOUS = 2  # Ssend family: rendezvous whatever the size
-    BUFFERED = 4  # Bsend family: eager whatever the size
+    SYNCHRONOUS = 2  # Ssend family: rendezvous at any size
+    BUFFERED = 4  # Bsend family: eager at any size
     READY = 8  # Rsend family
     ANY_SOURCE = 16  # the receive or probe named no source
     ANY_TAG = 32  # … or no tag
@@ -116,8 +116,8 @@ class Flag(IntFlag):
     PERSISTENT = 256  # started from a persistent request
     PICKLED = 512  # a lower-case call
     INTER = 1024  # on an intercommunicator: peer counts in the remote group
-    IN_PLACE = 2048  # a collective: what this rank sends lies where it receives
-    USER_DEFINED = 4096  # a reduction: its operation is none of MPI's own
+    IN_PLACE = 2048  # a collective: this rank's send buffer is its receive buffer
+    USER_DEFINED = 4096  # a reduction: its operation is not one of MPI's own
     NONCOMMUTATIVE = 8192  # … and does not commute
     BLOCK = 16384  # a REDUCE_SCATTER by Reduce_scatter_block
 
@@ -125,7 +125,7 @@ class Flag(IntFlag):
 #: Columns of a trace in the order of a recorded row (:mod:`clue.trace.parts`): name, numpy type, struct code.
 COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("cpu", "<i8", "q"),  # CPU time of the burst before the call, ns
-    ("begin", "<i8", "q"),  # wall time of the call's begin since the recording began, ns
+    ("begin", "<i8", "q"),  # wall time at which the call began, since the begin of the recording, ns
     ("took", "<i8", "q"),  # wall time inside the call, ns
     ("nbytes", "<i8", "q"),
     ("peer", "<i4", "i"),
@@ -133,10 +133,10 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("comm", "<i4", "i"),  # index in the head's communicators
     ("request", "<i4", "i"),  # serial number within the rank, or NO_REQUEST
     ("extra", "<i4", "i"),  # where this op's entries begin in the rank's extra column
-    ("count", "<i4", "i"),  # how many entries it has there
+    ("count", "<i4", "i"),  # number of its entries there
     ("call", "<u2", "H"),  # index in the head's calls: the MPI call by name
     ("region", "<u2", "H"),  # index in the head's regions; 0 is outside any region
-    ("site", "<u2", "H"),  # index in the head's sites: where in the program the call is; 0 is not known
+    ("site", "<u2", "H"),  # index in the head's sites: where in the program the call is; 0 if unknown
     ("flags", "<u2", "H"),
     ("op", "|u1", "B"),
 )

@@ -1,7 +1,7 @@
 """Packing: turns the parts that ranks leave while recording (:mod:`clue.trace.parts`) into the columns of a trace.
 
-It translates each rank's own numbers of calls, regions and communicators to those of the whole trace, checks that the
-ranks agree about their communicators, and writes the head last.
+Packing translates each rank's own numbers of calls, regions and communicators to those of the whole trace, checks that
+the ranks agree about their communicators, and writes the head last.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class _Names:
 
 
 class _Paths:
-    """Numbers for call paths, in order of appearance; ops with paths beyond the limit are counted as unknown."""
+    """Numbers for call paths, in order of appearance; paths beyond the limit count as unknown."""
 
     def __init__(self) -> None:
         self._paths: dict[tuple[Frame, ...], int] = {(): 0}
@@ -78,7 +78,7 @@ class _Paths:
         self.rows_without = 0
 
     def translate(self, sites: Sites, column: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint16]:
-        """Return the column in the numbers of the trace."""
+        """Return a rank's column of sites, translated to the numbers of the trace."""
         rows = np.bincount(column, minlength=len(sites))
         table = np.zeros(len(sites), dtype=np.uint16)
         for at in np.flatnonzero(rows).tolist():
@@ -99,14 +99,14 @@ class _Paths:
         return Sites.of(map(Site, self._paths))
 
     def notes(self) -> list[str]:
-        """Say how many ops lost their call site to the limit."""
+        """Return a note on the number of ops without a call site because of the limit, if there are any."""
         if not self.rows_without:
             return []
         return [f"{self.rows_without:,} ops have no call site: a trace tells at most {MOST_SITES - 1:,} apart"]
 
 
 class _Agreement:
-    """The communicators of all ranks, told apart by key and groups."""
+    """The communicators of all ranks, distinguished by key and groups."""
 
     def __init__(self, folder: Path, parts: Sequence[RankPart]) -> None:
         self._folder = folder
@@ -156,7 +156,7 @@ def _some(group: tuple[int, ...]) -> str:
 
 
 class _Whole:
-    """The trace being put together: its numbering, and its columns on disk."""
+    """The trace that is being put together: its numbering, and its columns on disk."""
 
     def __init__(self, folder: Path, parts: Sequence[RankPart]) -> None:
         self._folder = folder
@@ -298,7 +298,7 @@ def _column(folder: Path, name: str, kind: str, length: int) -> npt.NDArray[Any]
         np.save(file, empty)
         return empty
     column = np.lib.format.open_memmap(file, mode="w+", dtype=np.dtype(kind), shape=(length,))
-    with file.open("r+b") as reserved:  # so that a full disk is an error here, not a signal on a later write
+    with file.open("r+b") as reserved:  # a full disk is thus an error here, not a signal on a later write
         os.posix_fallocate(reserved.fileno(), 0, file.stat().st_size)
     return column
 

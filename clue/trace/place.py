@@ -1,4 +1,4 @@
-"""Where a trace may be written: one rule for all writers, as writing a trace deletes what was there.
+"""Where a trace may be written: one rule for all writers, because writing a trace deletes what was there.
 
 ::
 
@@ -21,7 +21,7 @@ from clue.trace.ops import BESIDE, COLUMNS
 from clue.trace.parts import FOLDER, is_part
 
 HEAD = "head.json"
-#: File of the program's imports, beside the head: it is valid on this computer only, and does not travel with the
+#: File of the program's imports, beside the head: it is valid only on this computer, and is not part of copies of the
 #: trace.
 IMPORTS = "imports.json"
 _FILES = {HEAD, IMPORTS, *(f"{name}.npy" for name in ("extras", *BESIDE)), *(f"{name}.npy" for name, _, _ in COLUMNS)}
@@ -32,7 +32,7 @@ _DRAFT = re.compile(r"\.(head\.json|imports\.json|typical\.npy)\.[0-9a-f]{12}\.p
 
 
 def check_place(target: Path) -> None:
-    """Check that writing a trace destroys nothing but a trace: a folder may replace a folder, a ``.zip`` a ``.zip``.
+    """Check that writing a trace destroys only a trace: a folder may replace a folder, and a ``.zip`` a ``.zip``.
 
     Raises:
         UsageError: If something else is there, or something that cannot be read.
@@ -47,7 +47,7 @@ def check_place(target: Path) -> None:
 
 
 def _found(target: Path) -> str:
-    """Describe what is there and is not a trace; ``""`` if there is no such thing."""
+    """Describe what is there if it is not a trace; ``""`` if it is a trace, or there is nothing."""
     if not target.exists():
         return ""
     if target.is_dir() and target.suffix != ".zip":

@@ -1,9 +1,9 @@
-"""Opens untrusted traces: reads, maps and unpacks nothing that the head has not announced.
+"""Opens untrusted traces: only data that the head has announced are read, mapped or unpacked.
 
 A head is bounded in size and checked first (:mod:`clue.trace.head`). It says how long every column is, so a file that
-claims another type or length is refused before its data are touched: pickled objects, headers that announce terabytes,
-members of an archive that unpack to more. Files must be regular files (:mod:`clue.files`). Checksums and the validity
-of every number (:mod:`clue.trace.meaning`) are checked last.
+claims another type or length is refused before its data are touched. Examples are pickled objects, headers that
+announce terabytes, and members of an archive that unpack to more than announced. Files must be regular files
+(:mod:`clue.files`). Checksums and the validity of every number (:mod:`clue.trace.meaning`) are checked last.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _HEADER = re.compile(
 )
 #: Longest header of a numpy file, bytes: far more than any writer needs.
 _LONGEST_HEADER = 1024
-#: Bytes by which a member of an archive is unpacked; largest single read, bytes, which only an overlong directory
-#: exceeds.
+#: Size of the steps in which a member of an archive is unpacked, bytes; largest single read, bytes, which only an
+#: overlong directory exceeds.
 _CHUNK, _LONGEST_READ = 1 << 20, 1 << 22
 #: Number of characters of a name that a message shows.
 _SHOWN = 60
@@ -56,7 +56,7 @@ _Fetch = Callable[[str, np.dtype[Any], int], _Column]
 
 
 def read_trace(path: Path) -> _Content:
-    """Return the head and the ops of a trace, checked, and by name the optional columns beside them.
+    """Return the head and the ops of a trace, checked, and the optional columns beside them by name.
 
     Raises:
         TraceError: If it is missing, of another version, incomplete, truncated or damaged.
@@ -84,7 +84,7 @@ def _why(error: Exception) -> object:
 
 
 def _checked(path: Path, head: Head, fetch: _Fetch) -> _Content:
-    """Return a head and the ops whose columns are fetched as it announces them."""
+    """Return a head with its ops, whose columns are fetched as the head announces them."""
     check_head(head, f"{path}/{HEAD}")
     columns = {}
     for name, (kind, length) in _announced(head).items():
@@ -100,7 +100,7 @@ def _checked(path: Path, head: Head, fetch: _Fetch) -> _Content:
 
 
 def _announced(head: Head) -> dict[str, tuple[np.dtype[Any], int]]:
-    """Return type and length of each column that a head says is there."""
+    """Return type and length of each column that a head announces."""
     rows = head.offsets[-1]
     columns = {name: (kind, head.extra_offsets[-1] if name == "extras" else rows) for name, kind in _KINDS.items()}
     if len(head.sites) == 1:
@@ -200,12 +200,12 @@ def _read_archive(path: Path, file: BinaryIO) -> _Content:
             return _checked(path, head, lambda name, *kind: _column(archive, members[f"{name}.npy"], *kind))
     except (TraceError, MemoryError):
         raise
-    except Exception as error:  # damaged bytes there can raise anything
+    except Exception as error:  # damaged bytes can raise any exception there
         raise TraceError(f"{path}: archive must hold a whole trace, got {error}") from None
 
 
 def _members(listed: Sequence[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
-    """Return the members by name, which must be those of a trace and no others.
+    """Return the members of an archive by name; they must be those of a trace, without any others.
 
     Raises:
         ValueError: If they are not.
@@ -251,7 +251,7 @@ def _column(archive: zipfile.ZipFile, member: zipfile.ZipInfo, kind: np.dtype[An
 
 
 def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> bytes:
-    """Return the bytes of a member, which may have at most ``most``."""
+    """Return the bytes of a member, which must not exceed ``most``."""
     if member.file_size > most:
         raise ValueError(f"a member {member.filename} of {member.file_size} bytes, where there are at most {most}")
     with archive.open(member) as stream:

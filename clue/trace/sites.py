@@ -1,8 +1,8 @@
-"""Call sites: the place in the program that an op comes from, as the path of calls to it. Standard library only.
+"""Call sites: the place in the program that an op comes from, as the path of calls to it.
 
 A site is the call path of an MPI call, reduced to the program's own files: frames of libraries, of Python's own modules
 and of the recorder are left out. The ``site`` of an op is an index into the head's sites; site 0 is the unknown one,
-for ops that no line of the program made or whose site was not recorded.
+for ops that no line of the program made or whose site was not recorded. This module uses only the standard library.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from clue.trace.form import Within
 MOST_SITES = 1 << 16
 #: Most frames of all sites together.
 MOST_FRAMES = 1 << 20
-#: Frames of the longest path, before any are left out: of a deep recursion the innermost are kept.
+#: Number of frames of the longest path, before any are left out: in a deep recursion, the innermost are kept.
 DEEPEST = 64
 
 _File = Annotated[str, Within(0, 2**12)]
@@ -30,13 +30,13 @@ class Frame:
     """A place in a function of the program.
 
     Attributes:
-        file: Its file: relative to the program's folder where it lies below it.
+        file: Its file, relative to the program's folder if it is inside.
         function: Qualified name of the function (the plain name in Python 3.10), ``"<module>"`` outside any function.
         line: Line number.
         at: Position within the function, by which calls on one line differ: an offset into its bytecode, or 0.
         loops: Line numbers of the loops around it within the function, outermost first: for, while, comprehension.
-        branches: The branches around it within the function, outermost first: line number of each if, and 0 where its
-            condition holds, 1 where it does not.
+        branches: The branches around it within the function, outermost first: line number of each ``if``, and 0 for the
+            branch where its condition holds, 1 for the other.
     """
 
     file: _File
@@ -57,7 +57,7 @@ class Site:
     """A call path.
 
     Attributes:
-        frames: Outermost first; none at the unknown site.
+        frames: Its frames, outermost first; none at the unknown site.
     """
 
     frames: tuple[Frame, ...] = ()

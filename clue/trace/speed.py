@@ -1,28 +1,30 @@
-"""The speed of the host while it recorded a program, and the bursts that the program has at the host's best speed.
+"""The speed of the host while it recorded a program, and the program's bursts at the host's best speed.
 
-A host's speed varies: other processes use the second hardware thread of a core, or the memory. Beside its ops a rank
-may leave *readings*: the CPU time of two fixed pieces of work at a moment, one bound by the core and one bound by
-memory. Bursts in a trace are raw. Simulations replay
+A host's speed varies, for instance because other processes use the second hardware thread of a core, or the memory.
+Beside its ops, a rank may leave *readings*: the CPU time of two fixed pieces of work at a moment, one of them bound by
+the core and one by memory. Bursts in a trace are raw. Simulations replay
 
     burst ÷ (slowdown of the core's piece at that moment) ^ RESPONSE
 
 rounded to whole ns; a burst that took time takes at least 1 ns. Here
 
-- a *reading at a moment* is the median of :data:`WINDOW` readings around each, between them on a straight line (of the
-  logarithms), before the first and after the last the same as these. Of a burst, the moment is its middle.
+- the *reading at a moment* is interpolated between readings, each replaced by the median of :data:`WINDOW` readings
+  around it. Interpolation is linear in the logarithms; before the first and after the last reading, the value is
+  constant. The moment of a burst is its middle.
 - the *best* is the time of a piece on the undisturbed host, from the head of the trace.
 - the *slowdown* is the reading ÷ the best, unless it is small: a program's own ranks and messages make readings longer,
-  too, on a host that does nothing else. Up to :data:`USUAL` it counts as 1, from its square on in full, between them on
-  a straight line (of the logarithms).
+  too, on a host that does nothing else. Up to :data:`USUAL` it counts as 1, from the square of this on in full, and
+  between them it is linear in the logarithms.
 
-The memory's piece does not count here: what a program itself does to the caches makes it up to 1.4 times as long on a
-quiet host, and neighbours that stream through memory hardly more (benchmarks/accuracy/host_speed.md).
+The memory's piece does not count here: the effect of the program itself on the caches makes it up to 1.4 times as long
+on a quiet host, and neighbours that stream through memory hardly more (benchmarks/accuracy/host_speed.md).
 
-Both pieces tell what a region's bursts depend on. Their *response* to a piece is the exponent with which its slowdown
-enters theirs: 1 is as much as the piece, 0 not at all. Several recordings of the same run tell it: how much longer a
-rank computed when pieces took longer. For each region there is one equation per rank and recording, with a standard
-error of :data:`MISSED`. The prior is :data:`PRIOR` with a standard deviation of :data:`UNKNOWN`. The most likely
-response has a closed form (ridge regression).
+Both pieces count in the *response* of a region's bursts. The response to a piece is the exponent with which the
+slowdown of the piece enters that of the bursts: 1 if they slow down as much as the piece, 0 if not at all. It follows
+from several recordings of the same run, namely from how much longer a rank computed when pieces took longer. For each
+region there is one equation per rank and recording, with a standard error of :data:`MISSED`. The prior is
+:data:`PRIOR` with a standard deviation of :data:`UNKNOWN`. The most likely response has a closed form (ridge
+regression).
 """
 
 from __future__ import annotations
@@ -46,12 +48,12 @@ WINDOW = 9
 #: Exponent with which the slowdown of the core's piece enters that of a burst. Measured:
 #: benchmarks/accuracy/host_speed.md.
 RESPONSE = 0.7
-#: Prior of the response to each piece, where both count: its mean and its standard deviation over programs.
+#: Prior of the response to each piece, if both count: its mean and its standard deviation over programs.
 PRIOR, UNKNOWN = np.array([0.4, 0.5]), np.array([0.25, 0.2])
-#: Assumed standard error of an equation (in logarithms). The error of single recordings is 0.05, but their ranks share
-#: its causes, which slow the readings, too: with 0.05, three recordings of Cholesky were worse than without.
+#: Assumed standard error of an equation (in logarithms). The error of single recordings is 0.05, but its causes are
+#: common to all ranks and slow the readings, too: with 0.05, three recordings of Cholesky were worse than without.
 MISSED = 0.2
-#: How many times as long as at best the pieces take beside the ranks of a program on an otherwise quiet host. Measured:
+#: Time of the pieces beside the ranks of a program on an otherwise quiet host, relative to the best time. Measured:
 #: benchmarks/accuracy/host_speed.md.
 USUAL = np.array([1.1, 1.2])
 #: Quantile of a recording's readings that counts as its best.
@@ -61,7 +63,7 @@ _CORE = PIECES.index("core")
 
 
 class Recording(Protocol):
-    """The parts of a :class:`clue.trace.Trace` used here; the trace asks this module for its bursts."""
+    """The parts of a :class:`clue.trace.Trace` used here; the trace itself gets its bursts from this module."""
 
     @property
     def head(self) -> Head: ...  # noqa: D102
@@ -108,7 +110,7 @@ def _against_best(trace: Recording) -> Doubles:
 
 
 def normalised(trace: Recording) -> Longs:
-    """Return the time of each burst at the host's best speed, ns; without readings its recorded time."""
+    """Return the time of each burst at the host's best speed, ns, or its recorded time if there are no readings."""
     if trace.head.probe is None:
         return trace.ops.cpu
     longer = np.exp(RESPONSE * slowdowns(trace)[:, _CORE])
@@ -141,7 +143,7 @@ def _response(traces: Sequence[Recording], logs: Sequence[Doubles], region: str)
 
 
 def _levels(trace: Recording, logs: Doubles, region: str) -> tuple[Doubles, Doubles]:
-    """Return each rank's computation in a region, ns, and the slowdown of the pieces meanwhile, logarithms."""
+    """Return each rank's computation in a region, ns, and the mean slowdown of the pieces meanwhile, logarithms."""
     regions = trace.head.regions
     inside = trace.ops.region == (regions.index(region) if region in regions else -1)
     cpu = np.where(inside, trace.ops.cpu, 0).astype(np.float64)
@@ -151,7 +153,7 @@ def _levels(trace: Recording, logs: Doubles, region: str) -> tuple[Doubles, Doub
 
 
 def speeds(trace: Recording) -> dict[str, tuple[float, float]]:
-    """Return the range of the host's speed at each piece during bursts, as shares of the best; empty without readings.
+    """Return the range of the host's speed in each piece during bursts, relative to the best; empty without readings.
 
     The range is that of the 5 % and 95 % quantiles over the CPU time of bursts.
     """

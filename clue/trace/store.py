@@ -1,15 +1,15 @@
-"""Traces and saving them: a folder of numpy columns, mapped into memory, with one JSON head.
+"""Traces and how they are saved: a folder of numpy columns, mapped into memory, with one JSON head.
 
 ::
 
     pingpong.clue/head.json        written last: without it the trace is incomplete
                   cpu.npy …        one file per column, all ranks one after the other (head: offsets)
-                  site.npy         where the head names sites: the call path of each op (clue.trace.sites)
+                  site.npy         if the head names sites: the call path of each op (clue.trace.sites)
                   extras.npy       lists that do not fit a row (requests of a Waitall, sizes of an Alltoallv)
-                  readings.npy     where the head says so: how fast the host was (clue.trace.speed)
-                  typical.npy      where the head says so: what each burst takes by all recordings of the run, ns
+                  readings.npy     if the head says so: how fast the host was (clue.trace.speed)
+                  typical.npy      if the head says so: time of each burst by all recordings of the run, ns
 
-A trace may also be a ``.zip`` of such files (that is how clue ships its own); it is then read into memory.
+A trace may also be a ``.zip`` of such files, like those that clue ships; it is then read into memory.
 :mod:`clue.trace.reading` opens and checks them.
 """
 
@@ -52,7 +52,7 @@ class Trace:
     Attributes:
         head: Everything that is not a column.
         ops: All ranks' ops, one rank after the other, as recorded: CPU times are raw.
-        path: Where it was opened from, or ``None`` if it was built in memory.
+        path: The path that it was opened from, or ``None`` if it was built in memory.
         readings: Readings of the host's speed (:mod:`clue.trace.speed`), shape (readings, 3).
         typical: Typical time of each burst over all recordings of the run, ns, if there are several.
     """
@@ -72,7 +72,7 @@ class Trace:
         """Check that every field of the head and of every row is valid.
 
         Raises:
-            TraceError: At the first that does not.
+            TraceError: At the first invalid field.
         """
         place = self.path or self.head.program
         check_head(self.head, place)
@@ -105,7 +105,7 @@ class Trace:
         return replace(self.ops[rows], extras=self.ops.extras[extras])
 
     def flops(self) -> dict[str, tuple[float, float]]:
-        """Return declared operations and recorded CPU seconds by region, summed over ranks, where declared."""
+        """Return operations and CPU seconds, summed over ranks, of each region for which operations are declared."""
         work: dict[int, float] = {}
         for rank_head in self.head.rank_heads:
             for region, flops in rank_head.flops.items():
@@ -124,8 +124,7 @@ class Trace:
     def left_out(self) -> dict[str, tuple[int, float]]:
         """Return, by name, the number and the wall seconds of the calls that the simulator leaves out.
 
-        A wait for several requests counts if some of these are left out; its time counts for the requests that are not
-        left out.
+        A wait for several requests counts if some of the requests are left out; its time belongs to those that are not.
         """
         rows = np.flatnonzero(self.ops.are(Op.OTHER))
         if not len(rows):
@@ -137,11 +136,11 @@ class Trace:
         }
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a data frame of pandas: a row an op, all ranks one after the other.
+        """Return a pandas data frame with one row per op, all ranks one after the other.
 
-        Columns: rank; op and call, by name; burst (s), what is computed before the call, as it is replayed; took (s),
-        time inside the call, as it was recorded; communicator, peer and tag, as in the program (-1: no partner); bytes;
-        region and site, by name.
+        Columns: rank; op and call, by name; burst (s), the computation before the call, as it is replayed; took (s),
+        the time inside the call, as it was recorded; communicator, peer and tag, as in the program (-1: no partner);
+        bytes; region and site, by name.
 
         Raises:
             UsageError: If pandas is not installed (``pip install "clue[pandas]"``).
@@ -164,7 +163,7 @@ class Trace:
         )
 
     def __repr__(self) -> str:
-        """Tell its size."""
+        """Return a short description with its size."""
         return short_repr(self, self.name, count_of(self.ranks), count_of(len(self.ops), "op"))
 
     def _repr_html_(self) -> str:
@@ -208,7 +207,7 @@ class Trace:
         Raises:
             UsageError: If something else is there (:func:`clue.trace.place.check_place`).
             TraceError: If it would be too large to be read again.
-            OutputError: If writing fails, for instance on a full disk; nothing half-written stays.
+            OutputError: If writing fails, for instance on a full disk; no incomplete trace is left.
         """
         path = Path(path)
         check_place(path)

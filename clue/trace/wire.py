@@ -25,8 +25,8 @@ class Channel:
         """Send a value.
 
         Raises:
-            BrokenPipeError: If the other side is gone.
-            ValueError: If marshal does not know the value.
+            BrokenPipeError: If the other side has ended.
+            ValueError: If the value cannot be marshalled.
         """
         data = marshal.dumps(value)
         frame = _LENGTH.pack(len(data)) + data
@@ -38,7 +38,7 @@ class Channel:
         """Wait for a value.
 
         Raises:
-            EOFError: If the other side is gone.
+            EOFError: If the other side has ended.
         """
         data = os.read(self.incoming, _CHUNK)
         while len(data) < _LENGTH.size:

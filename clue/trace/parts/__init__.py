@@ -2,17 +2,17 @@
 
 A recorder writes up to six files for each rank into the folder ``parts`` of the trace::
 
-    TRACE/parts/W-rNNNNN.json       who the rank is: a Start, written when it begins
+    TRACE/parts/W-rNNNNN.json       identity of the rank: a Start, written when it begins
                 W-rNNNNN.rows       its ops, one row each, written as they happen
                 W-rNNNNN.extras     lists that do not fit a row: int64_t after int64_t
                 W-rNNNNN.readings   how fast the host was; may be left out, with the End's ``probe``
                 W-rNNNNN.stack      where the rank was when it was told to end (SIGTERM), innermost function first, in
                                     the form of Python's faulthandler; may be left out
-                W-rNNNNN.end.json   what only its end tells: an End, written last and at once (renamed into place)
+                W-rNNNNN.end.json   what is known only at its end: an End, written last, at once (renamed into place)
 
-W is the key of the rank's world: letters, digits and ``_``; the world that the launcher started is ``w0``. NNNNN is its
-rank there, of five digits or more. Other files of a recorder in the folder (:data:`OTHERS`) are not read. Numbers are
-little-endian. A row has 72 bytes::
+W is the key of the rank's world: letters, digits and ``_``; the world that the launcher started is ``w0``. NNNNN is the
+rank there, with at least five digits. Other files of a recorder in the folder (:data:`OTHERS`) are not read. Numbers
+are little-endian. A row has 72 bytes::
 
     struct row {                                            /* at byte                  */
         int64_t  cpu, begin, took, nbytes;                  /*  0,  8, 16, 24           */
@@ -28,26 +28,26 @@ field    refers to
 ======== ==============================================================================================================
 call     the rank's ``Start.calls``
 region   its ``End.regions``
-site     its ``End.sites``; 0 where it does not know the call's site
+site     its ``End.sites``; 0 if it does not know the call's site
 comm     its ``End.communicators``
-extra    its extras: where this op's entries begin, counted in entries; there are ``count`` of them
-request  a serial number of its own, from 0 on; -1 where the op has none
+extra    its extras: position of this op's first entry, counted in entries; there are ``count`` entries
+request  a serial number within the rank, from 0 on; -1 if the op has no request
 ======== ==============================================================================================================
 
 The entry of a ``SPAWN`` is an index into its ``End.worlds``. A row whose ``op`` is 0 has not been written yet: while
-the rank runs, the file may be longer than its rows, so that a killed rank keeps what it wrote. When the rank ends, the
-file is cut to its ``End.rows`` rows.
+the rank runs, the file may be longer than its rows, so that a killed rank keeps the rows that it wrote. When the rank
+ends, the file is cut to its ``End.rows`` rows.
 
-A reading of the host's speed is three int64_t: when it was made, in ns since the recording began, and the CPU time of
-two fixed pieces of work, in ns; 0 stands for a piece that was not done. :mod:`clue.trace.speed` uses them.
+A reading of the host's speed is three int64_t: its time, in ns since the recording began, and the CPU time of two fixed
+pieces of work, in ns; 0 stands for a piece that was not done. :mod:`clue.trace.speed` uses the readings.
 
-Communicators have *keys*, any text, which are only compared for equality. All members of a communicator, on both sides
-of an intercommunicator, give it the same key, and no other communicator has that key, freed ones included. Each
+Each communicator has a *key*: any text, which is only compared for equality. All members of a communicator, on both
+sides of an intercommunicator, give it the same key, and no other communicator has that key, freed ones included. Each
 recorder chooses how to make such keys.
 
-JSON is UTF-8; keys that have a default may be left out, unknown ones are ignored. Times are in seconds unless otherwise
-said, sizes in bytes. When all ranks of all worlds have ended, :func:`clue.trace.pack.pack` makes the trace. Standard
-library only: the virtual layer imports this inside the user's process.
+JSON is UTF-8; keys that have a default may be left out, and unknown ones are ignored. Times are in seconds unless
+stated otherwise, sizes in bytes. When all ranks of all worlds have ended, :func:`clue.trace.pack.pack` makes the trace.
+This module uses only the standard library, because the virtual layer imports it inside the user's process.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ from clue.trace.ops import COLUMNS
 from clue.trace.sites import Sites
 
 FORMAT = "clue-parts"
-#: Version of the format, raised with every change of it.
+#: Version of the format, raised with every change.
 VERSION = 2
-#: The folder within that of a trace, and the world that the launcher began.
+#: The folder within the folder of a trace, and the world that the launcher started.
 FOLDER, FIRST_WORLD = "parts", "w0"
 START, END, ROWS, EXTRAS, READINGS, STACK = ".json", ".end.json", ".rows", ".extras", ".readings", ".stack"
-#: Endings of files that recorders keep there for themselves.
+#: Endings of files that recorders keep there for their own use.
 OTHERS = (".end.draft", ".calibration")
 
 _CODES = {name: code for name, _, code in COLUMNS}
@@ -79,12 +79,12 @@ _FILE = re.compile(rf"\w+-r\d{{5,}}({_ENDINGS})|\w+\.spawn\.json", re.ASCII)
 
 _Text = Annotated[str, Within(0, 2**20)]
 _Name = Annotated[str, Within(0, 2**12)]
-#: Text short enough for a line that tells of eight ranks.
+#: Text short enough for a line about eight ranks.
 _Word = Annotated[str, Within(0, 2**8)]
 _Number = Annotated[int, Within(0, 2**31 - 1)]
 _Bytes = Annotated[int, Within(0, 2**53)]
 _Seconds = Annotated[float, Within(0, 1e12)]
-#: Difference of two times, seconds: kernels count some times by ticks, so it may come out below 0.
+#: Difference of two times, seconds: kernels count some times in ticks, so it may be negative.
 _Difference = Annotated[float, Within(-1e12, 1e12)]
 
 
@@ -104,10 +104,10 @@ class Start:
         process: Its process number on its computer.
         settings: Environment variables that the recorder set.
         mpi: The MPI library's own version string.
-        python: Version of Python, if that is what runs the program.
+        python: Version of Python, if the program is in Python.
         processor: Model name of its computer's processor.
         clock: Clock used for bursts.
-        fault: Why it ended early; written over the file when that is known.
+        fault: Why it ended early; the file is overwritten when this is known.
     """
 
     world: _Name
@@ -141,7 +141,7 @@ class HostReading:
         cores: The cores that the rank may use.
         busy: CPU time of all processes on them.
         cpu: CPU time of the rank and of its children that have ended.
-        waited: How long the rank was ready and had no core.
+        waited: How long the rank was ready but had no core.
     """
 
     begin: _Seconds
@@ -177,8 +177,8 @@ class End:
         flops: Declared floating-point operations by region.
         worlds: Keys of the worlds that it spawned, in order.
         overhead: Cost of recording one call.
-        notes: What a reader of results should know.
-        sockets: Addresses at which others can reach it by sockets, and those where it reached others.
+        notes: Notes for readers of results.
+        sockets: Addresses at which others can reach it by sockets, and those at which it reached others.
         computer: Counters of its computer, if any were read.
         imports: The program's imports.
         probe: The work that was timed to read the host's speed: only readings of the same work can be compared. ``""``

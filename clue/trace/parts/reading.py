@@ -1,4 +1,4 @@
-"""Reads the parts that ranks leave (:mod:`clue.trace.parts`): of complete, broken and running recordings."""
+"""Reads the parts that ranks leave (:mod:`clue.trace.parts`), in complete, broken and running recordings."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _LAYOUT = np.dtype({
 })  # fmt: skip
 #: Number of ranks that a message names one by one.
 NAMED = 8
-#: Number of rows that are read together.
+#: Number of rows that are read at once.
 _CHUNK = 1 << 20
 #: Folders in the paths of files that do not belong to a program.
 _NOT_OWN = ("site-packages", "dist-packages", "virtual_layer", PurePath(os.__file__).parent.name)
@@ -77,7 +77,7 @@ class RankPart:
         return self.end
 
     def rows(self) -> npt.NDArray[np.void]:
-        """Return its rows, without those never written.
+        """Return its rows, without those that were never written.
 
         Raises:
             OSError: If their file is not a regular file.
@@ -90,10 +90,10 @@ class RankPart:
         return rows[: _written(rows["op"])]
 
     def whole_rows(self) -> npt.NDArray[np.void]:
-        """Return its rows, which must be as many as its end says.
+        """Return its rows, whose number must be that of its end.
 
         Raises:
-            TraceError: If they are not.
+            TraceError: If it is not.
             OSError: As for the rows.
         """
         rows, expected = self.rows(), self.ended().rows
@@ -214,7 +214,7 @@ def _partner(row: np.void) -> str:
 
 
 def signs_of_life(folder: Path) -> tuple[tuple[str, int], ...]:
-    """Return the files and row counts of a running recording: they change when a rank begins, ends or ends a call."""
+    """Return files and row counts of a running recording: they change when a rank begins, ends, or completes a call."""
     files = sorted((folder / FOLDER).glob("*"))
     return tuple((file.name, _rows_written(file) if file.suffix == ROWS else 0) for file in files if is_file(file))
 
@@ -269,7 +269,7 @@ def _read_document(form: type[_Document], file: Path) -> _Document:
 
 
 def _in_order(parts: Iterable[RankPart]) -> list[RankPart]:
-    """Sort into the order of the trace's ranks: the first world, then spawned ones as they started."""
+    """Sort parts into the order of the trace's ranks: the first world, then spawned ones in order of their start."""
     worlds = _by_world(parts)
     begun = {world: min(part.start.started for part in members) for world, members in worlds.items()}
     order = sorted(worlds, key=lambda world: (world != FIRST_WORLD, begun[world], world))
