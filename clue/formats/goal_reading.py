@@ -1,13 +1,13 @@
-"""Reading GOAL schedules: each rank's graph of operations becomes a sequence of clue's ops if that is exact.
+"""Reading GOAL schedules: each rank's graph of operations becomes a sequence of clue's ops if this is exact.
 
 A rank in clue does one thing after the other: it computes, starts messages, and waits. A graph is such a sequence if
 every operation depends on everything that the rank has computed or waited for before it. If several operations may
-begin at the same time on the one processor of a rank, messages come first: sends before receives, each in the order of
-the file. Any other concurrency, on several processors or because of another wait, is refused with its place.
+begin at the same time on the single processor of a rank, messages come first: sends before receives, each in the order
+of the file. Any other concurrency, on several processors or because of another wait, is refused with its place.
 
-LogGOPSim posts a receive at no cost and pays its overhead when the message has arrived; an Irecv in clue pays it when
-it is posted. Receives during which the rank does nothing else therefore become blocking ones, in the order of the file,
-if that can delay no sender: they are short, and the ranks deadlock on no machine.
+LogGOPSim posts a receive at no cost and charges its overhead when the message has arrived; an Irecv in clue is charged
+when it is posted. Receives during which the rank does nothing else therefore become blocking ones, in the order of the
+file, if this cannot delay a sender: the messages are short, and the ranks do not deadlock on any machine.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def read_goal(path: Path) -> Converted:
 
 
 def _sequences(path: Path, graphs: list[_Graph], *, blocking: bool) -> tuple[list[RankColumns], int]:
-    """Return each rank's ops, and the number of receives that block in the order of the file for lack of another."""
+    """Return each rank's ops, and the number of receives that block in the file's order because any order is valid."""
     nothing = GrowingRank().finish()
     ranks, blocked = [], 0
     for rank, graph in enumerate(graphs):
@@ -133,7 +133,7 @@ def _sequences(path: Path, graphs: list[_Graph], *, blocking: bool) -> tuple[lis
 
 
 def _ends(trace: Trace) -> bool:
-    """Tell whether a program ends if every send waits for its receive; then it ends on every machine."""
+    """Tell whether a program ends if every send waits for its receive; if so, it ends on every machine."""
     link = Link(Curve.line(0.0), Curve.line(0.0), 0.0, 0)
     machine = Machine("strict", (NodeType("node"),) * trace.ranks, Network(link, link))
     try:
@@ -165,7 +165,7 @@ class _Parser:
         self._open: list[tuple[int, str, str, str]] = []
 
     def take(self, number: int, line: str) -> None:
-        """Read one line: the usual shapes directly, any other by the general pattern."""
+        """Read one line: the usual forms directly, any other by the general pattern."""
         words = line.split()
         if words and not self._take_usual(number, words):
             self._take_any(number, line.strip())
@@ -180,7 +180,7 @@ class _Parser:
         return [self._ranks.get(rank, nothing) for rank in range(self._size)]
 
     def _take_usual(self, number: int, words: list[str]) -> bool:
-        """Take ``l2 requires l1``, ``l1: calc 5``, ``l1: send 5b to 1 tag 0``, ``… cpu 0``; tell whether it was one."""
+        """Read ``l2 requires l1``, ``l1: calc 5``, ``l1: send 5b to 1 tag 0``, ``… cpu 0``; false for other lines."""
         here, count = self._here, len(words)
         if here is None or count < _SHORTEST:
             return False
@@ -330,14 +330,14 @@ class _Sequence:
         requires, irequires = _pairs(graph.requires), _pairs(graph.irequires)
         self._requires, self._enders = _Edges(requires, len(graph)), _Edges(requires[:, ::-1], len(graph))
         self._irequires, self._starters = _Edges(irequires, len(graph)), _Edges(irequires[:, ::-1], len(graph))
-        #: Number of required operations that have not ended, and of all its dependencies that have not begun.
+        #: By operation: number of required operations that have not ended; number of dependencies that have not begun.
         self._unended = self._requires.counts()
         self._unbegun = [sum(both) for both in zip(self._unended, self._irequires.counts(), strict=True)]
-        #: Operations all of whose requirements have begun: those that need not wait, and those that must, in order.
+        #: Operations whose dependencies have all begun: those that need not wait, and those that must, in order.
         self._messages: list[int] = []
         self._bursts: list[int] = []
         self._waiting: dict[int, None] = {}
-        #: Its place in the sequence, its request, and whether it has ended.
+        #: By operation: its place in the sequence, its request, and whether it has ended.
         self._position = [-1] * len(graph)
         self._request = [-1] * len(graph)
         self._ended = bytearray(len(graph))
@@ -389,7 +389,7 @@ class _Sequence:
             self._place(each)
 
     def _compute(self) -> None:
-        """Do all computation that may begin now, one after the other."""
+        """Add all computation that may begin now, one after the other."""
         free, self._bursts = sorted(self._bursts), []
         for each in free:
             self._check_order(each)
@@ -402,7 +402,7 @@ class _Sequence:
         self._come_to(free)
 
     def _wait_for_least(self) -> None:
-        """Wait for what the operation with the fewest open requirements needs."""
+        """Wait for the requirements of the operation that has fewest open ones."""
         first = min(self._waiting, key=self._unended.__getitem__)
         self._check_order(first)
         self._wait([each for each in self._requires.of(first) if not self._ended[each]])
@@ -425,7 +425,7 @@ class _Sequence:
     def _last_receives(self, operations: list[int]) -> set[int]:
         """Return the receives that may block: short ones in any order, with no operation begun after them."""
         last: set[int] = set()
-        # A file with irequires means nonblocking calls, in that order.
+        # irequires in a file stand for nonblocking calls, in that order.
         if not self._blocking or any(self._irequires.of(each) or self._starters.of(each) for each in operations):
             return last
         for each in sorted(operations, key=self._position.__getitem__, reverse=True):

@@ -1,8 +1,8 @@
 """Writing GOAL schedules, the input of LogGOPSim and ATLAHS: operations of each rank and their dependencies.
 
 The text format is that of LogGOPSim's ``txt2bin``. Computation is in nanoseconds. Operations after a nonblocking one
-require only its start (``irequires``); operations after a wait require the operation waited for. If two waits follow
-each other, ``calc 0`` separates them, so that a reader finds both.
+require only its start (``irequires``); operations after a wait require the awaited operation. If two waits follow each
+other, ``calc 0`` separates them, so that a reader finds both.
 
 Source: Hoefler, Siebert, Lumsdaine 2009, Group Operation Assembly Language, doi:10.1109/ICPP.2009.70.
 """
@@ -49,7 +49,7 @@ class _Front:
 
     Attributes:
         completed: Operations that must have ended.
-        started: The last operation that must have started, if it has not ended.
+        started: The last operation that must have started, unless it has already ended.
         implied: Whether that operation already requires ``completed``.
         joined: Whether a wait or a blocking message created this front, and no operation has been added since.
     """

@@ -50,14 +50,14 @@ class GrowingRank:
         self.burst = 0
 
     def start(self, op: int, peer: int, tag: int, nbytes: int = 0, flags: int = 0) -> int:
-        """Add a nonblocking op; returns its request."""
+        """Add a nonblocking op; return its request."""
         request = self._requests
         self._requests = request + 1
         self.add(op, peer, tag, nbytes, request, flags)
         return request
 
     def add_list(self, op: int, extras: Sequence[int], flags: int = 0) -> None:
-        """Add an op with entries in the extra column: a wait for several, or an alltoallv."""
+        """Add an op with entries in the extra column: a wait for several requests, or an alltoallv."""
         self._rows.extend((op, self.burst, 0, 0, 0, NO_REQUEST, len(extras), flags))
         self._extras.extend(extras)
         self.burst = 0

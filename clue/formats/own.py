@@ -1,4 +1,4 @@
-"""Traces in clue's own format, read like any other format."""
+"""Traces in clue's own format, with the same interface as any other format."""
 
 from __future__ import annotations
 

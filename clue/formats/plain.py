@@ -22,7 +22,7 @@ from clue.trace import COLLECTIVES, NO_REQUEST, PROC_NULL, Flag, Op, Trace
 _MODES = int(Flag.SYNCHRONOUS | Flag.BUFFERED | Flag.READY)
 _WILD = int(Flag.ANY_SOURCE | Flag.ANY_TAG)
 _SENDS = (int(Op.SEND), int(Op.ISEND))
-# Plain integers: an operation on an IntFlag costs more than the rest of a message.
+# Plain integers, because an operation on an IntFlag costs more than the rest of the work on a message.
 _CANCELLED, _NONBLOCKING, _INTER = int(Flag.CANCELLED), int(Flag.NONBLOCKING), int(Flag.INTER)
 
 
@@ -88,7 +88,7 @@ class Plain:
     sizes: Sequence[dict[int, int]]
 
     def nbytes(self, rank: int, message: Transfer) -> int:
-        """Return the size of a message, at either side; 0 for a receive without a sender."""
+        """Return the size of a message, given either side; 0 for a receive without a sender."""
         return message.nbytes if message.sends else self.sizes[rank].get(message.request, 0)
 
 
@@ -166,7 +166,7 @@ class _Channels:
         self._received: dict[tuple[int, int, int], list[int]] = {}
 
     def tag(self, context: int, tag: int) -> int:
-        """Return the tag that represents a tag of a context: the same on the world, a higher one elsewhere.
+        """Return the tag that represents a tag of a context: the same in the world's context, a higher one elsewhere.
 
         Collectives have separate, negative tags.
         """
@@ -313,7 +313,7 @@ class _Flattening:
         return steps
 
     def _round(self, each: Round, members: Sequence[int], tag: int) -> Iterator[Transfer | Wait]:
-        """Yield one round: a single message blocks; several are started together and then waited for."""
+        """Yield one round: a single message is blocking; several are started together, followed by a wait for all."""
         alone = len(each.sends) + len(each.receives) == 1
         started = []
         for source in each.receives:

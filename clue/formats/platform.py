@@ -1,8 +1,8 @@
 """Writing a machine for SimGrid: platform, list of hosts, and the options that give it the same meaning.
 
-SimGrid shares links max-min fairly, so a machine's topology becomes links and routes. The latency of a message, and a
-bandwidth of its own below that of the links, become an additional unshared link (FATPIPE) on every route. The times of
-sender and receiver become options, because in SimGrid they belong to MPI.
+SimGrid shares links max-min fairly, so a machine's topology becomes links and routes. The latency of a message, and its
+own bandwidth if that is below the bandwidth of the links, become an additional unshared link (FATPIPE) on every route.
+The times of sender and receiver become options, because in SimGrid they belong to MPI.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def _network(machine: Machine, line: _Line) -> Iterator[str]:
 
 
 def _star(nodes: int, latency: float, up: float, down: float, policy: str) -> Iterator[str]:
-    """Yield a zone with a link up and a link down for each node; the unshared link bounds each message separately."""
+    """Yield a zone with an uplink and a downlink for each node; the unshared link limits each message separately."""
     yield '<zone id="machine" routing="Cluster">'
     yield "HOSTS"
     for i in range(nodes):

@@ -49,7 +49,7 @@ class Format:
     kind: Kind = Kind.TRACE
 
     def read(self, path: Path, **options: object) -> Converted:
-        """Read a trace; the reader decides options that are not given, and ignores those that it does not use.
+        """Read a trace; the reader has defaults for options that are not given, and ignores those that it does not use.
 
         Raises:
             UsageError: If clue does not read this format, or the file is malformed.

@@ -1,6 +1,7 @@
 """The actions of time-independent traces: the meaning of each word of a line.
 
-As in SimGrid 3.32 (src/smpi/internals/smpi_replay.cpp). Words are numbered from 0: first the rank, then the action.
+They are those of SimGrid 3.32 (src/smpi/internals/smpi_replay.cpp). Words are numbered from 0: the rank comes first,
+then the action.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ class Action:
     """One action: the positions of its words, ``NOWHERE`` for words that it does not have.
 
     Attributes:
-        words: Smallest number of its words.
-        op: The op that represents it; ``None``: none, or several.
+        words: Minimum number of words.
+        op: The op that represents it; ``None`` if no op or several ops do.
         peer: The partner.
         tag: The tag.
         size: The size, in elements.
         datatype: The number of the elements' datatype, which may be missing.
-        root: The root, which may be missing: then it is 0.
+        root: The root, which may be missing and is then 0.
         flops: The computation that follows, in flop.
         lists: Positions at which lists with one number for each rank begin.
-        sent: Which of these lists has the sizes that the rank sends to each rank.
+        sent: Which of these lists contains the sizes that the rank sends to each rank.
     """
 
     words: int = 2

@@ -33,7 +33,7 @@ class ActionLines:
 
     Attributes:
         code: The action, as an index of ``NAMES``.
-        op: The op that represents it, 0 if there is none or it depends on other lines.
+        op: The op that represents it; 0 if there is none, or if it depends on other lines.
         peer: Partner or root.
         source: Rank from which a ``sendRecv`` receives.
         tag: The tag.
@@ -180,7 +180,7 @@ class _Reader:
         return at[there >= numbers]
 
     def _keep(self, at: Integers, good: Mask, rule: str, word: int, why: str = "") -> Integers:
-        """Record the word at this position on the first invalid line, and return the valid lines."""
+        """Record the word at this position on the first invalid line; return the valid lines."""
         for line in at[~good][:1].tolist():
             self._faults.note(line, rule, self._lines.words(line)[word], why)
         return at[good]
@@ -198,7 +198,7 @@ class _Reader:
         return at
 
     def _burst(self, word: int, at: Integers, what: str, nanoseconds: float) -> tuple[Integers, Integers]:
-        """Return the lengths of bursts in nanoseconds, given the nanoseconds in a unit of the figures."""
+        """Return the lengths of bursts in nanoseconds; ``nanoseconds`` is the length of the figures' unit."""
         values, good = self._lines.real(at, word)
         at, values = self._keep(at, good, f"{what} must be a finite number", word), values[good]
         at, values = self._keep(at, values >= 0, f"{what} {_NOT_NEGATIVE}", word), values[values >= 0] * nanoseconds
@@ -285,7 +285,7 @@ class _Reader:
         self._tag[at] = np.where(here, tag, 0)
 
     def take_sendrecv(self, at: Integers) -> None:
-        """Read the source, too; both tags are 0."""
+        """Also read the source; both tags are 0."""
         at, ranks = self._rank_at(5, at, "source")
         self._source[at] = ranks
 
@@ -297,7 +297,7 @@ class _Reader:
         self._sent = self._lines.listed(at, action.lists[0], self._size)[0] * unit[:, None]
 
     def _request_name(self, source: Integers, dest: Integers, tag: Integers) -> Integers:
-        """Return a number for source, destination and tag of a request of the rank; -1 if it cannot have such."""
+        """Return a number for source, destination and tag of a rank's request; -1 if it cannot have such a request."""
         sends = source == self._rank
         other = np.where(sends, dest, source)
         possible = (sends | (dest == self._rank)) & (other >= 0) & (other < self._size)

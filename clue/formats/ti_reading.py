@@ -1,7 +1,7 @@
 """Reading SimGrid's time-independent traces: actions are translated into clue's ops.
 
-Sizes count elements: of the datatype whose number ends the line, or of the default datatype that ``init`` sets, 8 B
-with an argument and 1 B without. Files are read as columns, because they are long.
+Sizes are numbers of elements. The number of their datatype ends the line; otherwise they have the default datatype that
+``init`` sets, 8 B with an argument and 1 B without. Files are read as columns, because they are long.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from clue.trace.builder import RankColumns, trace_of
 
 _CONTINUED = int(Flag.CONTINUED)
 _RANK = 0
-#: Actions that begin a request, end one, test one, and end all.
+#: Actions that begin a request, end one, test one, and end all requests.
 _REQUESTS = ("isend", "irecv"), ("wait",), ("test",), ("waitall",)
 
 
@@ -33,7 +33,7 @@ def read_ti(path: Path, *, flops_per_second: float = FLOPS_PER_SECOND) -> Conver
     """Read time-independent traces.
 
     Args:
-        path: A file that lists one file of actions per rank, or one for all of them.
+        path: A file that lists one file of actions per rank, or a single one for all ranks.
         flops_per_second: Speed at which flops become CPU seconds.
 
     Raises:
@@ -105,7 +105,7 @@ class _Assembly:
 
     def __init__(self, said: ActionLines, remarks: Remarks) -> None:
         self._said, self._remarks = said, remarks
-        #: Number of entries in the extra column, and the only request, of the op of each line.
+        #: For the op of each line: number of entries in the extra column, and the request if there is only one.
         self._count = np.zeros(len(said.code), np.int64)
         self._request = np.full(len(said.code), NO_REQUEST)
         self._entries = [np.zeros(0, np.int64)]
@@ -162,13 +162,13 @@ class _Assembly:
         self._request[lines[there]] = numbers[found[there]]
 
     def _test(self, lines: Integers, found: Integers) -> None:
-        """Assume that tests found nothing: the trace does not say, and the request stays open for its wait."""
+        """Assume that tests found nothing: the trace does not contain it, and the request stays open for its wait."""
         there = lines[found >= 0]
         self._remarks.count("tests are taken as having found nothing", len(there))
         self._said.op[there] = Op.POLL
 
     def _wait_for_all(self, lines: Integers, requests: Integers, spans: Integers) -> None:
-        """Wait for the requests that are open at each line; this ends a span."""
+        """Convert each line to a wait for the requests that are open there, which ends a span."""
         counts = np.bincount(spans, minlength=len(lines))
         self._remarks.count("requests are waited for by no action; ranks wait for them at their end", int(counts[-1]))
         self._said.op[lines[counts > 0]] = Op.WAIT
@@ -191,6 +191,6 @@ class _Assembly:
         return np.concatenate(self._entries)[order]
 
     def _bursts(self, line: Integers) -> Integers:
-        """Return the computation before the op of each row; later rows of a line have more."""
+        """Return the computation before the op of each row; of the rows of a line, only the first has any."""
         done = np.cumsum(self._said.before + self._said.after) - self._said.after
         return np.diff(done[line], prepend=0)

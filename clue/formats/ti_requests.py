@@ -1,6 +1,6 @@
-"""Finds the request of each ``wait`` of a time-independent trace: the oldest open one of its name.
+"""Finds the request of each ``wait`` in a time-independent trace: the oldest open one with its name.
 
-A wait that finds none has no effect (a test has found the request complete); ``waitall`` ends all open requests.
+A wait without such a request has no effect (a test found the request complete); ``waitall`` ends all open requests.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Events:
 
     Attributes:
         name: Name by which a wait finds a request, as a number, shape (events,).
-        span: Number of ``waitall`` before, shape (events,).
+        span: Number of earlier ``waitall`` lines, shape (events,).
         change: 1 for a start, -1 for a wait, 0 for a test, shape (events,).
     """
 
@@ -31,8 +31,8 @@ def match(events: Events) -> tuple[Integers, Mask]:
     """Find the start of the request of each wait.
 
     Returns:
-        For each event an index among the starts: for a start its own, for a wait or test that of its request, -1 if it
-        has none; and which starts no wait ends, shape (starts,).
+        For each event an index among the starts: its own for a start, that of its request for a wait or test (-1 if
+        it has none); and which starts are not ended by a wait, shape (starts,).
     """
     starts = events.change == 1
     number = np.cumsum(starts) - 1
@@ -45,7 +45,7 @@ def match(events: Events) -> tuple[Integers, Mask]:
     queue = np.flatnonzero(_begins(events.name[order], events.span[order]))
     lengths = np.diff(queue, append=len(order))
     before = _open_before(change, queue, lengths)
-    # Requests of a queue end in the order of their starts; all starts of earlier queues come first.
+    # Requests of a queue end in the order in which they started; the starts of earlier queues come first.
     sees = (change != 1) & (before > 0)
     ends = (change == -1) & sees
     begun = np.cumsum(change == 1)
@@ -59,17 +59,17 @@ def match(events: Events) -> tuple[Integers, Mask]:
 
 
 def _begins(name: Integers, span: Integers) -> Mask:
-    """Mark the begin of each queue."""
+    """Mark the first event of each queue."""
     begins = np.ones(len(name), np.bool_)
     begins[1:] = (name[1:] != name[:-1]) | (span[1:] != span[:-1])
     return begins
 
 
 def _open_before(change: Integers, queue: Integers, lengths: Integers) -> Integers:
-    """Return the number of open requests of its queue before each event: waits that find none change nothing."""
+    """Return, before each event, the number of open requests in its queue; waits that find none change nothing."""
     total = np.cumsum(change)
     total -= np.repeat(total[queue] - change[queue], lengths)
-    # The least so far within each queue: later queues lie so low that earlier ones do not matter.
+    # The running minimum within each queue: later queues are shifted so low that earlier ones do not matter.
     depth = np.repeat(np.arange(len(queue)) * (2 * len(change) + 1), lengths)
     missed = np.minimum(np.minimum.accumulate(total - depth) + depth, 0)
     after = total - missed

@@ -56,7 +56,7 @@ def write_ti(
 
 
 def _serial(steps: Sequence[Step]) -> Iterator[Step]:
-    """Yield steps with those of nonblocking collectives in sequence, because the actions of a rank are sequential."""
+    """Yield steps, with the steps of nonblocking collectives in sequence: the actions of a rank are sequential."""
     for step in steps:
         if isinstance(step, Branch):
             yield from step.steps
@@ -67,7 +67,7 @@ def _serial(steps: Sequence[Step]) -> Iterator[Step]:
 class _Keys:
     """Tags under which waits find their requests.
 
-    If a program waits for the messages of a channel in another order than it started them, each message of that
+    If a program does not wait for the messages of a channel in the order in which it started them, each message of the
     channel gets a separate tag.
     """
 
@@ -168,7 +168,7 @@ class _Actions:
             yield from self._waits(known)
 
     def _test(self, poll: Poll) -> Iterator[str]:
-        """Yield a test if its request is the only one of its name: SimGrid puts a tested request back at the end."""
+        """Yield a test if no other request has its name: SimGrid puts a tested request back at the end of the queue."""
         key = (poll.peer, self._rank, poll.tag)
         if list(self._open.values()).count(key) == 1:
             yield f"test {key[0]} {key[1]} {key[2]}"
@@ -184,7 +184,7 @@ class _Actions:
                 yield from self._waits(step.requests)
 
     def _waits(self, requests: Sequence[int]) -> Iterator[str]:
-        """Yield waits one by one: other open requests of the program stay open."""
+        """Yield waits one by one, so that other open requests of the program stay open."""
         for request in requests:
             source, dest, tag = key = self._open[request]
             if source == dest and next(each for each, name in self._open.items() if name == key) != request:
@@ -207,7 +207,7 @@ def _alltoallv(collective: Collective, rank: int) -> str:
     return f"alltoallv {sum(sent)} {_listed(sent)} {sum(received)} {_listed(received)}"
 
 
-#: A line for each kept collective of one rank. Reductions carry no computation, because clue's traces have none.
+#: A line for each kept collective of one rank. Reductions have no computation, because clue's traces do not store it.
 _COLLECTIVES: Mapping[Op, Callable[[Collective, int], str]] = {
     Op.BARRIER: lambda _c, _rank: "barrier",
     Op.BCAST: lambda c, rank: f"bcast {c.sizes[rank]} {c.root}",

@@ -1,6 +1,6 @@
-"""Lines of words in a large text, as columns: found and converted to numbers all at once.
+"""Lines of words in a large text, as columns: words are found and converted to numbers all at once.
 
-Words are separated by blanks. The reader of each format knows their meaning.
+Words are separated by blanks. The reader of each format interprets them.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 _BLANK, _NEWLINE = ord(" "), ord("\n")
-#: Most digits of a whole number: larger numbers are not sizes, and products must not overflow.
+#: Maximum number of digits of a whole number: larger numbers are not sizes, and products must not overflow.
 DIGITS = 15
-#: Largest file of another format, bytes: reading it takes ten times this memory in addition.
+#: Largest file of another format, bytes: reading it takes ten times this memory, in addition to the file.
 LARGEST_FILE = 2 * 10**9
-#: Most bytes of a name that can be compared.
+#: Maximum length of a name that can be compared, bytes.
 _NAME = 16
 
 
@@ -46,7 +46,7 @@ class Text:
 
     @cached_property
     def numbers(self) -> tuple[Integers, Mask]:
-        """The values of words as whole numbers (decimal digits, perhaps a minus), and which words are such numbers."""
+        """The values of words as whole numbers (decimal digits, optionally a minus), and which words are valid."""
         negative = self.letters[self.starts] == ord("-")
         starts = self.starts + negative
         lengths = self.ends - starts
@@ -108,7 +108,7 @@ class Lines:
 
         Args:
             lines: Lines, shape (n,).
-            word: The word's number in its line, from 0; one for all, or shape (n,).
+            word: The word's number in its line, from 0; one number for all lines, or shape (n,).
         """
         values, good = self.text.numbers
         there = self.count[lines] > word
@@ -116,7 +116,7 @@ class Lines:
         return values[at], good[at] & there
 
     def real(self, lines: Integers, word: int) -> tuple[npt.NDArray[np.float64], Mask]:
-        """Return the same for finite numbers of any kind."""
+        """Return the values of words as finite numbers, and which of these words exist and are such numbers."""
         values, good = self.whole(lines, word)
         reals = values.astype(np.float64)
         rest = np.flatnonzero(~good & self.has(lines, word))
@@ -178,13 +178,13 @@ def _mixed(halves: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 
 def unreadable(file: Path, error: OSError | UnicodeDecodeError, what: str, place: str = "") -> UsageError:
-    """Return the error about a file that is missing or not text, with the place that names the file."""
+    """Return the error for a file that is missing or not text, with the place where the file is named."""
     why = error.strerror if isinstance(error, OSError) and error.strerror else error
     return UsageError(f"{place}{': ' if place else ''}{file}: {what} must be readable text, got {why}")
 
 
 def read_lines(file: Path, place: str = "") -> Lines:
-    """Read a file, perhaps named at a place in another file.
+    """Read a file, which may be named at a place in another file.
 
     Raises:
         UsageError: If it is missing or not text.
