@@ -1,4 +1,4 @@
-"""Virtual machines: what a cluster that exists only on paper is made of."""
+"""Virtual machines: the components of a cluster that exists only on paper."""
 
 from clue.machine.cold_start import ColdStart
 from clue.machine.contention import Contention, FactorTable, Flows, NoContention, Ports

@@ -13,8 +13,8 @@ class ColdStart:
     """Extra time of bursts on a node after waits.
 
     Attributes:
-        after: Extra time (seconds) as a function of the wait (seconds), from no wait on; it never falls.
-        at_most: Largest extra time of a burst, as a share of its warm time; the next bursts pay what is left.
+        after: Extra time (seconds) as a function of the wait (seconds), beginning with no wait; it never falls.
+        at_most: Largest extra time of a burst, as a share of its warm time; the next bursts have the rest.
     """
 
     after: Curve = field(default_factory=lambda: Curve.line(0.0))
@@ -24,7 +24,7 @@ class ColdStart:
     def through(cls, points: Sequence[tuple[float, float]], at_most: float = 1.0) -> ColdStart:
         """Return the cold start through points (wait, extra time), sorted by strictly rising wait.
 
-        No wait costs nothing. Extra time is linear between points, and constant beyond the last one.
+        Without a wait there is no extra time. It is linear between points, and constant beyond the last one.
         """
         known = Curve.through(points if points and points[0][0] == 0.0 else [(0.0, 0.0), *points])
         return cls(replace(known, slopes=(*known.slopes[:-1], 0.0)), at_most)
@@ -44,5 +44,5 @@ class ColdStart:
         return replace(self, after=self.after.scaled(factor))
 
     def colder(self, factor: float) -> ColdStart:
-        """Return the cold start with its extra time multiplied and warm times unchanged."""
+        """Return the cold start with its extra time multiplied, for unchanged warm times."""
         return ColdStart(self.after.scaled(factor), self.at_most * factor)

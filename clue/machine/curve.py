@@ -1,4 +1,4 @@
-"""Delay curves: time as a piecewise-linear function of message size. No other module evaluates them."""
+"""Delay curves: time as a piecewise-linear function of message size. Only this module evaluates them."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class Curve:
         return self.times[i] + (nbytes - self.sizes[i]) * self.slopes[i]
 
     def over(self, nbytes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return the delays of many messages at once, bit for bit those that single calls return."""
+        """Return the delays of many messages at once, bit for bit the same as single calls return."""
         import numpy as np  # noqa: PLC0415 - code that only looks at machines does not load it
 
-        if len(self.sizes) == 1:  # as most: in a quarter of the time
+        if len(self.sizes) == 1:  # most curves have one segment; this takes a quarter of the time
             line: npt.NDArray[np.float64] = self.times[0] + (nbytes - self.sizes[0]) * self.slopes[0]
             return line if self.sizes[0] <= 0 else np.where(nbytes < self.sizes[0], self.times[0], line)
         sizes, times, slopes = (np.array(column) for column in (self.sizes, self.times, self.slopes))
@@ -66,12 +66,12 @@ class Curve:
         return Curve(self.sizes, *(tuple(x * factor for x in column) for column in (self.times, self.slopes)))
 
     def start_scaled(self, factor: float) -> Curve:
-        """Return the curve with the delay of an empty message multiplied, and all others shifted by the same time."""
+        """Return the curve with the delay of an empty message multiplied, and all others shifted by the difference."""
         more = self(0) * (factor - 1)
         return Curve(self.sizes, tuple(time + more for time in self.times), self.slopes)
 
     def growth_scaled(self, factor: float) -> Curve:
-        """Return the curve with its growth with size multiplied."""
+        """Return the curve with its growth with message size multiplied."""
         empty = self(0)
         # In this form a factor of 1 changes no bit: simultaneous arrivals stay simultaneous.
         times = tuple(time + (time - empty) * (factor - 1) for time in self.times)
@@ -79,7 +79,7 @@ class Curve:
 
     @property
     def growth(self) -> Curve:
-        """The growth of the curve with size: the delay minus that of an empty message."""
+        """The growth of the curve with message size: the delay minus that of an empty message."""
         empty = self(0)
         return Curve(self.sizes, tuple(time - empty for time in self.times), self.slopes)
 
@@ -105,7 +105,7 @@ def _envelope(lines: Sequence[tuple[float, float]], begin: float, end: float) ->
     at, (value, slope) = begin, max(lines)
     while at < end:
         yield at, value + (at - begin) * slope, slope
-        # Only a steeper line overtakes, so each line does so at most once.
+        # Only a steeper line can overtake, so each line does so at most once.
         overtaking = [(begin + (value - v) / (s - slope), -s, v) for v, s in lines if s > slope]
         at, falling, value = min(overtaking, default=(inf, 0.0, 0.0))
         slope = -falling

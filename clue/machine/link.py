@@ -11,12 +11,12 @@ from clue.machine.curve import Curve
 class LinkNoise:
     """Uncertainty of the delays of a link.
 
-    Both are relative standard deviations (0.05 is 5 %) of log-normal multipliers with median 1. One multiplier holds
-    for all messages of the link in a run; variation from message to message is not modelled.
+    Both figures are relative standard deviations (0.05 is 5 %) of log-normal multipliers with median 1. One multiplier
+    applies to all messages of the link in a run; variation from message to message is not modelled.
 
     Attributes:
-        send: That of the send and receive delays.
-        transmission: That of the transmission delay.
+        send: Uncertainty of the send and receive delays.
+        transmission: Uncertainty of the transmission delay.
     """
 
     send: float = 0.0
@@ -28,20 +28,21 @@ class Link:
     """How messages between one pair of node types (or within a node) travel.
 
     Attributes:
-        send_delay: s(m): duration of a blocking send that nothing else delays, until its data have left.
+        send_delay: s(m): duration of a blocking send without other delays, until its data have left.
         transmission_delay: t(m): further time until the message arrives.
         receive_delay: Time of a receive or probe call, whether or not it finds a message.
-        eager_limit: Largest message sent without waiting for its receive, bytes; ``None``: all messages are.
+        eager_limit: Size of the largest eager message, sent without waiting for its receive, bytes; ``None``: all
+            messages are eager.
         send_overhead: c(m): processor time that the call of a nonblocking send takes from its rank; ``None``: s(m), as
             far as it is known at the call.
-        acknowledged_from: Smallest eager message whose send ends only when the receiver's library has acknowledged its
-            arrival, bytes; ``None``: no send waits for that.
+        acknowledged_from: Size of the smallest eager message whose send ends only when the receiver's library has
+            acknowledged its arrival, bytes; ``None``: no send waits for an acknowledgement.
         noise: Uncertainty of the delays.
         busy: How long a message alone occupies its shared resources, ports or links of a topology; ``None``: the part
-            of its delays that grows with its size, the larger of s(m) - s(0) and t(m) - t(0). It may be longer than the
-            message travels.
-        bucket: Depth of the token bucket of what it shares, bytes: what an idle port or link lets through at once
-            beyond its bandwidth. It is never less than what a message's own delays show.
+            of its delays that grows with its size, the larger of s(m) - s(0) and t(m) - t(0). It may exceed the time
+            for which the message travels.
+        bucket: Depth of the token bucket of its shared resources, bytes: the data that an idle port or link lets
+            through at once beyond its bandwidth. It is never less than a message's own delays imply.
     """
 
     send_delay: Curve

@@ -1,4 +1,4 @@
-"""A virtual machine: node types, network and changes over time. Values only: nothing here simulates or reads files.
+"""A virtual machine: node types, network and changes over time. These are values; simulations and files are elsewhere.
 
 Terms and parameters follow the CLUE paper, section 3. All times are in seconds, sizes in bytes.
 """
@@ -48,11 +48,11 @@ class Progress(Enum):
 class NodeNoise:
     """Uncertainty of computation times on a node.
 
-    Both are relative standard deviations (0.03 is 3 %) of log-normal multipliers with median 1.
+    Both figures are relative standard deviations (0.03 is 3 %) of log-normal multipliers with median 1.
 
     Attributes:
-        computation: That of each burst, independent of all others.
-        factor: That of the performance factor: one multiplier for all bursts on nodes of the type.
+        computation: Uncertainty of each burst, independent of all others.
+        factor: Uncertainty of the performance factor: one multiplier for all bursts on nodes of the type.
     """
 
     computation: float = 0.0
@@ -67,21 +67,21 @@ class NodeType:
         name: Its name in the machine.
         processors: CPU cores per node.
         domains: Number of equal groups of a node's processors, in order: sockets, or cores that share a cache.
-        memory: Bytes per node; ``None`` if not stated (memory is not checked then).
+        memory: Bytes per node; ``None`` if not stated (then memory is not checked).
         performance_factor: Multiplies recorded computation time; 0 leaves it unscaled (the paper's "real").
-        performance_factors: Performance factors by region, where they differ.
-        speeds: Speed by region, flop/s, or as a function of the operations of a burst. Where the program declares its
+        performance_factors: Performance factors of regions for which it differs.
+        speeds: Speed by region, flop/s, or as a function of the operations of a burst. If the program declares its
             flops in a region, the host's speed there divided by this speed is the factor, and takes precedence.
         memory_contention: Share of its speed that a processor keeps when ``busy`` processors of the node compute (the
             paper's mcf, section 4.5), as ``{busy: {region: share}}``; region ``""`` stands for any other. The entry
-            with the largest ``busy`` not above the actual number holds; below the smallest the share is 1.
+            with the largest ``busy`` not above the actual number applies; below the smallest, the share is 1.
         background_load: Number of competing processes on each node that are always runnable (a load average; may be
             fractional).
-        time_slice: How long a process runs before the scheduler switches to another, where ranks share processors with
+        time_slice: How long a process runs before the scheduler switches to another, if ranks share processors with
             background load, seconds; 0: processors are shared evenly at every instant.
         cold_start: Extra time of bursts after waits.
-        copy_bandwidth: Largest rate at which the node's memory copies all messages within the node together, bytes per
-            second; ``None``: they share nothing. The initial value holds throughout a run.
+        copy_bandwidth: Largest total rate at which the node's memory copies messages within the node, bytes per
+            second; ``None``: messages do not share it. The initial value applies throughout a run.
         price: Price of one node.
         initialisation_delay: Time before a spawned process starts.
         spawn_delay: Time that the caller of Spawn spends in it.
@@ -120,7 +120,7 @@ class NodeType:
         return self.performance_factors.get(region, self.performance_factor) or 1.0
 
     def speed(self, region: str, flops: float) -> float | None:
-        """Return the speed in a region for a burst's operations (0: unknown), flop/s; ``None``: unknown as well."""
+        """Return the speed in a region for a burst's operations (0 if unknown), flop/s; ``None`` if it is unknown."""
         stated = self.speeds.get(region)
         if not isinstance(stated, SpeedCurve):
             return stated
@@ -177,7 +177,7 @@ class Place(NamedTuple):
 
     Attributes:
         within: Whether it joins ranks of one node.
-        types: The node types that it joins, a pair or a single one; empty for all types without a link of their own.
+        types: The node types that it joins, a pair or a single one; empty for all types without a separate link.
         across: Whether it joins ranks of one node in different domains.
     """
 
@@ -250,7 +250,7 @@ class Network:
         """Return the network with parts of it replaced.
 
         Args:
-            link: Returns the replacement of a link. A link with several positions stays one link where its replacements
+            link: Returns the replacement of a link. A link with several positions stays one link if its replacements
                 are equal.
             contention: Returns the replacement of the contention model.
         """
@@ -286,7 +286,7 @@ class Machine:
             machine, which has the same nodes and processors (the paper: parameters "may be changed dynamically").
         price: Price of the whole machine, if stated.
         source: Where the figures come from.
-        notes: What a reader of results should know about this machine; shown beside them.
+        notes: Notes on this machine for readers of results, shown beside these.
         reference_processor: Processor to which the performance factors are relative, as a trace's head names it.
     """
 
@@ -335,7 +335,7 @@ class Machine:
         return {node.name: node for node in self.nodes}
 
     def rows(self) -> list[dict[str, object]]:
-        """Return a row for each node type, with units in the column names; ``None`` where nothing is stated."""
+        """Return a row for each node type, with units in the column names; ``None`` for figures that are not stated."""
         numbers = Counter(node.name for node in self.nodes)
         return [
             {
@@ -410,13 +410,13 @@ def _memory(size: object) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parameter:
-    """A parameter of a machine, with a function that multiplies it alone.
+    """A parameter of a machine, with a function that multiplies only this parameter.
 
     Attributes:
         name: Its name in reports.
         change: Returns a machine with the parameter multiplied by a factor.
-        of: Which of several parameters with that name it is; else ``""``.
-        figures: Its values over time, by which parameters of two machines are compared.
+        of: Which of several parameters with this name it is; ``""`` if there is only one.
+        figures: Its values over time, used to compare parameters of two machines.
     """
 
     name: str
@@ -441,7 +441,7 @@ class Placement:
 
     @classmethod
     def block(cls, machine: Machine, ranks: int, per_processor: int = 1) -> Placement:
-        """Fill node after node with ``per_processor`` ranks on each processor.
+        """Fill one node after another with ``per_processor`` ranks on each processor.
 
         Raises:
             UsageError: If the machine has too few processors.
@@ -468,7 +468,7 @@ class Placement:
             order: The nodes in the order in which they are filled.
             seats: Number of ranks that each node takes, by node index.
             ranks: Number of ranks.
-            in_turn: Whether ranks are dealt to the nodes round-robin; else node after node is filled.
+            in_turn: Whether ranks are dealt to the nodes round-robin; otherwise one node after another is filled.
 
         Raises:
             UsageError: If there are more ranks than may be placed.

@@ -1,4 +1,4 @@
-"""Whether ranks fit in the memory of their nodes: one rule for simulations and for comparisons."""
+"""Checks whether ranks fit in the memory of their nodes: the same rule for simulations and for comparisons."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clue.units import format_size
 def memory_fault(machine: Machine, nodes: Sequence[int], needs: Sequence[float]) -> str:
     """Return a message about a node with too little memory for its ranks, or an empty string.
 
-    A node without stated memory has enough.
+    A node whose memory is not stated counts as having enough.
 
     Args:
         machine: The machine that the ranks run on.

@@ -1,6 +1,6 @@
-"""Parts of machines: processors, networks and switches, with their published figures. Values only.
+"""Parts of machines: processors, networks and switches, with their published figures.
 
-Every figure has a date and a source, and says whether that source measured it, or a maker or a benchmark's
+Every figure has a date and a source, and says whether this source measured it, or the maker or the benchmark's
 organisation published it. Figures that follow from specifications are computed here, by the formula beside them.
 """
 
@@ -15,7 +15,7 @@ from clue.units import Money
 
 #: Bytes that a memory channel moves per transfer.
 CHANNEL_WIDTH = 8
-#: Benchmarks of processors and their names in reports; in flop/s, B/s, or SPEC's scores.
+#: Benchmarks of processors and their names in reports; results are in flop/s, B/s, or SPEC's scores.
 BENCHMARKS = {
     "stream_triad": "STREAM triad",
     "spec_fp_rate": "SPECrate 2017 fp base",
@@ -42,11 +42,11 @@ class Figure:
 
     Attributes:
         value: Its value, in SI units or the benchmark's score.
-        measured: Whether the source measured it; else its maker or the benchmark's organisation published it.
+        measured: Whether the source measured it; otherwise the maker or the benchmark's organisation published it.
         source: Where it is published.
         date: Date of publication or retrieval, as ``"2026-11-02"``.
         cores: Number of cores that reach it together.
-        note: What a reader should know.
+        note: A note for readers.
     """
 
     value: float
@@ -63,7 +63,7 @@ class Figure:
 
     @property
     def how(self) -> str:
-        """Where it comes from, in one word: measured or published."""
+        """Its origin, in one word: measured or published."""
         return "measured" if self.measured else "published"
 
 
@@ -76,7 +76,7 @@ class Part:
         name: Its product name.
         source: Where its specifications come from.
         date: Date of the specifications.
-        notes: What a reader should know.
+        notes: Notes for readers.
         missing: By figure, the reason why it is missing.
     """
 
@@ -90,7 +90,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Processor(Part):
-    """A processor as it is sold: all cores of one socket.
+    """A processor as a product: all cores of one socket.
 
     Attributes:
         cores: Number of cores.
@@ -101,8 +101,8 @@ class Processor(Part):
         flops_per_cycle: Double-precision operations of a core per cycle; ``None`` if not stated.
         power: Thermal design power, watts.
         price: Its maker's list price.
-        names: Names that operating systems and traces have for it.
-        figures: Benchmarks, by name out of :data:`BENCHMARKS`.
+        names: Its names in operating systems and traces.
+        figures: Benchmarks, by name as in :data:`BENCHMARKS`.
     """
 
     cores: int = 1
@@ -132,11 +132,11 @@ class Processor(Part):
 
     @property
     def is_shipped(self) -> bool:
-        """Whether it is shipped with clue and found by its name, rather than a file."""
+        """Whether it is shipped with clue and found by its name, rather than read from a file."""
         return self.key.startswith(PREFIX)
 
     def is_called(self, model: str) -> bool:
-        """Tell whether the name of a processor from an operating system or a trace means this one.
+        """Tell whether the name of a processor in an operating system or a trace stands for this one.
 
         Words that do not identify the model are ignored: ``Intel(R) Xeon(R) Platinum 8168 CPU @ 2.70GHz`` is an
         ``Intel Xeon Platinum 8168``.

@@ -1,4 +1,4 @@
-"""The speed of a processor as a function of the work in a burst: small blocks are computed less efficiently."""
+"""The speed of a processor as a function of the work in a burst: the computation of small blocks is less efficient."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SpeedCurve:
 
     @property
     def domain(self) -> tuple[float, float]:
-        """The smallest and the largest work of a burst for which it is stated, flop."""
+        """The smallest and the largest work of a burst for which the speed is stated, flop."""
         return self.time.sizes[1], self.time.sizes[-1]
 
     def at(self, flops: float) -> float:

@@ -15,7 +15,8 @@ class FactorTable:
     """The paper's contention model (section 4.2): communication times grow with simultaneous communications.
 
     Attributes:
-        factors: ``(n, factor)`` by rising n; the first n is 1. Linear between entries, constant beyond the last.
+        factors: Pairs ``(n, factor)`` by rising n, from n = 1. Factors are linear between entries, and constant beyond
+            the last.
     """
 
     name: ClassVar = "factor"
@@ -46,7 +47,7 @@ class FactorTable:
 
     @property
     def figures(self) -> tuple[float, ...]:
-        """The factors for 1, 2, … simultaneous communications; the last holds for more."""
+        """The factors for 1, 2, … simultaneous communications; the last applies to more, too."""
         return tuple(self.factor(n) for n in range(1, self.measured_up_to + 1))
 
     @property

@@ -1,4 +1,4 @@
-"""Contention on the links of a topology: messages flow at the same time, each at its fair share."""
+"""Contention on the links of a topology: messages flow at the same time, each with its fair share of bandwidth."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 if TYPE_CHECKING:
-    # It needs numpy, which code that only looks at machines does not load.
+    # This needs numpy, which code that only looks at machines does not load.
     from clue.machine.contention.topology import Topology
     from clue.machine.link import Link
 
@@ -61,7 +61,7 @@ class Flows:
         return f"flows: messages share links max-min fairly; {self.topology.described(nodes)}"
 
     def document(self, nodes: int) -> dict[str, object]:
-        """Return its figures, and those that follow from them for a number of nodes."""
+        """Return its figures, and the figures that follow from them for a number of nodes."""
         topology = self.topology
         return {
             "topology": topology.kind,

@@ -18,8 +18,8 @@ class Ports:
     """Each node has a send port and a receive port, which serve one message after another.
 
     Attributes:
-        busy: Time for which a message occupies either port, by its size, whatever its link says; ``None``: the time
-            that its link states (:class:`clue.machine.Link`).
+        busy: Time for which a message of a given size occupies either port, instead of the time that its link states;
+            ``None``: the link's time (:class:`clue.machine.Link`).
     """
 
     name: ClassVar = "ports"
@@ -32,11 +32,11 @@ class Ports:
 
     @property
     def parameters(self) -> Mapping[str, Callable[[float], Ports]]:
-        """The time for which messages occupy ports, where the model states it."""
+        """The time for which messages occupy ports, if the model states it."""
         return {} if self.busy is None else {"busy": self.busier}
 
     def busier(self, factor: float) -> Ports:
-        """Return the model with the time on ports multiplied, where it states one."""
+        """Return the model with the time on ports multiplied, if it states one."""
         return self if self.busy is None else Ports(self.busy.scaled(factor))
 
     stronger = busier

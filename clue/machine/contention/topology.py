@@ -1,9 +1,10 @@
 """Topologies: the links of a network and the routes of messages through them, computed, never tabulated.
 
-Links are directed and numbered from 0; the class of each topology defines the numbers. Node i of a machine stands at
-place i of its topology; places may be left empty. Routes are minimal as their class defines it, deterministic, and
-depend on the two nodes only. A topology defines how bandwidth is shared, not how long a message takes: latency does not
-grow with hops, the delay curves of the network contain it. Only switches may state that they are far from each other.
+Links are directed and numbered from 0; the class of each topology defines the numbers. Node i of a machine is at place
+i of its topology; places may be left empty. Routes are deterministic, depend only on the two nodes, and are minimal by
+the definition of their class. A topology defines how bandwidth is shared, not how long a message takes: the delay
+curves of the network contain the latency, which does not grow with hops. Only switches may state a latency between
+them.
 """
 
 from __future__ import annotations
@@ -36,12 +37,12 @@ class Topology(ABC):
 
     @property
     def room(self) -> int | None:
-        """The number of places for nodes; ``None``: any number."""
+        """The number of places for nodes; ``None`` for any number."""
         return None
 
     @property
     def further(self) -> float:
-        """Latency of messages between nodes of different parts beyond that of their link, seconds."""
+        """Additional latency of messages between nodes of different parts, beyond that of their link, seconds."""
         return 0.0
 
     def parts(self, nodes: int) -> Indices:
@@ -56,8 +57,8 @@ class Topology(ABC):
     def bisection(self, nodes: int) -> float:
         """Return the bandwidth from one half of the places to the other, one way, in bytes per second.
 
-        Each class says how it is cut into halves, as is usual for such networks; an odd part belongs to the larger
-        half.
+        Each class says how it is cut into halves, as is usual for such networks; if the number of parts is odd, one
+        half is larger.
         """
 
     @abstractmethod
@@ -103,7 +104,7 @@ class Topology(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Switch(Topology):
-    """One non-blocking switch: a link up and a link down for each node.
+    """One non-blocking switch, with an uplink and a downlink for each node.
 
     Of n nodes, node i sends over link i and receives over link n + i. The bisection cuts between halves of the nodes.
 
@@ -143,10 +144,10 @@ class Switches(Topology):
     Attributes:
         per_switch: Nodes at each switch; the last may have fewer.
         bandwidth: Bandwidth of the links of a node, bytes per second.
-        oversubscription: Total bandwidth of a switch's nodes over the bandwidth of its uplink; at 1 the uplink
-            never limits.
-        latency_between_switches: Latency of a message between nodes of different switches beyond that of its link,
-            seconds.
+        oversubscription: Total bandwidth of a switch's nodes divided by the bandwidth of its uplink; at 1, the uplink
+            is never a bottleneck.
+        latency_between_switches: Additional latency of a message between nodes of different switches, beyond that of
+            its link, seconds.
     """
 
     kind: ClassVar[str] = "switches"
@@ -204,15 +205,15 @@ class FatTree(Topology):
 
     Level 0 holds the places of nodes, numbered so that neighbours share a switch; each level l > 0 holds switches. A
     switch of level l + 1 has ``down[l]`` children of level l, each of which has ``up[l]`` parents; ``cables[l]`` cables
-    join each such pair. SimGrid's ``topo_parameters="levels;down;up;cables"`` states the same numbers.
+    connect each such pair. SimGrid's ``topo_parameters="levels;down;up;cables"`` has the same numbers.
 
-    A message climbs until its destination is below it, then descends, which is a shortest route. It takes port
-    ``dest // (up[0] ··· up[l-1]) mod (up[l] cables[l])`` of level l up and, towards the destination, down, so that the
-    traffic to one node meets other traffic as late as possible. Port q leads to parent q mod ``up[l]``.
+    A message climbs until its destination is below it, then descends, which is a shortest route. At level l it takes
+    port ``dest // (up[0] ··· up[l-1]) mod (up[l] cables[l])``, upwards and then, towards the destination, downwards, so
+    that the traffic to one node meets other traffic as late as possible. Port q leads to parent q mod ``up[l]``.
 
-    Links are numbered level by level, within a level first all links up, then all links down. Within such a group, port
-    q of member c of level l, which has k ports, has number k c + q. The bisection cuts at the level where the fewest
-    links go up from half of the places.
+    Links are numbered level by level: in each level, first all uplinks, then all downlinks. Within such a group, port q
+    of member c of level l, which has k ports, has number k c + q. The bisection cuts at the level where the fewest
+    uplinks leave half of the places.
 
     Attributes:
         down: Children of a switch, by level from the bottom.
@@ -272,7 +273,7 @@ class FatTree(Topology):
         for level, size in enumerate(self._sizes()):
             below, above = prod(self.up[:level]), prod(self.down[:level])
             port = dest // below % self._ports(level)
-            # The switch on the way is given by the digits of dest in the radices of up: dest % below.
+            # The digits of dest in the radices of up, dest % below, determine the switch on the way.
             climbs = source // above != dest // above
             up = first + self._link(level, dest % below + below * (source // above), port)
             down = first + size + self._link(level, dest % below + below * (dest // above), port)
@@ -289,13 +290,14 @@ class FatTree(Topology):
 class Torus(Topology):
     """A grid of any dimensions whose opposite ends are joined, with dimension-order routing.
 
-    Place i is at coordinate i mod d₀ of dimension 0, (i // d₀) mod d₁ of dimension 1, and so on. A message first
-    travels to the destination's coordinate in dimension 0, then in dimension 1, and so on, each time the shorter way
-    round; if both ways are equally long, towards rising coordinates.
+    Place i has coordinate i mod d₀ in dimension 0, (i // d₀) mod d₁ in dimension 1, and so on. A message first travels
+    to the destination's coordinate in dimension 0, then in dimension 1, and so on, each time the shorter way round; if
+    both ways are equally long, towards rising coordinates.
 
-    Every node has one link to each neighbour: two in a dimension of 3 or more, one in a dimension of 2, none in one of
-    1. Links are numbered by dimension, then by direction (rising before falling coordinates), then by the place that
-    they leave. The bisection cuts across the longest dimension. Nodes send and receive over all their links at once.
+    Every node has one link to each neighbour: two in a dimension of size 3 or more, one in a dimension of size 2, none
+    in a dimension of size 1. Links are numbered by dimension, then by direction (rising before falling coordinates),
+    then by the place that they leave. The bisection cuts across the longest dimension. Nodes send and receive over all
+    their links at once.
 
     Attributes:
         dimensions: Number of places in each dimension.
@@ -357,13 +359,13 @@ class Dragonfly(Topology):
 
     Node i is at router i // per_router, router r in group r // routers. One link in each direction joins two groups.
     The link of group g to the k-th group after it, counted cyclically, leaves router (k - 1) mod routers of group g
-    and ends at the router where the link back begins. A message takes the minimal route: the one link between its
-    groups, and before and after it a link within the group where the routers differ.
+    and ends at the router where the link back begins. A message takes the minimal route: the only link between its
+    groups, and before and after it a link within the group if the routers differ.
 
-    With n places, r routers in all and g groups, node i sends over link i and receives over n + i. Then come the links
-    within groups, r (routers - 1) of them, from each router to the others of its group in order of number; then those
-    between groups, g (g - 1), from each group to the others in order of number. The bisection cuts between halves of
-    the groups; with one group, between halves of its nodes.
+    With n places, r routers in total and g groups, node i sends over link i and receives over n + i. The next numbers
+    are the r (routers - 1) links within groups, from each router to the others of its group in order of number; then
+    the g (g - 1) links between groups, from each group to the others in order of number. The bisection cuts between
+    halves of the groups; with one group, between halves of its nodes.
 
     Attributes:
         groups: Number of groups.
@@ -446,7 +448,7 @@ def _rate(bandwidth: float) -> str:
 
 
 def _packed(hops: Sequence[Indices], rows: int = 0) -> Routes:
-    """Return routes as rows without gaps, given their hops: arrays over routes, -1 where a route has no such hop."""
+    """Return routes as rows without gaps, given each hop as an array over routes, -1 for routes without this hop."""
     if not hops:
         return np.empty((rows, 0), np.int32)
     routes = np.stack(hops, axis=1).astype(np.int32)
