@@ -1,15 +1,15 @@
-"""Recording a program from outside: starts mpiexec, waits, and opens the trace. Prints nothing.
+"""Recording a program from outside: starts mpiexec, waits, and opens the trace. This package prints nothing.
 
 ::
 
     launching   mpiexec: its command and environment, watching it, ending it
     single      one recording
-    repeated    several, whose typical bursts are those of the trace
+    repeated    several recordings, whose typical bursts become those of the trace
     hosts       the best speed of this computer
     facts       dependencies of a recording, and why it may not be used again
     kept        the cache: recordings that exist, and those that have to be made
 
-What happens inside the program's processes is :mod:`virtual_layer`.
+:mod:`virtual_layer` is the part that runs inside the program's processes.
 """
 
 from clue.recording.facts import Request

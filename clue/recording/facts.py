@@ -1,7 +1,7 @@
 """The dependencies of a recording: those known before it is made, and the imports of its ranks.
 
-A recording may be used again as long as all of them are unchanged. Other things that a program reads, such as files
-that are not listed as inputs, are not known.
+A recording may be used again as long as all of them are unchanged. Other dependencies, such as files that the program
+reads but that are not listed as inputs, are unknown.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from clue.trace.parts import Imported
 from clue.trace.place import IMPORTS
 from clue.units import count_of
 
-#: Prefixes of variables that change how libraries or the interpreter compute: numbers of threads, above all.
+#: Prefixes of variables that change how libraries or the interpreter compute, above all numbers of threads.
 _COUNTING = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "GOTO_", "BLIS_", "VECLIB_", "NUMEXPR_", "NUMBA_", "PYTHON")
 #: Variables with these prefixes that change neither results nor speed.
 _IDLE = {"PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "PYTHONUNBUFFERED", "PYTHONSTARTUP", "PYTHONIOENCODING"}
@@ -68,9 +68,9 @@ class Facts:
         arguments: The program's arguments.
         program: Path of the program, relative to its folder.
         ranks: Number of ranks.
-        files: Digests of the program, its inputs and the modules that it imports from where nothing is installed, by
-            path, relative to the program's folder where they lie in it; ``""`` where the content is not known.
-        packages: Versions of what it imports from where packages are installed, by distribution.
+        files: Digests of the program, its inputs and the imported modules that are not installed packages, by path,
+            which is relative to the program's folder for files inside it; ``""`` if the content is unknown.
+        packages: Versions of the installed packages that it imports, by distribution.
         environment: Values of the variables that it depends on.
         computer: The computer's name.
         python: Version of Python.
@@ -93,19 +93,19 @@ class Facts:
 
     @classmethod
     def from_file(cls, file: Path) -> Facts:
-        """Read a file of what :meth:`to_json` returns.
+        """Read a file with the result of :meth:`to_json`.
 
         Raises:
             OSError: If it cannot be read.
-            TraceError: If it is something else.
+            TraceError: If its content is something else.
         """
         return read(cls, parse(read_bytes(file, most=LONGEST_HEAD), file), file)
 
     def with_imports(self, request: Request, trace: Path) -> Facts:
-        """Return these facts and what a recording says of its imports.
+        """Return these facts with the imports that a recording states.
 
         Raises:
-            RecordError: If it does not say.
+            RecordError: If it does not state any.
         """
         try:
             imports = read(Imported, parse(read_bytes(trace / IMPORTS, most=LONGEST_HEAD), IMPORTS), IMPORTS)
@@ -117,16 +117,16 @@ class Facts:
         return replace(self, files={**modules, **alone_ones, **self.files}, packages={**packages, **self.packages})
 
     def same_run(self, other: Facts) -> bool:
-        """Tell whether both are of the same program with the same arguments on as many ranks, whatever has changed."""
+        """Tell whether both have the same program, arguments and number of ranks, even if other facts have changed."""
         return (self.program, self.arguments, self.ranks) == (other.program, other.arguments, other.ranks)
 
     def joined(self, other: Facts) -> Facts:
-        """Return these facts and what another recording of the same imported besides."""
+        """Return these facts with the additional imports of another recording of the same program."""
         return replace(self, files={**other.files, **self.files}, packages={**other.packages, **self.packages})
 
 
 def facts_now(request: Request) -> Facts:
-    """Return what a recording made now would depend on, as far as it is known before."""
+    """Return the dependencies of a recording made now, as far as they are known in advance."""
     launch = request.launch
     files = (launch.program, *request.inputs)
     return Facts(
@@ -143,12 +143,12 @@ def facts_now(request: Request) -> Facts:
 
 
 def difference(request: Request, then: Facts, now: Facts) -> str:
-    """Say why a recording may not be used again, one reason in words; ``""`` if it may.
+    """Return one reason why a recording may not be used again, in words; ``""`` if it may.
 
     Args:
-        request: What is wanted.
-        then: What the recording depends on.
-        now: What one made now would depend on.
+        request: The request for the recording.
+        then: The dependencies of the recording.
+        now: The dependencies of a recording made now.
     """
     return next(_differences(request, then, now), "")
 
@@ -186,12 +186,12 @@ def _file_difference(request: Request, name: str, then: Facts, now: Facts) -> st
 
 
 def _name(request: Request, file: Path) -> str:
-    """Return the path of a file, relative to the program's folder where it lies in it."""
+    """Return the path of a file, relative to the program's folder if it is inside."""
     path = file.absolute()
     for folder in (request.folder, request.launch.program.parent.absolute()):
         if path.is_relative_to(folder):
             return str(path.relative_to(folder))
-    return str(path)  # links stay: they may lead elsewhere later
+    return str(path)  # links are not resolved: they may lead elsewhere later
 
 
 def _digest(file: Path) -> str:
@@ -220,9 +220,9 @@ def _versions(packages: Mapping[str, str]) -> tuple[dict[str, str], list[Path]]:
 
 @cache
 def _homes() -> Mapping[str, list[str]]:
-    """Return the distributions of each package: a third of a second where many are installed."""
+    """Return the distributions of each package, which takes a third of a second if many are installed."""
     homes = {package: list(names) for package, names in importlib.metadata.packages_distributions().items()}
-    if sys.version_info < (3, 11):  # knows only what distributions declare in top_level.txt; numpy, for one, has none
+    if sys.version_info < (3, 11):  # knows only packages declared in top_level.txt, which numpy, for one, does not have
         for distribution in importlib.metadata.distributions():
             modules = [file for file in distribution.files or () if file.suffix == ".py"]
             for package in {file.parts[0] if len(file.parts) > 1 else file.stem for file in modules}:
@@ -251,7 +251,7 @@ def _recorder() -> str:
 
 
 def recorder_sources() -> list[Path]:
-    """Return the files of the virtual layer that record, and those that pack what it leaves."""
+    """Return the files of the virtual layer that record, and the files that pack its parts of a trace."""
     layer, trace = _ROOT / "virtual_layer", _ROOT / "clue" / "trace"
     live = set((layer / "substitutes").rglob("*.py"))
     return sorted({*layer.rglob("*.py")} - live) + sorted((trace / "parts").glob("*.py")) + [trace / "pack.py"]

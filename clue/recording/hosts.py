@@ -1,7 +1,7 @@
-"""The best speed of this computer that recordings have shown: kept, so that all recordings refer to the same.
+"""The best speed of this computer in any recording, cached so that all recordings refer to the same speed.
 
-A recording made while other processes slow the host throughout never shows its best. So the best of all recordings made
-here is kept in the cache, by host, processor and timed work, and goes into each new head.
+A recording made while other processes slow down the host all the time never shows its best speed. So the best of all
+recordings made here is kept in the cache, by host, processor and timed work, and written into each new head.
 
 ::
 
@@ -29,9 +29,9 @@ _LONGEST = 4096
 
 
 def with_best(trace: Trace) -> Head:
-    """Return the head of a recording made here, with the best of this and of earlier recordings.
+    """Return the head of a recording made here, with the best speed of this and earlier recordings.
 
-    If the cache is refused, it is the best of the recording itself, and a note says so.
+    If the cache is refused, it has the best speed of the recording itself, and a note says so.
     """
     head, probe = trace.head, trace.head.probe
     if probe is None or not any(probe.best):
@@ -66,7 +66,7 @@ def _less(one: float, other: float) -> float:
 
 
 def _known(folder: Folder, name: str) -> tuple[float, float]:
-    """Return the kept best times, 0 where there are none."""
+    """Return the cached best times, 0 if there are none."""
     descriptor = folder.sound(name)
     if descriptor is None:
         return 0.0, 0.0

@@ -1,10 +1,10 @@
-"""The cache of recordings: existing ones are used again, missing ones are recorded, by one process at a time.
+"""The cache of recordings: existing ones are used again, and missing ones are made, by one process at a time.
 
 ::
 
     traces/jacobi-4-0d5f…/               one program with its arguments on a number of ranks
-               facts.json                what these recordings depend on
-               jacobi-4-0d5f….clue       a recording; further ones of the same: .2.clue, .3.clue
+               facts.json                dependencies of these recordings
+               jacobi-4-0d5f….clue       a recording; further recordings of the same run: .2.clue, .3.clue
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ class Listed:
 
 
 def kept_recordings() -> list[Listed]:
-    """Return what is in the cache, by name.
+    """Return the recordings in the cache, by name.
 
     Raises:
-        CacheError: If it is refused.
+        CacheError: If the cache is refused.
     """
     return [Listed(item, _facts(item.path), _count(item.path)) for item in items(FOLDER)]
 
 
 @dataclass(frozen=True, slots=True)
 class KeptProgram:
-    """Kept recordings of one program with its arguments and number of ranks.
+    """Cached recordings of one program with its arguments and number of ranks.
 
     Attributes:
         path: Their folder.
@@ -71,13 +71,13 @@ class KeptProgram:
 
     @property
     def typical(self) -> tuple[Trace, ...]:
-        """All recordings, the median one by disturbance first."""
+        """All recordings; the first is the one with the median disturbance."""
         traces = different(sorted(self.traces, key=disturbed))
         middle = traces.pop((len(traces) - 1) // 2)
         return middle, *traces
 
     def is_enough(self, repeats: int | None) -> bool:
-        """Tell whether there are as many as are wanted."""
+        """Tell whether there are as many recordings as requested."""
         return len(self.traces) >= (repeats or (OFTEN if self._seconds < SHORT else 1))
 
     @property
@@ -91,12 +91,13 @@ def recordings_of(
     """Return the recordings of programs, at least ``repeats`` of each; missing ones are made.
 
     They are made in turn (all programs once, then all of them again), so that a temporary disturbance of this computer
-    affects one recording of each program rather than all of one. Of each program the most typical one comes first.
+    affects one recording of each program rather than all recordings of one program. The most typical recording of each
+    program comes first.
 
     Args:
-        requests: The recordings wanted.
+        requests: The requested recordings.
         repeats: Recordings of each program; ``None`` for 3 if a recording takes less than a minute, else 1.
-        progress: Told what is recorded, why it is recorded again, and for which process this one waits.
+        progress: Callback for progress: what is recorded, why it is recorded again, for which process this one waits.
 
     Raises:
         UsageError: If a program or an input does not exist.
@@ -142,7 +143,7 @@ class _Kept:
         ):
             entry, why = self._look(request, now)
             if entry is None and request in self.found:
-                return  # its dependencies have changed since the first turn, or are not known
+                return  # its dependencies have changed since the first turn, or are unknown
             if entry is None or (len(entry.traces) <= turn and not entry.is_enough(self._repeats)):
                 number = 0 if entry is None else len(entry.traces)
                 say(self._what(request, number, why))
@@ -155,7 +156,7 @@ class _Kept:
         return f"recording {request.title}" + (f" again: {why}" if why else "")
 
     def _look(self, request: Request, now: Facts) -> tuple[KeptProgram | None, str]:
-        """Find recordings that may be used, or return the reason why existing ones may not."""
+        """Return recordings that may be used, or else the reason why existing ones may not."""
         why = ""
         for path in self._candidates(request):
             facts = _facts(path)
@@ -208,7 +209,7 @@ class _Kept:
         close_to_others(made)
         path = self._folder.path / made.name
         if path.exists():
-            shutil.rmtree(path)  # it was unusable, or it would have been found
+            shutil.rmtree(path)  # it is unusable: usable recordings would have been found
         _place(made, path)
         return path
 
@@ -218,7 +219,7 @@ def _tell(progress: Progress, done: int, total: int, what: str) -> None:
 
 
 def _opened(path: Path, facts: Facts) -> tuple[KeptProgram | None, str]:
-    """Open a folder of recordings, or return what is wrong with it."""
+    """Return the recordings in a folder, or else the fault of the folder."""
     try:
         if fault := unsafe_within(path):
             return None, f"the kept recording is {fault}"
@@ -241,7 +242,7 @@ def _count(path: Path) -> int:
 
 
 def _place(made: Path, where: Path) -> None:
-    """Move a folder to its place, unless another process was faster: there are file systems without locks."""
+    """Move a folder to its place, unless another process was faster: some file systems have no locks."""
     try:
         made.rename(where)
     except OSError as error:
@@ -250,7 +251,7 @@ def _place(made: Path, where: Path) -> None:
 
 
 def _write(file: Path, facts: Facts) -> None:
-    """Write facts, readable for this user alone."""
+    """Write facts, readable only by this user."""
     with drafts(file) as (draft,):
         draft.touch(mode=0o600)
         draft.write_text(facts.to_json())

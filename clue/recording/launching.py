@@ -1,4 +1,4 @@
-"""Starting a program under mpiexec with the virtual layer in it, watching it, and ending it."""
+"""Starting a program under mpiexec with the virtual layer inside, watching it, and ending it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clue.errors import RecordError, UsageError, no_such_program
 from clue.files import is_file
 from clue.native import Library, NoLibraryError, Source
 
-#: Told what happens, in words; never the program's own output.
+#: Callback for progress, in words; it never gets the program's own output.
 Progress = Callable[[str], None]
 #: Variables that make the ranks of one computer listen only on the loopback device, for MPICH's two network layers, UCX
 #: and libfabric. MPICH's mpiexec listens at all addresses in any case, and so does Open MPI (5.0.11), which has no
@@ -32,7 +32,7 @@ _UP = 1
 PATHS = Library(Source("paths", Path(__file__).parents[2] / "virtual_layer" / "paths.cpp"), {})
 #: Environment variable that names it there.
 _PATHS = "VIRTUAL_LAYER_PATHS"
-#: Number of checks of a program within the time that it may take without a call.
+#: Number of checks of a program within the time that it may spend without completing a call.
 _LOOKS = 10
 
 
@@ -72,7 +72,7 @@ class Ending:
 
     Attributes:
         status: Its exit status, or ``None`` if it was stopped.
-        rule: The rule that the program broke, if it was stopped for that; else ``""``.
+        rule: The rule that the program broke, if it was stopped for this reason; otherwise ``""``.
         seconds: How long it took.
     """
 
@@ -97,7 +97,7 @@ class TimeLimits:
 
     @property
     def pause(self) -> float | None:
-        """Seconds until the next check; ``None`` for never."""
+        """Seconds until the next check; ``None`` if there is none."""
         left = [] if self._timeout is None else [self._began + self._timeout - time.monotonic()]
         return min([*left, *([] if self._limit is None else [self._limit / _LOOKS])], default=None)
 
@@ -107,7 +107,7 @@ class TimeLimits:
         return time.monotonic() - self._began
 
     def exceeded(self) -> str:
-        """Return the rule that the program has broken, or ``""`` as long as it may go on."""
+        """Return the rule that the program has broken, or ``""`` as long as it may continue."""
         now = time.monotonic()
         seen = self._sign()
         if seen != self._seen:
@@ -131,7 +131,7 @@ def command_of(launch: Launch, target: Path, mpiexec: Sequence[str] | None) -> l
 
 
 def find_mpiexec() -> str:
-    """Return the mpiexec beside this Python, or that of the search path.
+    """Return the mpiexec beside this Python, or the one on the search path.
 
     Raises:
         RecordError: If there is none.
@@ -153,15 +153,15 @@ def _launcher(mpiexec: Sequence[str] | None, ranks: int) -> list[str]:
 
 
 def environment_of(variables: Mapping[str, str], mpiexec: Sequence[str] | None) -> dict[str, str]:
-    """Return the environment of mpiexec: if all ranks are on this computer, they listen on loopback only."""
+    """Return the environment of mpiexec: if all ranks are on this computer, they listen only on loopback."""
     here = mpiexec is None and not any(name in variables for name in _ELSEWHERE) and _has_loopback()
     return finding_clue({**(_LOOPBACK | _compiled(variables) if here else {}), **variables})
 
 
 def _compiled(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the variable that names the library for call paths, if there is one: ranks do not compile it themselves.
+    """Return the variable that names the library for call paths, if there is one, so that ranks need not compile it.
 
-    It is for the processor of this computer.
+    The library is for the processor of this computer.
     """
     if _PATHS in variables or sys.version_info < (3, 11):
         return {}

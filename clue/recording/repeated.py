@@ -1,7 +1,7 @@
-"""Several recordings of one program: the least disturbed one is the trace, and gets the typical bursts of all.
+"""Several recordings of one program: the least disturbed one becomes the trace, with the typical bursts of all.
 
-If they made the same calls, a typical burst is the median at the host's best speed (:mod:`clue.trace.speed`); if not,
-the trace keeps the bursts of the median recording, and a note says so.
+If the recordings made the same calls, a typical burst is the median at the host's best speed
+(:mod:`clue.trace.speed`); if not, the trace has the bursts of the median recording, and a note says so.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from clue.trace import Trace, disturbance
 from clue.uncertainty.recordings import normalised_bursts, same_calls, typical_recording
 from clue.units import count_of
 
-#: Time of a program, seconds, below which it is recorded several times; default number of recordings then.
+#: Time of a program, seconds, below which it is recorded several times by default; number of these recordings.
 SHORT, OFTEN = 60.0, 3
 
 
@@ -28,9 +28,9 @@ class Repeated:
     """Recordings of the same run.
 
     Attributes:
-        trace: The least disturbed.
-        repeats: The others, where they lie.
-        computing: CPU seconds in the bursts of each recording at its host's best speed, the trace's first.
+        trace: The least disturbed recording.
+        repeats: Paths of the others.
+        computing: CPU seconds in the bursts of each recording at its host's best speed, those of the trace first.
     """
 
     trace: Trace
@@ -55,7 +55,7 @@ def record_repeatedly(
     limit: float | None = None,
     progress: Progress = silent,
 ) -> Repeated:
-    """Record a program several times: ``TRACE.clue`` is the least disturbed, ``TRACE.2.clue`` and so on the others.
+    """Record a program several times: ``TRACE.clue`` is the least disturbed; the others are ``TRACE.2.clue``, ….
 
     Args:
         program: Path of the script.
@@ -65,11 +65,11 @@ def record_repeatedly(
         repeats: Number of recordings; ``None`` for :data:`OFTEN` if one takes less than :data:`SHORT` seconds, else 1.
         mpiexec: As for :func:`record`.
         limit: As for :func:`record`.
-        progress: Told what happens.
+        progress: Callback for progress.
 
     Raises:
         UsageError: As :func:`record`.
-        RecordError: As :func:`record`; recordings that had ended stay.
+        RecordError: As :func:`record`; complete recordings stay.
     """
     targets = [numbered(target, number) for number in range(1, (repeats or OFTEN) + 1)]
     for each in targets:
@@ -108,7 +108,7 @@ def _told_of_others(traces: Sequence[Trace]) -> Trace:
 
 
 def different(traces: Iterable[Trace]) -> list[Trace]:
-    """Return the traces with different bursts: a program with next to no computation may have equal ones twice."""
+    """Return the traces without duplicates: recordings of a program with little computation may have equal bursts."""
     found: list[Trace] = []
     for trace in traces:
         if not any(np.array_equal(trace.ops.cpu, other.ops.cpu) for other in found):
@@ -124,8 +124,8 @@ def numbered(target: Path, number: int) -> Path:
 def disturbed(trace: Trace) -> tuple[float, float]:
     """Return a sort key by disturbance, smaller for a less disturbed recording.
 
-    It is the share of time, in whole per cent, for which other processes kept a rank from computing, then CPU time,
-    because a disturbance never makes a burst shorter.
+    The key is the share of time, in whole per cent, for which other processes kept a rank from computing, followed by
+    CPU time, because a disturbance never makes a burst shorter.
     """
     return round(disturbance.largest(trace.head.rank_heads), 2), float(trace.bursts.sum()) * 1e-9
 

@@ -1,4 +1,4 @@
-"""One recording of a program: from its start to its trace, or to the reason why there is none."""
+"""One recording of a program: from its start to its trace, or to the reason why there is no trace."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ from clue.trace.parts.reading import signs_of_life
 from clue.trace.place import HEAD, check_place
 from clue.units import count_of
 
-#: A program did nothing if it ended within this time, seconds, with at most this many ops on each rank.
+#: A program counts as having done nothing if it ended within this time, seconds, with at most this number of ops on
+#: each rank.
 _AT_ONCE, _FEW_OPS = 60.0, 64
-#: Launchers exit with one of these statuses, or one above 128, if a signal ended a rank.
+#: Launchers exit with one of these statuses, or with one above 128, if a signal ended a rank.
 _SIGNALS = {signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM}
 _SIGNALLED = 128
 
@@ -50,15 +51,15 @@ def record(
         program: Path of the script.
         arguments: Its arguments.
         ranks: Number of MPI processes.
-        target: Folder of the trace. An earlier one there is replaced once the new one is complete. If there is none,
-            the parts of a failed program stay there, and opening them tells how far its ranks came.
-        mpiexec: Words of the command that starts MPI programs, options among them; found by itself if not given.
+        target: Folder of the trace. An earlier trace there is replaced once the new one is complete. If there is none,
+            the parts of a failed program stay there; opening them shows how far its ranks came.
+        mpiexec: Words of the command that starts MPI programs, including options; found automatically if not given.
         timeout: Seconds after which the program is stopped, or ``None``.
         limit: Seconds without the end of an MPI call on any rank after which it is stopped, or ``None``.
-        progress: Told what happens.
+        progress: Callback for progress.
 
     Raises:
-        UsageError: If the program does not exist, or the target is something else than a trace.
+        UsageError: If the program does not exist, or the target is something other than a trace.
         RecordError: If there is no mpiexec, or the program fails, never calls MPI or takes too long.
     """
     launch = Launch(Path(program), tuple(arguments), ranks)
@@ -90,7 +91,7 @@ def check_target(target: Path) -> None:
     """Check that a trace may be written to a place.
 
     Raises:
-        UsageError: If it names an archive, or something else than a trace is there.
+        UsageError: If it names an archive, or something other than a trace is there.
     """
     if target.suffix == ".zip":
         raise UsageError(f"{target}: trace must be recorded into a folder, got a .zip: convert it afterwards")
@@ -137,7 +138,7 @@ def _is_refusal(ending: Ending, target: Path) -> bool:
 
 
 def rewritten(trace: Trace, head: Head, typical: npt.NDArray[np.int64] | None = None) -> Trace:
-    """Give a trace in a folder typical bursts, if any, and then a new head."""
+    """Write typical bursts, if any, and then a new head into the folder of a trace; return the new trace."""
     folder = trace.path
     assert folder is not None, "it lies in a folder"
     if typical is not None:
@@ -149,7 +150,7 @@ def rewritten(trace: Trace, head: Head, typical: npt.NDArray[np.int64] | None = 
 
 
 def _identity(target: Path) -> tuple[int, int] | None:
-    """Return the identity of a folder, which changes when it is made again."""
+    """Return the identity of a folder, which changes when the folder is made again."""
     try:
         facts = target.stat()
     except OSError:
