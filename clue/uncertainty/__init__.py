@@ -1,11 +1,11 @@
 """Uncertainty of predictions: noise of bursts and networks is drawn, simulated, and turned into intervals.
 
-A sample is one draw of all stated noise. It turns the given program and machine into others (other bursts; other
-factors and delays); both are ordinary values, so every engine gives the same figures for a sample.
+A sample is one draw of all stated noise. It turns the given program and machine into others, with other bursts, factors
+and delays. Both are ordinary values, so every engine gives the same figures for a sample.
 
 Draws belong to things, not to simulations: the bursts of a program, the performance factor of a kind of processor and
-the delays of a kind of link are drawn once in a sample, wherever they occur (common random numbers). What two machines
-share varies together in both, and only their differences make their order uncertain.
+the delays of a kind of link are drawn once in a sample, wherever they occur (common random numbers). So the common
+parts of two machines vary together, and only the differences between the machines make their order uncertain.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ __all__ = [
     "typical_recording",
 ]
 
-# Whoever says how wide an interval is needs no simulator.
+# Code that only describes an interval does not need the simulator.
 _HOMES = {
     "bursts": ("BurstNoise", "draw_bursts"),
     "machines": ("draw_machine", "states_noise"),

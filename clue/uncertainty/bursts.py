@@ -1,4 +1,4 @@
-"""Bursts drawn from noise: stated noise for each burst independently, repeated recordings as a whole."""
+"""Bursts drawn from noise: stated noise independently for each burst, repeated recordings as a whole."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Doubles = npt.NDArray[np.float64]
 class BurstNoise:
     """Noise of a program's bursts, estimated from repeated recordings.
 
-    Within a run bursts are as they have been recorded: in each sample every rank has those of one of the recordings.
-    So their noise keeps its shape, rare long bursts included, and a phase in which a processor is slow stays one;
-    normal noise of the same variance, drawn for each burst alone, would make ranks wait for each other far longer.
+    Within a run, bursts are as recorded: in each sample, every rank has the bursts of one of the recordings. So the
+    noise keeps its shape, including rare long bursts, and a phase in which a processor is slow stays together. Normal
+    noise of the same variance, drawn separately for each burst, would make ranks wait for each other far longer.
 
-    What all bursts of a run have in common is drawn once for all regions (what slows a computer down slows all it
-    does), and from Student's t with a degree of freedom less than there are recordings, made wider by
-    sqrt(1 + 1/recordings): so the next run of a normal process deviates from the mean of those that are known.
+    The common level of all bursts of a run is drawn once for all regions, because a disturbance slows down the whole
+    computer. Its distribution is Student's t, with one degree of freedom less than there are recordings, made wider by
+    sqrt(1 + 1/recordings): this is how the next run of a normal process deviates from the mean of the known ones.
 
     Attributes:
         common: Standard deviation, by region, of the logarithm of the level that all bursts of a run share.
@@ -34,8 +34,8 @@ class BurstNoise:
         recorded: Bursts of each recording, CPU ns of each op, shape (ops,); empty if they made different calls.
         levels: Logarithm of the level of each recording, relative to the average, by region.
         single: Standard deviation of a single burst's logarithm about its recording's level, by region.
-        estimated: Whether the common level's deviation was estimated from these recordings. If not, it is known, as
-            that of an extrapolated trace: the level is drawn from a normal distribution.
+        estimated: Whether the common level's deviation was estimated from these recordings. If not, it is known, as for
+            an extrapolated trace, and the level is drawn from a normal distribution.
     """
 
     common: Mapping[str, float] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class BurstNoise:
 
     @property
     def largest_deviation(self) -> float:
-        """Deviation of a normal variable whose 10th percentile is a lower bound for that of every burst's logarithm."""
+        """Deviation of a normal variable whose 10th percentile does not exceed that of any burst's logarithm."""
         # The ratio of the quantiles of Student's t and of a normal variable: 2.40 for 2 recordings, 1.47 for 3.
         wider = math.sqrt(1 + 1 / self.recordings) * (1 + 1.41 / (self.recordings - 1)) if self.estimated else 1.0
         regions = {*self.single, *self.common}
@@ -58,14 +58,14 @@ class BurstNoise:
 def draw_bursts(
     program: Program, noise: BurstNoise | None, deviations: Doubles, sample: Sample
 ) -> npt.NDArray[np.int64]:
-    """Return the burst times of a program in a sample, CPU ns of each op, shape (ops,); 0 exactly where there is none.
+    """Return the burst times of a program in a sample, CPU ns of each op, shape (ops,); 0 only for ops without burst.
 
-    The random numbers belong to program and sample, and are the same on every machine.
+    The random numbers depend on program and sample, and are the same on every machine.
 
     Args:
-        program: What runs.
+        program: The program.
         noise: Noise from repeated recordings; it replaces the computation noise stated by node types.
-        deviations: Deviation stated by them for each rank (:func:`stated_deviations`).
+        deviations: Deviation that node types state for each rank (:func:`stated_deviations`).
         sample: The sample.
     """
     cpu = np.asarray(program.columns.cpu)
@@ -110,9 +110,9 @@ def _run(program: Program, noise: BurstNoise, sample: Sample) -> float:
 
 
 def stated_deviations(program: Program, machine: Machine, placement: Placement) -> Doubles:
-    """Return the deviation of the logarithms of each rank's bursts as its node states it, shape (ranks,).
+    """Return the deviation of the logarithms of each rank's bursts, as stated by its node, shape (ranks,).
 
-    All instances have the same bursts; where their nodes differ, the root mean square counts.
+    All instances have the same bursts; if their nodes differ, the result is the root mean square.
     """
     of_type = {name: log_deviation(node.noise.computation) for name, node in machine.node_types().items()}
     of_node = np.array([of_type[node.name] for node in machine.nodes])

@@ -18,7 +18,7 @@ def states_noise(machine: Machine) -> bool:
 
 
 def largest_deviation(machine: Machine) -> float:
-    """Return the largest deviation of the logarithm of any time on a machine that its noise allows."""
+    """Return the largest deviation that a machine's noise allows for the logarithm of any time on it."""
     nodes = [math.hypot(log_deviation(each.computation), log_deviation(each.factor)) for each in _of_nodes(machine)]
     return max(*nodes, *(log_deviation(max(each.send, each.transmission)) for each in _of_links(machine)))
 
@@ -34,8 +34,8 @@ def _of_links(machine: Machine) -> list[LinkNoise]:
 def draw_machine(machine: Machine, sample: Sample) -> Machine:
     """Return a machine with a sample's performance factors and delays.
 
-    Draws of a factor belong to the name and the speed of a node type, those of a delay to the figures of the link;
-    machines that share these share the draws. Parameters that change during a run keep their draws.
+    The draw of a factor belongs to the name and speed of a node type, the draw of a delay to the figures of the link;
+    machines that have these in common share the draws. Parameters that change during a run keep their draws.
     """
     types, network = machine.node_types(), machine.network
 

@@ -16,7 +16,7 @@ from clue.uncertainty.model_error import Character, ModelError
 from clue.uncertainty.noise import Sample, Sampling
 from clue.uncertainty.spread import Sampled, Spread
 
-#: Message for requests of samples where all would be equal.
+#: Message for a request for samples that would all be equal.
 NO_NOISE = (
     "no noise is stated, by the machine or by repeated recordings of the program: all samples would be the same, so "
     "there is no interval. State noise of node types or links, or give repeats of the recording"
@@ -35,7 +35,7 @@ def is_uncertain(machine: Machine, noise: BurstNoise | None) -> bool:
 
 
 def deviation_bound(machine: Machine, noise: BurstNoise | None) -> float:
-    """Return the largest deviation of the logarithm of any time in a simulation that its noise allows."""
+    """Return the largest deviation that a simulation's noise allows for the logarithm of any time in it."""
     recorded = 0.0 if noise is None else noise.largest_deviation
     return max(recorded, largest_deviation(machine))
 
@@ -46,11 +46,11 @@ def draw(
     """Return the program and the machine of a sample.
 
     Args:
-        program: What runs.
-        machine: Where.
+        program: The program.
+        machine: The machine.
         placement: Node of each rank of all instances.
-        sample: Which one.
-        noise: What repeated recordings say of bursts.
+        sample: The sample.
+        noise: Noise of bursts in repeated recordings.
     """
     drawn = draw_candidate(program, Candidate(machine, placement), sample, noise)
     return program if drawn.bursts is None else with_bursts(program, drawn.bursts), drawn.machine
@@ -68,20 +68,20 @@ def sample_makespans(
     workers: int = 1,
     tell: Callable[[int], None] = lambda _done: None,
 ) -> npt.NDArray[np.float64]:
-    """Return the makespan of each sample, seconds, shape (samples,): those of simulations of what :func:`draw` gives.
+    """Return the makespan of each sample, seconds, shape (samples,), as if each result of :func:`draw` were simulated.
 
-    Where nothing but messages couples the ranks, the fast engine runs many samples at once.
+    If only messages couple the ranks, the fast engine runs many samples at once.
 
     Args:
-        program: What runs.
-        machine: Where.
+        program: The program.
+        machine: The machine.
         placement: Node of each rank of all instances, instance by instance.
-        sampling: How many samples, of which seed.
-        noise: What repeated recordings say of bursts.
+        sampling: Number of samples, and their seed.
+        noise: Noise of bursts in repeated recordings.
         instances: Copies of the program side by side.
         engine: As for :func:`clue.kernel.simulate`.
         workers: Number of threads.
-        tell: Is told how many samples are done.
+        tell: Callback for progress: the number of samples done.
 
     Raises:
         DeadlockError: If the program deadlocks.
@@ -116,15 +116,15 @@ def sample_errors(
     """Return the spread of a makespan over samples of the noise, each with a draw of the model's error.
 
     Args:
-        program: What runs.
-        where: Where.
+        program: The program.
+        where: The machine and placement.
         makespan: Makespan without noise, seconds.
-        sampling: How many samples, of which seed.
+        sampling: Number of samples, and their seed.
         error: The model's error.
-        noise: What repeated recordings say of bursts.
+        noise: Noise of bursts in repeated recordings.
         engine: As for :func:`clue.kernel.simulate`.
         workers: Number of threads.
-        tell: Is told how many samples are done.
+        tell: Callback for progress: the number of samples done.
 
     Raises:
         DeadlockError: If the program deadlocks.
@@ -173,10 +173,10 @@ def draw_candidate(
     """Return a sample as one of the machines of a sweep.
 
     Args:
-        program: What runs.
-        where: Where, without noise.
-        sample: Which one.
-        noise: What repeated recordings say of bursts.
+        program: The program.
+        where: The machine and placement, without noise.
+        sample: The sample.
+        noise: Noise of bursts in repeated recordings.
         known: Cache of drawn bursts, to which these are added: machines that state the same noise share them.
     """
     deviations = stated_deviations(program, where.machine, where.placement)
@@ -191,7 +191,7 @@ def draw_candidate(
 
 
 def parts(samples: Sequence[Sample], ops: int) -> Iterator[Sequence[Sample]]:
-    """Yield the parts of samples that are drawn together, for a program with a number of ops."""
+    """Yield samples in parts that are drawn together, for a program with the given number of ops."""
     size = min(max(_DRAWN_AT_ONCE // max(ops, 1), 1), _SAMPLES_AT_ONCE)
     for first in range(0, len(samples), size):
         yield samples[first : first + size]

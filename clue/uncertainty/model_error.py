@@ -1,14 +1,14 @@
-"""Model error: errors of validated predictions by kind, and the error expected of further ones.
+"""Model error: errors of validated predictions by kind, and the expected error of further predictions.
 
-The logarithm of measured / predicted of a program p on a machine m is modelled as S(p) + C(p, m): a part that the
+For a program p on a machine m, the logarithm of measured / predicted is modelled as S(p) + C(p, m): a part that the
 program has on all machines (a biased recording, a phase that the model leaves out), and a part of each case. Machines
-compared for one program share S, so their order depends only on C; the interval of a prediction includes both. C is
-wider for some kinds of cases: kinds differ by the predicted share of communication and by the size of messages.
+that are compared for one program share S, so their order depends only on C; the interval of a prediction includes both.
+C is wider for some kinds of cases: kinds differ in the predicted share of communication and the size of messages.
 
 The parts are components of variance with random effects (S. R. Searle, G. Casella, C. E. McCulloch, Variance
-Components, 1992, ch. 3), here about 0 rather than their mean, so that a bias of all predictions widens intervals. A
-deviation estimated from few cases is itself uncertain, so the next error is drawn from Student's t with the degrees of
-freedom of that estimate.
+Components, 1992, ch. 3), here about 0 rather than their mean, so that a bias of all predictions makes intervals wider.
+A deviation estimated from few cases is itself uncertain, so the next error is drawn from Student's t with the degrees
+of freedom of this estimate.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ class Expected:
     """Expected error of a prediction.
 
     Attributes:
-        shared: Part that its program has on all machines.
-        own: Part of the case.
+        shared: The part that its program has on all machines.
+        own: The part of the case.
         alike: Number of validated cases of its kind.
     """
 
@@ -116,7 +116,7 @@ class Expected:
 
     @property
     def total(self) -> Scatter:
-        """Both parts together, with the degrees of freedom of F. E. Satterthwaite, Biometrics Bulletin 2 (1946)."""
+        """Both parts together; degrees of freedom by F. E. Satterthwaite, Biometrics Bulletin 2 (1946)."""
         variances = [each.deviation**2 for each in (self.shared, self.own)]
         total = sum(variances)
         behind = sum(v * v / each.degrees for v, each in zip(variances, (self.shared, self.own), strict=True))
@@ -131,8 +131,8 @@ class Expected:
     def multipliers(self, sampling: Sampling, program: str, machine: Machine) -> npt.NDArray[np.float64]:
         """Return the factor of a makespan in each sample, shape (samples,).
 
-        The shared part is drawn for the program, the other for program and machine model: options that differ only in
-        the number of nodes share it.
+        The shared part is drawn for the program, the other part for program and machine model: options that differ
+        only in the number of nodes have it in common.
         """
         model = model_of(machine)
         return np.exp(
@@ -165,14 +165,14 @@ class ModelError:
     kinds: tuple[Kind, ...]
 
     def of(self, character: Character | None) -> Expected:
-        """Return the expected error of a prediction; for one of unknown character, the worst of all kinds."""
+        """Return the expected error of a prediction; if its character is unknown, that of the worst kind."""
         kinds = self.kinds if character is None else [each for each in self.kinds if each.has(character)]
         worst = max(kinds, key=lambda each: Expected(self.shared, each.scatter, each.cases).reach)
         return Expected(self.shared, worst.scatter, worst.cases)
 
     @property
     def most(self) -> float:
-        """Deviation of a normal variable whose 10th percentile is a lower bound for that of every expected error."""
+        """Deviation of a normal variable whose 10th percentile does not exceed that of any expected error."""
         return self.of(None).reach / TAIL
 
     def in_words(self, expected: Expected) -> str:
@@ -199,8 +199,8 @@ def model_of(machine: Machine) -> tuple[str, ...]:
 def student(x: float, degrees: float) -> float:
     """Map a quantile of the normal distribution to that of Student's t with the same probability.
 
-    The expansion in 1 / degrees of M. Abramowitz, I. A. Stegun, Handbook of Mathematical Functions (1964), 26.7.5; four
-    terms: at 90 %, below 0.1 % off from 3 degrees of freedom on.
+    It uses four terms of the expansion in 1 / degrees of M. Abramowitz, I. A. Stegun, Handbook of Mathematical
+    Functions (1964), 26.7.5. At 90 %, the error is below 0.1 % from 3 degrees of freedom on.
     """
     terms = (
         (x**3 + x) / 4,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: Truncation of draws of Student's t, in deviations.
+#: Limit at which draws of Student's t are truncated, in deviations.
 _FARTHEST = 10.0
 
 
@@ -27,8 +27,8 @@ class Sample:
     def generator(self, *thing: object) -> np.random.Generator:
         """Return the generator for the noise of a thing in this sample.
 
-        It is numpy's PCG64 on a seed sequence spawned for the sample and, within it, for the thing. So a draw depends
-        neither on other draws, nor on their order, nor on the process.
+        It is numpy's PCG64 with a seed sequence spawned for the sample and, within it, for the thing. So a draw does
+        not depend on other draws, their order, or the process.
 
         Args:
             thing: Words and numbers that identify the thing.
@@ -46,7 +46,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Set of samples to draw.
+    """The samples to draw.
 
     Attributes:
         samples: Number of samples.

@@ -14,12 +14,12 @@ Doubles = npt.NDArray[np.float64]
 def probability_of_best(scores: Doubles, *, higher_is_better: bool) -> Doubles:
     """Return the share of the samples in which each option is the best, shape (options,).
 
-    Options tied in a sample share it, so the shares add up to 1; to less where a sample has no finite score.
+    Options that are tied in a sample share it, so the shares add up to 1, or to less if a sample has no finite score.
 
     Args:
-        scores: Shape (options, samples); a column holds the same sample of all options. Who has the worst possible
-            score in a sample, which is infinite, is not the best in it.
-        higher_is_better: How scores are read.
+        scores: Shape (options, samples); a column holds the same sample of all options. An option with the worst
+            possible score in a sample, which is infinite, is not the best in it.
+        higher_is_better: Whether a higher score is better.
     """
     best = scores.max(axis=0) if higher_is_better else scores.min(axis=0)
     wins = (scores == best) & np.isfinite(scores)
@@ -28,15 +28,16 @@ def probability_of_best(scores: Doubles, *, higher_is_better: bool) -> Doubles:
 
 
 def shared_positions(scores: Doubles, *, higher_is_better: bool) -> list[int]:
-    """Return the position of each option, from 1; indistinguishable options share one.
+    """Return the position of each option, from 1; indistinguishable options share a position.
 
-    An option shares the position of the first option there, unless that one is better than it in at least 90 % of the
-    samples; then a new position begins with it, numbered as if none were shared. So the first option of a position is
-    certainly better than the first of the next, and no option is certainly worse than the first of its own position.
+    An option shares the position of the option before it, unless the first option at that position is better in at
+    least 90 % of the samples. In this case a new position begins with the option, numbered as if none were shared. So
+    the first option of a position is certainly better than the first of the next one, and no option is certainly worse
+    than the first of its own position.
 
     Args:
-        scores: In the order of the options without noise, shape (options, samples).
-        higher_is_better: How scores are read.
+        scores: Scores, in the order of the options without noise, shape (options, samples).
+        higher_is_better: Whether a higher score is better.
     """
     positions: list[int] = []
     first = 0

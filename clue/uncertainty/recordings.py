@@ -1,13 +1,14 @@
 """Several recordings of one program: its typical bursts, and their variation from run to run.
 
-In recordings with the same calls, the bursts of a recording in a region have a common level (a different clock
-frequency, other load on the computer), about which single bursts deviate. These deviations are weighted by the length
-of bursts, so that the large relative deviations of microseconds do not pass for those of seconds. Recordings with
-different calls (for instance another number of unsuccessful Tests) are compared only by their totals.
+If recordings have the same calls, the bursts of a recording in a region have a common level, for instance because of
+another clock frequency or other load on the computer. Single bursts deviate from this level. These deviations are
+weighted by the length of bursts, so that the large relative deviations of bursts of microseconds do not count as those
+of bursts of seconds. Recordings with different calls (for instance another number of unsuccessful Tests) are compared
+only by their totals.
 
-The repeats of an extrapolated trace are no recordings, but the ends of an interval that holds four of five levels.
+The repeats of an extrapolated trace are not recordings, but the ends of an interval that contains four of five levels.
 
-Where readings tell how fast the host was, bursts are those at its best (:mod:`clue.trace.speed`).
+If readings show how fast the host was, bursts are those at its best speed (:mod:`clue.trace.speed`).
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ def normalised_bursts(traces: Sequence[Trace]) -> list[Longs]:
 
 
 def typical_recording(traces: Sequence[Trace]) -> Trace:
-    """Return a recording with the median of each burst; if calls differ, the recording of median computation.
+    """Return a recording with the median of each burst; if calls differ, the recording with median computation.
 
-    The header of a recording of medians states the number of recordings, and their variation.
+    The header of a recording with medians states the number of recordings and their variation.
 
     Raises:
         UsageError: If they are not of one program at one number of ranks.
@@ -66,7 +67,7 @@ def _with_typical(trace: Trace, bursts: Longs, computing: Sequence[int]) -> Trac
 
 
 def noise_of_recordings(traces: Sequence[Trace]) -> BurstNoise | None:
-    """Return the variation between the bursts of several recordings of one program; ``None`` for a single one.
+    """Return the variation between the bursts of several recordings of one program; ``None`` for a single recording.
 
     Raises:
         UsageError: If they are not of one program at one number of ranks.
@@ -100,7 +101,7 @@ def noise_of_recordings(traces: Sequence[Trace]) -> BurstNoise | None:
 
 
 def _between_ends(traces: Sequence[Trace], bursts: Sequence[Longs]) -> BurstNoise:
-    """Return the variation of an extrapolated trace: its repeats are the ends, all ranks short or long together."""
+    """Return the variation of an extrapolated trace: its repeats are the ends, where all ranks are short or long."""
     common = {}
     for region in traces[0].head.regions:
         totals = [float(_totals_of_ranks(*each, region).sum()) for each in zip(traces, bursts, strict=True)]
@@ -118,7 +119,7 @@ def _totals_of_ranks(trace: Trace, bursts: Longs, region: str) -> Doubles:
 
 
 def _explained(of_ranks: Doubles) -> float:
-    """Return the variance of a total's logarithm where each rank has any recording's; shape (recordings, ranks)."""
+    """Return the variance of the total's logarithm if each rank has any recording's, shape (recordings, ranks)."""
     return float(of_ranks.var(axis=0).sum() / of_ranks.sum(axis=1).mean() ** 2)
 
 
@@ -156,7 +157,7 @@ def same_calls(traces: Sequence[Trace]) -> bool:
 
 
 def _single_variance(bursts: Doubles) -> float:
-    """Return the variance of a burst's logarithm about its run's level and its typical value, shape (runs, bursts)."""
+    """Return the variance of bursts' logarithms about the run's level and their typical value, shape (runs, bursts)."""
     bursts = bursts[:, (bursts > 0).all(axis=0)]
     runs, count = bursts.shape
     if count < 2:
@@ -165,6 +166,6 @@ def _single_variance(bursts: Doubles) -> float:
     weights = weights / weights.sum()
     left = logs - logs.mean(axis=0)
     left -= (left @ weights)[:, None]
-    # One degree of freedom is lost to the burst's own mean, and a burst's weight to the run's level.
+    # The burst's own mean takes one degree of freedom, and the run's level the burst's weight.
     shares = 1 - weights
     return float((left**2 * weights).sum() / ((runs - 1) * max((weights * shares).sum(), 1e-300)))

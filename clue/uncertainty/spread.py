@@ -14,9 +14,9 @@ from clue.uncertainty.noise import Sampling
 
 #: Nominal coverage of an interval: from the 10th to the 90th percentile of samples.
 LEVEL = 0.8
-#: Distance of the ends of such an interval of a normal variable from its median, in standard deviations.
+#: Distance of the ends of a normal variable's interval from its median, in standard deviations.
 TAIL = NormalDist().inv_cdf((1 + LEVEL) / 2)
-#: Number of samples below which the ends of an interval are unreliable: at most two lie beyond each.
+#: Number of samples below which the ends of an interval are unreliable: at most two samples lie beyond each end.
 FEW = 20
 
 
@@ -43,9 +43,9 @@ class Spread:
     def holding(self, figure: float, reach: float = 0.0) -> Spread:
         """Return the interval, widened to include the prediction without noise and that prediction's own error.
 
-        Noise biases samples to one side of the prediction, because all ranks wait for the slowest. A recording already
-        contains that noise, so either may be right, and the interval includes both. The luck of few samples must not
-        make it narrower than the known errors of predictions, either.
+        Noise biases samples to one side of the prediction, because all ranks wait for the slowest. But a recording
+        already contains this noise, so either may be right, and the interval includes both. Nor must the chance of few
+        samples make the interval narrower than the known errors of predictions.
 
         Args:
             figure: The prediction.
