@@ -84,7 +84,7 @@ def _named(lines: Sequence[CommandLine], numbers: Sequence[str]) -> str | None:
 
 
 def _odd(lines: Sequence[CommandLine], numbers: Sequence[str], place: int) -> list[str]:
-    """Return a line on each number that differs from what most are: the size, the ranks, or the first line's number."""
+    """Return a line on each number that breaks the majority's pattern: the size, the ranks, or the first number."""
     follows = [[str(line.size) for line in lines], [str(line.ranks) for line in lines], [numbers[0]] * len(lines)]
     most = max(follows, key=lambda wanted: sum(map(str.__eq__, wanted, numbers)))
     what = ("the size", "the number of ranks", f"that of {lines[0].name}")[follows.index(most)]

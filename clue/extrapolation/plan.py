@@ -290,7 +290,7 @@ def estimate(samples: Sequence[Sample], what: Wanted, cores: int) -> Planned:
 
     Args:
         samples: At least one, by size.
-        what: The recording.
+        what: The recording to estimate.
         cores: Cores of this computer.
     """
     last = samples[-1]

@@ -64,8 +64,8 @@ _SPECIAL = 3
 _REACHED = 2
 #: Largest number of iterations of a loop that may have separate rules.
 _STEPS = 8
-#: Least number of blocks where they are counted; number of samples that preselect block sizes; largest whole that is
-#: searched.
+#: Minimum number of blocks at which they are counted; number of samples that preselect block sizes; largest whole that
+#: is searched.
 _BLOCKS, _PROBES, _LARGEST = 4, 6, 1 << 20
 #: Largest number of units by which sizes may be distributed.
 _MOST_UNITS = 20

@@ -55,7 +55,7 @@ ABORT          nbytes = exit status                                 never
 END            nbytes = exit status, payload = addresses at which   never
                its sockets can be reached, and those they reached
 RAISED         payload = text                                       never
-REFUSED        payload = text on what a live run does not support   never
+REFUSED        payload = text on the unsupported feature            never
 ============== ==================================================== ===================================================
 
 ``cpu`` counts in all calls, including those that occur only live, but must be 0 in ``RESULT``, ``LINE``, ``REGION``,

@@ -4,8 +4,8 @@
 
     pingpong.clue/head.json        written last
                   cpu.npy …        columns (clue.trace.store)
-                  imports.json     what the program imported, on this computer
-                  parts/           what its ranks leave while they are recorded (clue.trace.parts)
+                  imports.json     the program's imports, on this computer
+                  parts/           the parts that its ranks leave while they are recorded (clue.trace.parts)
 """
 
 from __future__ import annotations
