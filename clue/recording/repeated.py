@@ -1,7 +1,7 @@
 """Several recordings of one program: the least disturbed one becomes the trace, with the typical bursts of all.
 
 If the recordings made the same calls, a typical burst is the median at the host's best speed
-(:mod:`clue.trace.speed`); if not, the trace has the bursts of the median recording, and a note says so.
+(:mod:`clue.trace.speed`); if not, the recording with median computation becomes the trace, and a note says so.
 """
 
 from __future__ import annotations
