@@ -11,6 +11,7 @@ from pathlib import Path
 
 from clue.errors import NEVER_CALLED_MPI, ClueError, UsageError, no_such_program
 from virtual_layer import programs
+from virtual_layer.scheduling import lengthen_slices
 from virtual_layer.session import Assignment, Session
 from virtual_layer.telling import tell
 
@@ -29,6 +30,7 @@ def main(words: list[str]) -> int:
         target, child, program = read_command_line(words[quiet:])
         changes = programs.settings(os.environ)
         os.environ.update(changes)
+        lengthen_slices()
         session = Session(Assignment(target, _name(program), _arguments(program), changes, child, quiet))
         programs.run(program, session)
     except ClueError as error:
