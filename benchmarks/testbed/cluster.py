@@ -12,9 +12,11 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from benchmarks.progress import tell
 from benchmarks.testbed import compiled, control_groups
 from benchmarks.testbed.description import FRONT, Host, Rack
 from clue.cache import open_folder
@@ -49,6 +51,8 @@ _VECTORS = {
     },
     64: {},
 }
+#: Longest time that a helper program may take to start, seconds.
+_STARTS = 5.0
 #: Time for which a core is observed to determine its best speed, seconds.
 _WATCHED = 3.0
 #: Frame sizes in bytes; large ones are used if all hosts' links are fast. Each frame costs this computer about 30 us,
@@ -125,6 +129,7 @@ def build(name: str, hosts: Sequence[Host]) -> None:
         "shared_memory": any(host.shared_memory for host in hosts),
     }
     state_file(name).write_text(json.dumps(state))
+    _count_interruptions(name)
     if streams is not None:
         _start(name, SWITCH, [str(compiled.streamer()), str(streams)])
     _delay(
@@ -270,6 +275,22 @@ def _load(name: str, host: Host) -> None:
         _start(name, host.name, busy)
 
 
+def _count_interruptions(name: str) -> None:
+    """Start what measures the kernel's work for the network, so that ranks are not charged with it: see softirqs.c."""
+    file, end = _softirqs(name), time.monotonic() + _STARTS
+    _start(name, SWITCH, [str(compiled.softirqs()), str(file)])
+    while not file.exists():
+        if time.monotonic() > end:
+            file.write_text(f"no answer within {_STARTS:g} s")
+        time.sleep(0.01)
+    if not (told := file.read_text()).isdigit():
+        tell(f"testbed: the kernel's work for the network counts as CPU time of ranks that it interrupts: {told}")
+
+
+def _softirqs(name: str) -> Path:
+    return state_file(name).with_suffix(".softirqs")
+
+
 def _keep(name: str, cores: Sequence[int]) -> None:
     """Keep idle cores busy at the lowest priority, and tell ranks how fast they are: see keeper.c.
 
@@ -347,6 +368,7 @@ def _known(name: str, host: Host | None, cpus: Mapping[int | None, Sequence[int]
         "factor": None if host is None else host.factor,
         "cpus": list(cpus[None if host is None else host.index]),
         "speeds": str(_speeds(name)),
+        "softirqs": str(_softirqs(name)),
         "variables": {} if host is None else _variables(name, host),
     }
 

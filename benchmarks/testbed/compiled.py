@@ -49,6 +49,15 @@ def relay() -> Path:
     return _compiled("relay.c", "")
 
 
+def softirqs() -> Path:
+    """Return the program that measures how long the kernel's soft interrupts interrupt each thread.
+
+    Raises:
+        UsageError: If it cannot be compiled.
+    """
+    return _compiled("softirqs.c", "")
+
+
 def streamer() -> Path:
     """Return the program that streams through memory; its name identifies its contents.
 

@@ -30,6 +30,7 @@ def enter(host: dict) -> None:  # type: ignore[type-arg]
         os.environ["VIRTUAL_LAYER_PROBE"] = "0"
         os.environ["CLUE_TESTBED_CORES"] = ",".join(map(str, host["cpus"]))
         os.environ["CLUE_TESTBED_SPEEDS"] = host["speeds"]
+        os.environ["CLUE_TESTBED_SOFTIRQS"] = host["softirqs"]
         os.environ.update(host["variables"])
 
 

@@ -39,6 +39,8 @@ class RankFigures:
             whole run is covered, the end of MPI's initialisation; seconds of a clock that all ranks share.
         ended: End of that period: of the section, or of the computation before MPI's finalisation.
         speed: Mean speed of its core while it ran, relative to the core's best; 1 if it is not paced.
+        interrupted: Time for which the kernel's work for the network interrupted bursts, seconds, which is not part of
+            ``burst_cpu``; ``None`` if it cannot be measured here, and is part of it.
     """
 
     bursts: int
@@ -52,6 +54,7 @@ class RankFigures:
     began: float
     ended: float
     speed: float
+    interrupted: float | None
 
 
 @dataclass(frozen=True, slots=True)

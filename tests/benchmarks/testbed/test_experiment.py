@@ -13,7 +13,7 @@ from benchmarks.testbed.launch import RankFigures, RunOutput
 def outputs(speeds: Sequence[float]) -> Iterator[RunOutput]:
     """Yield runs of two ranks of which the slower has these speeds."""
     for speed in speeds:
-        ranks = (RankFigures(1, 1.0, 1.0, 0.0, 0, 0.0, 0.0, 0.0, 0.0, 1.0, each) for each in (1.0, speed))
+        ranks = (RankFigures(1, 1.0, 1.0, 0.0, 0, 0.0, 0.0, 0.0, 0.0, 1.0, each, 0.0) for each in (1.0, speed))
         yield RunOutput("", tuple(ranks))
 
 
