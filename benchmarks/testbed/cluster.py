@@ -298,7 +298,7 @@ def _keep(name: str, cores: Sequence[int]) -> None:
     the kernel divides time among sessions first, and by priority only within one session.
     """
     best = _best()
-    _speeds(name).write_bytes(bytes(8 * (max(cores, default=0) + 1)))
+    _speeds(name).write_bytes(bytes(2 * 8 * (max(cores, default=0) + 1)))
     for core in cores:
         _start(name, SWITCH, [str(compiled.keeper()), str(core), str(_speeds(name)), best])
 

@@ -6,7 +6,8 @@
 
    competitor FACTOR PROCESSORS CONTENDERS SPEEDS
      CONTENDERS  file with an int of competitors that run, which this one raises, then one for each rank: whether it computes
-     SPEEDS      file with a double for each core of this computer: how fast it is, relative to its best; 0: unknown */
+     SPEEDS      file with a double for each core of this computer: how fast it is, relative to its best; 0: unknown; as many
+                 further doubles are not used */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +44,7 @@ int main(int count, char **words) {
   volatile int *contenders = mapped(words[3], &bytes);
   int ranks = (int)(bytes / sizeof *contenders) - 1;
   volatile double *speeds = mapped(words[4], &bytes);
-  int cores = (int)(bytes / sizeof *speeds);
+  int cores = (int)(bytes / sizeof *speeds / 2);
   __sync_fetch_and_add(&contenders[0], 1);
   for (;;) {
     double wall = now(CLOCK_MONOTONIC), cpu = now(CLOCK_THREAD_CPUTIME_ID);

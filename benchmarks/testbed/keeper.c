@@ -9,7 +9,8 @@
    arrays in a cache take only 1.4 to 1.6 times as long, so for them this overestimates the slowdown.
 
    keeper best CORE SECONDS        prints the seconds that the piece takes at best
-   keeper CORE FILE BEST           until it is killed: writes BEST / the present time of the piece to FILE, a double for each core */
+   keeper CORE FILE BEST           until it is killed: writes BEST / the present time of the piece to FILE, a double for each core:
+                                   by the median of pieces, and in the second half of the file by the shortest of them */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,13 +38,16 @@ static int ascending(const void *one, const void *other) {
   double a = *(const double *)one, b = *(const double *)other;
   return (a > b) - (a < b);
 }
-/* The median of several: the kernel charges interrupts and network processing to the interrupted process. */
-static double typical_piece(void) {
+/* The kernel charges interrupts, and what switches between processes cost, to the process that runs. The median of several
+   pieces is what processes on this core suffer of both; the shortest tells what the other half of the core does to it. */
+struct pieces { double shortest, median; };
+static struct pieces several(void) {
   double tries[TRIES];
   for (int i = 0; i < TRIES; i++) tries[i] = piece();
   qsort(tries, TRIES, sizeof *tries, ascending);
-  return tries[TRIES / 2];
+  return (struct pieces){tries[0], tries[TRIES / 2]};
 }
+static double averaged(double average, double took) { return average ? average + (took - average) / AVERAGED : took; }
 
 static void stay(int core) {
   cpu_set_t set;
@@ -54,21 +59,25 @@ int main(int count, char **words) {
   if (count != 4) { fprintf(stderr, "keeper: best CORE SECONDS, or CORE FILE BEST\n"); return 2; }
   if (!strcmp(words[1], "best")) {
     stay(atoi(words[2]));
-    double until = now(CLOCK_MONOTONIC) + atof(words[3]), best = typical_piece();
-    while (now(CLOCK_MONOTONIC) < until) { double took = typical_piece(); if (took < best) best = took; }
+    double until = now(CLOCK_MONOTONIC) + atof(words[3]), best = several().median;
+    while (now(CLOCK_MONOTONIC) < until) { double took = several().median; if (took < best) best = took; }
     printf("%.9g\n", best);
     return 0;
   }
   int core = atoi(words[1]), file = open(words[2], O_RDWR);
-  double best = atof(words[3]), average = 0;
+  double best = atof(words[3]);
+  struct pieces average = {0, 0};
+  struct stat about;
   stay(core);
   struct sched_param none = {0};
   sched_setscheduler(0, SCHED_IDLE, &none);
-  volatile double *speeds = file < 0 ? MAP_FAILED : mmap(0, (core + 1) * sizeof(double), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  volatile double *speeds = file < 0 || fstat(file, &about) ? MAP_FAILED : mmap(0, about.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (speeds == MAP_FAILED) { perror("keeper: file of speeds must be there"); return 1; }
+  volatile double *undisturbed = speeds + about.st_size / (off_t)(2 * sizeof(double));
   for (;;) {
-    double took = typical_piece();
-    average += average ? (took - average) / AVERAGED : took;
-    speeds[core] = best / average;
+    struct pieces took = several();
+    average = (struct pieces){averaged(average.shortest, took.shortest), averaged(average.median, took.median)};
+    speeds[core] = best / average.median;
+    undisturbed[core] = best / average.shortest;
   }
 }

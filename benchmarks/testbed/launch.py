@@ -20,6 +20,9 @@ from benchmarks.testbed.description import Host
 from clue.errors import RecordError
 from clue.recording import find_mpiexec
 
+#: Runs a Python program so that the figures of a whole run end with its own code: ``PROGRAM FILE …``.
+PROGRAM = Path(__file__).with_name("program.py")
+
 
 @dataclass(frozen=True, slots=True)
 class RankFigures:
@@ -37,8 +40,10 @@ class RankFigures:
         delayed: Part of that time in which the rank was runnable, but this computer had no free core, seconds.
         began: Start of the period that the figures cover: of the section between the first two barriers or, if the
             whole run is covered, the end of MPI's initialisation; seconds of a clock that all ranks share.
-        ended: End of that period: of the section, or of the computation before MPI's finalisation.
-        speed: Mean speed of its core while it ran, relative to the core's best; 1 if it is not paced.
+        ended: End of that period: of the section, of the code of a program run by :data:`PROGRAM`, or of the
+            computation before MPI's finalisation.
+        speed: Mean speed of its core while it ran, relative to the core's best, apart from interrupts and switches
+            between processes; 1 if it is not paced.
         interrupted: Time for which the kernel's work for the network interrupted bursts, seconds, which is not part of
             ``burst_cpu``; ``None`` if it cannot be measured here, and is part of it.
     """

@@ -13,7 +13,8 @@
    CLUE_TESTBED_FACTOR  slowdown of processors (default 1)
                         A slower rank gets a core at once when it wakes, before all other work of the computer.
    CLUE_TESTBED_CORES   the core of this computer for each processor of the host; each rank stays on the core of its processor
-   CLUE_TESTBED_SPEEDS  file with a double for each core of this computer: its speed relative to its best; 0: unknown
+   CLUE_TESTBED_SPEEDS  file with a double for each core of this computer: its speed relative to its best; then another for
+                        each core, the speed apart from interrupts and switches; 0: unknown
    CLUE_TESTBED_SOFTIRQS file with the ID of the table of time for which threads were interrupted (softirqs.c)
    CLUE_TESTBED_QUIET   0: let waits poll (default 1)
    CLUE_TESTBED_INTERPRETER further slowdown of Python's interpreter (default 1): the share of a burst spent in it is sampled,
@@ -22,9 +23,9 @@
    CLUE_TESTBED_CONTENDERS file with the number of competitors that run on the host (competitor.c), and a number for each of
                         its ranks: a burst takes longer if more of them compute than the host has processors
    CLUE_TESTBED_PROCESSORS number of processors of the host (default 1)
-   CLUE_TESTBED_WHOLE   1: measure from MPI's start to its end, with or without barriers
+   CLUE_TESTBED_WHOLE   1: measure from MPI's start to its end, or to the end of a program run by program.py, with or without barriers
    CLUE_TESTBED_FIGURES folder into which each rank writes its measurements, as JSON, when it ends: from between its first two
-                        barriers, or of the whole run if there are fewer */
+                        barriers, or of the whole run if there are fewer; its ranks begin together */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -44,6 +45,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
@@ -64,8 +66,8 @@ static int barriers;
 static unsigned char is_tcp[FILES];
 static int last_file;
 
-static const volatile double *speed;   /* of this rank's core, if it is paced and the speed is known */
-static __thread double ran, ran_at_best; /* CPU time of this thread, ns, as it was and as it would have been at its core's best */
+static const volatile double *speed, *undisturbed;  /* of this rank's core, if it is paced and they are known: see keeper.c */
+static __thread double ran, ran_at_best; /* CPU time of this thread, ns, as it was and, apart from disturbances, at its core's best */
 
 /* Time for which each thread was interrupted by the kernel's work for the network, ns, by its ID: see softirqs.c. NULL: unknown. */
 enum { THREADS = 1 << 16 };
@@ -105,9 +107,9 @@ static volatile long came[SIGNALS];    /* all so far */
 static int64_t steady_ns(int64_t own) {
   static __thread int64_t counted, steady, shown;
   own -= interrupted_ns();
-  double share = speed ? *speed : 1, at_best = (double)(own - counted) * (share > 0 ? share : 1);
-  steady += (int64_t)at_best;
-  ran += (double)(own - counted); ran_at_best += at_best;
+  double share = speed ? *speed : 1, whole_core = speed ? *undisturbed : 1;
+  steady += (int64_t)((double)(own - counted) * (share > 0 ? share : 1));
+  ran += (double)(own - counted); ran_at_best += (double)(own - counted) * (whole_core > 0 ? whole_core : 1);
   for (int kind = 0; kind < SIGNALS; kind++) { int came = signals[kind]; signals[kind] -= came; steady -= came * signal_ns[kind]; }
   counted = own;
   if (steady > shown) shown = steady;
@@ -149,10 +151,12 @@ static double without_core(void) {
 
 static void watch(const char *speeds, int core) {
   int file = open(speeds, O_RDONLY);
-  void *all = file < 0 ? MAP_FAILED : mmap(0, (core + 1) * sizeof(double), PROT_READ, MAP_SHARED, file, 0);
+  struct stat about;
+  void *all = file < 0 || fstat(file, &about) ? MAP_FAILED : mmap(0, about.st_size, PROT_READ, MAP_SHARED, file, 0);
   if (all == MAP_FAILED) { perror("testbed: speeds of cores must be there"); abort(); }
   close(file);
   speed = (const volatile double *)all + core;
+  undisturbed = speed + about.st_size / (off_t)(2 * sizeof(double));
 }
 /* A process that moves to another core finds cold caches there. The launcher and competitors, which are not ranks, are not pinned. */
 static void stay(const char *cores) {
@@ -400,6 +404,25 @@ static void measure_signals(void) {
   }
 }
 
+/* Wait until all ranks have left MPI's initialisation. Those that leave it first would otherwise compute at once, and keep the
+   core from others that are still in it and not paced yet: on seven hosts up to 250 ms. */
+enum { LONGEST_START = 20, START_NAP_NS = 100000 };
+static void start_together(void) {
+  const char *folder = getenv("CLUE_TESTBED_FIGURES"), *ranks = getenv("PMI_SIZE");
+  char path[512];
+  struct stat about = {0};
+  if (!folder || !ranks) return;
+  snprintf(path, sizeof path, "%s/started", folder);
+  int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  double until = now(CLOCK_MONOTONIC) + LONGEST_START;
+  if (file < 0 || write(file, "", 1) != 1) { perror("testbed: folder of figures must be writable"); abort(); }
+  while (!fstat(file, &about) && about.st_size < atol(ranks) && now(CLOCK_MONOTONIC) < until) {
+    struct timespec nap = {0, START_NAP_NS};
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL);
+  }
+  close(file);
+}
+
 /* A burst has ended: sleep until it has taken as long as on a slow processor. Small errors are corrected in the next burst. If
    a burst took too long because no core of this computer was free, that time is lost; it is counted in "late". */
 static void enter(void) {
@@ -431,7 +454,7 @@ static void leave(int initialises) {
   if (asleep) asleep[place] = 0;
   ring(ECHOES);
   if (entered_wall) delayed += without_core() - delayed0;
-  if (initialises) measure_signals();
+  if (initialises) { measure_signals(); hurry(COMMUNICATES); start_together(); }
   wall0 = now(CLOCK_MONOTONIC);  /* The burst begins now, before any call that may yield the core. */
   if (initialises) { began = 1; section_began = wall0; }
   if (began) { computes(1); watch_length(1); watch_interpreter(1); }
@@ -462,12 +485,19 @@ static void *find(const char *name) {
 #define CALL(name, initialises) long name(TAKEN) { static long (*real)(TAKEN); if (!real) real = (long (*)(TAKEN))find(#name); \
   enter(); long result = real(GIVEN); leave(initialises); return result; }
 static void write_figures(void);
+/* Nothing is paced or measured from here on. */
+static void end(void) {
+  static int ended;
+  hurry(OTHER); factor = interpreter = 1; contenders = NULL;
+  if ((whole || barriers < 2) && !ended++) write_figures();
+}
 long MPI_Finalize(void) {
   long (*real)(void) = (long (*)(void))find("MPI_Finalize");
-  enter(); hurry(OTHER); factor = interpreter = 1; contenders = NULL;
-  if (whole || barriers < 2) write_figures();
+  enter(); end();
   long result = real(); leave(0); return result;
 }
+/* Called by program.py when the code of a program has ended, before Python removes modules and data. */
+void clue_testbed_program_ends(void) { enter(); end(); leave(0); }
 /* The measured section of a program lies between its first two barriers, unless the whole run is measured. */
 long MPI_Barrier(TAKEN) {
   static long (*real)(TAKEN);
