@@ -60,9 +60,12 @@ class Buyer:
 
         def measure() -> dict[str, Any]:
             self.tell(f"measuring what waits cost bursts on {name}")
+            # Ranks wait for each other in pairs: a pair on the host if there is only one.
             addresses = [host.address for host in hosts[: len(hosts) // 2 * 2]]
             mpiexec = [str(launch.mpiexec_of(testbed(), rehearsed=False))]
-            found = measure_cold_start(mpiexec=mpiexec, hosts=addresses, ranks=len(addresses))
+            found = measure_cold_start(
+                mpiexec=mpiexec, hosts=addresses or [hosts[0].address], ranks=len(addresses) or 2
+            )
             return {"after": found.points, "at_most": found.at_most}
 
         known: dict[str, Any] = MeasurementFolder(self.folder).get(f"cold-start-{name}", measure)
