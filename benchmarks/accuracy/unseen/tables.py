@@ -95,7 +95,7 @@ def _opening(cases: Sequence[UnseenCase], command: str, looks: Sequence[tuple[st
         "  link, B its bandwidth from an empty message to 1 MiB. No simulation. **none**: `contention: none`.",
         "  **computation**: C(r) of the rank that computes longest. All three with hindsight's computation.",
         "",
-        "Measured is the median of the runs on the emulated cluster, from MPI's initialisation to its finalisation,",
+        "Measured is the median of the runs on the emulated cluster, from MPI's initialisation to the end of the code,",
         "less what a program that only loads mpi4py takes there. Where a rank waits for a core of this computer, its",
         f"processor is slower than it should be: cases where one did so for more than {LATE:.0%} of the time are shown",
         "separately, too.",
