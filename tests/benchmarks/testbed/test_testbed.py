@@ -427,7 +427,8 @@ def test_what_paces_a_rank_is_not_charged_to_it(tmp_path: Path) -> None:
         outcome = launch.run(name, hosts, [sys.executable, str(program)], timeout=60)
     apart, together = json.loads(outcome.output)
     assert 300 < together < 2000
-    assert apart == pytest.approx(together, abs=15)
+    # Less than a signal takes. On a busy computer caches are colder in single bursts.
+    assert apart == pytest.approx(together, abs=24)
 
 
 #: Computes as soon as MPI is initialised, and leaves an object behind whose end takes as long.
