@@ -130,11 +130,13 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
   time->tv_sec = shown / 1000000000LL; time->tv_nsec = shown % 1000000000LL;
   return 0;
 }
-static double cpu_now(void) {
+/* CPU time of this thread as the kernel has it, ns. */
+static int64_t own_ns(void) {
   struct timespec t;
   syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &t);
-  return 1e-9 * (double)steady_ns(t.tv_sec * 1000000000LL + t.tv_nsec);
+  return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
+static double cpu_now(void) { return 1e-9 * (double)steady_ns(own_ns()); }
 static double now(clockid_t clock) { struct timespec t; clock_gettime(clock, &t); return t.tv_sec + 1e-9 * t.tv_nsec; }
 
 /* Time for which this thread has been runnable without a core, seconds. */
@@ -263,7 +265,7 @@ __attribute__((constructor)) static void start(void) {
 enum { OTHER = 0, LEVELS = 6, COMMUNICATES = LEVELS + 1, SHORT_NS = 250000, LONGER = 4 };
 static timer_t until_level;
 static __thread volatile int bursting;
-static __thread int64_t burst_began;   /* this thread's own CPU time, ns */
+static __thread int64_t burst_began;   /* own_ns() at the beginning of the burst */
 static void hurry(int priority) {
   struct sched_param how = {priority};
   if (factor > 1) sched_setscheduler(0, priority == OTHER ? SCHED_OTHER : SCHED_RR, &how);
@@ -271,11 +273,6 @@ static void hurry(int priority) {
 static void alarm_after(int64_t ns) {
   struct itimerspec when = {.it_value = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)}};
   timer_settime(until_level, 0, &when, 0);
-}
-static int64_t own_ns(void) {
-  struct timespec t;
-  syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &t);
-  return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 static void take_turns(int number) {
   int64_t had = own_ns() - burst_began, bound = SHORT_NS;

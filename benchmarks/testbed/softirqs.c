@@ -48,7 +48,8 @@ static int table(int type, uint32_t entries, uint32_t flags) {
   return made;
 }
 
-/* Instructions, by their names in the kernel's documentation (Documentation/bpf/standardization/instruction-set.rst). */
+/* Instructions, by their names in the kernel's documentation (Documentation/bpf/standardization/instruction-set.rst). UNLESS skips
+   some: each macro is one instruction, but LOOK_UP is six. The kernel refuses a program that jumps wrong. */
 #define DO(op, to, from, away, value) ((struct bpf_insn){.code = (op), .dst_reg = (to), .src_reg = (from), .off = (away), .imm = (value)})
 #define CALL(function) DO(BPF_JMP | BPF_CALL, 0, 0, 0, function)
 #define COPY(to, from) DO(BPF_ALU64 | BPF_MOV | BPF_X, to, from, 0, 0)

@@ -233,6 +233,13 @@ def test_more_than_this_computer_has_is_refused() -> None:
         cluster.build("greedy", [Host(0, 1.0, cores + 1, 0, None)])
 
 
+def _command(folder: Path, program: str) -> list[str]:
+    """Write a program, and return the command that runs it."""
+    file = folder / "program.py"
+    file.write_text(program)
+    return [sys.executable, str(file)]
+
+
 #: A round trip of 100 000 B, then 10 ms of CPU time on both ranks; each rank prints its times.
 PROGRAM = """
 import json, time
@@ -259,12 +266,11 @@ print(json.dumps([comm.rank, MPI.Get_processor_name(), sent, time.perf_counter()
 @pytest.mark.usefixtures("the_only_testbed")
 def test_hosts_links_and_processors_are_real(tmp_path: Path) -> None:
     """A round trip takes as long as the links state, and 10 ms of CPU time ten times as long; nothing is left."""
-    program = tmp_path / "program.py"
-    program.write_text(PROGRAM)
+    command = _command(tmp_path, PROGRAM)
     hosts = [Host(index, 10.0, 1, 0, 2e6) for index in range(2)]
     with launch.standing("test", hosts) as name:
         assert name in cluster.existing()
-        outcome = launch.run(name, hosts, [sys.executable, str(program)], timeout=60)
+        outcome = launch.run(name, hosts, command, timeout=60)
     found = sorted(json.loads(line) for line in outcome.output.splitlines())
     assert [host for _, host, *_ in found] == ["h0", "h1"]
     # Twice 100 000 B at 2 MB/s take 0.1 s; headers are added, and a frame passes unshaped.
@@ -279,12 +285,11 @@ def test_hosts_links_and_processors_are_real(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("the_only_testbed")
 def test_a_slow_host_shares_its_processors_with_competitors(tmp_path: Path) -> None:
     """Two competitors and a rank share two processors, so each gets 2/3: 10 ms of CPU time take 150 ms."""
-    program = tmp_path / "program.py"
-    program.write_text(PROGRAM)
+    command = _command(tmp_path, PROGRAM)
     hosts = [Host(index, 10.0, 2, 2 * index, None) for index in range(2)]
     # These are figures of the whole run: its first section has short bursts, for which the testbed compensates later.
     with launch.standing("contended", hosts) as name:
-        outcome = launch.run(name, hosts, [sys.executable, str(program)], timeout=60, rehearsed=False)
+        outcome = launch.run(name, hosts, command, timeout=60, rehearsed=False)
     alone, shared = outcome.ranks
     assert alone.burst_wall - alone.late == pytest.approx(10 * alone.burst_cpu, rel=0.05)
     assert shared.burst_wall - shared.late == pytest.approx(15 * shared.burst_cpu, rel=0.05)
@@ -313,12 +318,11 @@ if comm.rank == 0:
 @pytest.mark.usefixtures("the_only_testbed")
 def test_cables_are_as_long_as_stated(tmp_path: Path) -> None:
     """A round trip passes each host's and each rack's cable twice: 4 x 4 ms and 4 x 2 ms."""
-    program = tmp_path / "program.py"
-    program.write_text(ROUND_TRIPS)
+    command = _command(tmp_path, ROUND_TRIPS)
     racks = [Rack("a", 10e6, 2e-3), Rack("b", 10e6, 2e-3)]
     hosts = [Host(index, 10.0, 1, 0, 10e6, 4e-3, racks[index], Kind(vectors=16)) for index in range(2)]
     with launch.standing("far", hosts) as name:
-        outcome = launch.run(name, hosts, [sys.executable, str(program)], timeout=60, rehearsed=False)
+        outcome = launch.run(name, hosts, command, timeout=60, rehearsed=False)
     took, *told = json.loads(outcome.output)
     assert 0.024 <= took < 0.2
     assert told == ["1", None, "Nehalem"]
@@ -347,12 +351,11 @@ if comm.rank == 0:
 @pytest.mark.usefixtures("the_only_testbed")
 def test_a_rack_shares_its_uplink(tmp_path: Path) -> None:
     """Two hosts send 50 000 B each over their rack's 2 MB/s, which takes as long as 100 000 B."""
-    program = tmp_path / "program.py"
-    program.write_text(UPLINK)
+    command = _command(tmp_path, UPLINK)
     racks = [Rack("a", 2e6), Rack("b", 2e6)]
     hosts = [Host(index, 10.0, 1, 0, 20e6, rack=racks[index // 2]) for index in range(4)]
     with launch.standing("racks", hosts) as name:
-        took = float(launch.run(name, hosts, [sys.executable, str(program)], timeout=60).output)
+        took = float(launch.run(name, hosts, command, timeout=60).output)
     assert 0.04 < took < 0.3  # frames that pass unshaped make it shorter than 0.05 s
 
 
@@ -360,11 +363,10 @@ def test_a_rack_shares_its_uplink(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("the_only_testbed")
 def test_ranks_of_a_host_share_memory(tmp_path: Path) -> None:
     """Four ranks of one host communicate, and MPICH may use shared memory."""
-    program = tmp_path / "program.py"
-    program.write_text(ROUND_TRIPS)
+    command = _command(tmp_path, ROUND_TRIPS)
     hosts = [Host(0, 10.0, 4, 0, None, shared_memory=True)]
     with launch.standing("memory", hosts) as name:
-        outcome = launch.run(name, hosts * 4, [sys.executable, str(program)], timeout=60)
+        outcome = launch.run(name, hosts * 4, command, timeout=60)
     assert json.loads(outcome.output)[1] == "0"
 
 
@@ -385,13 +387,12 @@ MPI.COMM_WORLD.Barrier()
 @pytest.mark.usefixtures("the_only_testbed")
 def test_an_interpreter_can_be_slower_than_all_else(tmp_path: Path) -> None:
     """With an interpreter three times slower, a burst takes about three times as long by any clock."""
-    program = tmp_path / "program.py"
-    program.write_text(INTERPRETED)
+    command = _command(tmp_path, INTERPRETED)
     took, said = [], []
     for slower in (1.0, 3.0):
         hosts = [Host(0, 10.0, 1, 0, None, kind=Kind(interpreter=slower))]
         with launch.standing("kind", hosts) as name:
-            outcome = launch.run(name, hosts, [sys.executable, str(program)], timeout=60)
+            outcome = launch.run(name, hosts, command, timeout=60)
         (rank,) = outcome.ranks
         assert rank.burst_wall >= 9 * rank.burst_cpu
         took.append(rank.burst_cpu)
@@ -420,11 +421,10 @@ print(json.dumps([1e6 * statistics.median(each) for each in (apart, together)]),
 @needs_testbed
 def test_what_paces_a_rank_is_not_charged_to_it(tmp_path: Path) -> None:
     """A signal 250 us after the start of a burst costs about 30 us, which is deducted from the burst."""
-    program = tmp_path / "program.py"
-    program.write_text(SHORT_BURSTS)
+    command = _command(tmp_path, SHORT_BURSTS)
     hosts = [Host(0, 10.0, 1, 0, None)]
     with launch.standing("signals", hosts) as name:
-        outcome = launch.run(name, hosts, [sys.executable, str(program)], timeout=60)
+        outcome = launch.run(name, hosts, command, timeout=60)
     apart, together = json.loads(outcome.output)
     assert 300 < together < 2000
     # Less than a signal takes. On a busy computer caches are colder in single bursts.
@@ -449,13 +449,12 @@ compute(0.03)
 @pytest.mark.usefixtures("the_only_testbed")
 def test_ranks_begin_together_and_end_with_their_code(tmp_path: Path) -> None:
     """Ranks that begin first do not keep the core from those in MPI's initialisation; what Python removes is no run."""
-    program = tmp_path / "program.py"
-    program.write_text(LONG_END)
+    command = _command(tmp_path, LONG_END)
     hosts = [Host(index, 8.0, 1, 0, None) for index in range(3 * len(os.sched_getaffinity(0)))]
     with launch.standing("together", hosts) as name:
-        command = [sys.executable, str(launch.PROGRAM), str(program)]
-        own = launch.run(name, hosts, command, timeout=60, rehearsed=False)
-        whole = launch.run(name, hosts, [sys.executable, str(program)], timeout=60, rehearsed=False)
+        through = [command[0], str(launch.PROGRAM), *command[1:]]
+        own = launch.run(name, hosts, through, timeout=60, rehearsed=False)
+        whole = launch.run(name, hosts, command, timeout=60, rehearsed=False)
     for outcome in (own, whole):
         began = [rank.began for rank in outcome.ranks]
         assert max(began) - min(began) < 0.02
@@ -493,12 +492,11 @@ else:
 @pytest.mark.usefixtures("the_only_testbed")
 def test_short_bursts_do_not_wait_for_the_end_of_long_ones(tmp_path: Path) -> None:
     """With 20 ms of CPU time each, one long burst of another rank on the core would take longer than the limit."""
-    program = tmp_path / "program.py"
-    program.write_text(BESIDE_LONG_BURSTS)
+    command = _command(tmp_path, BESIDE_LONG_BURSTS)
     cores = len(os.sched_getaffinity(0))
     hosts = [Host(index, 8.0, 1, 0, None) for index in range(3 * cores)]
     with launch.standing("levels", hosts) as name:
-        outcome = launch.run(name, hosts, [sys.executable, str(program)], timeout=60, rehearsed=False)
+        outcome = launch.run(name, hosts, command, timeout=60, rehearsed=False)
     assert float(outcome.output) < 10
 
 
@@ -532,11 +530,10 @@ else:
 @pytest.mark.usefixtures("the_only_testbed")
 def test_the_kernels_work_for_the_network_is_not_charged_to_ranks(tmp_path: Path) -> None:
     """It takes a third of a core at 200 Mbit/s; the rest of the tolerance is for caches and timer interrupts."""
-    program = tmp_path / "program.py"
-    program.write_text(BESIDE_MESSAGES)
+    command = _command(tmp_path, BESIDE_MESSAGES)
     hosts = [Host(index, 8.0, 1, 0, 25e6) for index in range(5)]
     with launch.standing("beside", hosts) as name:
-        outcome = launch.run(name, hosts, [sys.executable, str(program)], timeout=60, rehearsed=False)
+        outcome = launch.run(name, hosts, command, timeout=60, rehearsed=False)
     if outcome.ranks[0].interrupted is None:
         pytest.skip("the kernel does not allow BPF")
     alone, beside = json.loads(outcome.output)
