@@ -417,6 +417,10 @@ static void start_together(void) {
     struct timespec nap = {0, START_NAP_NS};
     clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL);
   }
+  if (about.st_size < atol(ranks)) {
+    fprintf(stderr, "testbed: %ld of %s ranks have left MPI's initialisation within %d s, must be all\n", (long)about.st_size, ranks, LONGEST_START);
+    abort();
+  }
   close(file);
 }
 
