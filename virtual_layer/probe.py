@@ -121,8 +121,5 @@ def _large_pages() -> memoryview | None:
         pages.madvise(mmap.MADV_HUGEPAGE)
     except (AttributeError, OSError, ValueError):
         return None
-    # Piece by piece: a second block of that size would take as long, on small pages, and count in the peak memory.
-    piece = b"\1" * COPIED
-    for _ in range(MEMORY // COPIED):
-        pages.write(piece)
+    pages[:: mmap.PAGESIZE] = b"\1" * (MEMORY // mmap.PAGESIZE)
     return memoryview(pages)
