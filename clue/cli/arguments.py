@@ -7,6 +7,7 @@ import importlib
 import shlex
 import sys
 from collections.abc import Sequence
+from functools import cache
 
 from clue import __version__
 from clue.cli import extrapolate_arguments, run_arguments
@@ -64,8 +65,9 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     return parsed
 
 
+@cache
 def command_line() -> argparse.ArgumentParser:
-    """Return the parser of all commands."""
+    """Return the parser of all commands; building it takes some milliseconds, which a Python program pays only once."""
     parser = Parser(prog="clue", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"clue {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)

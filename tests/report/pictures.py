@@ -22,9 +22,7 @@ _EDGE = 2.0
 
 def faults(drawn: Figure) -> list[str]:
     """Draw a picture and return its faults."""
-    canvas = drawn.canvas
-    assert isinstance(canvas, FigureCanvasAgg)
-    canvas.draw()
+    drawn.draw_without_rendering()
     words = [(text.get_text(), box) for text, box in visible_words(drawn)]
     page = drawn.bbox
     cut = [f"cut: {text!r}" for text, box in words if not _is_within(box, page)]
@@ -35,7 +33,7 @@ def faults(drawn: Figure) -> list[str]:
 
 def texts(drawn: Figure) -> list[str]:
     """Draw a picture and return all its texts, visible or not."""
-    drawn.canvas.draw()
+    drawn.draw_without_rendering()
     return [text.get_text() for text in drawn.findobj(Text) if isinstance(text, Text)]
 
 

@@ -9,30 +9,32 @@ import pytest
 
 from clue.skeleton import construct
 from clue.trace import Flag, Op, Trace, TraceBuilder
-from clue.trace.builder import RankBuilder
 from clue.trace.ops import COLLECTIVES
 from tests.skeleton.programs import repeatable
 from tests.skeleton.running import calls_of, compiled, document_of, exchanged_of, mpicc, ran, recorded, written
 
 pytest.importorskip("mpi4py.MPI", reason="mpi4py and an MPI library must be there", exc_type=ImportError)
 
-Body = Callable[[RankBuilder, int, int], None]
-CASES: dict[str, tuple[int, Callable[[], Trace]]] = {}
+#: Cases by number of ranks. Those of one number are one program: starting MPI takes longer than any of them.
+CASES: dict[int, list[Callable[[TraceBuilder], None]]] = {}
 
 
 def case(ranks: int) -> Callable[[Callable[[TraceBuilder], None]], Callable[[TraceBuilder], None]]:
-    """Return a decorator that makes a case of a function that fills a builder of this many ranks."""
+    """Return a decorator that registers a function that fills a builder of this many ranks."""
 
     def keep(fill: Callable[[TraceBuilder], None]) -> Callable[[TraceBuilder], None]:
-        def build() -> Trace:
-            built = TraceBuilder(ranks, "app.py")
-            fill(built)
-            return built.build()
-
-        CASES[fill.__name__] = ranks, build
+        CASES.setdefault(ranks, []).append(fill)
         return fill
 
     return keep
+
+
+def together(ranks: int) -> Trace:
+    """Return the trace of all cases of a number of ranks, one after the other."""
+    built = TraceBuilder(ranks, "app.py")
+    for fill in CASES[ranks]:
+        fill(built)
+    return built.build()
 
 
 @case(2)
@@ -189,22 +191,20 @@ def bits(built: TraceBuilder) -> None:
             own.collective(Op.BARRIER)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_a_program_makes_the_calls_of_its_trace(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("ranks", CASES)
+def test_a_program_makes_the_calls_of_its_trace(ranks: int, tmp_path: Path) -> None:
     """The program makes the same calls as the trace, with the same partners, sizes and requests, in the same order."""
-    ranks, build = CASES[name]
-    trace = build()
+    trace = together(ranks)
     again = recorded(written(trace, tmp_path), ranks)
     assert calls_of(again, "program") == calls_of(trace)
     assert exchanged_of(again, "program") == exchanged_of(trace)
 
 
 @pytest.mark.skipif(mpicc() is None, reason="a compiler of programs with MPI must be there")
-@pytest.mark.parametrize("name", CASES)
-def test_a_program_in_c_compiles_without_a_warning_and_runs(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("ranks", CASES)
+def test_a_program_in_c_compiles_without_a_warning_and_runs(ranks: int, tmp_path: Path) -> None:
     """The C program of the same statements compiles without a warning and runs."""
-    ranks, build = CASES[name]
-    document = document_of(ran([str(compiled(build(), tmp_path))], ranks, "--json", "--repeats", "2"))
+    document = document_of(ran([str(compiled(together(ranks), tmp_path))], ranks, "--json", "--repeats", "2"))
     assert (document["skeleton"], document["ranks"], len(document["runs"])) == ("0123456789abcdef", ranks, 2)
 
 

@@ -13,13 +13,14 @@ from clue.trace import Trace
 
 Recorded = Callable[..., Trace]
 
+#: Begins each program. Importing numpy takes as long as starting Python, so only programs that need it import it.
 PREAMBLE = """
+from array import array
 from mpi4py import MPI
-import numpy as np
 comm = MPI.COMM_WORLD
 rank, size = comm.rank, comm.size
 other = 1 - rank
-eight, room = np.ones(8), np.zeros(8)
+eight, room = array("d", [1.0] * 8), array("d", bytes(64))
 """
 
 

@@ -18,6 +18,7 @@ from tests.virtual_layer.rows import calls, named, rows
 def working(recorded: Recorded) -> Trace:
     """Return the trace of a program that computes, sleeps, declares regions and fills memory."""
     return recorded("""
+        import numpy as np
         import time, virtual_layer
         def compute(seconds):
             end = time.thread_time() + seconds
@@ -124,6 +125,7 @@ def test_region_without_recording_does_nothing() -> None:
 def test_calls_from_several_threads(recorded: Recorded) -> None:
     """The calls of all threads are recorded, in the order in which they end."""
     trace = recorded("""
+        import numpy as np
         import threading
         def talk(tag):
             for _ in range(50):
@@ -141,6 +143,7 @@ def test_calls_from_several_threads(recorded: Recorded) -> None:
 def test_callbacks_belong_to_the_call(recorded: Recorded) -> None:
     """MPI calls that a user-defined operation makes within a collective are part of the collective."""
     trace = recorded("""
+        import numpy as np
         def add(left, right, datatype):
             MPI.COMM_SELF.Iprobe()
             np.frombuffer(right, "d")[:] += np.frombuffer(left, "d")
@@ -171,6 +174,7 @@ def test_late_initialisation(recorded: Recorded) -> None:
 def test_what_is_not_modelled_is_named(recorded: Recorded) -> None:
     """One-sided and file operations are recorded with name and time only; packing is recorded with its bytes."""
     trace = recorded("""
+        import numpy as np
         import os, tempfile
         window = MPI.Win.Create(room, comm=comm)
         window.Fence()
@@ -202,6 +206,7 @@ def test_only_waits_for_what_is_not_modelled_are_left_out(recorded: Recorded) ->
     A wait for both becomes two ops, of which the first has the time.
     """
     trace = recorded("""
+        import numpy as np
         window = MPI.Win.Create(room, comm=comm)
         for tag in range(5):
             requests = [comm.Irecv(np.zeros(8), other, tag), comm.Isend(eight, other, tag)]

@@ -16,6 +16,7 @@ def buffers(recorded: Recorded) -> Trace:
     """Return the trace of a program with every blocking collective on buffers of 8 B elements."""
     return recorded(
         """
+        import numpy as np
         one, all_ = np.ones(2), np.zeros(2 * size)
         counts = [rank_ + 1 for rank_ in range(size)]
         mine, ragged = np.ones(rank + 1), np.zeros(sum(counts))
@@ -91,6 +92,7 @@ def others(recorded: Recorded) -> Trace:
     """Return the trace of a program with nonblocking, persistent and neighbourhood collectives, on three ranks."""
     return recorded(
         """
+        import numpy as np
         one = np.ones(2)
         MPI.Request.Waitall([comm.Ibarrier(), comm.Ibcast(one, 1), comm.Iallreduce(one, one.copy())])
         persistent = comm.Allgather_init(one, np.zeros(2 * size))

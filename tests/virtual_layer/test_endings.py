@@ -88,7 +88,7 @@ def test_program_that_dies_before_mpi(program: Write, tmp_path: Path) -> None:
 def test_time_limit_stops_the_program(program: Write, tmp_path: Path) -> None:
     """At the time limit the program is stopped with all its ranks."""
     endless = program("import os, pathlib\npathlib.Path(__file__).with_suffix(f'.{rank}').write_text(str(os.getpid()))"
-                      "\ncomm.recv(source=other)\n")  # fmt: skip
+                      "\nimport time\ntime.sleep(60)\n")  # fmt: skip
     with pytest.raises(RecordError, match="must end within 5 s"):
         record(endless, [], 2, tmp_path / "x.clue", timeout=5)
     assert gone(*(int(endless.with_suffix(f".{rank}").read_text()) for rank in (0, 1)))

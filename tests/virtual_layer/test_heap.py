@@ -14,6 +14,7 @@ from tests.virtual_layer.conftest import PREAMBLE, Recorded
 #: of its heap to the system when twice the largest freed array is free there: in each step, unless a block remains on
 #: top.
 STEPS = """
+import numpy as np
 import resource
 faults, kept = [], []
 for step in range(20):

@@ -102,6 +102,7 @@ def test_sendrecv_is_a_receive_a_send_and_a_wait(blocking: Trace) -> None:
 def nonblocking(recorded: Recorded) -> Trace:
     """Return the trace of a program with every nonblocking and persistent call."""
     return recorded("""
+        import numpy as np
         if rank == 0:
             MPI.Attach_buffer(bytearray(4096))
             MPI.Request.Waitall([comm.Isend(eight, 1, 1), comm.Issend(eight, 1, 2), comm.Ibsend(eight, 1, 3)])

@@ -30,7 +30,7 @@ def test_imports_of_all_ranks(program: Write, tmp_path: Path) -> None:
     for name in ("first", "only_one", "unused"):
         (tmp_path / f"{name}.py").write_text(f"name = '{name}'\n")
     importing = program("""
-        import importlib, json, pathlib, first
+        import importlib, json, pathlib, numpy, first
         folder = pathlib.Path(__file__).parent
         comm.Barrier()
         (folder / "first.py").write_text("edited = True")
