@@ -208,6 +208,7 @@ def test_an_interrupted_study_goes_on(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(experiment, "making_of_a_million", lambda _: {"ops": 1, "wall": 0.1})
     monkeypatch.setattr(experiment, "STUDIED", "S")
     monkeypatch.setattr(experiment, "_SMALL_RUNS", 1)
+    monkeypatch.setattr(experiment, "_DEDICATED_RUNS", 1)
     said: list[str] = []
     study = Study(
         PROGRAMS[1:3], [], [0.5], MeasurementFolder(tmp_path), 2, said.append, maker=_stub, iterations=1,
