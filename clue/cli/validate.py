@@ -17,7 +17,7 @@ from clue.errors import UsageError
 from clue.files import write_texts
 from clue.kernel import Candidate, Program, compile_program
 from clue.predict.application import Key
-from clue.predict.replaying import recording
+from clue.predict.replaying import Origin, must_be_one_program, recording
 from clue.report.validation.document import validation_document
 from clue.report.validation.text import validation_text
 from clue.skeleton.prediction import Measured
@@ -78,10 +78,15 @@ def _cases(config: ValidationConfig, traces: Traces, tell: Report) -> list[Case]
     programs: dict[Key, tuple[Program | Measured, BurstNoise | None]] = {
         key: (key[0].measured, None) for key in keys if key[0].measured is not None
     }
+    origins: dict[str, list[Origin]] = {}
     for (key, name), application in zip(wanted.items(), traces.record(list(wanted)), strict=True):
         tell(f"reading {name}")
         trace, noise = recording(application, key[1], traces)
         programs[key] = compile_program(trace), noise
+        if key[0].trace is not None and (origin := Origin.of(trace)) is not None:
+            origins.setdefault(name, []).append(origin)
+    for each in origins.values():
+        must_be_one_program(each)
     return [_case(case, *programs[key]) for key, case in zip(keys, config.cases, strict=True)]
 
 

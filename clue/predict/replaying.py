@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import PurePath
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +36,7 @@ from clue.steady import Sample, Steady, sample_of, simulate_part
 from clue.trace import Trace
 from clue.uncertainty import BurstNoise, Character, Sampling, draw, is_uncertain, noise_of_recordings, typical_recording
 from clue.uncertainty.makespans import Known, deviation_bound, draw_candidate, parts
-from clue.units import count_of
+from clue.units import count_of, format_number
 
 #: Returns the trace of an application at a number of ranks; the caller records it if necessary.
 TraceSource = Callable[[Application, int], Trace]
@@ -58,17 +59,57 @@ class Recorded:
         memory: Peak memory of each rank when recorded, bytes.
         noise: Variation between its recordings, if there are several.
         sample: The sampled iterations, or why none represent all; ``None``: everything is replayed.
+        origin: What was recorded, if it was recorded under MPI.
+        remark: How its recordings at other numbers of ranks differ from it, if they do.
     """
 
     program: Program
     memory: tuple[float, ...]
     noise: BurstNoise | None = None
     sample: Sample | str | None = None
+    origin: Origin | None = None
+    remark: Caveat | None = None
 
     @property
     def ops(self) -> int:
         """Number of ops of a replay."""
         return self.sample.ops if isinstance(self.sample, Sample) else self.program.ops
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a trace is a recording of.
+
+    Attributes:
+        trace: Name of the trace.
+        program: Name of the program's file.
+        arguments: Its arguments; ``{ranks}`` stands for the number of ranks.
+    """
+
+    trace: str
+    program: str
+    arguments: tuple[str, ...]
+
+    @classmethod
+    def of(cls, trace: Trace) -> Origin | None:
+        """Return the origin of a recorded trace; ``None`` for one that was converted or built, which may have none."""
+        if not trace.head.mpi:
+            return None
+        arguments = (PLACEHOLDER if word == str(trace.ranks) else word for word in trace.head.arguments)
+        return cls(trace.name, PurePath(trace.head.program).name, tuple(arguments))
+
+
+def must_be_one_program(origins: Sequence[Origin]) -> None:
+    """Check that traces that share a name, but for the number of ranks, record one program.
+
+    Raises:
+        UsageError: If they do not.
+    """
+    for each in origins:
+        if each.program != origins[0].program:
+            raise UsageError(
+                f"{each.trace}: program must be that of {origins[0].trace} ({origins[0].program}), got {each.program}"
+            )
 
 
 def as_named(wanted: Sequence[Key]) -> Sequence[Application]:
@@ -163,7 +204,30 @@ class ReplayPredictor(Predictor):
             program = compile_program(trace)
             sample = sample_of(trace) if self._sampled else None
             # A split is tried only where the memory suffices, so its replay need not check that.
-            self._recorded[key] = Recorded(replace(program, memory=()), program.memory, noise, sample)
+            self._recorded[key] = Recorded(replace(program, memory=()), program.memory, noise, sample, Origin.of(trace))
+        for application in dict.fromkeys(application for application, _ in new if application.trace is not None):
+            self._compare_origins(application)
+
+    def _compare_origins(self, application: Application) -> None:
+        """Compare what an application's traces record, as one name stands for all numbers of ranks.
+
+        Raises:
+            UsageError: If they record different programs.
+        """
+        numbers = sorted(ranks for each, ranks in self._recorded if each == application)
+        origins = {ranks: origin for ranks in numbers if (origin := self._recorded[application, ranks].origin)}
+        must_be_one_program(list(origins.values()))
+        alike: dict[tuple[str, ...], list[str]] = {}
+        for ranks, origin in origins.items():
+            alike.setdefault(origin.arguments, []).append(format_number(ranks))
+        if len(alike) < 2:
+            return
+        text = "its arguments differ by number of ranks ({each}), so splits may not do the same work"
+        each = "; ".join(f"{' '.join(words) or 'none'} on {', '.join(on)}" for words, on in alike.items())
+        for ranks in origins:
+            recorded = self._recorded[application, ranks]
+            remark = Caveat(About.PROGRAM, recorded.program.name, text, {"each": each})
+            self._recorded[application, ranks] = replace(recorded, remark=remark)
 
     def memory(self, key: Key) -> Sequence[float]:
         """Return the recorded peak memory of each rank."""
@@ -281,6 +345,11 @@ def _by_key(tasks: Sequence[Task], places: Iterable[int]) -> Mapping[Key, list[i
 
 
 def _replayed(library: Mapping[Key, Recorded], given: tuple[Task, str]) -> Prediction:
+    prediction, remark = _replayed_once(library, given), library[given[0].key].remark
+    return prediction if remark is None else replace(prediction, warnings=(*prediction.warnings, remark))
+
+
+def _replayed_once(library: Mapping[Key, Recorded], given: tuple[Task, str]) -> Prediction:
     task, engine = given
     recorded, where = library[task.key], task.where
     if task.beside:

@@ -14,6 +14,7 @@ from clue.explain import explain
 from clue.explain.shares import part_shares
 from clue.kernel import Candidate, Program, compile_program, contention_free, simulate
 from clue.kernel.model.cold import Cold
+from clue.kernel.model.program import ranks_with_wildcards
 from clue.kernel.reference.critical_path import explained_replay
 from clue.machine import ColdStart, Machine, NoContention, Placement
 from clue.result import Part
@@ -196,7 +197,10 @@ def test_bursts_pay_what_waits_cost_and_no_more(waits: list[tuple[float, float]]
 @settings(max_examples=CASES // 4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**48))
 def test_cold_starts_only_add(seed: int) -> None:
-    """If only messages couple the ranks, cold starts make no rank finish earlier, and the sweep's bound still holds."""
+    """If only messages couple the ranks, cold starts make no rank finish earlier, and the sweep's bound still holds.
+
+    A receive from any source may take another message if a rank is later, and its rank may then finish earlier.
+    """
     random = Random(seed)
     trace = random_trace(random, ties=False)
     warm = random_machine(random, "none", ties=False, plain=True)
@@ -207,7 +211,8 @@ def test_cold_starts_only_add(seed: int) -> None:
         before, after = (simulate(program, each, nodes, "fast") for each in (warm, cold))
     except DeadlockError:
         return
-    assert all(b.finish <= a.finish + 1e-12 for b, a in zip(before.ranks, after.ranks, strict=True))
+    if not ranks_with_wildcards(program):
+        assert all(b.finish <= a.finish + 1e-12 for b, a in zip(before.ranks, after.ranks, strict=True))
     seconds, exact = contention_free(program, [Candidate(cold, Placement(tuple(nodes)))], engine="fast")
     assert cold.network.contention == NoContention()
     assert seconds[0] <= after.makespan
