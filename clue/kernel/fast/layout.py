@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+from collections.abc import Iterable
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,15 @@ class Handed(ctypes.Structure):
             self.kept.append(value)
             value = value.ctypes.data
         setattr(self, name, value)
+
+    def give_rows(self, names: Iterable[str], table: npt.NDArray[Any]) -> None:
+        """Pass each row of a contiguous table as an array: one address is asked for, which takes long, and not many."""
+        assert table.flags.c_contiguous
+        self.kept.append(table)
+        address, step = table.ctypes.data, table.strides[0]
+        for row, name in enumerate(names):
+            assert table.dtype == self._kinds[name], name
+            setattr(self, name, address + row * step)
 
 
 def _fields(structure: str, **nested: type[ctypes.Structure]) -> list[tuple[str, Any]]:

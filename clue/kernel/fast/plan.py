@@ -156,6 +156,7 @@ class Plan:
         self._templates: dict[object, int] = {}
         self._built: list[Template] = []
         self._laid_out: dict[Choices, CollectivesLayout] = {}
+        self._pairs: dict[Choices, _Longs] = {}
         self._distinct, self._calls, self._which = self._instances(comm_context)
         self._homes = list(dict.fromkeys(home for _, home in self._calls))
         self._ways: dict[tuple[int, ...], int] = {(): 0}
@@ -233,6 +234,11 @@ class Plan:
         Args:
             choices: Template of each collective.
         """
+        if choices not in self._pairs:
+            self._pairs = {choices: self._paired(choices)}
+        return self._pairs[choices]
+
+    def _paired(self, choices: Choices) -> _Longs:
         program = self.program
         found = [self._channels]
         for (_, home), number in dict.fromkeys(pair for row in choices for pair in zip(self._calls, row, strict=True)):

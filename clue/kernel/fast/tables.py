@@ -14,24 +14,26 @@ from clue.kernel.fast.plan import Choices, Plan
 from clue.kernel.model.cold import starts_cold
 from clue.kernel.model.costs import (
     Costs,
-    ahead_of_ports,
-    buckets,
+    LinkCosts,
     distance,
     empty_message,
     has_domains,
-    held_parts,
-    longer_than_travel,
-    occupations,
+    link_costs,
     poll_delay,
     port_links,
 )
 from clue.kernel.model.crowding import disturbed_nodes
 from clue.kernel.model.shared_links import SharedLinks, shares_copies
 from clue.kernel.model.turns import joined_nodes, shares_in_turns
-from clue.machine import Contention, Link, Machine, NodeType, Placement, Progress, Waiting
+from clue.machine import Link, Machine, NodeType, Placement, Progress, Waiting
 from clue.machine.contention import NUMBERS
 
 _Doubles = npt.NDArray[np.float64]
+#: How long messages of every size occupy links between nodes, by the identity of a link.
+_Occupied = dict[int, _Doubles]
+#: Figures of a class of links that do not depend on the size.
+_BY_CLASS = ("receive", "further", "answer", "envelope", "eager_limit", "acknowledged_from")
+_FURTHER, _TRANSMISSION = _BY_CLASS.index("further"), LinkCosts._fields.index("transmission")
 
 
 def tables_of(plan: Plan, machine: Machine, placement: Placement, instances: int) -> MachineLayout:
@@ -44,28 +46,30 @@ def tables_of(plan: Plan, machine: Machine, placement: Placement, instances: int
         instances: Copies of the program.
     """
     choices = plan.choices(machine.network, plan.sharing(placement))
-    layout = uncoupled_tables_of(plan, choices, machine, placement, instances)
     costs = Costs(machine, placement, plan.program.regions, plan.program.host_speeds)
+    layout, occupied = _tabulated(plan, choices, costs, instances)
     epochs = machine.epochs
     joined = joined_nodes(placement, plan.program.worlds)
     shared = disturbed_nodes(machine, placement, joined)
     in_turns = shares_in_turns(machine, placement, joined)
     cold = starts_cold(machine, placement.nodes)
     layout.any_shared = len(shared) + len(in_turns) + cold
-    _give_cold_starts(layout, costs, epochs)
-    layout.give("shared", np.isin(np.arange(len(machine.nodes)), shared).astype(np.uint8))
-    layout.give("share", np.array([in_turns.get(node, 1.0) for node in range(len(machine.nodes))], np.float64))
-    layout.give("time_slice", np.array([each.time_slice for each in machine.node_types().values()], np.float64))
-    if shared:
+    layout.copies = shares_copies(machine)
+    if layout.any_shared or layout.copies:
+        # The engine reads these only if it lets processors be shared; it always does so beside copies.
         types = [each for state in epochs for each in state.node_types().values()]
-        _give_rates(layout, costs, types, max(Counter(placement.nodes).values()))
+        _give_cold_starts(layout, costs, types)
+        layout.give("shared", np.isin(np.arange(len(machine.nodes)), shared).astype(np.uint8))
+        layout.give("share", np.array([in_turns.get(node, 1.0) for node in range(len(machine.nodes))], np.float64))
+        layout.give("time_slice", np.array([each.time_slice for each in types[: layout.types]], np.float64))
+        if shared:
+            _give_rates(layout, costs, types, max(Counter(placement.nodes).values()))
     contention = machine.contention
     layout.network = NUMBERS[contention.name]
     _give_figures(layout, epochs)
     layout.in_calls = machine.network.progress is Progress.CALLS
     if contention.keeps_ports:
-        _give_ports(layout, epochs, placement, plan.sizes)
-    layout.copies = shares_copies(machine)
+        _give_ports(layout, epochs, placement, occupied)
     if contention.topology is not None or layout.copies:
         _give_routes(layout, SharedLinks(machine), placement, plan.pairs(choices))
     return layout
@@ -84,7 +88,12 @@ def uncoupled_tables_of(
         instances: Copies of the program.
     """
     program = plan.program
-    costs = Costs(machine, placement, program.regions, program.host_speeds)
+    return _tabulated(plan, choices, Costs(machine, placement, program.regions, program.host_speeds), instances)[0]
+
+
+def _tabulated(plan: Plan, choices: Choices, costs: Costs, instances: int) -> tuple[MachineLayout, list[_Occupied]]:
+    """Return the tables of an uncoupled machine, and how long messages occupy its links."""
+    program, machine, placement = plan.program, costs.machine, costs.placement
     collectives = plan.collectives(choices)
     epochs = machine.epochs
     types = machine.node_types()
@@ -98,10 +107,6 @@ def uncoupled_tables_of(
         types=len(types),
         epochs=len(epochs),
         sizes=len(plan.sizes),
-        node=node,
-        type=node_type[node],
-        domain=_domains(machine, placement),
-        part=np.zeros_like(node) if parts is None else parts[node].astype(np.int32),
         node_type=node_type,
         bytes=np.array(plan.sizes, np.int64),
         overheads=any(state.network.states_overheads for state in epochs),
@@ -110,18 +115,19 @@ def uncoupled_tables_of(
         changes=np.array(costs.change_times, np.float64),
         factor=np.array([costs.factors(each) for each in types.values()], np.float64),
     )
+    places = np.zeros((4, len(node)), np.int32)
+    places[:2] = node, node_type[node]
+    if has_domains(machine):
+        places[2] = np.fromiter(machine.domains(placement.nodes), np.int32, len(node))
+    if parts is not None:
+        places[3] = parts[node]
+    layout.give_rows(("node", "type", "domain", "part"), places)
     layout.collectives = collectives
     layout.kept += collectives.kept
     layout.work = (program.ops + plan.messages(choices)) * instances
-    _give_links(layout, epochs, list(types), plan.sizes, further)
+    occupied = _give_links(layout, epochs, list(types), plan.sizes, further)
     _give_types(layout, epochs, list(types))
-    return layout
-
-
-def _domains(machine: Machine, placement: Placement) -> npt.NDArray[np.int32]:
-    if not has_domains(machine):
-        return np.zeros(len(placement.nodes), np.int32)
-    return np.fromiter(machine.domains(placement.nodes), np.int32, len(placement.nodes))
+    return layout, occupied
 
 
 def _links(machine: Machine, names: Sequence[str], further: float) -> list[tuple[Link, Link, bool, float]]:
@@ -135,79 +141,73 @@ def _links(machine: Machine, names: Sequence[str], further: float) -> list[tuple
 
 def _give_links(
     layout: MachineLayout, epochs: Sequence[Machine], names: Sequence[str], sizes: list[int], further: float
+) -> list[_Occupied]:
+    """Tabulate the costs of messages by class; return how long they occupy each link between nodes, by epoch."""
+    nbytes = np.array(sizes, np.float64)
+    by_size: list[_Doubles] = []
+    by_class: list[tuple[float, ...]] = []
+    occupied: list[_Occupied] = []
+    for machine in epochs:
+        classes = _links(machine, names, further)
+        # Classes mostly share a few links.
+        distinct = {(id(link), within): (link, within) for link, _, within, _ in classes}
+        number = {key: i for i, key in enumerate(distinct)}
+        found = link_costs(machine.network.contention, list(distinct.values()), nbytes)
+        by_size.append(np.array(found).take([number[id(link), within] for link, _, within, _ in classes], axis=1))
+        empty = {key: empty_message(link) for key, (link, _) in distinct.items()}
+        by_class += [
+            (
+                link.receive_delay,
+                later,
+                empty[id(back), within] + later,
+                empty[id(link), within] + later,
+                math.inf if link.eager_limit is None else link.eager_limit,
+                math.inf if link.acknowledged_from is None else link.acknowledged_from,
+            )
+            for link, back, within, later in classes
+        ]
+        occupied.append(
+            {key: times for (key, within), times in zip(distinct, found.occupation, strict=True) if not within}
+        )
+    costs, figures = np.concatenate(by_size, axis=1), np.ascontiguousarray(np.array(by_class, np.float64).T)
+    costs[_TRANSMISSION] += figures[_FURTHER, :, np.newaxis]
+    layout.give_rows(LinkCosts._fields, costs)
+    layout.give_rows(_BY_CLASS, figures)
+    return occupied
+
+
+def _give_ports(
+    layout: MachineLayout, epochs: Sequence[Machine], placement: Placement, occupied: Sequence[_Occupied]
 ) -> None:
-    by_size: dict[str, list[_Doubles]] = {
-        "send": [], "transmission": [], "travel": [], "occupation": [],
-        "ahead": [], "bucket": [], "held": [], "call": []
-    }  # fmt: skip
-    by_class: dict[str, list[float]] = {
-        "receive": [], "further": [], "answer": [], "envelope": [], "eager_limit": [], "acknowledged_from": []
-    }  # fmt: skip
-    nbytes = np.array(sizes, np.float64)
-    for machine in epochs:
-        known: dict[tuple[int, bool, float], tuple[_Doubles, ...]] = {}
-        contention = machine.network.contention
-        for link, back, within, later in _links(machine, names, further):
-            if (id(link), within, later) not in known:
-                occupied = occupations(contention, link, nbytes, within=within)
-                longer = longer_than_travel(link, nbytes, occupied)
-                send, transmission = link.send_delay.over(nbytes), link.transmission_delay.over(nbytes)
-                known[id(link), within, later] = (
-                    send,
-                    transmission + later,
-                    send + transmission,
-                    occupied,
-                    ahead_of_ports(contention, link, longer),
-                    buckets(link, nbytes, occupied, longer, within=within),
-                    held_parts(contention, link, nbytes, within=within),
-                    np.full_like(nbytes, -1.0) if link.send_overhead is None else link.send_overhead.over(nbytes),
-                )
-            for column, delays in zip(by_size.values(), known[id(link), within, later], strict=True):
-                column.append(delays)
-            by_class["receive"].append(link.receive_delay)
-            by_class["further"].append(later)
-            by_class["answer"].append(empty_message(back) + later)
-            by_class["envelope"].append(empty_message(link) + later)
-            for name, limit in (("eager_limit", link.eager_limit), ("acknowledged_from", link.acknowledged_from)):
-                by_class[name].append(math.inf if limit is None else limit)
-    for name, rows in by_size.items():
-        layout.give(name, np.concatenate([np.zeros(0), *rows]))
-    for name, values in by_class.items():
-        layout.give(name, np.array(values, np.float64))
-
-
-def _give_ports(layout: MachineLayout, epochs: Sequence[Machine], placement: Placement, sizes: list[int]) -> None:
     """Tabulate how long messages of every class occupy both ports."""
-    columns: dict[str, list[_Doubles]] = {"send_port": [], "receive_port": []}
     names = list(epochs[0].node_types())
-    nbytes = np.array(sizes, np.float64)
-    within = [np.zeros_like(nbytes)] * (2 * len(names))
-    for machine in epochs:
-        contention, ports = machine.network.contention, port_links(machine, placement.nodes)
+    none = np.zeros(layout.sizes)
+    rows: list[list[_Doubles]] = [[], []]
+    for machine, known in zip(epochs, occupied, strict=True):
+        ports = port_links(machine, placement.nodes)
 
-        def least(links: Sequence[Link], contention: Contention = contention) -> _Doubles:
-            times = [occupations(contention, link, nbytes) for link in links]
-            return np.minimum.reduce(times) if times else np.zeros_like(nbytes)
+        def least(links: Sequence[Link], known: _Occupied = known) -> _Doubles:
+            return np.minimum.reduce([known[id(link)] for link in links]) if links else none
 
         sending = {name: least(ports.sending.get(name, ())) for name in names}
         receiving = {name: least(ports.receiving.get(name, ())) for name in names}
-        pairs = [(a, b) for a in names for b in names]
-        columns["send_port"] += [sending[a] for a, _ in pairs] + within
-        columns["receive_port"] += [receiving[b] for _, b in pairs] + within
-    for name, rows in columns.items():
-        layout.give(name, np.concatenate([np.zeros(0), *rows]))
+        within = [none] * (2 * len(names))
+        rows[0] += [sending[a] for a in names for _ in names] + within
+        rows[1] += [receiving[b] for _ in names for b in names] + within
+    layout.give_rows(("send_port", "receive_port"), np.array(rows))
 
 
 def _give_types(layout: MachineLayout, epochs: Sequence[Machine], names: Sequence[str]) -> None:
-    types = [(machine, machine.node_types()[name]) for machine in epochs for name in names]
-    for name, column in {
-        "packing": [each.packing_delay for _, each in types],
-        "reduction": [each.reduction_delay for _, each in types],
-        "spawn": [each.spawn_delay for _, each in types],
-        "initialisation": [each.initialisation_delay for _, each in types],
-        "poll": [poll_delay(machine, each.name) for machine, each in types],
-    }.items():
-        layout.give(name, np.array(column, np.float64))
+    known = [(machine, machine.node_types()) for machine in epochs]
+    types = [(machine, types[name]) for machine, types in known for name in names]
+    rows = [
+        [each.packing_delay for _, each in types],
+        [each.reduction_delay for _, each in types],
+        [each.spawn_delay for _, each in types],
+        [each.initialisation_delay for _, each in types],
+        [poll_delay(machine, each.name) for machine, each in types],
+    ]
+    layout.give_rows(("packing", "reduction", "spawn", "initialisation", "poll"), np.array(rows, np.float64))
     layout.give("keeps_processor", np.array([each.waiting is Waiting.POLL for _, each in types], np.uint8))
 
 
@@ -217,11 +217,9 @@ def _give_rates(layout: MachineLayout, costs: Costs, types: Sequence[NodeType], 
     layout.give("rates", np.array(rates, np.float64))
 
 
-def _give_cold_starts(layout: MachineLayout, costs: Costs, epochs: Sequence[Machine]) -> None:
-    names = list(epochs[0].node_types())
-    types = [machine.node_types()[name] for machine in epochs for name in names]
+def _give_cold_starts(layout: MachineLayout, costs: Costs, types: Sequence[NodeType]) -> None:
     starts = [each.cold_start for each in types]
-    layout.give("cold", np.array([name in costs.cold_types for name in names], np.uint8))
+    layout.give("cold", np.array([each.name in costs.cold_types for each in types[: layout.types]], np.uint8))
     layout.give("cold_first", np.cumsum([0, *(len(each.after.sizes) for each in starts)]).astype(np.int64))
     for column, field in (("cold_waits", "sizes"), ("cold_extra", "times"), ("cold_slopes", "slopes")):
         layout.give(column, np.array([figure for each in starts for figure in getattr(each.after, field)], np.float64))

@@ -122,18 +122,8 @@ class Costs:
         return self._epochs[self.epoch(time)].nodes[node]
 
     def factors(self, node_type: NodeType) -> list[float]:
-        """Return the multiplier of recorded computation time by region index.
-
-        A speed (flop/s) in a region whose program declares its operations takes precedence: the factor is then the
-        recording host's speed divided by this speed. A speed that depends on the operations of a burst is taken at the
-        program's mean number of operations of a burst there.
-        """
-        return [self._factor(node_type, region) for region in self.regions]
-
-    def _factor(self, node_type: NodeType, region: str) -> float:
-        host = self.host_speeds.get(region)
-        speed = None if host is None else node_type.speed(region, host.burst)
-        return node_type.factor(region) if host is None or speed is None else host.rate / speed
+        """Return the multiplier of recorded computation time by region index (:func:`factors_of`)."""
+        return factors_of(node_type, self.regions, self.host_speeds)
 
     def rates(self, node: NodeType, ranks: int) -> list[float]:
         """Return how fast a burst proceeds on a node, by region index: recorded CPU seconds per second of virtual time.
@@ -177,25 +167,28 @@ class Costs:
             return min((occupation(contention, each, nbytes) for each in links), default=0.0)
 
         further = 0.0 if self._parts is None or self._parts[here] == self._parts[there] else self._further
-        occupied = occupation(contention, link, nbytes, within=same)
-        send, transmission = link.send_delay(nbytes), link.transmission_delay(nbytes)
-        longer = longer_than_travel(link, np.array([float(nbytes)]), np.array([occupied]))
+        send, transmission, envelope = link.send_delay(nbytes), link.transmission_delay(nbytes), empty_message(link)
+        grown = send - link.send_delay(0), transmission - link.transmission_delay(0)
+        stated = _stated_occupation(contention, link, same)
+        occupied = max(*grown, 0.0) if stated is None else stated(nbytes)
+        travel = send + transmission
+        longer = max(occupied - travel, 0.0)
         return MessageCost(
             send=send,
             transmission=transmission + further,
             receive=link.receive_delay,
             eager=link.eager_limit is None or nbytes <= link.eager_limit,
-            answer=empty_message(back) + further,
-            envelope=empty_message(link) + further,
+            answer=(envelope if back is link else empty_message(back)) + further,
+            envelope=envelope + further,
             between_nodes=not same,
-            travel=send + transmission,
+            travel=travel,
             further=further,
             occupation=occupied,
             send_port=kept(ports.sending.get(sender, ())),
             receive_port=kept(ports.receiving.get(receiver, ())),
-            ahead=float(ahead_of_ports(contention, link, longer)[0]),
-            bucket=float(buckets(link, np.array([float(nbytes)]), np.array([occupied]), longer, within=same)[0]),
-            held=held(contention, link, nbytes, within=same),
+            ahead=max(depth - longer, 0.0) if (depth := ahead_of_ports(contention, link)) else 0.0,
+            bucket=bucket(link, nbytes, occupied, longer, within=same),
+            held=held(contention, *grown, occupied, within=same),
             call=None if link.send_overhead is None else link.send_overhead(nbytes),
             acknowledged=link.acknowledged_from is not None and nbytes >= link.acknowledged_from,
         )
@@ -211,6 +204,21 @@ class Costs:
         if name is None:
             name = self._algorithms[collective, nodes] = algorithm_of(self.machine.network, collective, nodes)
         return name
+
+
+def factors_of(node_type: NodeType, regions: Sequence[str], host_speeds: Mapping[str, HostSpeed]) -> list[float]:
+    """Return the multiplier of recorded computation time on a node in each region.
+
+    A speed (flop/s) in a region whose program declares its operations takes precedence: the factor is then the
+    recording host's speed divided by this speed. A speed that depends on the operations of a burst is taken at the
+    program's mean number of operations of a burst there.
+    """
+    return [_factor(node_type, region, host_speeds.get(region)) for region in regions]
+
+
+def _factor(node_type: NodeType, region: str, host: HostSpeed | None) -> float:
+    speed = None if host is None else node_type.speed(region, host.burst)
+    return node_type.factor(region) if host is None or speed is None else host.rate / speed
 
 
 def has_domains(machine: Machine) -> bool:
@@ -269,16 +277,6 @@ def occupation(contention: Contention, link: Link, nbytes: int, *, within: bool 
     return max(send(nbytes) - send(0), transmission(nbytes) - transmission(0), 0.0)
 
 
-def occupations(contention: Contention, link: Link, nbytes: _Doubles, *, within: bool = False) -> _Doubles:
-    """Return the occupation of each size, bit for bit equal to that of :func:`occupation`."""
-    stated = _stated_occupation(contention, link, within)
-    if stated is not None:
-        return stated.over(nbytes)
-    send, transmission = link.send_delay, link.transmission_delay
-    growth = np.maximum(send.over(nbytes) - send(0), transmission.over(nbytes) - transmission(0))
-    return np.maximum(growth, 0.0)
-
-
 def _stated_occupation(contention: Contention, link: Link, within: bool) -> Curve | None:
     if within:
         # A link between nodes that stands in for one within a node states nothing about the node's memory.
@@ -286,43 +284,34 @@ def _stated_occupation(contention: Contention, link: Link, within: bool) -> Curv
     return link.busy if contention.busy is None else contention.busy
 
 
-def longer_than_travel(link: Link, nbytes: _Doubles, occupied: _Doubles) -> _Doubles:
-    """Return how much longer messages occupy shared resources than they travel, in seconds; at least 0."""
-    return np.maximum(occupied - (link.send_delay.over(nbytes) + link.transmission_delay.over(nbytes)), 0.0)
-
-
-def buckets(link: Link, nbytes: _Doubles, occupied: _Doubles, longer: _Doubles, *, within: bool) -> _Doubles:
-    """Return the depth of the token buckets of links that messages share, in bytes, by message size.
+def bucket(link: Link, nbytes: int, occupied: float, longer: float, *, within: bool) -> float:
+    """Return the depth of the token buckets of links that a message shares, in bytes.
 
     It is as stated, and at least what a message's own delays show: if it occupies a link for longer than it travels,
     the link lets the rest through at once. The memory of a node has none.
 
     Args:
-        link: That of the messages.
-        nbytes: Their sizes.
-        occupied: How long they occupy what they share, seconds.
-        longer: How much longer that is than they travel, seconds.
+        link: That of the message.
+        nbytes: Its size.
+        occupied: How long it occupies what it shares, seconds.
+        longer: How much longer that is than it travels, seconds.
         within: Whether the link is within a node.
     """
-    shown = nbytes * np.divide(longer, occupied, out=np.zeros_like(longer), where=longer > 0.0)
-    return shown if within else np.maximum(shown, link.bucket)
+    shown = nbytes * (longer / occupied) if longer > 0.0 else 0.0
+    return shown if within else max(shown, link.bucket)
 
 
-def ahead_of_ports(contention: Contention, link: Link, longer: _Doubles) -> _Doubles:
-    """Return how long before a port is free messages may go through it, in seconds, by message size.
+def ahead_of_ports(contention: Contention, link: Link) -> float:
+    """Return how long before a port is free messages may go through it, in seconds, at most.
 
-    A bucket of depth D lasts for D times the port's time per byte, less what the message itself takes out of it.
-    Without a stated bucket, a message waits until the port is free.
-
-    Args:
-        contention: Between nodes.
-        link: That of the messages.
-        longer: How much longer they occupy a port than they travel, seconds.
+    A bucket of depth D lasts for D times the port's time per byte, less what the message itself takes out of it: that
+    is how much longer it occupies the port than it travels. Without a stated bucket, a message waits until the port is
+    free.
     """
     if not link.bucket or not contention.keeps_ports:
-        return np.zeros_like(longer)
+        return 0.0
     occupied = link.occupation if contention.busy is None else contention.busy
-    return np.maximum(link.bucket * occupied.slopes[-1] - longer, 0.0)
+    return link.bucket * occupied.slopes[-1]
 
 
 class PortLinks(NamedTuple):
@@ -363,20 +352,26 @@ def port_links(machine: Machine, occupied: Collection[int]) -> PortLinks:
     )
 
 
-def held(contention: Contention, link: Link, nbytes: int, *, within: bool = False) -> float:
+def held(contention: Contention, send: float, transmission: float, occupied: float, *, within: bool) -> float:
     """Return the fraction by which an eager sender is held until its data have left, from 0 to 1.
 
-    s(m) is the send delay of m bytes. With ports, the sender waits for its send port for this fraction of the message's
-    wait: the growth of s(m) over the growth of all delays. With flows, and within a node, this fraction of the bytes
-    must have left before the sender continues: the growth of s(m) over the occupation of the links. A sender that is
-    blocked until its data have left, as over TCP without buffer space, continues when they have left; one that copies
-    its data continues when they are copied.
+    With ports, the sender waits for its send port for this fraction of the message's wait: the growth of the send delay
+    over the growth of all delays. With flows, and within a node, this fraction of the bytes must have left before the
+    sender continues: the growth of the send delay over the occupation of the links. A sender that is blocked until its
+    data have left, as over TCP without buffer space, continues when they have left; one that copies its data continues
+    when they are copied.
+
+    Args:
+        contention: Between nodes.
+        send: How much longer the send delay is than that of an empty message, seconds.
+        transmission: The same of the transmission delay.
+        occupied: How long the message occupies what it shares, seconds.
+        within: Whether the link is within a node.
     """
-    send = link.send_delay(nbytes) - link.send_delay(0)
     if within or contention.topology is not None:
-        whole = occupation(contention, link, nbytes, within=within)
+        whole = occupied
     elif contention.keeps_ports:
-        whole = send + (link.transmission_delay(nbytes) - link.transmission_delay(0))
+        whole = send + transmission
     else:
         return 0.0
     if send <= 0.0:
@@ -384,17 +379,79 @@ def held(contention: Contention, link: Link, nbytes: int, *, within: bool = Fals
     return min(send / whole, 1.0) if whole > 0.0 else 1.0
 
 
-def held_parts(contention: Contention, link: Link, nbytes: _Doubles, *, within: bool = False) -> _Doubles:
-    """Return this fraction for each size, bit for bit equal to that of :func:`held`."""
-    send = link.send_delay.over(nbytes) - link.send_delay(0)
-    if within or contention.topology is not None:
-        whole = occupations(contention, link, nbytes, within=within)
-    elif contention.keeps_ports:
-        whole = send + (link.transmission_delay.over(nbytes) - link.transmission_delay(0))
-    else:
-        return np.zeros_like(nbytes)
+class LinkCosts(NamedTuple):
+    """Costs of messages of some sizes over some links, bit for bit those of :class:`MessageCost`: shape (links, sizes).
+
+    Attributes:
+        send: See there, as for all others.
+        transmission: Without the latency between parts of a topology.
+        travel: Send and transmission together.
+        occupation: Of ports or links.
+        ahead: Seconds before a port is free.
+        bucket: Bytes.
+        held: Fractions.
+        call: Below 0: as long as the data keep the sender.
+    """
+
+    send: _Doubles
+    transmission: _Doubles
+    travel: _Doubles
+    occupation: _Doubles
+    ahead: _Doubles
+    bucket: _Doubles
+    held: _Doubles
+    call: _Doubles
+
+
+def link_costs(contention: Contention, links: Sequence[tuple[Link, bool]], nbytes: _Doubles) -> LinkCosts:
+    """Return the costs of messages of all sizes over all links: each curve is evaluated once.
+
+    Args:
+        contention: Between nodes.
+        links: With each whether it is within a node.
+        nbytes: The sizes.
+    """
+    send = np.array([link.send_delay.over(nbytes) for link, _ in links])
+    transmission = np.array([link.transmission_delay.over(nbytes) for link, _ in links])
+    send_growth = send - np.array([[link.send_delay(0)] for link, _ in links])
+    growth = transmission - np.array([[link.transmission_delay(0)] for link, _ in links])
+    occupied = np.maximum(np.maximum(send_growth, growth), 0.0)
+    call = np.full_like(send, -1.0)
+    for row, (link, within) in enumerate(links):
+        stated = _stated_occupation(contention, link, within)
+        if stated is not None:
+            occupied[row] = stated.over(nbytes)
+        if link.send_overhead is not None:
+            call[row] = link.send_overhead.over(nbytes)
+    travel = send + transmission
+    longer = np.maximum(occupied - travel, 0.0)
+    shown = nbytes * np.divide(longer, occupied, out=np.zeros_like(longer), where=longer > 0.0)
+    ahead = np.zeros_like(longer)
+    for row, (link, _) in enumerate(links):
+        if depth := ahead_of_ports(contention, link):
+            ahead[row] = np.maximum(depth - longer[row], 0.0)
+    return LinkCosts(
+        send=send,
+        transmission=transmission,
+        travel=travel,
+        occupation=occupied,
+        ahead=ahead,
+        bucket=np.maximum(shown, [[-math.inf if within else link.bucket] for link, within in links]),
+        held=_held(contention, send_growth, growth, occupied, np.array([[within] for _, within in links])),
+        call=call,
+    )
+
+
+def _held(
+    contention: Contention, send: _Doubles, transmission: _Doubles, occupied: _Doubles, within: npt.NDArray[np.bool_]
+) -> _Doubles:
+    """Return what :func:`held` returns, for all sizes; ``within`` has shape (links, 1)."""
+    whole = np.where(within, occupied, send + transmission) if contention.keeps_ports else occupied
     parts = np.divide(send, whole, out=np.ones_like(send), where=whole > 0.0)
-    return np.where(send <= 0.0, 0.0, np.minimum(parts, 1.0))
+    free = send <= 0.0
+    if not contention.keeps_ports and contention.topology is None:
+        free |= ~within
+    return np.where(free, 0.0, np.minimum(parts, 1.0))
 
 
 def empty_message(link: Link) -> float:
