@@ -34,8 +34,9 @@ _KINDS = {name: kind for name, kind, _ in COLUMNS}
 #: Default values of the fields of an op, with all fields in order.
 _BLANK = dict.fromkeys(_NAMES, 0) | _DEFAULTS
 _fields_of = itemgetter(*_NAMES)
-#: Names of calls that are named after their ops.
-_CALLS = {op: op.name.capitalize() for op in Op}
+#: Names of calls that are named after their ops; and by op code, which then serves as their index.
+_CALLS: dict[int, str] = {op: op.name.capitalize() for op in Op}
+_CALLS_BY_CODE = tuple(_CALLS.get(code, "") for code in range(max(Op) + 1))
 _Integers = npt.NDArray[np.int64]
 #: Head of a rank if only its ops are known.
 NOBODY = RankHead(host="", peak_memory=0, cpu=0.0, wall=0.0)
@@ -84,7 +85,7 @@ def trace_of(
     rows = len(joined["op"])
     if "call" not in joined:
         joined["call"] = joined["op"]
-        calls = [_call(code) for code in range(max(Op) + 1)]
+        calls = _CALLS_BY_CODE
     columns = {
         name: _narrow(program, name, joined[name], kind)
         if name in joined
@@ -110,16 +111,11 @@ def trace_of(
 
 def _narrow(program: str, name: str, column: _Integers, kind: str) -> npt.NDArray[Any]:
     """Return a column in the type that it has in a trace; every entry must fit this type."""
-    least, most = np.iinfo(kind).min, np.iinfo(kind).max
-    bad = column[(column < least) | (column > most)]
-    if len(bad):
-        raise TraceError(f"{program}: {name} must be from {least} to {most}, got {bad[0]}")
-    return column.astype(kind)
-
-
-def _call(code: int) -> str:
-    """Return the call name of an op code; the code serves as its index."""
-    return Op(code).name.capitalize() if code in set(Op) else ""
+    narrow = column.astype(kind)
+    if (narrow != column).any():
+        least, most = np.iinfo(kind).min, np.iinfo(kind).max
+        raise TraceError(f"{program}: {name} must be from {least} to {most}, got {column[narrow != column][0]}")
+    return narrow
 
 
 class RankBuilder:

@@ -5,7 +5,7 @@ Engines do not repeat these checks, and must not overflow on anything that passe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -175,12 +175,9 @@ class _Rows:
 
     def check(self) -> None:
         """Check all columns and their references."""
-        largest = [
-            replace(self, ops=self.ops[first : first + _BLOCK], offsets=self.offsets - first)._check_each()
-            for first in range(0, len(self.ops), _BLOCK)
-        ]
-        if not largest:
+        if not len(self.ops):
             return
+        largest = [each._check_each() for each in self._blocks()]
         for column in _SUMMED:
             self._check_sum(getattr(self.ops, column), column, max(each[column] for each in largest))
         self._check_room()
@@ -189,6 +186,14 @@ class _Rows:
         self._check_neighbors()
         self._check_sizes()
         self._check_spawns()
+
+    def _blocks(self) -> Iterator[_Rows]:
+        """Yield the rows in parts that are checked together."""
+        if len(self.ops) <= _BLOCK:
+            yield self
+            return
+        for first in range(0, len(self.ops), _BLOCK):
+            yield replace(self, ops=self.ops[first : first + _BLOCK], offsets=self.offsets - first)
 
     def _require(
         self, good: _Mask, column: str, rule: str, rows: _Longs | None = None, listed: _Longs | None = None
@@ -287,6 +292,8 @@ class _Rows:
 
     def _check_room(self) -> None:
         """Check that no two ops share entries in their rank's extra column."""
+        if not self.ops.count.any():
+            return
         room, begins = self.room, self.offsets
         ranks = np.flatnonzero(np.diff(begins))
         together = np.add.reduceat(self.ops.count, begins[ranks], dtype=np.int64)
@@ -312,6 +319,8 @@ class _Rows:
         """Check that only members of a communicator make collective calls on it, and none on an intercommunicator."""
         ranks = len(self.head.rank_heads)
         rows = self._rows_of(*COLLECTIVES)
+        if not len(rows):
+            return
         between = np.array([each.remote is not None for each in self.head.communicators])
         self._require(~between[self.ops.comm[rows]], "comm", "be an intracommunicator", rows)
         members = [i * ranks + rank for i, each in enumerate(self.head.communicators) for rank in each.group]
@@ -341,6 +350,8 @@ class _Rows:
     def _check_sizes(self) -> None:
         """Check the sizes that a rank sends to each other rank."""
         rows = self._rows_of(Op.ALLTOALLV)
+        if not len(rows):
+            return
         self._check_listed(rows, *_spread(self.ops.extras, self._starts(rows), self.ops.count[rows]))
 
     def _check_listed(self, rows: _Longs, owner: _Longs, sizes: _Longs) -> None:
@@ -358,6 +369,8 @@ class _Rows:
         ops, communicators = self.ops, self.head.communicators
         rows = self._rows_of(Op.SPAWN)
         rows = rows[ops.count[rows] > 0]
+        if not len(rows):
+            return
         roots = [_peers(communicators[comm])[peer] for comm, peer in zip(ops.comm[rows], ops.peer[rows], strict=True)]
         rows = rows[self._rank_of(rows) == np.array(roots, np.int64)]
         worlds = ops.extras[self._starts(rows)]
