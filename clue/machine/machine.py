@@ -224,12 +224,18 @@ class Network:
     @property
     def states_overheads(self) -> bool:
         """Whether any link states the time of a nonblocking send's call."""
-        return any(link.send_overhead is not None for link in self.links.values())
+        return any(link.send_overhead is not None for link in self._stated_links)
 
     @property
     def acknowledges(self) -> bool:
         """Whether any link has sends that wait for an acknowledgement."""
-        return any(link.acknowledged_from is not None for link in self.links.values())
+        return any(link.acknowledged_from is not None for link in self._stated_links)
+
+    @property
+    def _stated_links(self) -> Iterator[Link]:
+        """The links of all positions; simulations ask for them so often that it shows whether places are made."""
+        across = () if self.across_domains is None else (self.across_domains,)
+        return chain((self.between_nodes, self.within_node), self.pairs.values(), self.within.values(), across)
 
     @property
     def links(self) -> dict[Place, Link]:
@@ -302,7 +308,7 @@ class Machine:
     @property
     def epochs(self) -> tuple[Machine, ...]:
         """The machine at the start, and after each change."""
-        return (self, *(changed for _, changed in self.changes))
+        return (self, *[changed for _, changed in self.changes])
 
     @property
     def contention(self) -> Contention:

@@ -683,9 +683,11 @@ class _Plan:
             # Noise is drawn by the name of a kind of node.
             name = node.name if node.noise != NodeNoise() else ""
             figures = replace(node, name=name, memory=None, price=None, source="")
-            if figures not in self._figures:
+            try:
+                self._alike[id(node)] = self._figures.index(figures)
+            except ValueError:
+                self._alike[id(node)] = len(self._figures)
                 self._figures.append(figures)
-            self._alike[id(node)] = self._figures.index(figures)
         return self._alike[id(node)]
 
 

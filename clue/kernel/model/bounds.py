@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clue.kernel.model.costs import Costs
+from clue.kernel.model.costs import factors_of
 from clue.kernel.model.program import Program
 from clue.machine import Machine, NodeType, Placement
 
@@ -40,16 +40,16 @@ class ComputationBounds:
         kinds = tuple([id(nodes[node]) for node in placement.nodes])
         if kinds not in self._longest:
             for node in {id(nodes[node]): nodes[node] for node in placement.nodes}.values():
-                self._learn(machine, node)
+                self._learn(node)
             ranks = self._program.ranks
             self._longest[kinds] = max(self._seconds[kind][1][i % ranks] for i, kind in enumerate(kinds))
         return self._longest[kinds] * (1 - _ROUNDING)
 
-    def _learn(self, machine: Machine, node: NodeType) -> None:
+    def _learn(self, node: NodeType) -> None:
         """Compute how long each rank computes on a node type."""
         if id(node) not in self._seconds:
             program = self._program
-            factors = Costs(machine, Placement(()), program.regions, program.host_speeds).factors(node)
+            factors = factors_of(node, program.regions, program.host_speeds)
             seconds = [
                 sum(cpu * factor for cpu, factor in zip(of_rank, factors, strict=True))
                 for of_rank in program.cpu_by_region

@@ -384,5 +384,7 @@ def ranks_with_wildcards(program: Program) -> list[int]:
     """Return the ranks that made receives or probes without naming a source."""
     wild = np.flatnonzero(program.columns.flags & _ANY_SOURCE != 0)
     wild = wild[program.peers[wild] != PROC_NULL]
+    if not len(wild):
+        return []
     ranks: list[int] = np.unique(np.searchsorted(program.offsets, wild, side="right") - 1).tolist()
     return ranks
