@@ -74,17 +74,20 @@ def cubest(ranks: int) -> tuple[int, int, int]:
 
 
 def _each(function: Callable[[int], tuple[int, ...]], which: int) -> Callable[[Integers], Integers]:
-    known: dict[int, int] = {}
+    known = np.zeros(1, np.int64)  # by number of ranks; 0 where it was not asked for
 
     def values(ranks: Integers) -> Integers:
+        nonlocal known
         if not len(ranks):
             return ranks
-        table = np.zeros(int(ranks.max()) + 1, np.int64)
-        for each in set(ranks.tolist()):
-            if each not in known:
+        if (most := int(ranks.max())) >= len(known):
+            known = np.append(known, np.zeros(most + 1 - len(known), np.int64))
+        found = known[ranks]
+        if not found.all():
+            for each in set(ranks[found == 0].tolist()):
                 known[each] = function(each)[which]
-            table[each] = known[each]
-        return table[ranks]
+            found = known[ranks]
+        return found
 
     return values
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -16,6 +17,8 @@ from clue.structure.forms import COMPARE, ZERO, Comparison, Predicate, lightest
 _LIGHT, _JOINED = 3, 200
 #: Numbers with which each atom is compared.
 _NUMBERS = (0, 1, 2, -1)
+#: Number of values that are compared at once: as many as a cache holds.
+_AT_ONCE = 1 << 17
 #: Weight of a comparison of two atoms: of one family, and of different ones.
 _PAIRED, UNLIKE = 8, 4
 
@@ -50,6 +53,28 @@ def _unpacked(bits: _Bits, length: int) -> npt.NDArray[np.bool_]:
     return np.unpackbits(bits.view(np.uint8), axis=1, count=length).view(np.bool_)
 
 
+def _compared(
+    values: Integers, ones: npt.NDArray[np.int64], others: npt.NDArray[np.int64], constants: tuple[int, ...]
+) -> Iterator[tuple[npt.NDArray[np.int64], _Bits]]:
+    """Yield comparisons, shape (comparisons, 4), of pairs of atoms that differ by constants, and where they hold."""
+    length = values.shape[1]
+    full = _bits(np.ones((1, length), bool))
+    size = max(_AT_ONCE // (length + 1), 1)
+    for start in range(0, len(ones), size):
+        one, other = ones[start : start + size], others[start : start + size]
+        apart = (values[one] - values[other])[:, None]
+        added = np.array(constants)[:, None]
+        equal, less = (
+            _bits(where.reshape(len(one) * len(constants), length)) for where in (apart == added, apart < added)
+        )
+        made = np.zeros((len(equal), 4), np.int64)
+        made[:, 0], made[:, 2] = one.repeat(len(constants)), other.repeat(len(constants))
+        made[:, 3] = np.resize(constants, len(made))
+        for sign, where in (("==", equal), ("<", less), (">=", less ^ full)):
+            made[:, 1] = _SIGNS.index(sign)
+            yield made, where
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Conditions:
     """Conditions on samples, the lightest first.
@@ -73,31 +98,28 @@ class Conditions:
         cls, sides: Sequence[tuple[Atom, Integers]], turns: Sequence[tuple[Atom, Integers]], length: int
     ) -> Conditions:
         """Compare atoms with small numbers and with each other; atoms of turns are compared for equality only."""
-        atoms = tuple(atom for atom, _ in (*sides, *turns))
+        atoms = (*(atom for atom, _ in (*sides, *turns)), ZERO)
+        values = np.array([*(column for _, column in (*sides, *turns)), np.zeros(length, np.int64)], np.int64)
+        comparable = _comparable(atoms[:-1])[:, : len(sides)]
+        one, other = np.nonzero(np.triu(comparable[: len(sides)], 1))
+        turn, side = np.nonzero(comparable[len(sides) :])
+        lone = np.arange(len(atoms) - 1)
+        full = _bits(np.ones((1, length), bool))
         parts, holds = [np.zeros((0, 4), np.int64)], [_bits(np.zeros((0, length), bool))]
-        comparable = _comparable(atoms)
-        columns = np.array([column for _, column in sides], np.int64).reshape(len(sides), length)
-        with_zero = np.full(len(_NUMBERS), len(atoms))
-        numbers = np.array(_NUMBERS)[:, None].repeat(length, axis=1)
-        for i, (_, values) in enumerate((*sides, *turns)):
-            first, constants = (i + 1, (0, -1, 1)) if i < len(sides) else (0, (0,))
-            beside = (first + np.flatnonzero(comparable[i, first : len(sides)])).repeat(len(constants))
-            added = np.resize(constants, len(beside))
-            made = np.zeros((len(_NUMBERS) + len(beside), 4), np.int64)
-            made[:, 0], made[:, 2], made[:, 3] = i, [*with_zero, *beside], [*_NUMBERS, *added]
-            right = np.concatenate([numbers, columns[beside] + added[:, None]])
-            signs = (("==", values == right), ("<", values < right)) if i < len(sides) else (("==", values == right),)
-            for sign, where in signs:
-                kept = np.flatnonzero(where.any(axis=1) & ~where.all(axis=1))
-                for other, holding in ((sign, where[kept]), *(((">=", ~where[kept]),) if sign == "<" else ())):
-                    made[:, 1] = _SIGNS.index(other)
-                    parts.append(made[kept])
-                    holds.append(_bits(holding))
+        for made, where in chain(
+            _compared(values, lone, np.full(len(lone), len(lone)), _NUMBERS),
+            _compared(values, one, other, (0, -1, 1)),
+            _compared(values, len(sides) + turn, side, (0,)),
+        ):
+            kept = where.any(axis=1) & (where != full).any(axis=1)
+            kept &= (made[:, 0] < len(sides)) | (made[:, 1] == _SIGNS.index("=="))
+            parts.append(made[kept])
+            holds.append(where[kept])
         every = np.concatenate(parts)
-        own = np.array([*(atom.weight for atom in atoms), ZERO.weight], np.int64)
+        own = np.array([atom.weight for atom in atoms], np.int64)
         weights = own[every[:, 0]] + own[every[:, 2]] + np.abs(every[:, 3])
-        order = np.argsort(weights, kind="stable")
-        return cls((*atoms, ZERO), every[order], weights[order], np.concatenate(holds)[order], length)
+        order = np.lexsort((every[:, 1], every[:, 0], weights))
+        return cls(atoms, every[order], weights[order], np.concatenate(holds)[order], length)
 
     def part(self, number: int) -> Comparison:
         """Return one of the comparisons."""
@@ -140,19 +162,27 @@ class Conditions:
         fits = [
             Predicate((self.part(i),), negated)
             for negated in (False, True)
-            for i in np.flatnonzero((self.holds == _bits((mask ^ negated)[None])).all(axis=1)).tolist()
+            for i in self._agreeing(_bits((mask ^ negated)[None]), _bits(np.ones((1, self.length), bool)))
         ]
         return lightest(fits) or lightest(
             [p for negated in (False, True) for p in self._joined(mask ^ negated, negated)]
         )
 
+    def _agreeing(self, mask: _Bits, there: _Bits) -> list[int]:
+        """Return the conditions that agree with a mask on these samples, both of shape (1, words)."""
+        first = (self.holds[:, :1] ^ mask[:, :1]) & there[:, :1]  # most differ in the first word
+        near = np.flatnonzero((first == 0).all(axis=1))
+        found: list[int] = near[((self.holds[near] ^ mask) & there == 0).all(axis=1)].tolist()
+        return found
+
     def _joined(self, mask: npt.NDArray[np.bool_], negated: bool) -> Iterator[Predicate]:
         """Yield pairs of conditions whose conjunction holds on exactly these samples."""
         within = _bits(mask[None])
         above: dict[bytes, int] = {}
-        for i in np.flatnonzero((self.holds & within == within).all(axis=1)).tolist():
-            if len(above) < _JOINED:
-                above.setdefault(self.holds[i].tobytes(), i)
+        for i in self._agreeing(within, within):
+            above.setdefault(self.holds[i].tobytes(), i)
+            if len(above) == _JOINED:
+                break
         outside = self.holds[list(above.values())] & ~within
         parts = [self.part(i) for i in above.values()]
         for i, part in enumerate(parts):

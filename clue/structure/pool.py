@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, compress
 
 import numpy as np
 import numpy.typing as npt
@@ -79,7 +79,7 @@ class Pool:
     def _only(self, kept: npt.NDArray[np.bool_], values: Integers) -> Pool:
         if kept.all():
             return Pool(self.atoms, values)
-        return Pool(tuple(atom for atom, keep in zip(self.atoms, kept.tolist(), strict=True) if keep), values[kept])
+        return Pool(tuple(compress(self.atoms, kept.tolist())), values[kept])
 
     def multiplied(self) -> npt.NDArray[np.int64]:
         """Return the pairs of atoms that programs multiply, the lightest first."""
@@ -156,15 +156,17 @@ class Products:
 
     @classmethod
     def _different(cls, factors: tuple[Atom, ...], values: Integers, made: Sequence[npt.NDArray[np.int64]]) -> Products:
-        every = np.concatenate([np.pad(each, ((0, 0), (0, 3 - each.shape[1])), constant_values=-1) for each in made])
-        products = np.concatenate([_multiplied(values, each) for each in made])
-        # Sums of random numbers modulo 2^64 tell values apart.
-        keys = products @ _MIXED.integers(-(1 << 62), 1 << 62, products.shape[1])
-        _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-        order = np.argsort(first, kind="stable")
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
-        return cls(factors, every, place[group.ravel()], first[order], products[first[order]])
+        every = np.concatenate(
+            [np.concatenate([each, np.full((len(each), 3 - each.shape[1]), -1)], axis=1) for each in made]
+        )
+        # Many factors have equal values: their products are computed once.
+        first, alike = _first_seen(_told_apart(values))
+        numbers = np.sort(np.append(alike, -1)[every], axis=1)
+        codes = (numbers + 1) @ (len(first) + 1) ** np.arange(3)
+        made_first, code = _first_seen(codes)
+        products = _multiplied(values[first], numbers[made_first])
+        first, group = _first_seen(_told_apart(products))
+        return cls(factors, every, group[code], made_first[first], products[first])
 
     def __len__(self) -> int:
         return len(self.first)
@@ -186,11 +188,28 @@ class Products:
 
 
 def _multiplied(values: Integers, numbers: npt.NDArray[np.int64]) -> Integers:
-    """Return the products of the values with these numbers, shape (products, factors)."""
-    product: Integers = values[numbers[:, 0]]
-    for factor in numbers.T[1:]:
-        product = product * values[factor]
+    """Return the products of the values with these numbers, shape (products, 3); -1, in front, for none."""
+    factors = np.concatenate([values, np.ones((1, values.shape[1]), np.int64)])
+    product: Integers = factors[numbers[:, 2]]
+    product *= factors[numbers[:, 1]]
+    more = np.flatnonzero(numbers[:, 0] >= 0)
+    product[more] *= factors[numbers[more, 0]]
     return product
+
+
+def _told_apart(values: Integers) -> Integers:
+    """Return a key for each row: sums of random numbers modulo 2^64 tell rows apart."""
+    keys: Integers = values @ _MIXED.integers(-(1 << 62), 1 << 62, values.shape[1])
+    return keys
+
+
+def _first_seen(keys: Integers) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return where each different key is first, in this order, and the number of each key among these."""
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return first[order], place[group.ravel()]
 
 
 def _pairs(numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

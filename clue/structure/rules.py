@@ -9,7 +9,7 @@ recordings do not determine the rule, and it is refused there.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -78,14 +78,20 @@ _MOST_SUMS = 400
 #: Greatest weight of an atom in a condition.
 _HEAVIEST = 5
 #: Number of products among which sums of three are searched; least residual of a product for it to be independent of
-#: others.
-_MOST_PRODUCTS, _SAME = 120, 1e-6
+#: others; number of products that are combined with all others at once.
+_MOST_PRODUCTS, _SAME, _AT_ONCE = 120, 1e-6, 60
 
 
 def _independent(gram: _Floats) -> bool:
     """Tell whether columns are linearly independent, given their inner products."""
     lengths = np.sqrt(np.diag(gram))
     return bool(lengths.all() and np.linalg.eigvalsh(gram / np.outer(lengths, lengths))[0] >= _DEPENDENT)
+
+
+def _lengths(rows: _Floats) -> _Floats:
+    """Return the length of each row, infinite for rows of zeros."""
+    squares = np.einsum("ij,ij->i", rows, rows)
+    return np.sqrt(np.where(squares > 0, squares, np.inf))
 
 
 def _take(v: Surroundings, rows: npt.NDArray[np.bool_]) -> dict[str, Integers]:
@@ -158,12 +164,15 @@ class Search:
         """Return the lightest rule that fits all samples, if there is one."""
         if not self._supported():
             return None
-        key = hashlib.sha1(
-            b"".join(each.tobytes() for each in (self._at, y, np.array([depth, self.triples]))), usedforsecurity=False
-        ).digest()
+        key = self._key(y, str(depth))
         if key not in self._whole.rules:
             self._whole.rules[key] = self._searched(y, depth)
         return self._whole.rules[key]
+
+    def _key(self, y: Integers, what: str) -> bytes:
+        """Return a key for a search in these samples."""
+        said = (self._at.tobytes(), y.tobytes(), f"{what} {self.triples}".encode())
+        return hashlib.sha1(b"".join(said), usedforsecurity=False).digest()
 
     def _searched(self, y: Integers, depth: int) -> Rule | None:
         leans = self._leans(y) or [(self, np.arange(self.length))]
@@ -247,25 +256,40 @@ class Search:
         most = int(known[counts.argmax()])
         if (np.abs(known - most) <= self.slack).all():
             return (Sum(((Fraction(most), ()),) if most else ()),)
-        return (
-            self._single(y)
-            or self._dealt(y)
-            or self._blocks(y)
-            or self._scaled(y)
-            or (() if len(known) == 2 and not y.all() else self._several(y) or self._in_units(y))
-        )
+        found = self._once(self._light, y)
+        if found or (len(known) == 2 and not y.all()):
+            return found
+        self._spent.sums += 1
+        return self._once(self._heavy, y) if self._spent.sums <= _MOST_SUMS else ()
+
+    def _once(self, search: Callable[[Integers], tuple[Sum, ...]], y: Integers) -> tuple[Sum, ...]:
+        """Return the sums that a search finds; searches among equal samples are made once."""
+        key = self._key(y, search.__name__)
+        if key not in self._whole.sums:
+            found = search(y)
+            self._whole.sums[key] = found, self._doubtful
+        found, doubtful = self._whole.sums[key]
+        self._doubtful = min(self._doubtful, doubtful)
+        return found
+
+    def _light(self, y: Integers) -> tuple[Sum, ...]:
+        """Return the lightest sums of one atom that fit."""
+        return self._single(y) or self._dealt(y) or self._blocks(y) or self._scaled(y)
+
+    def _heavy(self, y: Integers) -> tuple[Sum, ...]:
+        """Return the lightest sums of products that fit."""
+        return self._several(y) or self._in_units(y)
 
     def _single(self, y: Integers) -> tuple[Sum, ...]:
         rows = self._rows
         atoms = (*self.small.atoms, *self.alone.atoms)
-        values = np.concatenate([self.small.values, self.alone.values])[:, rows]
+        values = np.concatenate([self.small.values[:, rows], self.alone.values[:, rows]])
         if not atoms:
             return ()
         matrix = values.astype(float)
         matrix -= matrix.mean(axis=1, keepdims=True)
         target = y[rows] - y[rows].mean()
-        norms = np.linalg.norm(matrix, axis=1)
-        along = np.abs(matrix @ target) / np.where(norms > 0, norms, np.inf)
+        along = np.abs(matrix @ target) / _lengths(matrix)
         whole = float(target @ target)
         near = np.flatnonzero(whole - along**2 <= _NEAR * whole + self._leeway(len(rows))).tolist()
         return lightest(
@@ -305,13 +329,15 @@ class Search:
 
     def _followed(self, y: Integers) -> list[tuple[Atom, Integers]]:
         """Return light atoms that alone determine y, monotonically, as a whole determines its number of blocks."""
-        wholes = [each for each in self.small.pairs() if each[0].weight <= UNLIKE - 1]
-        values = np.array([column for _, column in wholes], np.int64).reshape(len(wholes), self.length)
-        order = np.argsort(values, axis=1, kind="stable")
-        steps, x = np.diff(y[order], axis=1), np.take_along_axis(values, order, axis=1)
-        alone = ~((x[:, 1:] == x[:, :-1]) & (steps != 0)).any(axis=1)
-        kept = alone & ((steps >= 0).all(axis=1) | (steps <= 0).all(axis=1))
-        return [wholes[i] for i in np.flatnonzero(kept).tolist()]
+        if y.max() < _BLOCKS:
+            return []
+        light = int(np.searchsorted(self.small.weights, UNLIKE))
+        order = np.argsort(y, kind="stable")
+        ends = np.flatnonzero(np.diff(y[order], prepend=y[order[0]] - 1))
+        values = self.small.values[:light, order]
+        low, high = np.minimum.reduceat(values, ends, axis=1), np.maximum.reduceat(values, ends, axis=1)
+        kept = (high[:, :-1] < low[:, 1:]).all(axis=1) | (low[:, :-1] > high[:, 1:]).all(axis=1)
+        return [(self.small.atoms[i], self.small.values[i]) for i in np.flatnonzero(kept).tolist()]
 
     def _scaled(self, y: Integers) -> tuple[Sum, ...]:
         """Return the forms that are multiples of the size or its square, divided evenly or by tiles, and rounded down.
@@ -352,18 +378,14 @@ class Search:
         return Products.of(self.small, self._rows)
 
     def _several(self, y: Integers) -> tuple[Sum, ...]:
-        self._spent.sums += 1
-        if self._spent.sums > _MOST_SUMS:
-            return ()
         products = Products.lone(self.small, self._rows) if self.plain else self.products()
         if not len(products):
             return ()
         rows = self._rows
         matrix = products.values.astype(float)
         target = y[rows].astype(float)
-        centred = matrix - matrix.mean(axis=1, keepdims=True)
-        norms = np.linalg.norm(centred, axis=1)
-        basis = centred / np.where(norms > 0, norms, np.inf)[:, None]
+        matrix -= matrix.mean(axis=1, keepdims=True)
+        basis = matrix / _lengths(matrix)[:, None]
         rest = target - target.mean()
         length = np.linalg.norm(rest)
         fits: list[Sum] = []
@@ -392,7 +414,7 @@ class Search:
         Only whole numbers of units were recorded, so it is unknown where a remainder goes: both conventions are kept as
         rivals.
         """
-        if self.plain or self._spent.sums > _MOST_SUMS or "n" not in self.names or not _ranked(self.names):
+        if self.plain or "n" not in self.names or not _ranked(self.names):
             return ()
         products = self._units
         if not len(products):
@@ -400,8 +422,7 @@ class Search:
         matrix = products.values.astype(float)
         matrix -= matrix.mean(axis=1, keepdims=True)
         target = y[self._rows] - y[self._rows].mean()
-        norms = np.linalg.norm(matrix, axis=1)
-        along = np.abs(matrix @ target) / np.where(norms > 0, norms, np.inf)
+        along = np.abs(matrix @ target) / _lengths(matrix)
         whole = float(target @ target)
         near = np.flatnonzero(whole - along**2 <= _NEAR * whole + self._leeway(len(target))).tolist()
         # If too many forms fit, there is no rule: a form that is left out could be a rival.
@@ -430,40 +451,48 @@ class Search:
 
     def _pairs(self, y: Integers, products: Products, basis: _Floats, rest: _Floats) -> list[Sum]:
         order = np.argsort(products.weights, kind="stable")[: 3 * _MOST_PRODUCTS]
-        weights = products.weights[order]
-        gram, along, whole = basis[order] @ basis[order].T, basis[order] @ rest, float(rest @ rest)
-        # Residuals of the other products and of the target, given the first product; a fit leaves no residual.
-        left = 1.0 - gram**2
-        second = (along[None, :] - gram * along[:, None]) ** 2 / np.where(left > _SAME, left, np.inf)
-        remaining = whole - along[:, None] ** 2 - second
-        pairs = [
-            (i, k)
-            for i, k in zip(*np.nonzero(remaining <= _NEAR * whole + self._leeway(len(rest))), strict=True)
-            if i < k
-        ]
+        weights, chosen = products.weights[order], basis[order]
+        along, whole = chosen @ rest, float(rest @ rest)
+        needed = whole - (_NEAR * whole + self._leeway(len(rest))) - along**2
+        pairs: list[tuple[int, int]] = []
+        for start in range(0, len(order), _AT_ONCE):
+            # Residuals of later products and of the target, given the first product; a fit leaves no residual.
+            some = slice(start, start + _AT_ONCE)
+            gram = chosen[some] @ chosen[start:].T
+            left = 1.0 - gram**2
+            second = along[start:] - gram * along[some, None]
+            second *= second
+            second /= np.where(left > _SAME, left, np.inf)
+            for at in np.flatnonzero(second >= needed[some, None]).tolist():
+                i, k = divmod(at, len(order) - start)
+                if i < k:
+                    pairs.append((start + i, start + k))
         pairs.sort(key=lambda pair: weights[pair[0]] + weights[pair[1]])
         return [
             form
             for i, k in pairs[: 4 * KEPT]
-            if self._supports(y, 2, tried := comb(int(k) + 1, 2))
+            if self._supports(y, 2, tried := comb(k + 1, 2))
             for form in self._solve(y, [products[order[i]], products[order[k]]], tried)
         ]
 
     def _triples(self, y: Integers, products: Products, basis: _Floats, rest: _Floats) -> tuple[Sum, ...]:
         order = np.argsort(products.weights, kind="stable")[:_MOST_PRODUCTS]
-        gram, along, whole = basis[order] @ basis[order].T, basis[order] @ rest, float(rest @ rest)
+        chosen = basis[order]
+        gram, along, whole = chosen @ chosen.T, chosen @ rest, float(rest @ rest)
+        enough = whole - (_NEAR * whole + self._leeway(len(rest)))
         found: set[tuple[int, ...]] = set()
         for i in range(len(order)):
             # Residuals of all others and of the target, given the first product, and then given each second one.
             left, target = gram - np.outer(gram[i], gram[i]), along - gram[i] * along[i]
-            size = np.diag(left).copy()
-            size[size < _SAME] = np.inf
-            second = target**2 / size
+            spread = np.diag(left)
+            size = np.where(spread < _SAME, np.inf, spread)
             third = target - left * (target / size)[:, None]
-            sizes = np.diag(left) - left**2 / size[:, None]
-            remaining = (whole - along[i] ** 2 - second)[:, None] - third**2 / np.where(sizes > _SAME, sizes, np.inf)
-            for k, m in zip(*np.nonzero(remaining <= _NEAR * whole + self._leeway(len(rest))), strict=True):
-                found.add(tuple(sorted((i, int(k), int(m)))))
+            sizes = spread - left**2 / size[:, None]
+            third *= third
+            third /= np.where(sizes > _SAME, sizes, np.inf)
+            needed = enough - along[i] ** 2 - target**2 / size
+            for at in np.flatnonzero(third >= needed[:, None]).tolist():
+                found.add(tuple(sorted((i, *divmod(at, len(order))))))
             if len(found) > 8 * KEPT:
                 break
         fits = [
@@ -647,8 +676,8 @@ class Search:
         for name in (each for each in self.names if each[0] in "ije"):
             steps = np.unique(self.v[name]).tolist()
             if 1 < len(steps) <= _STEPS:
-                rules = [self._where(self.v[name] == step, y, depth) for step in steps]
-                if all(rules):
+                rules = self._each((self.v[name] == step for step in steps), y, depth)
+                if rules:
                     return chain(variable(name), list(zip(steps, rules, strict=True)))
         return None
 
@@ -656,10 +685,21 @@ class Search:
         """Return a rule for each turn of a loop that does several things in turn."""
         for name, turns in product((each for each in self.names if each[0] == "i"), _TURNS):
             at = self.v[name] % turns
-            rules = [self._where(at == turn, y, depth - 1) for turn in range(turns)]
-            if all(rules):
+            rules = self._each((at == turn for turn in range(turns)), y, depth - 1)
+            if rules:
                 return chain(residue(name, turns), list(enumerate(rules)))
         return None
+
+    def _each(self, masks: Iterable[npt.NDArray[np.bool_]], y: Integers, depth: int) -> list[Rule]:
+        """Return a rule for each part of the samples, or nothing if a part has none."""
+        rules = []
+        for mask in masks:
+            rules.append(self._where(mask, y, depth))
+            # The searches in the other parts would count, unless no search for sums is left anyway.
+            if rules[-1] is None and self._spent.sums >= _MOST_SUMS:
+                break
+        found = [rule for rule in rules if rule is not None]
+        return found if len(found) == len(rules) else []
 
     def _where(self, mask: npt.NDArray[np.bool_], y: Integers, depth: int) -> Rule | None:
         return self._within(mask, self.triples).rule(y[mask], depth) if mask.any() else None
@@ -697,11 +737,13 @@ class _Whole:
         v: Surroundings of all samples.
         pools: Atoms with their values there, by kind and by the surroundings that vary.
         rules: Rules found, by their samples.
+        sums: Sums found, by their samples, with the weight of the lightest that is not confirmed.
     """
 
     v: Surroundings
     pools: dict[tuple[Any, tuple[str, ...]], Pool] = field(default_factory=dict)
     rules: dict[bytes, Rule | None] = field(default_factory=dict)
+    sums: dict[bytes, tuple[tuple[Sum, ...], float]] = field(default_factory=dict)
 
 
 def _as_atom(form: Sum) -> Atom:
