@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
 
 import numpy as np
 
@@ -21,6 +22,8 @@ from clue.trace import Trace
 
 #: Least number of ranks on a node for two pairs to copy at once; least size, bytes, at which messages overflow caches.
 _TWO_PAIRS, _LARGE = 4, 1 << 16
+#: Similarity from which a name counts as a misspelling of another.
+_ALIKE = 0.75
 _ONE_SIDED = "; a live run gives such calls the time of messages (clue run)"
 
 
@@ -238,7 +241,26 @@ def _wildcard_caveats(replay: Replay, program: Description) -> Iterator[Caveat]:
         )
 
 
+def _misspelt_regions(machine: Machine, program: Description) -> Iterator[Caveat]:
+    """Report regions of the machine that the program lacks, if it has one of a similar name.
+
+    A machine may state regions of many programs, so others are no fault.
+    """
+    types = machine.node_types().values()
+    stated = {region for each in types for region in (*each.performance_factors, *each.speeds)}
+    known = {region.casefold(): region for region in program.regions if region}
+    for region in sorted(stated - set(program.regions)):
+        for near in get_close_matches(region.casefold(), known, n=1, cutoff=_ALIKE):
+            yield Caveat(
+                About.MACHINE,
+                machine.name,
+                "figures of region {region} are not used, as the program has no such region: did you mean {near}?",
+                {"region": region, "near": known[near]},
+            )
+
+
 def _speed_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
+    yield from _misspelt_regions(machine, program)
     wanted = {region for node in machine.nodes for region in node.speeds}
     used = wanted & set(program.regions)
     missing = sorted(used - program.host_speeds.keys())

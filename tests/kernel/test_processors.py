@@ -60,6 +60,18 @@ def test_speed_without_declared_operations_falls_back_and_says_so() -> None:
     assert any("speed of region solve" in warning for warning in result.warnings)
 
 
+@pytest.mark.parametrize(("stated", "said"), [("Solve", True), ("sovle", True), ("assembly", False), ("solve", False)])
+def test_a_region_that_looks_misspelt_is_told(stated: str, said: bool) -> None:
+    """A machine may state regions of other programs, but not those that differ by a few letters from this program's."""
+    result = simulate(bursts(2.0, region="solve").build(), machine(1, performance_factors={stated: 3.0}))
+    assert (
+        any(
+            f"region {stated} are not used" in each and each.endswith("did you mean solve?") for each in result.warnings
+        )
+        == said
+    )
+
+
 def of_blocks(*seconds: float, flops: float) -> TraceBuilder:
     """Return a program of one rank with a call after each burst; *flops* is the total of all bursts."""
     trace = TraceBuilder(1)
