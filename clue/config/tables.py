@@ -6,12 +6,17 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 from clue.config.document import Document, Origin
 from clue.config.document import Path as Steps
+from clue.config.faults import did_you_mean
 from clue.errors import ConfigError
 from clue.files import read_text
+
+#: Similarity from which a name counts as a misspelling of another.
+_ALIKE = 0.8
 
 
 def read_table(path: Path, columns: Sequence[str], row_of: Callable[[dict[str, str]], dict[str, object]]) -> Document:
@@ -21,11 +26,13 @@ def read_table(path: Path, columns: Sequence[str], row_of: Callable[[dict[str, s
 
     Args:
         path: The file.
-        columns: Names of the columns that are read, at least one of which must exist; others are ignored.
+        columns: Names of the columns that are read, at least one of which must exist; others are ignored, unless they
+            look like one that is missing.
         row_of: Converts cells by column to a row.
 
     Raises:
-        ConfigError: If the file cannot be read, has none of the columns, or has a line with more cells than columns.
+        ConfigError: If the file cannot be read, has none of the columns, has a column that looks misspelt, or has a
+            line with more cells than columns.
     """
     written = enumerate(_text(path).splitlines(), 1)
     lines = [(number, line) for number, line in written if line.strip() and not line.lstrip().startswith("#")]
@@ -36,6 +43,11 @@ def read_table(path: Path, columns: Sequence[str], row_of: Callable[[dict[str, s
     head, rows = cells[0], list[object]()
     if twice := [column for column, times in Counter(head).items() if column and times > 1]:
         raise ConfigError(f"{path}:{lines[0][0]}:1: columns must have distinct names, got {twice[0]} twice")
+    missing = [column for column in columns if column not in head]
+    for column in head:
+        if column not in columns and get_close_matches(column.lower(), missing, n=1, cutoff=_ALIKE):
+            rule = f"column must not look like one that is missing, got {column}{did_you_mean(column, missing)}"
+            raise ConfigError(f"{path}:{lines[0][0]}:1: {rule}")
     origins: dict[Steps, Origin] = {(): Origin(str(path), 1, 1, ()), ("rows",): Origin(str(path), 1, 1, ())}
     for (number, line), found in zip(lines[1:], cells[1:], strict=True):
         if len(found) > len(head):

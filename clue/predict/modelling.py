@@ -160,9 +160,22 @@ class _OfKinds(_Question):
         super().__init__(task, modelled)
         self._model = model.cluster
 
+    @property
+    def _holds_anywhere(self) -> bool:
+        """Whether it is unknown on which processors the model's runs were measured."""
+        return list(self._model.kinds) == [ANY]
+
     @cached_property
     def uses(self) -> Configuration:
-        return uses_of(self.task.where, ANY if list(self._model.kinds) == [ANY] else "")
+        return uses_of(self.task.where, ANY if self._holds_anywhere else "")
+
+    def _further(self) -> Iterator[Caveat]:
+        if self._holds_anywhere:
+            text = (
+                "its model gives the same time on all machines, as it does not tell on which processors its runs were "
+                "measured: give the runs a column processor, with names of node types"
+            )
+            yield note(About.PROGRAM, self.task.key[0].name, text)
 
     def _predict(self) -> Forecast:
         return self._model.predict(self.modelled.size, self.uses)

@@ -60,6 +60,16 @@ def scenario(size: float, machines: list[Machine], *others: Component, ranks: in
 TWO = model({"slow": 8.0, "fast": 2.0})
 
 
+def test_a_model_of_unknown_processors_is_the_same_everywhere() -> None:
+    """Its runs have no column processor: all machines get one time, and the result says why."""
+    slow_and_fast = scenario(1000.0, [cluster("slow", "slow"), cluster("fast", "fast")])
+    ranking = rank_options(slow_and_fast, modelling(lambda _: model({"any": 8.0}), Formula()))
+    assert {each.position for each in ranking.entries} == {1}
+    assert any("its model gives the same time on all machines" in each for each in ranking.warnings)
+    known = rank_options(slow_and_fast, modelling(lambda _: TWO, Formula()))
+    assert not any("the same time on all machines" in each for each in known.warnings)
+
+
 def test_a_comparison_by_a_model() -> None:
     """At size 800, two slow nodes take 2.048 s, two fast ones 0.512 s, so the fast ones win.
 

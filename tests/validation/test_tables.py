@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -61,13 +62,22 @@ def test_short_lines_leave_cells_empty(folder: Path) -> None:
             b"machine,measured,measured\na,1,2\n",
             "runs.csv:1:1: columns must have distinct names, got measured twice",
         ),
+        (
+            b"machine,measured,rank\na,1,2\n",
+            'runs.csv:1:1: column must not look like one that is missing, got rank: did you mean "ranks"?',
+        ),
         (b"machine,measured,ranks\na,1,3\n", "runs.csv:2:5: ranks must be at most 2 on a"),
     ],
 )
 def test_cells_that_make_no_sense(folder: Path, table: bytes, fault: str) -> None:
-    """Numbers out of range, invalid bytes and text instead of numbers are refused."""
-    with pytest.raises(ConfigError, match=fault):
+    """Numbers out of range, invalid bytes, text instead of numbers and misspelt columns are refused."""
+    with pytest.raises(ConfigError, match=re.escape(fault)):
         load(folder, table)
+
+
+def test_other_columns_are_ignored(folder: Path) -> None:
+    """A column that is not read may resemble one that is there."""
+    assert load(folder, b"machine,measured,measured_by,remark\na,1,me,x\n") == [("a", "", (1.0,))]
 
 
 CELLS = st.sampled_from(["a", "b, c", "1", "0", "-1", "2.5", "1 s", "1 2", '"', "x", "", "nan", "\x00", "#", "é"])
