@@ -139,7 +139,8 @@ def _halves(ops: Ops, starts: Integers) -> Integers:
     waits = ops.are(Op.WAIT) & (ops.flags & Flag.CONTINUED > 0) & (ops.count <= 1)
     waits[:1] = False
     rows = np.flatnonzero(waits)
-    asked = np.where(ops.count[rows] == 1, ops.extras[starts[rows] * (ops.count[rows] == 1)], ops.request[rows])
+    asked, lists = ops.request[rows].astype(np.int64), ops.count[rows] == 1
+    asked[lists] = ops.extras[starts[rows[lists]]]
     own = ops.are(Op.ISEND, Op.IRECV)[rows - 1] & (ops.request[rows - 1] == asked)
     found: Integers = rows[own] - 1
     return found

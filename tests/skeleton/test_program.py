@@ -227,6 +227,34 @@ def test_skeletons_of_random_programs_run_in_c(seed: int, tmp_path: Path) -> Non
     assert len(document_of(ran([str(compiled(trace, tmp_path))], trace.ranks, "--json", "--repeats", "2"))["runs"]) == 2
 
 
+def line(times: int) -> Trace:
+    """Return the skeleton of two ranks that exchange along a line, so that each makes half of every exchange."""
+    built = TraceBuilder(2, "app.py")
+    for rank, own in enumerate(built):
+        for _ in range(times):
+            own.sendrecv(-1 if rank else 1, 800, 0 if rank else -1)
+    return construct(built.build(), scale=1).trace
+
+
+def test_half_of_an_exchange_is_one_call_where_no_wait_lists_requests(tmp_path: Path) -> None:
+    """On two ranks in a line, one rank only sends and the other only receives: no wait of the skeleton has a list."""
+    trace = line(3)
+    assert not len(trace.ops.extras)
+    again = recorded(written(trace, tmp_path), 2)
+    sent, received = calls_of(again, "program")
+    assert sent == [(Op.SEND, Flag(0), (0, 1), 1, 0, 800)] * 3
+    assert received == [(Op.RECV, Flag(0), (0, 1), 0, 0, 0)] * 3
+
+
+@pytest.mark.skipif(mpicc() is None, reason="a compiler of programs with MPI must be there")
+def test_half_of_an_exchange_is_one_call_in_c(tmp_path: Path) -> None:
+    """The same program in C has one blocking call for each half, and runs."""
+    done = ran([str(compiled(line(3), tmp_path))], 2, "--json")
+    text = (tmp_path / "skeleton.c").read_text()
+    assert "MPI_Send(" in text and "MPI_Recv(" in text
+    assert document_of(done)["ranks"] == 2
+
+
 def plainly(call: tuple[object, ...]) -> tuple[object, ...]:
     """Return a call without those details of collectives that random programs have but real ones cannot."""
     return (call[0], *call[2:4]) if call[0] in COLLECTIVES else call
