@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from clue.caveats import About, Caveat, counted
+from clue.caveats import About, Caveat, counted, note_of_recording
 from clue.errors import SkeletonError
 from clue.skeleton.clustering import Clusters
 from clue.skeleton.events import Events
@@ -17,7 +17,7 @@ from clue.skeleton.parameters import Parameters
 from clue.skeleton.scaling import LATENCY, Scaled, scaled
 from clue.skeleton.signature import Signature, signature_of
 from clue.skeleton.times import Times
-from clue.trace import Op, Trace
+from clue.trace import Op, Trace, disturbance
 from clue.trace.columns import checksum
 
 #: Similarity thresholds, tried in this order until a signature is short enough.
@@ -110,6 +110,8 @@ def construct(
     caveats = (
         *events.caveats,
         *times.caveats,
+        # The time of the application is that of its recording, so a disturbance makes it too long.
+        *(note_of_recording(trace.name, each) for each in disturbance.about(trace.head.rank_heads)),
         *_unlike(trace, clusters.threshold, signature, wanted),
         *_shrunk(trace, short),
         *_too_short(trace, dominant, times.application, good),
@@ -176,8 +178,8 @@ def _identity(trace: Trace, scale: float) -> str:
 def _told(short: Trace, trace: Trace, scale: float, caveats: tuple[Caveat, ...]) -> Trace:
     """Return the short program with a header that describes it."""
     note = f"a skeleton of {trace.name}: the application takes {scale:.6g} times as long"
-    notes = (note, *(each.said for each in caveats), *trace.head.notes)
-    return replace(short, path=None, head=replace(short.head, notes=notes))
+    notes = dict.fromkeys((note, *(each.said for each in caveats), *trace.head.notes))
+    return replace(short, path=None, head=replace(short.head, notes=tuple(notes)))
 
 
 def _unlike(trace: Trace, threshold: float, signature: Signature, scale: float) -> Iterator[Caveat]:

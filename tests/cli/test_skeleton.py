@@ -10,7 +10,7 @@ import pytest
 
 from clue.cli import main
 from clue.skeleton.calibration import Pieces
-from clue.trace import Op, Trace, TraceBuilder
+from clue.trace import Op, Trace, TraceBuilder, disturbance
 from clue.trace.builder import RankBuilder
 from tests.cli.test_commands import MACHINE
 from tests.steady.programs import looped
@@ -99,6 +99,21 @@ def test_the_shortest_is_good_and_a_shorter_one_warns(capsys: pytest.CaptureFixt
     assert (status, document["good"]) == (0, False)
     assert any("loop.py:10" in each for each in document["warnings"])
     assert "clue: warning: " in err
+
+
+def test_a_disturbed_recording_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """A rank was kept from computing for half of the time that the skeleton stands for: all outputs say so, once."""
+    trace = Trace.open("loop.clue")
+    heads = tuple(replace(each, delayed=each.wall / 2) for each in trace.head.rank_heads)
+    notes = tuple(disturbance.about(heads))
+    replace(trace, head=replace(trace.head, rank_heads=heads, notes=notes)).save("busy.clue")
+    _, said, err = run(capsys, "busy.clue", "--scale", "10", "-o", "s.py", "--trace", "s.clue", "--json")
+    told = f"busy.clue: {notes[0]}"
+    assert "other processes kept a rank from computing for 50% of its time" in told
+    assert json.loads(said)["warnings"] == [told]
+    assert f"clue: warning: {told}" in err
+    assert "kept a rank from computing" in run(capsys, "busy.clue", "--scale", "10", "-o", "s.py")[1]
+    assert Trace.open("s.clue").head.notes.count(notes[0]) == 1
 
 
 def test_the_language_is_that_of_the_file_unless_it_is_stated(capsys: pytest.CaptureFixture[str]) -> None:
