@@ -71,6 +71,7 @@ def _about(
     return About(
         file=Path(arguments.output).name,
         identity=_identity(made.identity, language, arguments.work, arguments.memory),
+        recording=made.recording,
         program=shlex.join((Path(head.program).name, *head.arguments)),
         recorded=recorded,
         made=datetime.date.today().isoformat(),

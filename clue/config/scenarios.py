@@ -17,7 +17,7 @@ from clue.config.queues import QueueReader, criteria_of
 from clue.config.reading import Reading
 from clue.config.references import build_application, number_of_ranks, option_machine
 from clue.config.run_schema import KernelForm, LayoutForm, NextForm, OptionForm, ProgramForm, ScenarioForm, WorkloadForm
-from clue.config.skeleton_runs import measured_by
+from clue.config.skeleton_runs import check_recording, measured_by
 from clue.machine import Machine
 from clue.purchase.costs import Stated
 from clue.purchase.scenario import Component, Criterion, Layout, Limits, Option, Scenario, Workload
@@ -193,12 +193,12 @@ def _measured(reading: Reading, option: str, form: OptionForm, workloads: Sequen
             rule = f'must be a workload ({", ".join(known)}), got "{name}"{did_you_mean(name, known)}'
             reading.fault(path, rule, of_key=True)
         elif (measured := measured_by(reading, path, runs)) is not None:
-            _check_measured(reading, path, known[name], measured)
-            found[name] = measured
+            found[name] = _checked(reading, path, known[name], measured)
     return found
 
 
-def _check_measured(reading: Reading, path: Path, workload: Workload, measured: Measured) -> None:
+def _checked(reading: Reading, path: Path, workload: Workload, measured: Measured) -> Measured:
+    """Check that a skeleton's run is one of a workload, and return it with what could not be checked."""
     if len(workload.components) != 1:
         reading.fault(path, f"must be a workload with one program, got {len(workload.components)} kernels", of_key=True)
     if workload.instances != 1:
@@ -207,6 +207,11 @@ def _check_measured(reading: Reading, path: Path, workload: Workload, measured: 
     if measured.ranks not in workload.ranks:
         ranks = ", ".join(map(str, workload.ranks))
         reading.fault(path, f"must have a number of ranks that the workload allows ({ranks}), got {measured.ranks}")
+        return measured
+    if len(workload.components) != 1:
+        return measured
+    program = workload.components[0].application
+    return check_recording(reading, path, measured, filter(None, (program.trace, *program.repeats)))
 
 
 # --- workloads ---

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Annotated
 
@@ -13,8 +15,9 @@ from clue.config.quantities import PositiveInt
 from clue.config.reading import Reading
 from clue.config.run_schema import MeasuredSkeletonForm
 from clue.config.sources import read_file
-from clue.errors import ConfigError, SkeletonError
-from clue.files import is_file
+from clue.errors import ConfigError, SkeletonError, TraceError
+from clue.files import exists, is_file
+from clue.predict.application import PLACEHOLDER
 from clue.skeleton.prediction import Measured, SkeletonRun, predict
 
 _Seconds = Annotated[float, Field(gt=0, strict=False)]
@@ -25,6 +28,7 @@ class SkeletonRunForm(Form):
     """The output of a skeleton's run."""
 
     skeleton: Name = Field(description="Which skeleton.")
+    recording: Name | None = Field(None, description="From which recording it was made.")
     ranks: PositiveInt = Field(description="Number of ranks.")
     seconds: _Seconds = Field(description="Median time of its runs, seconds.")
     scale: _Seconds = Field(description="Ratio of the application's run time to the skeleton's, by construction.")
@@ -56,6 +60,7 @@ def load_skeleton_run(path: FilePath | str) -> SkeletonRun:
         form.dedicated or 0.0,
         form.compute,
         form.dedicated_compute,
+        form.recording or "",
     )
 
 
@@ -70,6 +75,50 @@ def measured_by(reading: Reading, path: Path, form: str | MeasuredSkeletonForm) 
         return _predicted(reading, path, here)
     dedicated = _run(reading, (*path, "dedicated"), form.dedicated)
     return None if dedicated is None else _predicted(reading, path, here, dedicated, form.application)
+
+
+def check_recording(reading: Reading, path: Path, measured: Measured, traces: Iterable[str]) -> Measured:
+    """Check that a skeleton was made from one of a program's recordings; add a fault if it was not.
+
+    Recordings that do not exist are ignored. Of a skeleton that does not state its recording, the number of ranks is
+    all that can be checked; the result then has a caveat.
+
+    Args:
+        reading: The document that names the skeleton's run.
+        path: Where it names it.
+        measured: The run.
+        traces: Paths of the program's recordings; ``{ranks}`` stands for the number of ranks.
+    """
+    files = [FilePath(each.replace(PLACEHOLDER, str(measured.ranks))) for each in traces]
+    try:
+        known = [(file, *_recording(reading, file)) for file in files if exists(file)]
+    except TraceError as error:
+        for fault in error.faults:
+            reading.fault(path, fault)
+        return measured
+    if not known:
+        return measured
+    file, ranks, recording = known[0]
+    if measured.ranks != ranks:
+        reading.fault(path, f"{measured.place}: ranks must be {ranks} as in {file}, got {measured.ranks}")
+    elif not measured.recording:
+        return replace(measured, is_unchecked=True)
+    elif all(measured.recording != each for _, _, each in known):
+        rule = f"recording must be {recording} of {file}, got {measured.recording}"
+        reading.fault(path, f"{measured.place}: {rule}")
+    return measured
+
+
+def _recording(reading: Reading, file: FilePath) -> tuple[int, str]:
+    """Return number of ranks and identity of a recording."""
+    from clue.skeleton.construction import recording_of  # noqa: PLC0415 - only recordings need numpy
+    from clue.trace import Trace  # noqa: PLC0415 - likewise
+
+    def opened() -> tuple[int, str]:
+        trace = Trace.open(file)
+        return trace.ranks, recording_of(trace)
+
+    return reading.made(("recording", file), None, opened)
 
 
 def _predicted(

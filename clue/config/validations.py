@@ -14,7 +14,7 @@ from clue.config.reading import Reading
 from clue.config.references import build_application, number_of_ranks, refer_to_machine
 from clue.config.run_schema import OrderForm, ProgramForm
 from clue.config.simulation import PlacementChoice
-from clue.config.skeleton_runs import measured_by
+from clue.config.skeleton_runs import check_recording, measured_by
 from clue.config.sources import Source, read_source
 from clue.config.tables import read_table
 from clue.config.validation_schema import COLUMNS, CaseForm, RowForm, TableForm, ValidationForm, row_of
@@ -274,7 +274,15 @@ class _Builder:
             reading.fault(path, f"must have {ranks} ranks like the case, got {measured.ranks}")
         if (form.instances or self.form.instances or 1) > 1:
             reading.fault(path, "must be a case with 1 instance, as skeletons have, got several", of_key=True)
-        name = "program" if source is None else source if isinstance(source, str) else _name(source)
+        if isinstance(source, str):
+            name, base, program = source, self.top.base, (self.form.programs or {}).get(source)
+        else:
+            name, program = "program" if source is None else _name(source), source
+            base = (self.top if form.program is None else reading).base
+        if program is not None and ranks in {None, measured.ranks}:
+            filled = _filled(program, form.size or self.form.size or "", measured.ranks)
+            traces = [str(base / each) for each in (filled.trace, *filled.repeats) if each is not None]
+            measured = check_recording(reading, path, measured, traces)
         return name, Application(measured=measured)
 
     def _machine(self, reading: Reading, path: Path, form: CaseForm) -> tuple[str, Machine] | None:

@@ -285,6 +285,7 @@ class _Writer:
     def _figures(self, needed: set[str]) -> Iterator[str]:
         about, program, room = self._about, self._program, self._program.room
         yield f'#define IDENTITY "{about.identity}"'
+        yield f'#define RECORDING "{about.recording}" /* identity of the recording that it was made from */'
         yield f"#define SCALE {about.scale!r}"
         yield f"#define APPLICATION {about.application!r} /* recorded time of the application, s */"
         yield f"#define LARGEST {room.largest}L"

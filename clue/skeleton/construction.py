@@ -53,6 +53,7 @@ class Skeleton:
         trace: The short program: all ranks, with call sites; computation in ``trace.bursts``, ns of CPU time at the
             recording host's best.
         identity: 16 hexadecimal digits, a hash of the trace that it was made from and of its scale.
+        recording: Identity of that trace, without the scale (:func:`recording_of`).
         application: Elapsed time of the application when it was recorded, seconds: that of its slowest rank.
         scale: K, the ratio of the application's time to the skeleton's.
         threshold: The similarity threshold that was needed.
@@ -66,6 +67,7 @@ class Skeleton:
 
     trace: Trace
     identity: str
+    recording: str
     application: float
     scale: float
     threshold: float
@@ -118,7 +120,8 @@ def construct(
     )
     return Skeleton(
         trace=_told(short.trace, trace, wanted, caveats),
-        identity=_identity(trace, wanted),
+        identity=_digits(*_columns(trace), wanted.hex()),
+        recording=recording_of(trace),
         application=times.application,
         scale=wanted,
         threshold=clusters.threshold,
@@ -167,12 +170,20 @@ def _dominant(loops: tuple[Loop, ...], times: Times) -> DominantSequence | None:
     return min(found, key=lambda each: each.seconds, default=None)
 
 
-def _identity(trace: Trace, scale: float) -> str:
-    """Return a unique name of a trace and a scale."""
+def recording_of(trace: Trace) -> str:
+    """Return the identity of a recording: 16 hexadecimal digits, a hash of its columns, program and arguments."""
+    return _digits(*_columns(trace))
+
+
+def _columns(trace: Trace) -> tuple[object, ...]:
+    """Return what tells a trace from others."""
     head = trace.head
     sums = head.checksums or {name: checksum(getattr(trace.ops, name)) for name in trace.ops.__slots__}
-    said = (sorted(sums.items()), head.program, head.arguments, trace.ranks, scale.hex())
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+    return sorted(sums.items()), head.program, head.arguments, trace.ranks
+
+
+def _digits(*told: object) -> str:
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
 
 
 def _told(short: Trace, trace: Trace, scale: float, caveats: tuple[Caveat, ...]) -> Trace:

@@ -50,6 +50,7 @@ class SkeletonRun:
         dedicated: Elapsed time of the skeleton on the host where the application was recorded, seconds; 0: unknown.
         compute: Share of the time in which ranks computed; ``None``: unknown.
         dedicated_compute: The same in the dedicated run.
+        recording: Identity of the recording that the skeleton was made from; empty: not stated.
     """
 
     place: str
@@ -62,6 +63,7 @@ class SkeletonRun:
     dedicated: float = 0.0
     compute: float | None = None
     dedicated_compute: float | None = None
+    recording: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,8 @@ class Measured:
         scale: Ratio of the predicted time to the skeleton's.
         deviation: Standard deviation of the logarithm of the seconds.
         is_ratio_measured: Whether a dedicated run of the skeleton was taken into account.
+        recording: Identity of the recording that the skeleton was made from; empty: not stated.
+        is_unchecked: Whether the program has a recording, but it is not known whether the skeleton was made from it.
     """
 
     skeleton: str
@@ -85,6 +89,8 @@ class Measured:
     scale: float
     deviation: float
     is_ratio_measured: bool
+    recording: str = ""
+    is_unchecked: bool = False
 
     @property
     def interval(self) -> Spread:
@@ -102,6 +108,13 @@ class Measured:
                 "the skeleton was not run where the application was recorded, so its scale of {scale} is the intended "
                 "one, not a measured one",
                 figures={"scale": f"{self.scale:.3g}"},
+            )
+        if self.is_unchecked:
+            yield Caveat(
+                About.PROGRAM,
+                name,
+                "the run of its skeleton does not state from which recording the skeleton was made, so whether it was "
+                "made from this program's could not be checked",
             )
 
 
@@ -124,7 +137,9 @@ def predict(here: SkeletonRun, dedicated: SkeletonRun | None = None, application
     scale = scaling_ratio(here.scale, whole, (alone, share), here.compute) if alone else here.scale
     noise = _deviation(here) if dedicated is None else math.hypot(_deviation(here), _deviation(dedicated))
     deviation = math.hypot(DEVIATION, noise, 0.0 if alone else UNMEASURED)
-    return Measured(here.skeleton, here.place, here.ranks, here.seconds * scale, scale, deviation, bool(alone))
+    return Measured(
+        here.skeleton, here.place, here.ranks, here.seconds * scale, scale, deviation, bool(alone), here.recording
+    )
 
 
 def scaling_ratio(

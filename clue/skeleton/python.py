@@ -67,6 +67,7 @@ class _Writer:
         yield from dedent(frame.IMPORTS).strip().splitlines()
         yield ""
         yield f'IDENTITY = "{about.identity}"'
+        yield f'RECORDING = "{about.recording}"  # identity of the recording that it was made from'
         yield f"RANKS = {program.ranks}"
         yield f"SCALE = {about.scale!r}  # the application's time / this program's"
         yield f"APPLICATION = {about.application!r}  # recorded time of the application, s"

@@ -187,7 +187,8 @@ def show(options, dedicated, runs, computed, hosts):
     """Print the measurement, and the predicted time of the application on this computer."""
     seconds = median(runs)
     if options.json:
-        run = {"skeleton": IDENTITY, "ranks": RANKS, "seconds": seconds, "scale": SCALE, "application": APPLICATION}
+        run = {"skeleton": IDENTITY, "recording": RECORDING, "ranks": RANKS, "seconds": seconds, "scale": SCALE}
+        run["application"] = APPLICATION
         if dedicated is not None:
             run["dedicated"], share = dedicated
             run |= {} if share is None else {"dedicated_compute": share}

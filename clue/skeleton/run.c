@@ -381,7 +381,8 @@ static void show(Timed run, Timed dedicated)
 
 static void show_json(Timed run, Timed dedicated, const double *runs, long repeats, const char *hosts)
 {
-    printf("{\"skeleton\": \"%s\", \"ranks\": %d, \"seconds\": %.9g, ", IDENTITY, RANKS, run.seconds);
+    printf("{\"skeleton\": \"%s\", \"recording\": \"%s\", ", IDENTITY, RECORDING);
+    printf("\"ranks\": %d, \"seconds\": %.9g, ", RANKS, run.seconds);
     printf("\"scale\": %.17g, \"application\": %.17g, ", SCALE, APPLICATION);
     if (dedicated.seconds > 0)
         printf("\"dedicated\": %.9g, ", dedicated.seconds);

@@ -24,6 +24,7 @@ class About:
     Attributes:
         file: Name of the program.
         identity: Identity of the skeleton: 16 hexadecimal digits.
+        recording: Identity of the recording that it was made from, likewise.
         program: The application and its arguments.
         recorded: When and where it was recorded, if known.
         made: Date of the skeleton.
@@ -37,6 +38,7 @@ class About:
 
     file: str
     identity: str
+    recording: str
     program: str
     recorded: str
     made: str

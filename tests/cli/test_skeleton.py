@@ -10,6 +10,7 @@ import pytest
 
 from clue.cli import main
 from clue.skeleton.calibration import Pieces
+from clue.skeleton.construction import recording_of
 from clue.trace import Op, Trace, TraceBuilder, disturbance
 from clue.trace.builder import RankBuilder
 from tests.cli.test_commands import MACHINE
@@ -127,6 +128,7 @@ def test_the_language_is_that_of_the_file_unless_it_is_stated(capsys: pytest.Cap
         names.add(json.loads(said)["skeleton"])
         is_c = file != "s.py"
         assert ("#include <mpi.h>" in Path(file).read_text()) == is_c
+        assert recording_of(Trace.open("loop.clue")) in Path(file).read_text()
     assert len(names) == 4
     text = Path("s.py").read_text()
     assert '"solve": {cache: 1}' in text

@@ -14,7 +14,9 @@ from clue.predict.application import Application
 from clue.predict.dispatching import DispatchingPredictor
 from clue.predict.measuring import SkeletonPredictor
 from clue.purchase import Component, Criterion, Option, Scenario, Workload, rank_options
+from clue.skeleton.construction import recording_of
 from clue.skeleton.prediction import SkeletonRun, predict
+from clue.trace import Trace, TraceBuilder
 from clue.uncertainty import Sampling
 from tests.kernel.cases import machine
 from tests.predict.test_predictor import Formula
@@ -88,7 +90,7 @@ def loaded(folder: Path, skeleton: str, **keys: object) -> Scenario:
     (folder / "here.json").write_text(json.dumps(run))
     (folder / "alone.json").write_text(json.dumps({**run, "seconds": 20.0}))
     (folder / "other.json").write_text(json.dumps({**run, "skeleton": "f00d"}))
-    (folder / "heat.clue").mkdir(exist_ok=True)
+    TraceBuilder(2, "heat.py").build().save(folder / "heat.clue")
     (folder / "c.yaml").write_text(CONFIG.replace("SKELETON", skeleton))
     config = load_config(folder / "c.yaml")
     assert isinstance(config, Scenario)
@@ -123,6 +125,34 @@ def test_what_an_option_must_not_say(tmp_path: Path, skeleton: str, rule: str) -
     """A wrong entry for a skeleton is refused with place, rule and value."""
     with pytest.raises(ConfigError, match=rule):
         loaded(tmp_path, skeleton)
+
+
+def test_a_skeleton_of_another_program_is_refused(tmp_path: Path) -> None:
+    """A skeleton must be made from the workload's recording, if its run states from which one it was made."""
+    other = recording_of(TraceBuilder(2, "sort.py").build())
+    with pytest.raises(ConfigError, match=rf"here.json: recording must be \w+ of .*heat.clue, got {other}") as raised:
+        loaded(tmp_path, "heat: {here: here.json, dedicated: alone.json}", recording=other)
+    assert "options.there.measured_skeleton.heat" in str(raised.value)
+    saved = recording_of(Trace.open(tmp_path / "heat.clue"))
+    measured = loaded(tmp_path, "heat: here.json", recording=saved).options[0].measured["heat"]
+    assert (measured.recording, measured.is_unchecked) == (saved, False)
+
+
+def test_an_older_run_is_accepted_with_a_note(tmp_path: Path) -> None:
+    """A run that does not state its recording is accepted; a note says that it could not be checked."""
+    measured = loaded(tmp_path, "heat: here.json").options[0].measured["heat"]
+    assert any("could not be checked" in each for each in measured.caveats("heat"))
+    assert not any("could not be checked" in each for each in MEASURED.caveats("heat"))
+
+
+def test_ranks_that_the_recording_has_not(tmp_path: Path) -> None:
+    """A skeleton of 3 ranks is refused for a recording on 2 ranks, even if the workload says 3."""
+    loaded(tmp_path, "heat: here.json")
+    text = (tmp_path / "c.yaml").read_text().replace("ranks: 2", "ranks: 3", 1)
+    (tmp_path / "c.yaml").write_text(text)
+    (tmp_path / "here.json").write_text((tmp_path / "here.json").read_text().replace('"ranks": 2', '"ranks": 3'))
+    with pytest.raises(ConfigError, match=r"here.json: ranks must be 2 as in .*heat.clue, got 3"):
+        load_config(tmp_path / "c.yaml")
 
 
 def test_ranks_that_the_workload_has_not(tmp_path: Path) -> None:

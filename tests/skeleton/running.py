@@ -44,6 +44,7 @@ def about(trace: Trace, pieces: Pieces = AT_ONCE, file: str = "skeleton.py") -> 
     return About(
         file=file,
         identity="0123456789abcdef",
+        recording="fedcba9876543210",
         program="app.py",
         recorded="",
         made="2026-11-23",

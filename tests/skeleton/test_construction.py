@@ -111,6 +111,7 @@ def test_a_skeleton_has_a_name_of_its_own() -> None:
     assert len(once.identity) == 16
     changed = recorded(500.0, looped(2, 401, ping_pong))
     assert construct(changed, scale=5).identity != once.identity
+    assert once.recording == other.recording != construct(changed, scale=5).recording
 
 
 @pytest.mark.parametrize(

@@ -48,9 +48,10 @@ def program(request: pytest.FixtureRequest, tmp_path: Path) -> list[str]:
 def test_json_has_the_keys_of_the_interface(program: Sequence[str]) -> None:
     """One rank prints one JSON object; its time is the median of the runs."""
     document = document_of(ran(program, 2, "--json", "--repeats", "3"))
-    keys = ("skeleton", "ranks", "seconds", "scale", "application", "runs", "host", "compute")
+    keys = ("skeleton", "recording", "ranks", "seconds", "scale", "application", "runs", "host", "compute")
     assert tuple(document) == keys
-    assert [document[key] for key in keys[:2] + keys[3:5]] == ["0123456789abcdef", 2, 3.0, 60.0]
+    told = ["0123456789abcdef", "fedcba9876543210", 2, 3.0, 60.0]
+    assert [document[key] for key in keys[:3] + keys[4:6]] == told
     assert document["seconds"] == pytest.approx(sorted(document["runs"])[1])
     assert len(document["host"]) == 1
     assert 0 <= document["compute"] <= 1

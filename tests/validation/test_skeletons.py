@@ -10,6 +10,8 @@ import pytest
 from clue.cli import main
 from clue.config.validations import load_validation
 from clue.errors import ConfigError
+from clue.skeleton.construction import recording_of
+from clue.trace import Trace, TraceBuilder
 
 
 def written(folder: Path, text: str, **keys: object) -> str:
@@ -48,6 +50,22 @@ def test_a_table_has_them_in_a_column(tmp_path: Path, capsys: pytest.CaptureFixt
     (tmp_path / "t.csv").write_text("program,machine,measured,measured_skeleton\nlu,kishimoto,25,told.json\n")
     assert main(["validate", written(tmp_path, "table: t.csv"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["cases"][0]["predicted"] == 20.0
+
+
+@pytest.mark.parametrize("program", ["lu, programs: {lu: {trace: 'lu.{ranks}.clue'}}", "{trace: lu.2.clue}"])
+def test_a_skeleton_of_another_program_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], program: str
+) -> None:
+    """A skeleton must be made from the recording of the case's program; an older run is accepted with a note."""
+    TraceBuilder(2, "lu.py").build().save(tmp_path / "lu.2.clue")
+    own = recording_of(Trace.open(tmp_path / "lu.2.clue"))
+    text = f"{{machine: kishimoto, cases: [{{measured: 25, measured_skeleton: told.json}}], program: {program}}}"
+    with pytest.raises(ConfigError, match=rf"told.json: recording must be {own} of .*lu.2.clue, got beef"):
+        load_validation(written(tmp_path, text, recording="beef"))
+    for recording, noted in (({}, True), ({"recording": own}, False)):
+        assert main(["validate", written(tmp_path, text, **recording), "--json"]) == 0
+        warnings = json.loads(capsys.readouterr().out)["warnings"]
+        assert any("could not be checked" in each for each in warnings) == noted
 
 
 def test_nothing_is_learned_from_skeletons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
