@@ -23,6 +23,9 @@ def run(arguments: argparse.Namespace) -> int:
     source, target = Path(arguments.source), Path(arguments.target)
     if os.path.realpath(source) == os.path.realpath(target):
         raise UsageError(f"{target}: target must differ from the source")
+    if arguments.target_format is None and target.suffix and format_of(target) is None:
+        endings = ", ".join(suffix for form in FORMATS for suffix in form.suffixes)
+        raise UsageError(f"{target}: target must end in one of {endings}, or have --to, got {target.suffix}")
     to = _form(arguments.target_format, target)
     if to is not OWN:
         output_file(target)

@@ -182,6 +182,12 @@ def test_bad_usage_has_exit_status_2(options: tuple[str, ...], capsys: pytest.Ca
     assert "usage: clue convert" in capsys.readouterr().err
 
 
+def test_an_unknown_ending_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """A misspelt ending would silently make a folder; --to says what is meant."""
+    rule = "target must end in one of .clue, .zip, .ti, .goal, .xml, .jsonl, or have --to, got .gaol"
+    assert run(capsys, "x.goal", "x.gaol") == (2, "", f"clue: x.gaol: {rule}\n")
+
+
 def test_too_little_memory_is_a_short_message(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
