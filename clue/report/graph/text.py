@@ -36,7 +36,7 @@ def graph_text(profile: GraphProfile) -> RenderableType:
             (
                 "model",
                 f"composed of {count_of(len(composition.nodes), 'node')}, fitted to {count_of(len(off), 'recording')}, "
-                f"which it meets within {format_share(max(off), 1)}",
+                f"from which it is off by {format_share(max(off), 1)} at most",
             )
         )
         said = profile.estimated
