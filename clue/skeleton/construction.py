@@ -54,7 +54,8 @@ class Skeleton:
             recording host's best.
         identity: 16 hexadecimal digits, a hash of the trace that it was made from and of its scale.
         recording: Identity of that trace, without the scale (:func:`recording_of`).
-        application: Elapsed time of the application when it was recorded, seconds: that of its slowest rank.
+        application: Elapsed time of the application when it was recorded, seconds: that of its slowest rank, from the
+            initialisation of MPI to its end.
         scale: K, the ratio of the application's time to the skeleton's.
         threshold: The similarity threshold that was needed.
         ratio: Q, the compression ratio reached with this threshold.
@@ -100,7 +101,7 @@ def construct(
     """
     assert sum((scale is not None, seconds is not None, shortest)) == 1, "one of them says how long it is"
     events = Events.of(trace)
-    times = Times.of(events.trace)
+    times = Times.of(events.trace, trace)
     loops = loops_of(events.trace)
     dominant = _dominant(loops, times)
     most = float(dominant.iterations) if dominant else 1.0

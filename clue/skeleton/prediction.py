@@ -45,7 +45,7 @@ class SkeletonRun:
         ranks: Number of ranks.
         seconds: Elapsed time; the median of several runs.
         scale: Ratio of the application's time to the skeleton's by construction.
-        application: Elapsed time of the application when it was recorded, seconds.
+        application: Elapsed time of the application when it was recorded, from the initialisation of MPI, seconds.
         runs: Elapsed time of each run, seconds.
         dedicated: Elapsed time of the skeleton on the host where the application was recorded, seconds; 0: unknown.
         compute: Share of the time in which ranks computed; ``None``: unknown.

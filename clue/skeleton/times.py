@@ -22,7 +22,8 @@ class Times:
         ends: Time at which the call of each row had ended, seconds, shape (ops,).
         begins: Time at which each rank began, seconds.
         first: First row of each rank.
-        application: Elapsed time of the application, seconds: that of its slowest rank.
+        application: Elapsed time of the application, seconds: that of its slowest rank, from the initialisation of MPI
+            to its end.
         caveats: A caveat if that time is unknown.
     """
 
@@ -33,8 +34,8 @@ class Times:
     caveats: tuple[Caveat, ...]
 
     @classmethod
-    def of(cls, trace: Trace) -> Times:
-        """Find the times of a recording, or of its events."""
+    def of(cls, trace: Trace, recording: Trace | None = None) -> Times:
+        """Find the times of a recording, or of its events; then the recording says how long the application took."""
         ops, first = trace.ops, np.array(trace.head.offsets[:-1])
         some = np.diff(trace.head.offsets) > 0
         begins = np.zeros(trace.ranks)
@@ -46,10 +47,10 @@ class Times:
             ends = (spent[1:] - np.repeat(spent[first], np.diff(trace.head.offsets))) * np.float64(1e-9)
         took = np.zeros(trace.ranks)
         took[some] = ends[np.array(trace.head.offsets[1:])[some] - 1] - begins[some]
-        wall = max((each.wall for each in trace.head.rank_heads), default=0.0)
+        known = _elapsed(recording or trace)
         unknown = "its elapsed time is unknown: the time of calls and computation of its slowest rank is used instead"
-        caveats = () if wall > 0 else (note(About.PROGRAM, trace.name, unknown),)
-        return cls(ends, begins, first, wall or float(took.max(initial=0.0)), caveats)
+        caveats = () if known > 0 else (note(About.PROGRAM, trace.name, unknown),)
+        return cls(ends, begins, first, known or float(took.max(initial=0.0)), caveats)
 
     def at(self, bounds: Integers) -> Doubles:
         """Return when each rank reached some of its rows, shape (ranks, rows)."""
@@ -70,3 +71,13 @@ class Times:
         some = np.unique(np.linspace(0, run.iterations, 5).round().astype(np.int64)[1:])
         when = self.at(run.bounds[:, some])
         return float((when.max(axis=0) - when.min(axis=0)).min())
+
+
+def _elapsed(trace: Trace) -> float:
+    """Return the elapsed time of a recording on its slowest rank, seconds; 0: unknown.
+
+    It begins when MPI is initialised, as skeletons and replays do: they repeat neither the start of Python nor imports.
+    Recordings without times of calls only know the time of the whole process.
+    """
+    last = int((trace.ops.begin + trace.ops.took).max(initial=0))
+    return last * 1e-9 or max((each.wall for each in trace.head.rank_heads), default=0.0)

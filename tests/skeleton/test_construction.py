@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from clue.errors import SkeletonError
@@ -88,6 +89,17 @@ def test_the_threshold_rises_until_the_signature_is_short_enough() -> None:
     assert (exact.threshold, exact.ratio >= 1) == (0.0, True)
     short = construct(looped(2, 400, body), scale=700)
     assert (short.threshold, short.ratio) == (0.05, 400.0)
+
+
+def test_an_application_begins_with_mpi() -> None:
+    """Its time is that from the initialisation of MPI to its end, without the 300 s that the process took before."""
+    trace = recorded(500.0, looped(2, 400, ping_pong))
+    begin = np.arange(1, len(trace.ops) + 1)
+    begin -= np.repeat(trace.head.offsets[:-1], np.diff(trace.head.offsets))
+    last = replace(trace.ops, begin=begin * round(200e9) // begin.max(), took=np.zeros(len(begin), np.int64))
+    short = construct(replace(trace, ops=last), scale=4)
+    assert (short.application, short.seconds) == (200.0, 50.0)
+    assert construct(replace(trace, ops=last), shortest=True).shortest == pytest.approx(0.5)
 
 
 def test_loops_are_found_without_call_sites() -> None:
