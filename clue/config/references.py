@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path as FilePath
 
-from clue.config.document import Document, Path, format_value
+from clue.config.document import Document, Path, children, format_value
 from clue.config.faults import did_you_mean
 from clue.config.machines import build_machine_apart
 from clue.config.reading import Reading
@@ -47,12 +47,31 @@ def option_machine(reading: Reading, name: object) -> Machine | None:
         return None
     machine, title = referred
     if isinstance(option.get("with"), dict):
-        machine = machine.overlaid(reading.document.at(*path, "with"))
+        changed = machine.overlaid(reading.document.at(*path, "with"))
+        if "node_types" in option["with"]:
+            _check_changed_types(reading, (*path, "with", "node_types"), machine, changed)
+        machine = changed
     if option.get("nodes") is not None:
         # A price of the whole machine holds for the number of nodes in its file only.
         machine = _counted(machine.without("price"), reading, (*path, "nodes"))
     written = machine
     return reading.made(path, (written.value, title), lambda: build_machine_apart(reading, written, title))
+
+
+def _check_changed_types(reading: Reading, path: Path, machine: Document, changed: Document) -> None:
+    """Check that the node types at a path below ``with`` are those of the machine, or new ones that its nodes have."""
+    known, groups = (
+        document.value.get(key) if isinstance(document.value, dict) else None
+        for document, key in ((machine, "node_types"), (changed, "nodes"))
+    )
+    if not isinstance(known, dict):
+        return
+    used = [group.get("type") for _, group in children(groups) if isinstance(group, dict)]
+    for name, _ in children(reading.document.at(*path).value):
+        if name not in known and name not in used:
+            rule = f"must be a node type of the machine ({', '.join(map(str, known))})"
+            got = f"got {format_value(name)}{did_you_mean(name, known)}"
+            reading.fault((*path, name), f"{rule}, {got}", of_key=True)
 
 
 def _counted(machine: Document, reading: Reading, path: Path) -> Document:

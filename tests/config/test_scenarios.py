@@ -99,6 +99,24 @@ def test_an_option_may_change_its_machine(tmp_path: Path) -> None:
     assert loaded.price == Money(50, "EUR")
 
 
+def test_an_option_may_give_its_machine_a_node_type(tmp_path: Path) -> None:
+    """A node type that the machine does not have may be added for the option's own nodes."""
+    new = "with: {nodes: [{type: fast, count: 3}], node_types: {fast: {processors: 4, price: 10 EUR}}}"
+    text = changed(SCENARIO, "{machine: pair.yaml, price: 900 EUR}", f"{{machine: pair.yaml, {new}}}")
+    (loaded,) = scenario(tmp_path, text).options
+    assert (len(loaded.machine.nodes), loaded.machine.processors) == (3, 12)
+
+
+@pytest.mark.parametrize("keys", ["{processors: 2}", "null"])
+def test_a_changed_node_type_must_be_one_of_the_machine(tmp_path: Path, keys: str) -> None:
+    """A node type of another name, which no node has, would change nothing."""
+    option = f"pair.yaml, with: {{node_types: {{Host: {keys}}}}}"
+    assert faults_in(tmp_path, changed(SCENARIO, "pair.yaml", option)) == [
+        "7:47: options.A.with.node_types.Host must be a node type of the machine (host), "
+        'got "Host": did you mean "host"?'
+    ]
+
+
 def test_nodes_may_be_counted_by_type(tmp_path: Path) -> None:
     """Nodes are counted by type if the machine has several groups."""
     option = "{machine: kishimoto, nodes: {pentium-ii: 2}, price: 900 EUR}"
