@@ -16,8 +16,9 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO
 
@@ -37,6 +38,8 @@ _KINDS = (
     (stat.S_ISCHR, "device"),
     (stat.S_ISBLK, "device"),
 )
+#: Files opened in the block of :func:`noted`; ``None`` outside of one.
+_noted: ContextVar[set[Path] | None] = ContextVar("noted", default=None)
 
 
 def is_file(path: Path) -> bool:
@@ -99,7 +102,20 @@ def open_file(path: Path, *, most: int | None = None) -> BinaryIO:
     except BaseException:
         file.close()
         raise
+    if (opened := _noted.get()) is not None:
+        opened.add(path)
     return file
+
+
+@contextmanager
+def noted() -> Iterator[set[Path]]:
+    """Yield a set that gets the path of each file opened in the block: a configuration, and the files that it names."""
+    opened: set[Path] = set()
+    before = _noted.set(opened)
+    try:
+        yield opened
+    finally:
+        _noted.reset(before)
 
 
 def read_bytes(path: Path, *, most: int) -> bytes:
@@ -151,6 +167,17 @@ def _check_size(size: int, most: int, path: Path) -> None:
 
 
 # --- writing ---
+
+
+def overwritten(path: Path, read: Iterable[str | Path]) -> str | Path | None:
+    """Return the first of the files and folders read that writing to a path would change; ``None`` if there is none."""
+    real = Path(os.path.realpath(path))
+    places = [real, *(each for each in real.parents if each.is_dir())]
+    for one in read:
+        with suppress(OSError, ValueError):  # it does not exist: a later reader says so
+            if any(Path(one).samefile(each) for each in places):
+                return one
+    return None
 
 
 def make_room(path: Path) -> None:

@@ -74,7 +74,7 @@ def _network(arguments: argparse.Namespace) -> int:
     else:
         refuse(arguments, ["--form", "--where", "--within-node"], "with files to import", "none")
     fill(arguments, time=60.0, precision=0.02, confidence=0.95, largest="16 MiB")
-    output, name = _output(arguments)
+    output, name = _output(arguments, arguments.files)
     folder = None if arguments.plots is None else plots_folder(arguments.plots)
     with progress() as tell:
         between, within = _links(arguments, tell)
@@ -181,10 +181,10 @@ def _mpiexec(arguments: argparse.Namespace) -> list[str]:
     return [find_mpiexec()] if arguments.mpiexec is None else mpiexec_words(arguments.mpiexec)
 
 
-def _output(arguments: argparse.Namespace) -> tuple[Path, str]:
-    """Return the file to write and the name of its contents."""
+def _output(arguments: argparse.Namespace, read: Iterable[str | None]) -> tuple[Path, str]:
+    """Return the file to write, which is none of those that are read, and the name of its contents."""
     name = arguments.name or (Path(arguments.output).stem if arguments.output else "calibrated")
-    output = output_file(arguments.output or f"{name}.yaml")
+    output = output_file(arguments.output or f"{name}.yaml", filter(None, read))
     return output, name
 
 
@@ -200,7 +200,7 @@ def _contention(arguments: argparse.Namespace) -> int:
     if arguments.machine is not None:
         refuse(arguments, ["--precision"], "without --machine, whose link is known", arguments.machine)
     fill(arguments, time=60.0, precision=0.02, confidence=0.95)
-    output, name = _output(arguments)
+    output, name = _output(arguments, [arguments.machine])
     folder = None if arguments.plots is None else plots_folder(arguments.plots)
     sizes = [int(_size(text.strip(), "--sizes")) for text in arguments.sizes.split(",")]
     hosts = _hosts(arguments)
@@ -250,7 +250,7 @@ def _known_machine(arguments: argparse.Namespace, hosts: list[str], name: str, t
 
 
 def _processor(arguments: argparse.Namespace) -> int:
-    output, name = _output(arguments)
+    output, name = _output(arguments, [arguments.trace, arguments.reference])
     processors = os.cpu_count() or 1
     if arguments.target_part:
         return _by_parts(arguments, output, name)

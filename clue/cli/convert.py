@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 
 from clue.cli.effects import refuse
 from clue.cli.terminal import output_file, output_trace, say
-from clue.errors import UsageError
 from clue.files import write_texts
 from clue.formats import BY_NAME, FORMATS, OWN, Format, Kind, format_of
 from clue.trace import Trace
@@ -21,14 +19,11 @@ _OPTIONS = {"--flops-per-second": "flops_per_second", "--lower": "lower", "--col
 def run(arguments: argparse.Namespace) -> int:
     """Convert; if no options name the formats, the file names do."""
     source, target = Path(arguments.source), Path(arguments.target)
-    if os.path.realpath(source) == os.path.realpath(target):
-        raise UsageError(f"{target}: target must differ from the source")
     if arguments.target_format is None and target.suffix and format_of(target) is None:
         endings = ", ".join(suffix for form in FORMATS for suffix in form.suffixes)
         raise UsageError(f"{target}: target must end in one of {endings}, or have --to, got {target.suffix}")
     to = _form(arguments.target_format, target)
-    if to is not OWN:
-        output_file(target)
+    (output_trace if to is OWN else output_file)(target, [source])
     origin = _form(arguments.source_format, source) if to.kind is Kind.TRACE else None
     _refuse_idle(arguments, origin, to)
     options = {
@@ -87,7 +82,7 @@ def _measurements(source: str) -> object:
 
 def _write(subject: object, target: Path, form: Format, options: dict[str, object]) -> None:
     if isinstance(subject, Trace) and form is OWN:
-        subject.save(output_trace(target))
+        subject.save(target)
         say([f"wrote {target}"])
         return
     if isinstance(subject, Trace):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from clue import __version__
@@ -26,11 +26,16 @@ _TABLES = ("csv", "latex", "markdown", "html", "answers")
 _BY = f"clue {__version__}"
 
 
-def check_files(arguments: argparse.Namespace) -> None:
+def check_files(arguments: argparse.Namespace, read: Iterable[Path]) -> None:
     """Check before any long work that the requested files can be written; create their folders.
 
+    Args:
+        arguments: The parsed arguments.
+        read: Files and folders that the command reads.
+
     Raises:
-        UsageError: If one of them cannot be created, a name matches no format of a timeline, or two are the same.
+        UsageError: If one of them cannot be created or is read, a name matches no format of a timeline, or two are the
+            same.
     """
     asked = [(f"--{option}", path) for option, path in _tables(arguments).items()]
     if arguments.trace_out is not None:
@@ -41,8 +46,9 @@ def check_files(arguments: argparse.Namespace) -> None:
         other = options.setdefault(path.resolve(), option)
         if other != option:
             raise UsageError(f"{path}: files must differ, got one for {other} and {option}")
+    known = set(read) if asked else set()
     for _, path in asked:
-        output_file(path)
+        output_file(path, known)
 
 
 def write_result(result: Result, machine: Machine, title: str, arguments: argparse.Namespace) -> None:

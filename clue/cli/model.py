@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from clue.cli.effects import refuse
-from clue.cli.model_runs import is_pattern, runs_of
+from clue.cli.model_runs import is_pattern, read_by, runs_of
 from clue.cli.options import counted
 from clue.cli.terminal import check_plots, output_file, plots_folder, progress, say, show, show_json
 from clue.config import load_machine
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _fit(arguments: argparse.Namespace) -> int:
-    table, target = Path(arguments.table), output_file(arguments.output)
+    table, target = Path(arguments.table), output_file(arguments.output, read_by(arguments.table, arguments.machine))
     if not is_pattern(arguments.table):
         refuse(arguments, ["--machine"], "with a pattern of recordings", "a table", arguments.table)
     if not arguments.limit:

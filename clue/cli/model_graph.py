@@ -8,6 +8,7 @@ from pathlib import Path
 
 from clue.analysis.graph import GraphProfile
 from clue.cli.effects import refuse
+from clue.cli.model_runs import read_by
 from clue.cli.terminal import Report, check_plots, output_file, plots_folder, progress, say, show, show_json
 from clue.composition import SiteTimes, compose, on_critical_path, recorded
 from clue.config import load_machine
@@ -30,8 +31,9 @@ from clue.units import count_of
 def run(arguments: argparse.Namespace) -> int:
     """Draw the graph of a trace, or compose the model of several."""
     check_plots(arguments.plots)
-    target = None if arguments.dot is None else output_file(arguments.dot)
-    kept = None if arguments.output is None else output_file(arguments.output)
+    read = read_by(arguments.trace, arguments.machine)
+    target = None if arguments.dot is None else output_file(arguments.dot, read)
+    kept = None if arguments.output is None else output_file(arguments.output, read)
     several = SIZE in arguments.trace or RANKS in arguments.trace
     with progress() as tell:
         profile = _of_family(arguments, tell) if several else _of_trace(arguments, tell)

@@ -28,6 +28,13 @@ def is_pattern(text: str) -> bool:
     return SIZE in text or RANKS in text
 
 
+def read_by(text: str, machine: str | None) -> list[str | Path]:
+    """Return the files and folders read for a table, a recording or a pattern, and for a machine."""
+    pattern = Pattern(text)
+    found = pattern.found() if is_pattern(text) and not pattern.fault() else {}
+    return [text, *(path for paths in found.values() for path in paths), *([] if machine is None else [machine])]
+
+
 def runs_of(text: str, machine: str | None) -> tuple[Run, ...]:
     """Return the runs of a table, or of the recordings that a pattern names.
 

@@ -139,7 +139,7 @@ def _bursts(text: str | None) -> Bursts:
 def _run_one(run: _Run, arguments: argparse.Namespace) -> None:
     placement = run.placement.place(run.machine, run.ranks)
     if arguments.record is not None:
-        check_place(output_trace(arguments.record))  # before time is spent on the run
+        check_place(output_trace(arguments.record, _read(arguments)))  # before time is spent on the run
     bursts = _bursts(arguments.bursts)
     # The program's output would overwrite a progress bar.
     with progress(bar=False) as tell:
@@ -150,6 +150,11 @@ def _run_one(run: _Run, arguments: argparse.Namespace) -> None:
         outcome.trace.save(arguments.record)
         say([f"wrote {arguments.record}"])
     say([f"wrote {path}" for path in plot_result(outcome.result, run.machine, run.title, arguments)])
+
+
+def _read(arguments: argparse.Namespace) -> list[str]:
+    """Return the names of files that are read; some values name none."""
+    return [each for each in (arguments.machine, arguments.bursts, *arguments.words[:1]) if each is not None]
 
 
 def _live(run: _Run, placement: Placement, bursts: Bursts, arguments: argparse.Namespace) -> LiveRun:

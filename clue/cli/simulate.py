@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +20,7 @@ from clue.config import SimulationConfig, load_config
 from clue.config.model_errors import known_model_error
 from clue.errors import UsageError
 from clue.explain import RankingExplanation, explain, explain_ranking
+from clue.files import noted
 from clue.kernel import Candidate, Program, compile_program, engine_for, reason_for, simulate, simulate_loops
 from clue.machine import Placement
 from clue.predict.executors import PROCESSES
@@ -47,11 +50,12 @@ def run(arguments: argparse.Namespace) -> int:
         form_of(Path(arguments.trace_out))
     if arguments.plots is None:
         refuse(arguments, ["--window", "--colour-by"], "with --plots", "no folder for plots")
-    config = load_config(arguments.config, full=arguments.full, more=arguments.next)
+    with noted() as read:
+        config = load_config(arguments.config, full=arguments.full, more=arguments.next)
     if not arguments.samples:
         refuse(arguments, ["--seed"], "with --samples", "none", config.name)
     if isinstance(config, Scenario):
-        return _compare(config, arguments)
+        return _compare(config, arguments, read)
     only = ["--executor", "--top", "--next", "--answers"]
     refuse(arguments, only, "with a comparison", "one program on one machine", config.name)
     if not arguments.samples:
@@ -62,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
             refuse(
                 arguments, ["--sampled"], "without options that need a whole replay", " and ".join(given), config.name
             )
-    check_files(arguments)
+    check_files(arguments, chain(read, config.program.files([config.ranks or 1])))
     if config.program.extrapolated is None:
         _simulate(config, arguments)
     else:
@@ -70,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
+def _compare(scenario: Scenario, arguments: argparse.Namespace, read: Iterable[Path]) -> int:
     single = ["--window", "--colour-by", "--trace-out"]
     refuse(arguments, single, "with one program on one machine", "a comparison", scenario.name)
     if arguments.sampled and arguments.explain:
@@ -84,7 +88,7 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
     executor = arguments.executor or PROCESSES
     if executor != PROCESSES:
         refuse(arguments, ["--workers"], f"with --executor {PROCESSES}", executor, scenario.name)
-    check_files(arguments)
+    check_files(arguments, chain(read, _files_of(scenario)))
     with progress() as tell:
         predictor = predictor_of(arguments, tell, executor)
         thorough, (sampling, error) = arguments.plots is not None, sampling_of(arguments)
@@ -100,6 +104,14 @@ def _compare(scenario: Scenario, arguments: argparse.Namespace) -> int:
     write_ranking(ranking, scenario, arguments, explanation, watched)
     say([f"wrote {path}" for path in plots])
     return INTERRUPTED if interrupted else status_of(ranking)
+
+
+def _files_of(scenario: Scenario) -> Iterator[Path]:
+    """Yield the files that the programs of a comparison name."""
+    machines = {option.machine.name for option in scenario.options}
+    for workload in scenario.workloads:
+        for component in workload.components:
+            yield from component.application.files(workload.ranks, machines)
 
 
 def _watched(

@@ -12,7 +12,7 @@ from pathlib import Path
 from clue.cli.terminal import output_file, output_trace, progress, say, show, show_json
 from clue.config import load_machine
 from clue.errors import UsageError
-from clue.files import write_texts
+from clue.files import exists, open_file, write_texts
 from clue.kernel import simulate
 from clue.machine import Machine
 from clue.report.skeleton.document import Replayed, Written, skeleton_document
@@ -23,17 +23,21 @@ from clue.skeleton.construction import Skeleton, construct
 from clue.skeleton.python import python_program
 from clue.skeleton.statements import Statements
 from clue.skeleton.tree import statements_of
-from clue.skeleton.words import About
+from clue.skeleton.words import About, is_skeleton
 from clue.skeleton.work import Character, characters
 from clue.trace import Trace
 
 _PYTHON, _C = "python", "c"
+#: Bytes of a file that tell whether it is a skeleton.
+_BEGIN = 4096
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Make a skeleton from a trace, and write it as a program."""
-    target = output_file(arguments.output)
-    kept = None if arguments.trace_out is None else output_trace(arguments.trace_out)
+    read = (arguments.trace, *arguments.machine)
+    target = output_file(arguments.output, read)
+    kept = None if arguments.trace_out is None else output_trace(arguments.trace_out, read)
+    _check_replaced(target)
     if kept == target:
         raise UsageError(f"{target}: --trace must name a different file than -o, got the same")
     machines = [load_machine(name) for name in arguments.machine]
@@ -61,6 +65,16 @@ def run(arguments: argparse.Namespace) -> int:
         show(skeleton_text(shown, _command(target, language, program.ranks)))
     say([f"wrote {path}" for path in written])
     return 0
+
+
+def _check_replaced(target: Path) -> None:
+    """Check that a program replaces only one that this command made: any other may be the user's own."""
+    if not exists(target):
+        return
+    with open_file(target) as file:
+        begin = file.read(_BEGIN).decode(errors="replace")
+    if begin and not is_skeleton(begin):
+        raise UsageError(f"{target}: skeleton must be a new file or replace a skeleton, got another file")
 
 
 def _about(

@@ -14,7 +14,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import IntEnum
@@ -35,7 +35,7 @@ from rich.progress import (
 
 from clue.cli.streams import tell
 from clue.errors import UsageError
-from clue.files import make_room
+from clue.files import make_room, overwritten
 from clue.report.shared.printable import printable
 from clue.report.shared.table import words
 from clue.units import format_number
@@ -146,25 +146,36 @@ def plots_folder(name: str) -> Path:
     return folder
 
 
-def output_file(name: str | Path) -> Path:
+def output_file(name: str | Path, read: Iterable[str | Path] = ()) -> Path:
     """Return the path of a file to write; create its folders.
 
+    Args:
+        name: Its path.
+        read: Files and folders that the command reads.
+
     Raises:
-        UsageError: If it is a folder, or cannot be created.
+        UsageError: If it is a folder, is one of those that are read, or cannot be created.
     """
     path = Path(name)
     if path.is_dir():
         raise UsageError(f"{path}: output must be a file, got a folder")
-    return output_trace(path)
+    return output_trace(path, read)
 
 
-def output_trace(name: str | Path) -> Path:
+def output_trace(name: str | Path, read: Iterable[str | Path] = ()) -> Path:
     """Return the path of a trace to write, a folder or a file; create its folders.
 
+    Args:
+        name: Its path.
+        read: Files and folders that the command reads.
+
     Raises:
-        UsageError: If they cannot be created, or a device or pipe has that name.
+        UsageError: If it is one of those that are read, its folders cannot be created, or a device or pipe has that
+            name.
     """
     path = Path(name)
+    if (lost := overwritten(path, read)) is not None:
+        raise UsageError(f"{path}: output must not be a file that the command reads, got {lost}")
     try:
         make_room(path)
     except OSError as error:

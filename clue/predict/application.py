@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,6 +76,15 @@ class Application:
         if self.modelled is not None:
             return Path(self.modelled.path).name
         return Path(self.trace or (self.extrapolated.pattern if self.extrapolated else "")).name
+
+    def files(self, ranks: Iterable[int], machines: Iterable[str] = ()) -> Iterator[Path]:
+        """Yield the paths of its files at some numbers of ranks on some machines, by their names."""
+        if self.script is not None:
+            yield self.script
+        if self.modelled is not None:
+            yield from (Path(self.modelled.path.replace(MACHINE, name)) for name in machines)
+        named = [*map(str, self.inputs), *self.repeats, *([] if self.trace is None else [self.trace])]
+        yield from (Path(name.replace(PLACEHOLDER, str(each))) for each in ranks for name in named)
 
 
 #: An application at a number of ranks.

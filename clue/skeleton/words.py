@@ -15,6 +15,13 @@ from clue.units import format_time
 WIDTH = 110
 #: Maximum length of a name from a trace, characters.
 _LETTERS = 200
+#: How the first two paragraphs of a skeleton begin.
+_BEGIN, _MADE = "A skeleton of ", "Made by clue on "
+
+
+def is_skeleton(text: str) -> bool:
+    """Tell whether a text, or its beginning, is that of a program made by ``clue skeleton``."""
+    return text.lstrip('"/* \n').startswith(_BEGIN) and _MADE in text
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +61,9 @@ class About:
         long, short = format_time(self.application), format_time(self.application / self.scale)
         recorded = f" from a recording of {plain(self.recorded)}" if self.recorded else ""
         paragraphs = [
-            [f"A skeleton of {plain(self.program)} on {ranks} ranks: {short} that stand for {long}."],
+            [f"{_BEGIN}{plain(self.program)} on {ranks} ranks: {short} that stand for {long}."],
             wrap(
-                f"Made by clue on {self.made}{recorded}. "
+                f"{_MADE}{self.made}{recorded}. "
                 "It makes the calls of MPI that the application makes, in the same order, but fewer of them "
                 f"(1 of {self.scale:.4g}), and computes between them. What it sends and what it computes mean nothing. "
                 "It measures how long that takes, and tells how long the application would:",

@@ -244,3 +244,21 @@ def test_a_trace_whose_program_is_gone_is_told(capsys: pytest.CaptureFixture[str
     status, _, err = run(capsys, "calibrate", "processor", "--trace", "pp.clue")
     assert status == 2
     assert "name it by --program" in err
+
+
+@pytest.mark.parametrize(
+    ("line", "file"),
+    [
+        ("network latency.txt bw.txt -o bw.txt", "bw.txt"),
+        ("contention --machine calibrated.yaml", "calibrated.yaml"),
+        ("processor --reference there.yaml -o there.yaml", "there.yaml"),
+    ],
+)
+def test_no_input_is_overwritten(capsys: pytest.CaptureFixture[str], line: str, file: str) -> None:
+    """Results to import, a known machine and a reference are refused as outputs before anything is measured."""
+    Path(file).touch()
+    before = Path(file).read_text()
+    status, out, err = run(capsys, "calibrate", *line.split())
+    assert (status, out) == (2, "")
+    assert err == f"clue: {file}: output must not be a file that the command reads, got {file}\n"
+    assert Path(file).read_text() == before

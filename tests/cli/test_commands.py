@@ -284,7 +284,7 @@ BAD: dict[str, tuple[tuple[str, ...], Callable[[], None], str]] = {
     "plots into a file": (("simulate", "run.yaml", "--plots", "run.yaml"), lambda: None, "plots must go to a folder"),
     "no full size": (("simulate", "which.yaml", "--full"), lambda: None, "full"),
     "repeats of traces": (("simulate", "run.yaml", "--repeats", "2"), lambda: None, "--repeats must go with a script"),
-    "convert onto itself": (("convert", "pingpong.clue", "pingpong.clue"), lambda: None, "must differ"),
+    "convert onto itself": (("convert", "pingpong.clue", "pingpong.clue"), lambda: None, "output must not be a file"),
 }
 
 

@@ -148,7 +148,7 @@ BAD = {
     "platform to read": (("pair.xml", "x.clue"), nothing, "source must be one that clue reads"),
     "no folder": (("exchange.clue", "pair.yaml/x.ti"), nothing, "pair.yaml/x.ti: output must be a file that can be"),
     "a pipe": (("exchange.clue", "pipe.ti"), lambda: os.mkfifo("pipe.ti"), "pipe.ti: output must be a file"),
-    "itself": (("exchange.clue", "./exchange.clue"), nothing, "target must differ from the source"),
+    "itself": (("exchange.clue", "./exchange.clue"), nothing, "output must not be a file that the command reads"),
     "folder of others": (("exchange.clue", "."), nothing, "trace must be a new folder or replace a trace"),
 }
 

@@ -141,3 +141,41 @@ def test_an_interrupted_comparison_leaves_no_files(capsys: pytest.CaptureFixture
         "clue: interrupted: r.html is not written",
     ]
     assert not Path("r.csv").exists() and not Path("r.html").exists()
+
+
+@pytest.mark.parametrize("option", ["--csv", "--latex", "--markdown", "--html", "--trace-out"])
+@pytest.mark.parametrize("file", ["run.json", "pair.yaml", "pingpong.clue/head.json"])
+def test_no_file_of_a_simulation_is_overwritten(capsys: pytest.CaptureFixture[str], option: str, file: str) -> None:
+    """The configuration, its machine and a file of its trace are refused as outputs, and stay as they are."""
+    Path("run.yaml").rename("run.json")
+    before = Path(file).read_bytes()
+    linked = file if "/" in file else f"{Path(file).stem}-linked.json"
+    if linked != file:
+        Path(linked).hardlink_to(file)
+    status, out, err = run(capsys, "simulate", "run.json", option, linked)
+    assert (status, out) == (2, "")
+    assert err == f"clue: {linked}: output must not be a file that the command reads, got {file.partition('/')[0]}\n"
+    assert Path(file).read_bytes() == before
+
+
+@pytest.mark.parametrize(("option", "file"), [("--csv", "which.yaml"), ("--answers", "pair.yaml")])
+def test_no_file_of_a_comparison_is_overwritten(capsys: pytest.CaptureFixture[str], option: str, file: str) -> None:
+    """The comparison and the machines of its options are refused as outputs, and stay as they are."""
+    before = Path(file).read_bytes()
+    status, _, err = run(capsys, "simulate", "which.yaml", option, file)
+    assert status == 2
+    assert err == f"clue: {file}: output must not be a file that the command reads, got {file}\n"
+    assert Path(file).read_bytes() == before
+
+
+def test_no_program_or_input_of_a_comparison_is_overwritten(capsys: pytest.CaptureFixture[str]) -> None:
+    """The script of a workload, and the files that it reads at its numbers of ranks, are refused as outputs."""
+    Path("prog.py").write_text("pass\n")
+    Path("in-2.txt").write_text("2\n")
+    script = "{script: prog.py, inputs: ['in-{ranks}.txt']}"
+    text = Path("which.yaml").read_text().replace("{trace: pingpong.clue}", script)
+    Path("which.yaml").write_text(text)
+    for file in ("prog.py", "in-2.txt"):
+        status, _, err = run(capsys, "simulate", "which.yaml", "--csv", file)
+        assert status == 2
+        assert err == f"clue: {file}: output must not be a file that the command reads, got {file}\n"

@@ -399,3 +399,15 @@ def test_a_single_simulation_needs_a_program(capsys: pytest.CaptureFixture[str])
     status, _, err = run(capsys, "simulate run.yaml")
     assert status == 2
     assert "got a model: use clue model predict" in err
+
+
+def test_no_input_is_overwritten(capsys: pytest.CaptureFixture[str]) -> None:
+    """The table of runs stays as it is, under another name, too; a model may be fitted again."""
+    before = Path("runs.csv").read_text()
+    Path("same.csv").symlink_to("runs.csv")
+    for name in ("runs.csv", "same.csv"):
+        status, out, err = run(capsys, f"model fit runs.csv -o {name}")
+        assert (status, out) == (2, "")
+        assert err == f"clue: {name}: output must not be a file that the command reads, got runs.csv\n"
+    assert Path("runs.csv").read_text() == before
+    assert [run(capsys, FIT)[0] for _ in range(2)] == [0, 0]

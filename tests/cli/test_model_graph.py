@@ -169,3 +169,13 @@ def test_composed_models_in_a_comparison(
     Path("ring-kishimoto.yaml").unlink()
     assert main(["simulate", "which.yaml"]) == 2
     assert "ring-kishimoto.yaml: model must be a file that exists" in capsys.readouterr().err
+
+
+def test_no_recording_is_overwritten(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Files within recordings that a pattern names are refused as outputs."""
+    pattern, target = folder / "ring-{size}-{ranks}.clue", folder / "ring-100-4.clue/head.json"
+    before = target.read_text()
+    assert main(["model", "graph", str(pattern), "--machine", "pempis-het", "-o", str(target)]) == 2
+    said = f"clue: {target}: output must not be a file that the command reads, got {target.parent}\n"
+    assert capsys.readouterr().err == said
+    assert target.read_text() == before

@@ -173,3 +173,27 @@ def test_what_no_skeleton_repeats_is_refused(capsys: pytest.CaptureFixture[str])
     status, _, err = run(capsys, "odd.clue", "--scale", "2", "-o", "s.py")
     assert status == 2
     assert "Win.Put" in err
+
+
+def test_a_skeleton_replaces_a_skeleton_only(capsys: pytest.CaptureFixture[str]) -> None:
+    """A skeleton of either language may be made again, and an empty file be filled; any other file is kept."""
+    Path("empty.py").touch()
+    for name in ("short.py", "short.py", "short.c", "short.c", "empty.py"):
+        assert run(capsys, "loop.clue", "--scale", "10", "-o", name)[0] == 0
+    own = "from mpi4py import MPI\n"
+    Path("loop.py").write_text(own)
+    status, out, err = run(capsys, "loop.clue", "--scale", "10", "-o", "loop.py")
+    assert (status, out) == (2, "")
+    assert err == "clue: loop.py: skeleton must be a new file or replace a skeleton, got another file\n"
+    assert Path("loop.py").read_text() == own
+
+
+@pytest.mark.parametrize(("option", "file"), [("-o", "pair.yaml"), ("--trace", "loop.clue")])
+def test_no_input_of_a_skeleton_is_overwritten(capsys: pytest.CaptureFixture[str], option: str, file: str) -> None:
+    """The recording, and a machine on which it is replayed, are refused as outputs."""
+    target = [] if option == "-o" else ["-o", "s.py"]
+    arguments = ["loop.clue", "--scale", "10", "--machine", "pair.yaml", *target, option, file]
+    status, _, err = run(capsys, *arguments)
+    assert status == 2
+    assert err == f"clue: {file}: output must not be a file that the command reads, got {file}\n"
+    assert not Path("s.py").exists()
