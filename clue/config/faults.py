@@ -131,11 +131,13 @@ def _add(detail: ErrorDetails, form: type[Form], document: Document, faults: Fau
     of_key = bool(loc) and loc[-1] == "[key]"
     path = loc[:-1] if of_key else loc
     kind = detail["type"]
-    if kind == "extra_forbidden":
+    if kind == "extra_forbidden" and (rule := _of_another_form(form, path, document)):
+        faults.add(document, path, rule, of_key=True)
+    elif kind == "extra_forbidden":
         names = known_keys(form, path[:-1])
         where = format_path(document.nearest(path)[0].path[:-1]) or "file"
         rule = f"must be a key of {where} ({', '.join(sorted(names))})" if len(names) <= 8 else "must be a known key"
-        hint = _cut_in_two(path[-1], detail["input"]) or did_you_mean(path[-1], names)
+        hint = _cut_in_two(path[-1], detail["input"]) or did_you_mean(path[-1], names - {path[-1]})
         faults.add(document, path, f'{rule}, got "{path[-1]}"{hint}', of_key=True)
     elif kind == "union_tag_invalid":
         forms = [_FORM_WORDS.get(tag, tag) for tag in re.findall(r"<\w+>", detail["ctx"]["expected_tags"])]
@@ -145,6 +147,23 @@ def _add(detail: ErrorDetails, form: type[Form], document: Document, faults: Fau
     else:
         rule = _RULES.get(kind, detail["msg"]).format(**detail.get("ctx", {}))
         faults.add(document, path, f"{rule}, got {_got(detail)}", of_key=of_key)
+
+
+def _of_another_form(form: type[Form], path: Path, document: Document) -> str:
+    """Return the rule that a key breaks which another form of its mapping has, such as another topology, or nothing."""
+    if document.nearest(path)[1]:
+        return ""
+    key, beside = path[-1], document.at(*path[:-1]).value
+    forms = [each.get("properties", {}) for each in _forms_at(form, path[:-1])]
+    having = [each for each in forms if key in each]
+    if not having or not isinstance(beside, dict):
+        return ""
+    for name, got in beside.items():
+        words = sorted({each[name]["const"] for each in having if "const" in each.get(name, {})})
+        if words and got not in words:
+            return f"must be given with {name} {' or '.join(words)}, got {name} {got}"
+    others = [name for name in beside if any(name in each for each in forms) and not any(name in h for h in having)]
+    return f"must be given without {' and '.join(others)}, got both" if others else ""
 
 
 def _cut_in_two(key: object, value: object) -> str:
@@ -209,11 +228,16 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
 
 def known_keys(form: type[Form], path: Path) -> set[str]:
     """Return the keys allowed at a path of a form, over all forms that a value there may have."""
+    return {key for branch in _forms_at(form, path) for key in branch.get("properties", ())}
+
+
+def _forms_at(form: type[Form], path: Path) -> list[Mapping[str, Any]]:
+    """Return the schemas of all forms that a value at a path of a form may have."""
     schema = form.model_json_schema()
     places = [schema]
     for step in path:
         places = [below for place in places for branch in _branches(place, schema) for below in _below(branch, step)]
-    return {key for place in places for branch in _branches(place, schema) for key in branch.get("properties", ())}
+    return [branch for place in places for branch in _branches(place, schema)]
 
 
 def _branches(place: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:

@@ -250,6 +250,26 @@ FLOWS = "network.contention.flows"
             "{flows: {topology: dragonfly, groups: 1, routers_per_group: 1, nodes_per_router: 2, bandwidth: [1 GB/s]}}",
             f"10:110: {FLOWS}.bandwidth must be one value or a mapping, got a list",
         ),
+        (
+            "{flows: {topology: switch, bandwidth: 1 GB/s, nodes_per_switch: 4}}",
+            f"10:61: {FLOWS}.nodes_per_switch must be given with topology switches, got topology switch",
+        ),
+        (
+            "{flows: {topology: fat_tree, down: [2], up: [1], bandwidth: 1 GB/s, oversubscription: 2}}",
+            f"10:83: {FLOWS}.oversubscription must be given with topology switches, got topology fat_tree",
+        ),
+        (
+            "{flows: {topology: torus, dimensions: [2], bandwidth: 1 GB/s, groups: 2}}",
+            f"10:77: {FLOWS}.groups must be given with topology dragonfly, got topology torus",
+        ),
+        (
+            "{flows: {topology: switch, bandwidth: 1 GB/s, node_per_switch: 4}}",
+            f'10:61: {FLOWS}.node_per_switch must be a known key, got "node_per_switch": did you mean "nodes_per_sw',
+        ),
+        (
+            "{ports: {busy: {points: [[0 B, 1 us]], latency: 1 us}}}",
+            "10:54: network.contention.ports.busy.latency must be given without points, got both",
+        ),
     ],
 )
 def test_a_fault_of_contention_has_place_rule_and_value(tmp_path: Path, text: str, fault: str) -> None:
