@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -42,12 +42,14 @@ class CostReader:
         exchange: The exchange rates.
         queued: Whether jobs are stated, whose queue says how much options are used.
         types: Collects the node types that parts count, with the path of each mention.
+        named: Collects the blocks that options name.
     """
 
     reading: Reading
     exchange: Exchange
     queued: bool = False
     types: dict[str, tuple[Document, Path]] = field(default_factory=dict)
+    named: set[object] = field(default_factory=set)
 
     def read(self, path: Path) -> Costs | None:
         """Return the costs at a path: a block, the name of one, or a list of both, each overlaid on those before it."""
@@ -89,11 +91,18 @@ class CostReader:
         blocks = top.get("costs") if isinstance(top, dict) else None
         known = blocks if isinstance(blocks, dict) else {}
         if written.value in known:
+            self.named.add(written.value)
             return document.at("costs", written.value)
         rule = f"must be one of the costs ({', '.join(map(str, known))})" if known else "must be one of the costs"
         near = did_you_mean(written.value, known)
         self.reading.fault(path, f"{rule}, got {format_value(written.value)}{near}")
         return None
+
+    def notes(self, blocks: Iterable[str]) -> Iterator[str]:
+        """Yield a note about each block that no option names, once all options are read."""
+        for name in blocks:
+            if name not in self.named:
+                yield f"costs.{name} is part of no option: an option that has these costs must name them, cost: {name}"
 
     def check_types(self, known: Set[str]) -> None:
         """Check that the node types counted by parts are known."""

@@ -61,7 +61,7 @@ def build_scenario(reading: Reading, name: str) -> Scenario | None:
         options=(*options, *generated.options),
         budget=None if form.budget is None else exchange(form.budget),
         criterion=Criterion(form.criterion),
-        notes=tuple(dict.fromkeys((*notes, *notes_of(form.currencies), *generated.notes))),
+        notes=tuple(dict.fromkeys((*notes, *costs.notes(form.costs), *notes_of(form.currencies), *generated.notes))),
         service_life=form.service_life,
         discount_rate=form.discount_rate,
         limits=_limits(form.limits, exchange),

@@ -10,7 +10,7 @@ import pytest
 from clue.purchase.costs import Cloud, Costs, Electricity, Licence, Number, Part, Per, Racks, Source, Tariff
 from clue.purchase.scenario import Criterion, Limits, Scenario
 from clue.units import MONTH, YEAR, Money
-from tests.config.documents import COSTED, changed, folder
+from tests.config.documents import COSTED, SCENARIO, changed, folder
 from tests.config.test_scenarios import faults_in
 from tests.config.test_scenarios import scenario as load
 
@@ -382,3 +382,16 @@ def test_a_machine_whose_price_is_known_is_no_cloud(tmp_path: Path) -> None:
     (tmp_path / "priced.yaml").write_text((tmp_path / "pair.yaml").read_text() + "price: 700 EUR\n")
     (fault,) = faults_in(tmp_path, changed(COSTED, "pair.yaml, cost: rented", "priced.yaml, cost: rented"))
     assert fault.endswith("options.B.price must not be given with nodes of a cloud, got 700 EUR")
+
+
+def test_costs_that_no_option_names_are_noted(tmp_path: Path) -> None:
+    """A block of costs counts only for options that name it, alone or in a list."""
+    blocks = "costs: {site: {staff: 1000 EUR/year}, other: {staff: 1 EUR/year}}\n"
+    note = "costs.{0} is part of no option: an option that has these costs must name them, cost: {0}"
+    site, other = note.format("site"), note.format("other")
+    assert load(tmp_path, blocks + SCENARIO).notes == (site, other)
+    for cost in ("site", "[site]", "[{residual: 0.1}, site]"):
+        text = changed(SCENARIO, "price: 900 EUR", f"price: 900 EUR, cost: {cost}")
+        assert load(tmp_path, blocks + text).notes == (other,)
+    assert load(tmp_path).notes == ()
+    assert loaded(tmp_path).notes == ("1 USD counts as 0.5 EUR (2026-11-02, a bank)",)
