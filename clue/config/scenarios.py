@@ -142,8 +142,29 @@ def _option(costs: CostReader, key: str, form: OptionForm, machine: Machine) -> 
     option = Option(key, machine, None if bought is None else Money(bought.amount, bought.currency), stated=stated)
     found = costs.read(("options", key, "cost")) if form.cost is not None else None
     if found is not None and found.cloud is not None and price is not None:
-        costs.reading.fault(("options", key, "price"), f"must not be given with nodes of a cloud, got {price}")
+        _refuse_price(costs.reading, key, form, machine)
     return with_costs(option, found, costs.exchange.currency)
+
+
+def _refuse_price(reading: Reading, key: str, form: OptionForm, machine: Machine) -> None:
+    """Add the fault of an option that has both a price and nodes of a cloud; a price of its machine can be dropped."""
+    if form.price is not None:
+        reading.fault(("options", key, "price"), f"must not be given with nodes of a cloud, got {form.price}")
+        return
+    types = machine.node_types()
+    summed = [name for name, node in types.items() if node.price is not None]
+    amounts = [types[node.name].price for node in machine.nodes]
+    total = sum(each.amount for each in amounts if each is not None)
+    places, dropped = [], []
+    # Without a price of the whole machine, its price is the sum over all nodes.
+    assert machine.price is not None
+    if len(summed) < len(types) or not math.isclose(total, machine.price.amount):
+        places, dropped = ["price"], ["price: null"]
+    if len(summed) == len(types):
+        places += [f"node_types.{name}.price" for name in summed]
+        dropped.append(f"node_types: {{{', '.join(f'{name}: {{price: null}}' for name in summed)}}}")
+    rule = f"must not state a price ({', '.join(places)}) with nodes of a cloud, got {machine.price}"
+    reading.fault(("options", key, "machine"), f"{rule}: drop it by with: {{{', '.join(dropped)}}}")
 
 
 def _stated(key: str, form: OptionForm, machine: Machine, exchange: Exchange) -> tuple[Stated, ...]:

@@ -376,12 +376,30 @@ def test_runs_a_month_are_of_all_workloads_or_of_none(tmp_path: Path) -> None:
     assert fault.endswith("workloads.small.runs_a_month must be given if another workload has it, got nothing")
 
 
-def test_a_machine_whose_price_is_known_is_no_cloud(tmp_path: Path) -> None:
-    """An option with nodes of a cloud must not have a price, even if only its machine states one."""
-    folder(tmp_path)
-    (tmp_path / "priced.yaml").write_text((tmp_path / "pair.yaml").read_text() + "price: 700 EUR\n")
-    (fault,) = faults_in(tmp_path, changed(COSTED, "pair.yaml, cost: rented", "priced.yaml, cost: rented"))
-    assert fault.endswith("options.B.price must not be given with nodes of a cloud, got 700 EUR")
+NODE = "node_types: {host: {price: null}}"
+
+
+@pytest.mark.parametrize(
+    ("whole", "node", "places", "drop"),
+    [
+        ("700 EUR", "", "price", "price: null"),
+        ("", "350 EUR", "node_types.host.price", NODE),
+        ("700 EUR", "200 EUR", "price, node_types.host.price", f"price: null, {NODE}"),
+    ],
+)
+def test_a_machine_whose_price_is_known_is_no_cloud(
+    tmp_path: Path, whole: str, node: str, places: str, drop: str
+) -> None:
+    """An option with nodes of a cloud must not have a price of its machine; the message says how to drop it."""
+    text = (folder(tmp_path) / "pair.yaml").read_text()
+    text = changed(text, "memory: 1 GB", f"memory: 1 GB, price: {node}") if node else text
+    (tmp_path / "priced.yaml").write_text(f"{text}price: {whole}\n" if whole else text)
+    option = "priced.yaml, cost: rented"
+    (fault,) = faults_in(tmp_path, changed(COSTED, "pair.yaml, cost: rented", option))
+    rule = f"options.B.machine must not state a price ({places}) with nodes of a cloud, got 700 EUR"
+    assert fault.endswith(f"{rule}: drop it by with: {{{drop}}}")
+    (_, rented) = loaded(tmp_path, "pair.yaml, cost: rented", f"{option}, with: {{{drop}}}").options
+    assert rented.costs is not None and rented.costs.cloud is not None
 
 
 def test_costs_that_no_option_names_are_noted(tmp_path: Path) -> None:
