@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -187,7 +188,7 @@ def _simulate_loops(config: SimulationConfig, arguments: argparse.Namespace, loo
         result = simulate_loops(
             program,
             config.machine,
-            config.placement.place(config.machine, loops.ranks * config.instances),
+            _placed(config, loops.ranks),
             instances=config.instances,
             tell=lambda done: tell(what, done, program.ops * config.instances),
         )
@@ -253,9 +254,24 @@ def _prepared(
 ) -> tuple[Trace, Placement, BurstNoise | None]:
     """Return the trace, the placement of its ranks, and the noise of its recordings."""
     if config.ranks is not None and config.program.trace is None:  # before time is spent on a recording
-        config.placement.place(config.machine, config.ranks * config.instances)
+        _placed(config, config.ranks)
     trace, noise = _recording(config, Traces(tell, arguments.repeats))
-    return trace, config.placement.place(config.machine, trace.ranks * config.instances), noise
+    return trace, _placed(config, trace.ranks), noise
+
+
+def _placed(config: SimulationConfig, ranks: int) -> Placement:
+    """Place the ranks of all instances."""
+    with _naming(config):
+        return config.placement.place(config.machine, ranks * config.instances)
+
+
+@contextmanager
+def _naming(config: SimulationConfig) -> Iterator[None]:
+    """Name the file in errors about its ranks and placement, which show only once the recording or machine is known."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError([f"{config.path or config.name}: {fault}" for fault in error.faults]) from None
 
 
 def _title(config: SimulationConfig, trace: Trace) -> str:
@@ -310,4 +326,5 @@ def _recording(config: SimulationConfig, traces: Traces) -> tuple[Trace, BurstNo
             raise UsageError(f"{config.name}: program must have a trace or a number of ranks, got neither")
         ranks = Trace.open(config.program.trace).ranks
     (application,) = traces.record([(config.program, ranks)])
-    return recording(application, ranks, traces)
+    with _naming(config):
+        return recording(application, ranks, traces)

@@ -520,7 +520,7 @@ def test_a_missing_recording_is_told_with_those_that_are_there(capsys: pytest.Ca
     """The message lists the existing recordings by ranks, and says how to make the missing one."""
     Path("run.yaml").write_text("program: {trace: 'pp-{ranks}.clue', ranks: 512}\nmachine: pair.yaml\n")
     status, _, err = run(capsys, "simulate", "run.yaml")
-    missing = "clue: pp-512.clue: trace must exist, got no such file or folder."
+    missing = "clue: run.yaml: pp-512.clue: trace must exist, got no such file or folder."
     advice = (
         "record the program on 512 ranks (clue record -n 512 -o pp-512.clue): this computer will do, more ranks than "
         "cores are fine as long as memory lasts; or extrapolate it from recordings of smaller sizes on fewer ranks "
@@ -541,10 +541,10 @@ def test_a_recording_of_another_size_is_told_with_what_is_possible(capsys: pytes
     status, _, err = run(capsys, "simulate", "run.yaml")
     assert (status, err) == (
         2,
-        "clue: pingpong.clue: trace must have 512 ranks, got 2. Ask for ranks: 2, as a recording serves one number of "
-        "ranks; or name traces with {ranks} and record the program on 512 ranks (clue record -n 512): this computer "
-        "will do, more ranks than cores are fine as long as memory lasts; or extrapolate it from recordings of smaller "
-        "sizes on fewer ranks (clue extrapolate --plan says which)\n",
+        "clue: run.yaml: pingpong.clue: trace must have 512 ranks, got 2. Ask for ranks: 2, as a recording serves one "
+        "number of ranks; or name traces with {ranks} and record the program on 512 ranks (clue record -n 512): this "
+        "computer will do, more ranks than cores are fine as long as memory lasts; or extrapolate it from recordings "
+        "of smaller sizes on fewer ranks (clue extrapolate --plan says which)\n",
     )
 
 
@@ -629,10 +629,17 @@ def test_huge_figures_have_an_exponent(capsys: pytest.CaptureFixture[str]) -> No
         assert not re.search(r"[\d.,]{16}", text)
 
 
+def test_a_placement_of_other_ranks_is_refused_with_its_file(capsys: pytest.CaptureFixture[str]) -> None:
+    """That a list of nodes has another length shows once the trace is read; the message names the simulation."""
+    edit("run.yaml", "machine: pair.yaml", "machine: pair.yaml\nplacement: [0, 1, 1]")()
+    status, _, err = run(capsys, "simulate", "run.yaml")
+    assert (status, err) == (2, "clue: run.yaml: placement: list must name one node per rank (2), got 3\n")
+
+
 def test_room_for_ranks_is_asked_for_before_they_are_recorded(capsys: pytest.CaptureFixture[str]) -> None:
     """A machine of two processors cannot hold three ranks: this is refused before a recording that could take hours."""
     Path("never.py").write_text("raise SystemExit('it was run')\n")
     Path("run.yaml").write_text("program: {script: never.py, ranks: 3}\nmachine: pair.yaml\n")
     status, _, err = run(capsys, "simulate", "run.yaml")
     assert status == 2
-    assert "placement: ranks must be at most 2 on pair" in err and "it was run" not in err
+    assert err.startswith("clue: run.yaml: placement: ranks must be at most 2 on pair") and "it was run" not in err
