@@ -158,6 +158,10 @@ def test_a_virtual_clock_makes_sleeping_free(capfd: pytest.CaptureFixture[str]) 
         (["run.yaml", "--bursts", "1 GB/s"], "bursts must be a speed"),
         (["run.yaml", "--bursts", "no.clue"], "no.clue: trace must exist"),
         (["run.yaml", "--record", "taken"], "taken: trace must be a new folder or replace a trace"),
+        (
+            ["run.yaml", "--machine", "four.yaml", "--record", "four.yaml"],
+            "four.yaml: output must not be a file that the command reads",
+        ),
         (["run.yaml", "-n", "5"], "placement: ranks must be at most 4 on four"),
         (["which.yaml", "-n", "2"], "which: -n must go with one program on one machine, got a comparison"),
         (["which.yaml", "--record", "r.clue"], "which: --record must go with one program on one machine"),
