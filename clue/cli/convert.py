@@ -7,6 +7,7 @@ from pathlib import Path
 
 from clue.cli.effects import refuse
 from clue.cli.terminal import output_file, output_trace, say
+from clue.errors import UsageError
 from clue.files import write_texts
 from clue.formats import BY_NAME, FORMATS, OWN, Format, Kind, format_of
 from clue.trace import Trace
