@@ -73,8 +73,8 @@ def _opened(path: Path, ranks: int) -> Trace:
 
 
 def _recorded(size: int, trace: Trace) -> Run:
-    """Return a recording as a run: the time of its longest rank, and the mean computation of all ranks as a part."""
-    seconds = max(rank.wall for rank in trace.head.rank_heads)
+    """Return a recording as a run: its elapsed time, and the mean computation of all ranks as a part."""
+    seconds = trace.elapsed
     spent = np.bincount(trace.ops.region, weights=trace.bursts, minlength=len(trace.head.regions)) * 1e-9
     parts = _parts(seconds, dict(zip(trace.head.regions, spent.tolist(), strict=True)), trace.ranks)
     return Run(size, {ANY: Use(trace.ranks)}, seconds, parts)

@@ -47,7 +47,7 @@ class Times:
             ends = (spent[1:] - np.repeat(spent[first], np.diff(trace.head.offsets))) * np.float64(1e-9)
         took = np.zeros(trace.ranks)
         took[some] = ends[np.array(trace.head.offsets[1:])[some] - 1] - begins[some]
-        known = _elapsed(recording or trace)
+        known = (recording or trace).elapsed
         unknown = "its elapsed time is unknown: the time of calls and computation of its slowest rank is used instead"
         caveats = () if known > 0 else (note(About.PROGRAM, trace.name, unknown),)
         return cls(ends, begins, first, known or float(took.max(initial=0.0)), caveats)
@@ -71,13 +71,3 @@ class Times:
         some = np.unique(np.linspace(0, run.iterations, 5).round().astype(np.int64)[1:])
         when = self.at(run.bounds[:, some])
         return float((when.max(axis=0) - when.min(axis=0)).min())
-
-
-def _elapsed(trace: Trace) -> float:
-    """Return the elapsed time of a recording on its slowest rank, seconds; 0: unknown.
-
-    It begins when MPI is initialised, as skeletons and replays do: they repeat neither the start of Python nor imports.
-    Recordings without times of calls only know the time of the whole process.
-    """
-    last = int((trace.ops.begin + trace.ops.took).max(initial=0))
-    return last * 1e-9 or max((each.wall for each in trace.head.rank_heads), default=0.0)

@@ -104,6 +104,16 @@ class Trace:
         extras = slice(*self.head.extra_offsets[rank : rank + 2])
         return replace(self.ops[rows], extras=self.ops.extras[extras])
 
+    @property
+    def elapsed(self) -> float:
+        """Elapsed time of the recording on its slowest rank, seconds; 0: unknown.
+
+        It begins when MPI is initialised, as replays do: they repeat neither the start of Python nor imports.
+        Recordings without times of calls only know the time of the whole process.
+        """
+        last = int((self.ops.begin + self.ops.took).max(initial=0))
+        return last * 1e-9 or max((each.wall for each in self.head.rank_heads), default=0.0)
+
     def flops(self) -> dict[str, tuple[float, float]]:
         """Return operations and CPU seconds, summed over ranks, of each region for which operations are declared."""
         work: dict[int, float] = {}
