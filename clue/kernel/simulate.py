@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
+from functools import lru_cache
 
 import numpy as np
 
@@ -248,15 +249,22 @@ def _misspelt_regions(machine: Machine, program: Description) -> Iterator[Caveat
     """
     types = machine.node_types().values()
     stated = {region for each in types for region in (*each.performance_factors, *each.speeds)}
-    known = {region.casefold(): region for region in program.regions if region}
     for region in sorted(stated - set(program.regions)):
-        for near in get_close_matches(region.casefold(), known, n=1, cutoff=_ALIKE):
+        near = _similar(region, program.regions)
+        if near:
             yield Caveat(
                 About.MACHINE,
                 machine.name,
                 "figures of region {region} are not used, as the program has no such region: did you mean {near}?",
-                {"region": region, "near": known[near]},
+                {"region": region, "near": near},
             )
+
+
+@lru_cache(maxsize=1024)
+def _similar(region: str, regions: tuple[str, ...]) -> str:
+    """Return the region with the most similar name; ``""`` if none is similar. Rankings ask thousands of times."""
+    known = {each.casefold(): each for each in regions if each}
+    return next((known[near] for near in get_close_matches(region.casefold(), known, n=1, cutoff=_ALIKE)), "")
 
 
 def _speed_caveats(machine: Machine, program: Description) -> Iterator[Caveat]:
