@@ -72,7 +72,8 @@ def test_what_is_certain_by_then_is_shown(workers: str, tmp_path: Path) -> None:
     assert (status, document["interrupted"]) == (130, True)
     listed = [each["option"] for each in document["ranking"] if "position" in each]
     certain = document["certain"]
-    assert 0 < certain < 30
+    # One worker begins with the options that look best; of two, the one that has these may be the last to answer.
+    assert (workers == "1") <= certain < 30
     assert listed[:certain] == [name for name, _ in whole_ranking(write(tmp_path, "makespan"), source)[:certain]]
     assert all(line.startswith("clue: warning: ") for line in err.splitlines())
 
